@@ -1,0 +1,59 @@
+// What ext_authz must know of one rule of a route: who may pass. Compiled (keys, CEL) when the table is built.
+
+import type { JsonObject } from './json.js'
+import type { McpPaths } from './proc-entry.js'
+import type { PathMatch } from './route.js'
+
+export interface AuthzEntry {
+  /** routeKey() of names.ts: what Envoy sends back in context_extensions. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute: the label of metrics and logs. */
+  readonly route: string
+  /** Where this key may be used; the server checks the path again (decision 8). */
+  readonly paths: readonly PathMatch[]
+  /** Absent: no token is asked for (a policy with authorization alone sees jwt as null). */
+  readonly jwt?: JwtAuthentication
+  /** Absent: any caller that passed authentication. */
+  readonly authorization?: Authorization
+  /** Present: the 401 carries the challenge that MCP clients start their login from. */
+  readonly challenge?: Challenge
+}
+
+export interface JwtAuthentication {
+  readonly mode: 'Strict' | 'Optional' | 'Permissive'
+  readonly providers: readonly JwtProvider[]
+  /** Decision 6; false: Authorization is removed before the backend sees the request. */
+  readonly forwardToken: boolean
+}
+
+export interface JwtProvider {
+  /** Compared with iss, exactly. */
+  readonly issuer: string
+  /** Any of them in aud; empty: aud is not checked. */
+  readonly audiences: readonly string[]
+  readonly keySet: KeySet
+}
+
+export type KeySet =
+  /** jwks: the provider's document as fetched (or inline); unusable keys are skipped at compilation. */
+  | { readonly state: 'available'; readonly source: KeySource; readonly jwks: JsonObject }
+  | { readonly state: 'unavailable'; readonly source: KeySource }
+
+export type KeySource =
+  | { readonly type: 'inline' }
+  /** id: of the WantedDocument, for an extra fetch on an unknown kid; url: for messages. */
+  | { readonly type: 'remote'; readonly id: string; readonly url: string }
+
+/** The rules of all policies on the target, pooled (decision 4): any deny, then every require, then any allow. */
+export interface Authorization {
+  readonly deny: readonly string[]
+  readonly require: readonly string[]
+  readonly allow: readonly string[]
+}
+
+export interface Challenge {
+  readonly paths: McpPaths
+  /** RFC 6750 error, error_description and scope after resource_metadata (decision 7). */
+  readonly details: boolean
+  readonly scopes: readonly string[]
+}

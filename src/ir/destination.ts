@@ -1,0 +1,36 @@
+// Where traffic goes, or one of our own calls: an Envoy cluster, or the address a fetch connects to.
+
+export interface Destination {
+  /** From names.ts; the name of Envoy's Cluster (and of its ClusterLoadAssignment when the endpoints are addresses). */
+  readonly name: string
+  readonly endpoints: Endpoints
+  readonly protocol: 'http1' | 'http2'
+  readonly tls?: UpstreamTls
+}
+
+export type Endpoints =
+  /** Known addresses, by EDS; sorted. Empty: 503. */
+  | { readonly type: 'addresses'; readonly addresses: readonly Address[] }
+  /** A name to be resolved where it is used. */
+  | { readonly type: 'name'; readonly host: string; readonly port: number }
+
+export interface Address {
+  /** An IP address, without brackets. */
+  readonly ip: string
+  readonly port: number
+}
+
+/** TLS that we or Envoy originate, by a BackendTLSPolicy. */
+export interface UpstreamTls {
+  /** SNI, and the name that the certificate must carry. */
+  readonly hostname: string
+  /** Names that the certificate may carry instead of hostname (BackendTLSPolicy subjectAltNames); empty: hostname. */
+  readonly subjectAltNames: readonly SubjectAltName[]
+  /** "System": the operating system's authorities. */
+  readonly authorities: 'System' | { readonly pem: string }
+}
+
+export interface SubjectAltName {
+  readonly type: 'Hostname' | 'URI'
+  readonly value: string
+}

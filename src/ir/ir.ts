@@ -1,0 +1,67 @@
+// The model between what users write and what Envoy and our servers read: plain JSON, replaced whole,
+// never mutated. JSON.stringify of it is the golden. Everything in it is sorted.
+
+import type { AuthzEntry } from './authz-entry.js'
+import type { Destination } from './destination.js'
+import type { ProcEntry } from './proc-entry.js'
+import type { Route } from './route.js'
+
+export interface Ir {
+  /** Sorted by namespace, then name. */
+  readonly gateways: readonly Gateway[]
+  /** Every backend that a route of any gateway can reach, sorted by name; one Envoy cluster each. */
+  readonly destinations: readonly Destination[]
+  /** Sorted by name; one Envoy Secret each. */
+  readonly certificates: readonly Certificate[]
+  /** What ext_authz reads, sorted by key. */
+  readonly authz: readonly AuthzEntry[]
+  /** What ext_proc reads, sorted by key. */
+  readonly proc: readonly ProcEntry[]
+}
+
+export interface Gateway {
+  readonly namespace: string
+  readonly name: string
+  /** One per port, sorted by port. */
+  readonly listeners: readonly Listener[]
+}
+
+export interface Listener {
+  /** From names.ts; the name of Envoy's Listener. */
+  readonly name: string
+  readonly port: number
+  /** HTTP: exactly one, without tls. HTTPS: one per listener of the Gateway, each with tls. Sorted by name. */
+  readonly chains: readonly FilterChain[]
+}
+
+export interface FilterChain {
+  /** From names.ts; the name of Envoy's RouteConfiguration. */
+  readonly name: string
+  readonly tls?: DownstreamTls
+  readonly virtualHosts: readonly VirtualHost[]
+}
+
+export interface DownstreamTls {
+  /** SNI names ("*.example.com" allowed); empty: any. */
+  readonly serverNames: readonly string[]
+  /** Names of Ir.certificates. */
+  readonly certificates: readonly string[]
+}
+
+/** A Gateway's certificate and private key. Never logged or dumped: config dump and goldens redact privateKey. */
+export interface Certificate {
+  readonly name: string
+  /** PEM. */
+  readonly certificateChain: string
+  /** PEM. */
+  readonly privateKey: string
+}
+
+export interface VirtualHost {
+  /** From names.ts. */
+  readonly name: string
+  /** Host names without a port, "*.example.com" or "*"; the xDS translator adds the forms with a port. */
+  readonly domains: readonly string[]
+  /** In the order in which they are to be tried (Gateway API's precedence). */
+  readonly routes: readonly Route[]
+}

@@ -1,0 +1,54 @@
+// Every name and key that two parts of Gatehouse must agree on is a function or a constant here.
+
+/** Call metadata (ext_proc) that carries the table key. */
+export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
+/** context_extensions (ext_authz) that carries the table key. */
+export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
+/** Namespace of the dynamic metadata that holds the verified claims, and the key below it (decision 6). */
+export const CLAIMS_NAMESPACE = 'envoy.filters.http.ext_authz'
+export const CLAIMS_KEY = 'jwt'
+
+/** Names of the clusters in the bootstrap that lead to Gatehouse. */
+export const XDS_CLUSTER = 'gatehouse_xds'
+export const EXT_AUTHZ_CLUSTER = 'gatehouse_ext_authz'
+export const EXT_PROC_CLUSTER = 'gatehouse_ext_proc'
+/** A cluster without endpoints: what a route points at that ext_proc answers. */
+export const ANSWERED_CLUSTER = 'gatehouse_answered'
+/** A cluster without endpoints: the share of traffic whose backendRef does not resolve. */
+export const UNRESOLVED_CLUSTER = 'gatehouse_unresolved'
+
+export const listenerName = (namespace: string, gateway: string, port: number): string =>
+  `${namespace}/${gateway}/${port}`
+
+/** listener: absent for HTTP, where all listeners of a port share one route configuration. */
+export const routeConfigName = (
+  namespace: string,
+  gateway: string,
+  port: number,
+  listener?: string,
+): string => `${namespace}/${gateway}/${port}${listener === undefined ? '' : `/${listener}`}`
+
+/** domain: the most specific one. */
+export const virtualHostName = (routeConfig: string, domain: string): string =>
+  `${routeConfig}/${domain}`
+
+/** The table key of one rule of an HTTPRoute, for ext_authz and ext_proc alike. */
+export const routeKey = (namespace: string, httpRoute: string, rule: number): string =>
+  `${namespace}/${httpRoute}/${rule}`
+
+export const routeName = (
+  namespace: string,
+  httpRoute: string,
+  rule: number,
+  match: number,
+  suffix?: string,
+): string => `${namespace}/${httpRoute}/${rule}/${match}${suffix === undefined ? '' : `/${suffix}`}`
+
+export const serviceDestination = (namespace: string, service: string, port: number): string =>
+  `service/${namespace}/${service}/${port}`
+
+export const backendDestination = (namespace: string, backend: string): string =>
+  `backend/${namespace}/${backend}`
+
+export const certificateName = (namespace: string, secret: string): string =>
+  `${namespace}/${secret}`

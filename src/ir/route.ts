@@ -1,0 +1,124 @@
+// One match of one rule of an HTTPRoute on one virtual host: an Envoy route.
+
+export interface Route {
+  /** From names.ts; unique within its virtual host. */
+  readonly name: string
+  readonly match: RouteMatch
+  readonly action: RouteAction
+  /** Key of an AuthzEntry. Absent: ext_authz is switched off for this route, explicitly. */
+  readonly authz?: string
+  /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
+  readonly proc?: ProcAttachment
+  readonly cors?: Cors
+  readonly requestHeaders?: HeaderModifier
+  readonly responseHeaders?: HeaderModifier
+}
+
+export interface ProcAttachment {
+  readonly key: string
+  /** well-known: headers, and the body of a request buffered. guard: both bodies, full duplex. */
+  readonly mode: 'well-known' | 'guard'
+}
+
+export type PathMatch =
+  | { readonly type: 'Exact'; readonly value: string }
+  /** By path segments: /mcp matches /mcp and /mcp/x, never /mcpfoo. No slash at the end, but for "/". */
+  | { readonly type: 'PathPrefix'; readonly value: string }
+
+export interface RouteMatch {
+  readonly path: PathMatch
+  readonly method?: string
+  readonly headers: readonly ValueMatch[]
+  readonly queryParams: readonly ValueMatch[]
+}
+
+export interface ValueMatch {
+  readonly name: string
+  readonly type: 'Exact' | 'RegularExpression'
+  readonly value: string
+}
+
+export type RouteAction = ForwardAction | RedirectAction | RefuseAction | AnsweredAction
+
+export interface ForwardAction {
+  readonly type: 'forward'
+  /** At least one; weights sum above 0. */
+  readonly destinations: readonly WeightedDestination[]
+  readonly rewrite?: UrlRewrite
+  readonly timeouts: Timeouts
+  /** Replace the backend's own access-control-* headers (routes with mcp, decision 13a). */
+  readonly replaceBackendCors: boolean
+  /** No upgrades (CONNECT, websocket) on protected and guarded routes. */
+  readonly allowUpgrades: boolean
+}
+
+export interface WeightedDestination {
+  /** Name of an Ir.destinations entry; absent: this share of the traffic gets 500 (an unresolved backendRef). */
+  readonly destination?: string
+  readonly weight: number
+  /** The Host towards this backend (decision 31); absent: the client's own. */
+  readonly host?: string
+  readonly requestHeaders?: HeaderModifier
+  readonly responseHeaders?: HeaderModifier
+}
+
+export interface UrlRewrite {
+  readonly hostname?: string
+  readonly path?: PathRewrite
+}
+
+export type PathRewrite =
+  | { readonly type: 'ReplaceFullPath'; readonly value: string }
+  /** Replaces the matched prefix; value without a slash at its end, "" for "/". */
+  | { readonly type: 'ReplacePrefixMatch'; readonly value: string }
+
+/** Milliseconds; 0: none. Absent: Envoy's default, 15 s for the request. */
+export interface Timeouts {
+  readonly requestMs?: number
+  readonly backendRequestMs?: number
+  /** Stream idle timeout; 0 on routes with mcp and guarded ones. */
+  readonly idleMs?: number
+}
+
+export interface RedirectAction {
+  readonly type: 'redirect'
+  readonly scheme?: 'http' | 'https'
+  readonly hostname?: string
+  readonly port?: number
+  readonly path?: PathRewrite
+  readonly statusCode: 301 | 302 | 303 | 307 | 308
+}
+
+/** An answer of Envoy's own: a route that refuses because its policy or backend is broken. Never open. */
+export interface RefuseAction {
+  readonly type: 'refuse'
+  readonly status: 500 | 503
+  readonly body: string
+}
+
+/** Answered by ext_proc; should it ever not be, Envoy finds no endpoint and says 503. */
+export interface AnsweredAction {
+  readonly type: 'answered'
+}
+
+export interface Cors {
+  /** As written: "*", "https://*.example.com" or an origin. */
+  readonly allowOrigins: readonly string[]
+  readonly allowMethods: readonly string[]
+  readonly allowHeaders: readonly string[]
+  readonly exposeHeaders: readonly string[]
+  readonly allowCredentials: boolean
+  /** Seconds. */
+  readonly maxAge?: number
+}
+
+export interface HeaderModifier {
+  readonly set: readonly Header[]
+  readonly add: readonly Header[]
+  readonly remove: readonly string[]
+}
+
+export interface Header {
+  readonly name: string
+  readonly value: string
+}

@@ -1,0 +1,22 @@
+// What we say of a resource: conditions, as in the Gateway API's status.
+
+export interface ResourceStatus {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly conditions: readonly Condition[]
+}
+
+export interface Condition {
+  /** Accepted, Attached, Programmed, ResolvedRefs. */
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  /** CamelCase. */
+  readonly reason: string
+  /** A sentence for a person. */
+  readonly message: string
+  /** NAMESPACE/NAME of the Gateway; absent: the resource is not attached to any. */
+  readonly ancestor?: string
+  readonly observedGeneration?: number
+}
