@@ -1,0 +1,84 @@
+// The commands: what each is for, what it takes besides flags, and examples that a stranger can start from.
+
+export type CommandName = 'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bootstrap' | 'crds'
+
+export interface CommandText {
+  /** One line of the list of commands. */
+  readonly summary: string
+  /** What stands behind the command's name in the usage line, before the flags. */
+  readonly operands?: string
+  /** At least one operand is needed. */
+  readonly about: string
+  readonly examples: readonly string[]
+}
+
+export const COMMANDS: Readonly<Record<CommandName, CommandText>> = {
+  run: {
+    summary: 'Gatehouse and an Envoy of its own, wired together: the single-machine way',
+    about: `Reads the resources, starts Envoy and configures it, and keeps both in step with the files.
+Envoy reaches Gatehouse over a Unix socket in a private folder, so --grpc is bound only if you
+give it (for a second Envoy, say). Envoy is found by --envoy, ENVOY_PATH or PATH, else installed
+once for this user. /readyz on the admin address turns 200 when Envoy serves the first
+configuration. Ctrl-C or SIGTERM drains and stops both.`,
+    examples: [
+      'gatehouse run --resources ./gateway',
+      'gatehouse run --resources ./gateway --resources ./policies.yaml --listen-address 127.0.0.1',
+    ],
+  },
+  serve: {
+    summary: 'Gatehouse alone: Envoy runs elsewhere and gets its configuration from it',
+    about: `Serves xDS (ADS), ext_authz, ext_proc and grpc.health.v1 on the gRPC address. Start Envoy with
+the bootstrap that "gatehouse bootstrap" prints. On an address that other machines reach, give
+--grpc-tls-cert, --grpc-tls-key and --grpc-client-ca: private keys are only sent over a Unix
+socket, loopback or a connection with a verified client certificate.`,
+    examples: [
+      'gatehouse serve --resources ./gateway',
+      'gatehouse serve --resources ./gateway --grpc unix:/run/gatehouse/gatehouse.sock',
+    ],
+  },
+  demo: {
+    summary: 'a whole local stack on loopback: identity provider, MCP server, Envoy, Gatehouse',
+    about: `Starts an identity provider with a login page, an MCP server, Gatehouse and Envoy, takes a short
+tour through a login and a tool call, then stays up and prints what to try. Ctrl-C leaves
+nothing behind.`,
+    examples: ['gatehouse demo', 'gatehouse demo --port 9090 --no-tour'],
+  },
+  check: {
+    summary: 'validate resources without starting anything',
+    operands: 'PATH...',
+    about: `Reads files and folders of resources as "run" does and says what is wrong with them: first what
+cannot be read, as FILE:LINE:COLUMN: what is wrong and what was expected, then the conditions of
+resources that would not be in force as written. Nothing is fetched: key sets and discovery
+documents of identity providers are not checked. Exit code 0: all is well; 1: there is something
+to mend.`,
+    examples: ['gatehouse check ./gateway', 'gatehouse check gateway.yaml policy.yaml'],
+  },
+  translate: {
+    summary: 'print a static Envoy configuration (YAML)',
+    operands: 'PATH...',
+    about: `Prints the Envoy configuration that the resources amount to, as one static file: to read, to
+compare, or to run an Envoy that takes no xDS. Routes with policies still need Gatehouse (ext_authz
+and ext_proc) at --connect. Private keys are part of it. What is wrong with the resources goes to
+stderr; a document that cannot be read makes the exit code 1 and prints nothing.`,
+    examples: [
+      'gatehouse translate ./gateway > envoy.yaml',
+      'gatehouse translate ./gateway --connect 10.0.0.5:18000',
+    ],
+  },
+  bootstrap: {
+    summary: 'print the Envoy bootstrap (YAML) that leads an Envoy to "gatehouse serve"',
+    about: `Prints what Envoy needs to start: its node, the clusters for ADS, ext_authz and ext_proc, and its
+admin address. All else comes over xDS. With --gateway this Envoy serves one Gateway, else every one.`,
+    examples: [
+      'gatehouse bootstrap > envoy.yaml && envoy -c envoy.yaml',
+      'gatehouse bootstrap --gateway default/mcp --connect gatehouse.internal:18000',
+    ],
+  },
+  crds: {
+    summary: 'print the CustomResourceDefinitions (YAML)',
+    about: 'Prints the CustomResourceDefinitions of ProxyPolicy, ProxyBackend and ProxyParameters.',
+    examples: ['gatehouse crds | kubectl apply --server-side -f -'],
+  },
+}
+
+export const commandNames = Object.keys(COMMANDS) as readonly CommandName[]

@@ -1,0 +1,208 @@
+// The one table of flags: what each means, which commands take it, how its text is read, its default.
+// Parsing, the environment, help texts and the README's table come from it.
+
+import {
+  readDomain,
+  readDuration,
+  readHost,
+  readInteger,
+  readNamespacedName,
+  readOneOf,
+  readServerAddress,
+  readSize,
+  readSwitch,
+  readTcpAddress,
+  readText,
+  type ReadValue,
+} from './values.js'
+import type { CommandName } from './commands.js'
+
+/** D: the default as it is written, or undefined; M: whether the flag may be given more than once. */
+export interface Flag<T, D extends string | undefined, M extends boolean> {
+  /** The placeholder of its value in help texts; absent: a switch. */
+  readonly value?: string
+  readonly read: ReadValue<T>
+  readonly default: D
+  readonly many: M
+  readonly commands: readonly CommandName[]
+  /** One line for a person; says the default where it is not a plain value. */
+  readonly meaning: string
+}
+
+interface Description {
+  readonly value: string
+  readonly commands: readonly CommandName[]
+  readonly meaning: string
+}
+
+const one = <T>(read: ReadValue<T>, about: Description): Flag<T, undefined, false> => ({
+  ...about,
+  read,
+  default: undefined,
+  many: false,
+})
+
+const oneOr = <T>(
+  read: ReadValue<T>,
+  preset: string,
+  about: Description,
+): Flag<T, string, false> => ({ ...about, read, default: preset, many: false })
+
+const many = <T>(read: ReadValue<T>, about: Description): Flag<T, undefined, true> => ({
+  ...about,
+  read,
+  default: undefined,
+  many: true,
+})
+
+const onOff = (about: Omit<Description, 'value'>): Flag<boolean, string, false> => ({
+  ...about,
+  read: readSwitch,
+  default: 'false',
+  many: false,
+})
+
+const SERVERS = ['run', 'serve', 'demo'] as const
+const TRANSLATORS = ['run', 'serve', 'demo', 'check', 'translate'] as const
+
+/** By the name that Settings uses; the flag is the same name with dashes (flagName). */
+export const FLAGS = {
+  resources: many(readText, {
+    value: 'PATH',
+    commands: ['run', 'serve'],
+    meaning: 'a file or folder of YAML/JSON documents, watched; repeatable',
+  }),
+  grpc: oneOr(readServerAddress, '127.0.0.1:18000', {
+    value: 'ADDRESS',
+    commands: ['run', 'serve', 'translate', 'bootstrap'],
+    meaning:
+      'where ADS, ext_authz, ext_proc and grpc.health.v1 listen: HOST:PORT or unix:PATH (run: only if it is given, as its own Envoy comes over a private Unix socket)',
+  }),
+  kubernetes: onOff({
+    commands: ['serve'],
+    meaning: 'read resources from the Kubernetes API server (not in this version yet)',
+  }),
+  namespace: many(readDomain, {
+    value: 'NS',
+    commands: ['serve'],
+    meaning: 'with --kubernetes: only this namespace; repeatable; default all',
+  }),
+  admin: oneOr(readServerAddress, '127.0.0.1:18001', {
+    value: 'ADDRESS',
+    commands: SERVERS,
+    meaning: 'where /healthz, /readyz, /metrics, /status, /config_dump and the status page listen',
+  }),
+  envoy: one(readText, {
+    value: 'PATH',
+    commands: ['run', 'demo'],
+    meaning:
+      'the Envoy binary; default ENVOY_PATH, then PATH, then the one that Gatehouse installs',
+  }),
+  envoyAdmin: oneOr(readTcpAddress, '127.0.0.1:19000', {
+    value: 'ADDRESS',
+    commands: ['run', 'demo', 'translate', 'bootstrap'],
+    meaning: "Envoy's own admin address",
+  }),
+  apiGroup: oneOr(readDomain, 'policy.gatehouse.dev', {
+    value: 'G',
+    commands: [...TRANSLATORS, 'crds'],
+    meaning: 'the API group of ProxyPolicy, ProxyBackend and ProxyParameters',
+  }),
+  listenAddress: oneOr(readHost, '0.0.0.0', {
+    value: 'HOST',
+    commands: ['run', 'serve', 'translate', 'demo'],
+    meaning: "the IP address that Envoy's listeners bind (demo: 127.0.0.1)",
+  }),
+  grpcTlsCert: one(readText, {
+    value: 'FILE',
+    commands: ['run', 'serve'],
+    meaning: "the gRPC address's certificate chain (PEM), read again when the file changes",
+  }),
+  grpcTlsKey: one(readText, {
+    value: 'FILE',
+    commands: ['run', 'serve'],
+    meaning: "that certificate's private key (PEM)",
+  }),
+  grpcClientCa: one(readText, {
+    value: 'FILE',
+    commands: ['run', 'serve'],
+    meaning: 'mutual TLS: the authorities (PEM) that clients of the gRPC address must be signed by',
+  }),
+  metadataIssuer: oneOr(readOneOf('provider', 'gateway'), 'provider', {
+    value: 'provider|gateway',
+    commands: TRANSLATORS,
+    meaning: 'the default of mcp.metadataIssuer: whose issuer the server metadata shows',
+  }),
+  trustedHops: oneOr(readInteger(0, 20), '0', {
+    value: 'N',
+    commands: ['run', 'serve', 'translate', 'demo'],
+    meaning: 'how many proxies in front of Envoy are trusted with X-Forwarded-*',
+  }),
+  maxBodyBytes: oneOr(readSize(1024, 1 << 30, '1KiB to 1GiB'), '10MiB', {
+    value: 'SIZE',
+    commands: ['run', 'serve', 'translate', 'demo'],
+    meaning: 'the largest guarded body; a larger one is answered 413',
+  }),
+  drainTimeout: oneOr(readDuration(0, 3_600_000, '0s to 1h'), '10s', {
+    value: 'D',
+    commands: SERVERS,
+    meaning: 'how long SIGTERM waits for work under way',
+  }),
+  clusterDomain: oneOr(readDomain, 'cluster.local', {
+    value: 'NAME',
+    commands: TRANSLATORS,
+    meaning: 'the DNS domain of Services that have no endpoints in the files',
+  }),
+  jwksMaxStale: one(readDuration(1000, 720 * 3_600_000, '1s to 720h'), {
+    value: 'D',
+    commands: SERVERS,
+    meaning:
+      'how long keys stay in use after the last successful fetch; default as long as it takes',
+  }),
+  gateway: one(readNamespacedName, {
+    value: 'NS/NAME',
+    commands: ['bootstrap'],
+    meaning: 'the Gateway that this Envoy serves; default every one',
+  }),
+  connect: one(readServerAddress, {
+    value: 'ADDRESS',
+    commands: ['translate', 'bootstrap'],
+    meaning: 'where Envoy reaches Gatehouse; default the address of --grpc',
+  }),
+  port: one(readInteger(0, 65_535), {
+    value: 'N',
+    commands: ['demo'],
+    meaning: "the demo gateway's port",
+  }),
+  noTour: onOff({ commands: ['demo'], meaning: 'start the stack without taking the tour' }),
+  logLevel: oneOr(readOneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
+    value: 'LEVEL',
+    commands: SERVERS,
+    meaning: 'trace, debug, info, warn, error, fatal or silent',
+  }),
+}
+
+export type FlagKey = keyof typeof FLAGS
+
+type ValueOf<F> =
+  F extends Flag<infer T, infer D, infer M>
+    ? M extends true
+      ? readonly T[]
+      : D extends string
+        ? T
+        : T | undefined
+    : never
+
+/** Durations in milliseconds, sizes in bytes. */
+export type FlagValues = { readonly [K in FlagKey]: ValueOf<(typeof FLAGS)[K]> }
+
+/** envoyAdmin → envoy-admin. */
+export const flagName = (key: string): string =>
+  key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+/** envoyAdmin → GATEHOUSE_ENVOY_ADMIN. */
+export const variableName = (key: string): string =>
+  `GATEHOUSE_${flagName(key).replaceAll('-', '_').toUpperCase()}`
+
+export const flagsOf = (command: CommandName): readonly FlagKey[] =>
+  (Object.keys(FLAGS) as FlagKey[]).filter((key) => FLAGS[key].commands.includes(command))

@@ -1,0 +1,130 @@
+// One text value of a flag or an environment variable → a typed value, or what was expected instead.
+
+import { isIP } from 'node:net'
+import { err, ok, type Result } from '../result.js'
+
+/** error: what was expected, as it follows "expected ". */
+export type ReadValue<T> = (text: string) => Result<T, string>
+
+/** Where a server listens, or is reached. */
+export type ServerAddress =
+  | { readonly type: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly type: 'unix'; readonly path: string }
+
+export interface TcpAddress {
+  readonly type: 'tcp'
+  /** A name or an IP address, without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+export interface NamespacedName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** As users write it: host:port, [ipv6]:port or unix:PATH. */
+export function formatAddress(address: ServerAddress): string {
+  if (address.type === 'unix') return `unix:${address.path}`
+  const host = isIP(address.host) === 6 ? `[${address.host}]` : address.host
+  return `${host}:${address.port}`
+}
+
+export const readText: ReadValue<string> = (text) =>
+  text.trim() === '' ? err('a value that is not empty') : ok(text)
+
+const TCP = 'HOST:PORT, e.g. 127.0.0.1:18000 or [::1]:18000, with a port between 0 and 65535'
+
+export const readTcpAddress: ReadValue<TcpAddress> = (text) => {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]\s/]+)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  if (match === null || port > 65_535) return err(TCP)
+  if (match[1] !== undefined && isIP(match[1]) !== 6) return err(TCP)
+  return ok({ type: 'tcp', host: match[1] ?? match[2] ?? '', port })
+}
+
+// Envoy refuses a longer pipe path: sun_path has 108 bytes, one of them the end.
+const MAX_SOCKET_PATH = 107
+
+export const readServerAddress: ReadValue<ServerAddress> = (text) => {
+  if (!text.startsWith('unix:')) {
+    const tcp = readTcpAddress(text)
+    return tcp.ok ? tcp : err(`${TCP}; or unix:PATH`)
+  }
+  const path = text.slice('unix:'.length)
+  if (path === '' || Buffer.byteLength(path) > MAX_SOCKET_PATH)
+    return err(`unix:PATH with a path of 1 to ${MAX_SOCKET_PATH} bytes`)
+  return ok({ type: 'unix', path })
+}
+
+export const readHost: ReadValue<string> = (text) =>
+  isIP(text) === 0 ? err('an IP address, e.g. 0.0.0.0, 127.0.0.1 or ::') : ok(text)
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Milliseconds, from a whole number with a unit. */
+export const readDuration =
+  (minMs: number, maxMs: number, range: string): ReadValue<number> =>
+  (text) => {
+    const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text.trim())
+    const ms = Number(match?.[1]) * (UNIT_MS[match?.[2] ?? ''] ?? NaN)
+    return ms >= minMs && ms <= maxMs
+      ? ok(ms)
+      : err(`a duration of ${range}, written as a whole number with ms, s, m or h, e.g. 10s`)
+  }
+
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  '': 1,
+  KiB: 1024,
+  MiB: 1 << 20,
+  GiB: 1 << 30,
+}
+
+/** Bytes, from a whole number with or without KiB, MiB or GiB. */
+export const readSize =
+  (min: number, max: number, range: string): ReadValue<number> =>
+  (text) => {
+    const match = /^(\d{1,12}) ?(KiB|MiB|GiB)?$/.exec(text.trim())
+    const bytes = Number(match?.[1]) * (UNIT_BYTES[match?.[2] ?? ''] ?? NaN)
+    return bytes >= min && bytes <= max
+      ? ok(bytes)
+      : err(`a size of ${range}, in bytes or with KiB, MiB or GiB, e.g. 10MiB`)
+  }
+
+export const readInteger =
+  (min: number, max: number): ReadValue<number> =>
+  (text) => {
+    const value = /^\d{1,9}$/.test(text.trim()) ? Number(text) : NaN
+    return value >= min && value <= max
+      ? ok(value)
+      : err(`a whole number between ${min} and ${max}`)
+  }
+
+/** Case does not matter; the value is the word as it stands in words. */
+export const readOneOf =
+  <const Word extends string>(...words: readonly Word[]): ReadValue<Word> =>
+  (text) => {
+    const word = words.find((candidate) => candidate.toLowerCase() === text.trim().toLowerCase())
+    return word === undefined ? err(`one of ${words.join(', ')}`) : ok(word)
+  }
+
+export const readSwitch: ReadValue<boolean> = (text) => {
+  const value = text.trim().toLowerCase()
+  if (['true', '1', 'yes'].includes(value)) return ok(true)
+  return ['false', '0', 'no'].includes(value) ? ok(false) : err('true or false')
+}
+
+const DNS_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+export const readDomain: ReadValue<string> = (text) =>
+  DNS_NAME.test(text) && text.length <= 253
+    ? ok(text)
+    : err('a DNS name in lower case, e.g. policy.gatehouse.dev')
+
+export const readNamespacedName: ReadValue<NamespacedName> = (text) => {
+  const [namespace, name, ...more] = text.split('/')
+  if (namespace === undefined || name === undefined || more.length > 0) return err('NAMESPACE/NAME')
+  return DNS_NAME.test(namespace) && DNS_NAME.test(name)
+    ? ok({ namespace, name })
+    : err('NAMESPACE/NAME, both in lower case')
+}

@@ -1,0 +1,228 @@
+// Arguments and environment → Settings of one command, or what is wrong with them, sentence by sentence.
+// The only file that knows process.env; the table of flags is commands/flags.ts.
+
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { COMMANDS, commandNames, type CommandName } from './commands/commands.js'
+import {
+  FLAGS,
+  flagName,
+  flagsOf,
+  variableName,
+  type FlagKey,
+  type FlagValues,
+} from './commands/flags.js'
+import { commandHelp, overview } from './commands/help.js'
+import { formatAddress } from './commands/values.js'
+import { didYouMean } from './did-you-mean.js'
+
+export interface Settings extends FlagValues {
+  readonly command: CommandName
+  /** The operands of check and translate. */
+  readonly paths: readonly string[]
+  /** Flags that were set, by argument or environment, rather than left to their default. */
+  readonly given: ReadonlySet<FlagKey>
+  readonly environment: Environment
+}
+
+/** Variables that are not ours and that Gatehouse reads. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export type CommandLine =
+  | { readonly type: 'settings'; readonly settings: Settings }
+  /** To be printed on stdout. */
+  | { readonly type: 'help'; readonly text: string }
+  | { readonly type: 'version' }
+  /** To be printed on stderr; exit code 2. */
+  | { readonly type: 'wrong'; readonly sentences: readonly string[] }
+
+/** The environment of this process. */
+export const ownEnvironment = (): Environment => process.env
+
+/** args: without the interpreter and the script. */
+export function parseCommandLine(args: readonly string[], environment: Environment): CommandLine {
+  const [first, ...rest] = args
+  if (first === '--version' || first === '-v' || first === 'version') return { type: 'version' }
+  if (first === undefined) return wrong('a command is missing', 'run "gatehouse help" for the list')
+  if (first === '--help' || first === '-h') return { type: 'help', text: overview() }
+  if (first === 'help') return help(rest[0])
+  if (!isCommand(first)) return unknownCommand(first)
+  return parseFlags(first, rest, environment)
+}
+
+const wrong = (...parts: readonly string[]): CommandLine => ({
+  type: 'wrong',
+  sentences: [parts.join('; ')],
+})
+
+const isCommand = (word: string): word is CommandName => Object.hasOwn(COMMANDS, word)
+
+function help(command: string | undefined): CommandLine {
+  if (command === undefined) return { type: 'help', text: overview() }
+  return isCommand(command) ? { type: 'help', text: commandHelp(command) } : unknownCommand(command)
+}
+
+function unknownCommand(word: string): CommandLine {
+  if (word.startsWith('-')) return wrong(`${word} stands before the command`, 'put flags behind it')
+  const near = didYouMean(word, commandNames)
+  return wrong(
+    `"${word}" is not a command`,
+    near === undefined ? `expected one of ${commandNames.join(', ')}` : `did you mean "${near}"?`,
+  )
+}
+
+interface Given {
+  readonly texts: Map<FlagKey, string[]>
+  /** Keys whose texts came from a variable. */
+  readonly variables: Set<FlagKey>
+  readonly paths: string[]
+  readonly sentences: string[]
+  help: boolean
+}
+
+function parseFlags(
+  command: CommandName,
+  args: readonly string[],
+  environment: Environment,
+): CommandLine {
+  const given = readArguments(command, args)
+  if (given.help) return { type: 'help', text: commandHelp(command) }
+  readEnvironment(command, environment, given)
+  const values = readValues(command, given)
+  const settings: Settings = {
+    ...values,
+    command,
+    paths: given.paths,
+    given: new Set(given.texts.keys()),
+    environment,
+  }
+  const sentences = [...given.sentences]
+  if (sentences.length === 0) sentences.push(...crossChecks(settings))
+  return sentences.length > 0 ? { type: 'wrong', sentences } : { type: 'settings', settings }
+}
+
+/** Arguments → the texts of flags and the operands. */
+function readArguments(command: CommandName, args: readonly string[]): Given {
+  const keys = new Map(flagsOf(command).map((key) => [flagName(key), key]))
+  const options: NonNullable<ParseArgsConfig['options']> = { help: { type: 'boolean', short: 'h' } }
+  for (const [name, key] of keys)
+    options[name] = { type: FLAGS[key].value === undefined ? 'boolean' : 'string' }
+  const given: Given = {
+    texts: new Map(),
+    variables: new Set(),
+    paths: [],
+    sentences: [],
+    help: false,
+  }
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
+  for (const token of tokens) {
+    if (token.kind === 'positional') given.paths.push(token.value)
+    if (token.kind === 'option' && token.name === 'help') given.help = true
+    else if (token.kind === 'option') readOption(command, keys.get(token.name), token, given)
+  }
+  if (given.paths.length > 0 && COMMANDS[command].operands === undefined)
+    given.sentences.push(
+      `"${given.paths.join(' ')}" is too much; "gatehouse ${command}" takes flags only`,
+    )
+  return given
+}
+
+interface Option {
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
+
+function readOption(
+  command: CommandName,
+  key: FlagKey | undefined,
+  option: Option,
+  given: Given,
+): void {
+  if (key === undefined) {
+    given.sentences.push(unknownFlag(command, option.rawName))
+    return
+  }
+  const flag = FLAGS[key]
+  const isSwitch = flag.value === undefined
+  const swallowed = option.inlineValue !== true && option.value?.startsWith('--') === true
+  if (!isSwitch && (option.value === undefined || swallowed)) {
+    given.sentences.push(`${option.rawName} needs a value: ${option.rawName} ${flag.value ?? ''}`)
+    return
+  }
+  const before = given.texts.get(key) ?? []
+  if (before.length > 0 && !flag.many)
+    given.sentences.push(`${option.rawName} is given more than once`)
+  given.texts.set(key, [...before, option.value ?? 'true'])
+}
+
+function unknownFlag(command: CommandName, raw: string): string {
+  const all = new Map((Object.keys(FLAGS) as FlagKey[]).map((key) => [`--${flagName(key)}`, key]))
+  const key = all.get(raw)
+  if (key !== undefined)
+    return `${raw} is not a flag of "gatehouse ${command}"; it belongs to ${FLAGS[key].commands.join(', ')}`
+  const near = didYouMean(
+    raw,
+    flagsOf(command).map((own) => `--${flagName(own)}`),
+  )
+  const hint = near === undefined ? `see "gatehouse ${command} --help"` : `did you mean ${near}?`
+  return `${raw} is not a flag of "gatehouse ${command}"; ${hint}`
+}
+
+function readEnvironment(command: CommandName, environment: Environment, given: Given): void {
+  for (const key of flagsOf(command)) {
+    const text = environment[variableName(key)] ?? ''
+    if (text === '' || given.texts.has(key)) continue
+    given.texts.set(key, FLAGS[key].many ? text.split(',') : [text])
+    given.variables.add(key)
+  }
+}
+
+/** Texts → values; what does not read is said in given.sentences. */
+function readValues(command: CommandName, given: Given): FlagValues {
+  const own = new Set(flagsOf(command))
+  const values: Partial<Record<FlagKey, unknown>> = {}
+  for (const key of Object.keys(FLAGS) as FlagKey[]) {
+    const flag = FLAGS[key]
+    const texts = (own.has(key) ? given.texts.get(key) : undefined) ?? presets(flag.default)
+    const read = texts.map((text) => {
+      const result = flag.read(text)
+      if (result.ok) return result.value
+      const name = given.variables.has(key) ? variableName(key) : `--${flagName(key)}`
+      given.sentences.push(`${name} "${text}": expected ${result.error}`)
+      return undefined
+    })
+    values[key] = flag.many ? read : read[0]
+  }
+  return values as FlagValues
+}
+
+const presets = (preset: string | undefined): readonly string[] =>
+  preset === undefined ? [] : [preset]
+
+/** What no flag can say by itself. */
+function crossChecks(settings: Settings): readonly string[] {
+  const sentences: string[] = []
+  const { command, paths, resources, grpcTlsCert, grpcTlsKey, grpcClientCa } = settings
+  if (COMMANDS[command].operands !== undefined && paths.length === 0)
+    sentences.push(`a path is missing; usage: gatehouse ${command} PATH...`)
+  if (command === 'run' && resources.length === 0)
+    sentences.push('--resources is missing; usage: gatehouse run --resources PATH')
+  if (command === 'serve') sentences.push(...sourceOfResources(settings))
+  if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
+    sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')
+  if (grpcClientCa !== undefined && grpcTlsCert === undefined)
+    sentences.push('--grpc-client-ca needs --grpc-tls-cert and --grpc-tls-key')
+  const grpc = formatAddress(settings.grpc)
+  if (settings.given.has('grpc') && !grpc.endsWith(':0') && grpc === formatAddress(settings.admin))
+    sentences.push(`--grpc and --admin are both ${grpc}; expected two different addresses`)
+  return sentences
+}
+
+function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {
+  if (kubernetes)
+    return ['--kubernetes is not there yet in this version; expected --resources PATH']
+  if (namespace.length > 0) return ['--namespace belongs to --kubernetes']
+  return resources.length > 0
+    ? []
+    : ['--resources is missing; usage: gatehouse serve --resources PATH']
+}
