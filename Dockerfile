@@ -1,0 +1,30 @@
+# gatehouse: the sidecar alone. parties: the same with the demo's identity provider and MCP server.
+
+FROM node:22-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY . .
+RUN npm run build
+
+FROM build AS parties
+USER node
+ENTRYPOINT ["node"]
+
+FROM build AS production
+RUN npm prune --omit=dev
+
+FROM node:22-bookworm-slim AS gatehouse
+WORKDIR /app
+ENV NODE_ENV=production
+COPY --from=production /app/package.json ./
+COPY --from=production /app/node_modules ./node_modules
+COPY --from=production /app/dist ./dist
+# The socket that Envoy's container shares; a named volume mounted here belongs to the same user.
+RUN install -d -o node -g node -m 0700 /run/gatehouse
+USER node
+EXPOSE 18000 18001
+HEALTHCHECK --interval=2s --timeout=2s --start-period=10s --retries=5 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:18001/readyz').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["serve", "--resources", "/etc/gatehouse/resources"]
