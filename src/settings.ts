@@ -1,8 +1,8 @@
 // Arguments and environment → Settings of one command, or what is wrong with them, sentence by sentence.
-// The only file that knows process.env; the table of flags is commands/flags.ts.
+// The only file that knows process.env; the table of flags is settings/flags.ts.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { COMMANDS, commandNames, type CommandName } from './commands/commands.js'
+import { COMMANDS, commandNames, type CommandName } from './settings/commands.js'
 import {
   FLAGS,
   flagName,
@@ -10,10 +10,10 @@ import {
   variableName,
   type FlagKey,
   type FlagValues,
-} from './commands/flags.js'
-import { commandHelp, overview } from './commands/help.js'
-import { formatAddress } from './commands/values.js'
-import { didYouMean } from './did-you-mean.js'
+} from './settings/flags.js'
+import { commandHelp, overview } from './settings/help.js'
+import { formatAddress } from './settings/values.js'
+import { didYouMean } from './settings/did-you-mean.js'
 
 export interface Settings extends FlagValues {
   readonly command: CommandName

@@ -5,9 +5,8 @@ export type CommandName = 'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bo
 export interface CommandText {
   /** One line of the list of commands. */
   readonly summary: string
-  /** What stands behind the command's name in the usage line, before the flags. */
+  /** What stands behind the command's name in the usage line; at least one is needed. Absent: flags only. */
   readonly operands?: string
-  /** At least one operand is needed. */
   readonly about: string
   readonly examples: readonly string[]
 }
