@@ -1,0 +1,55 @@
+// The authorization-server metadata document (RFC 8414 section 2): the identity provider's own, with what decisions 10 and 10a change.
+
+import type { Json, JsonObject } from '../ir/json.js'
+import type { McpPaths, ServerMetadata } from '../ir/proc-entry.js'
+import { mcpUrl } from './base-url.js'
+import { registrationPath } from './paths.js'
+
+/** URLs whose names do not say it. */
+const URL_NAMES = new Set(['issuer', 'service_documentation', 'check_session_iframe'])
+const URL_NAME = /_(?:endpoint|uri|url)$/
+const ALIASES = 'mtls_endpoint_aliases'
+
+/** base: of baseUrl(). undefined: the provider's document was never fetched. */
+export const buildServerMetadata = (
+  { discovery, metadataIssuer, clientIdConfigured }: ServerMetadata,
+  paths: McpPaths,
+  base: string,
+): JsonObject | undefined => {
+  if (discovery === undefined) return undefined
+  const issuer = metadataIssuer === 'Gateway' ? { issuer: mcpUrl(base, paths) } : {}
+  const dropped = [
+    // Clients would use their own URL as client_id and never register.
+    ...(clientIdConfigured ? ['client_id_metadata_document_supported'] : []),
+    // RFC 9207: clients would wait for an iss that names the gateway.
+    ...(metadataIssuer === 'Gateway' ? ['authorization_response_iss_parameter_supported'] : []),
+  ]
+  return {
+    code_challenge_methods_supported: ['S256'],
+    ...publishable(discovery, dropped),
+    ...issuer,
+    registration_endpoint: base + registrationPath(paths.mcpPath),
+  }
+}
+
+/** Clients refuse a document for one null, relative or empty URL; without the member they go on. */
+const publishable = (document: JsonObject, dropped: readonly string[]): JsonObject =>
+  Object.fromEntries(
+    Object.entries(document)
+      .filter(([name, value]) => !dropped.includes(name) && isPublishable(name, value))
+      .map(([name, value]) => [
+        name,
+        name === ALIASES && isObject(value) ? publishable(value, []) : value,
+      ]),
+  )
+
+const isPublishable = (name: string, value: Json): boolean => {
+  if (value === null) return false
+  return URL_NAMES.has(name) || URL_NAME.test(name) ? isHttpUrl(value) : true
+}
+
+const isHttpUrl = (value: Json): boolean =>
+  typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
