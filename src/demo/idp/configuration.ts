@@ -1,0 +1,141 @@
+// What the identity provider is told to be: an oidc-provider configuration for one shape, its users and its clients.
+
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import type {
+  ClientMetadata,
+  Configuration,
+  JWK,
+  KoaContextWithOIDC,
+  interactionPolicy,
+} from 'oidc-provider'
+import { memoryAdapters } from './memory-adapter.js'
+import { shapeClaims, shapePaths, type Shape, type User } from './shape.js'
+
+/** Seconds: long enough for an afternoon with the demo. */
+const DEFAULT_TOKEN_TTL = 3600
+const SCOPES = ['openid', 'profile', 'email'] as const
+
+export interface IdpConfig {
+  readonly shape: Shape
+  readonly users: readonly User[]
+  /** The public client that MCP clients get from the gateway's registration; any loopback redirect URI is its own. */
+  readonly clientId: string
+  /** A confidential client for the client_credentials grant: a service account without any group. */
+  readonly serviceAccount?: { readonly clientId: string; readonly secret: string }
+  /** RFC 9207 `iss` in authorization responses; IdpOne and IdpTwo send none. */
+  readonly sendIss?: boolean
+  /** Seconds. */
+  readonly tokenTtl?: number
+  /** Private signing keys, the first one signs; absent: a fresh RSA key. */
+  readonly keys?: readonly JWK[]
+}
+
+export function providerConfiguration(
+  config: IdpConfig,
+  issuer: string,
+  policy: interactionPolicy.DefaultPolicy,
+): Configuration {
+  const { shape } = config
+  const paths = shapePaths(shape)
+  return {
+    adapter: memoryAdapters(),
+    clients: clients(config),
+    jwks: { keys: [...(config.keys ?? [signingKey()])] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    scopes: [...SCOPES],
+    pkce: { required: () => true },
+    routes: shape.type === 'IdpOne' ? { jwks: '/jwks/' } : {},
+    interactions: { policy, url: (_ctx, { uid }) => `${paths.mount}/interaction/${uid}` },
+    clientBasedCORS: () => true,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    ttl: { AccessToken: config.tokenTtl ?? DEFAULT_TOKEN_TTL, ...SESSION_TTL },
+    findAccount: (_ctx, id) =>
+      findUser(config, id) && { accountId: id, claims: () => ({ sub: id }) },
+    loadExistingGrant: grantEverything,
+    extraTokenClaims: (ctx) => shapeClaims(shape, findUser(config, ctx.oidc.account?.accountId)),
+    renderError: (ctx, out) => {
+      ctx.type = 'text'
+      ctx.body = `${out.error}: ${out.error_description ?? ''}\n`
+    },
+    features: features(config, issuer),
+  }
+}
+
+const SESSION_TTL = {
+  ClientCredentials: 3600,
+  Grant: 86_400,
+  IdToken: 3600,
+  Interaction: 3600,
+  RefreshToken: 86_400,
+  Session: 86_400,
+}
+
+export const findUser = (config: IdpConfig, name: string | undefined): User | undefined =>
+  config.users.find((user) => user.name === name)
+
+/** A private RSA key in JWK form. */
+export function signingKey(): JWK {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = { use: 'sig', alg: 'RS256', kid: randomBytes(6).toString('hex') }
+  return { ...privateKey.export({ format: 'jwk' }), ...key }
+}
+
+function clients(config: IdpConfig): ClientMetadata[] {
+  const common: ClientMetadata = {
+    client_id: config.clientId,
+    client_name: 'MCP client',
+    application_type: 'native',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: ['http://127.0.0.1/callback'],
+  }
+  if (config.serviceAccount === undefined) return [common]
+  const account: ClientMetadata = {
+    client_id: config.serviceAccount.clientId,
+    client_secret: config.serviceAccount.secret,
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+  }
+  return [common, account]
+}
+
+function features(config: IdpConfig, issuer: string): Configuration['features'] {
+  const { shape, tokenTtl } = config
+  return {
+    devInteractions: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    clientCredentials: { enabled: true },
+    ...(shape.type === 'IdpTwo' && {
+      registration: { enabled: true, initialAccessToken: shape.managementKey },
+    }),
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => issuer,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, resource, client) => ({
+        scope: SCOPES.join(' '),
+        audience: shape.type === 'IdpOne' ? client.clientId : resource,
+        accessTokenTTL: tokenTtl ?? DEFAULT_TOKEN_TTL,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: 'RS256' } },
+      }),
+    },
+  }
+}
+
+/** Consent is not what this provider is for: whoever logs in has granted what was asked. */
+async function grantEverything(ctx: KoaContextWithOIDC) {
+  const { oidc } = ctx
+  const grant = new oidc.provider.Grant({
+    clientId: oidc.client?.clientId,
+    accountId: oidc.session?.accountId,
+  })
+  grant.addOIDCScope(SCOPES.join(' '))
+  for (const resource of Object.keys(oidc.resourceServers ?? {})) {
+    grant.addResourceScope(resource, SCOPES.join(' '))
+  }
+  await grant.save()
+  return grant
+}

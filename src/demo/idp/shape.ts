@@ -1,0 +1,53 @@
+// The two identity providers that Gatehouse adapts to (specification, "IdpOne" and "IdpTwo"), as URL shapes and claims:
+// where issuer, keys and registration are, and what an access token carries.
+
+/** Someone who can log in; groups go into the token. */
+export interface User {
+  readonly name: string
+  readonly groups: readonly string[]
+}
+
+export type Shape =
+  /** Application slug; aud is the client's id; the groups claim; no registration. */
+  | { readonly type: 'IdpOne'; readonly slug: string }
+  /** Project and MCP server; aud is the resource indicator; roles and tenants; registration for key holders. */
+  | {
+      readonly type: 'IdpTwo'
+      readonly project: string
+      readonly server: string
+      readonly managementKey: string
+    }
+
+/** Paths on the provider's origin. */
+export interface ShapePaths {
+  /** As in the issuer: with a slash at the end for IdpOne, without for IdpTwo. */
+  readonly issuer: string
+  /** The issuer's path without a slash at its end: every other endpoint is below it. */
+  readonly mount: string
+  readonly jwks: string
+  readonly registration?: string
+}
+
+/** The tenant that IdpTwo's tokens name. */
+export const TENANT = 'T1'
+
+export function shapePaths(shape: Shape): ShapePaths {
+  if (shape.type === 'IdpOne') {
+    const mount = `/application/o/${shape.slug}`
+    return { issuer: `${mount}/`, mount, jwks: `${mount}/jwks/` }
+  }
+  const mount = `/v1/apps/agentic/${shape.project}/${shape.server}`
+  return {
+    issuer: mount,
+    mount,
+    jwks: `/${shape.project}/.well-known/jwks.json`,
+    registration: `/v1/mgmt/mcp/client/${shape.project}/${shape.server}/register`,
+  }
+}
+
+/** Claims beside the standard ones; user is absent for a service account. */
+export function shapeClaims(shape: Shape, user: User | undefined): Record<string, unknown> {
+  const groups = user?.groups ?? []
+  if (shape.type === 'IdpOne') return { groups }
+  return { roles: groups, tenants: { [TENANT]: { roles: groups } } }
+}
