@@ -1,0 +1,96 @@
+// What expressions may read of one request: the variables jwt, request, source and llmRequest, each
+// converted to CEL values at its first use.
+
+import type { Json, JsonObject } from '../ir/json.js'
+import { toCelValue, type CelValue } from './values.js'
+
+/** The variables, and the members of those whose members we know. */
+export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined>> = {
+  jwt: undefined,
+  llmRequest: undefined,
+  request: new Set([
+    'method',
+    'uri',
+    'host',
+    'scheme',
+    'path',
+    'pathAndQuery',
+    'version',
+    'headers',
+  ]),
+  source: new Set(['address', 'port']),
+}
+
+export type Root = 'jwt' | 'llmRequest' | 'request' | 'source'
+
+/** JSON whose CEL form is made once, when a rule first reads it: claims live as long as their token is remembered. */
+export interface LazyValue {
+  readonly json: Json
+  /** @throws CelLimitError when it is nested too deeply. */
+  celValue(): CelValue
+}
+
+export interface RequestAttributes {
+  readonly method: string
+  readonly host: string
+  readonly scheme: string
+  /** With the query. */
+  readonly pathAndQuery: string
+  /** "HTTP/1.1", "HTTP/2". */
+  readonly version: string
+  /** By lower-case name; several values in the order they were sent. Only those that the rules name need to be there. */
+  readonly headers: ReadonlyMap<string, string | readonly string[]>
+}
+
+export interface SourceAttributes {
+  /** An IP address without a port. */
+  readonly address: string
+  readonly port: number
+}
+
+/** Absent parts are null in CEL: `jwt.sub` is then an error, `jwt == null` true. */
+export interface Attributes {
+  readonly request?: RequestAttributes
+  readonly jwt?: LazyValue | undefined
+  readonly llmRequest?: LazyValue | undefined
+  readonly source?: SourceAttributes | undefined
+}
+
+export const lazyValue = (json: JsonObject): LazyValue => {
+  let converted: CelValue | undefined
+  return { json, celValue: () => (converted ??= toCelValue(json)) }
+}
+
+/** The value of one variable. */
+export function attributeValue(attributes: Attributes, root: Root): CelValue {
+  switch (root) {
+    case 'jwt':
+      return attributes.jwt?.celValue() ?? null
+    case 'llmRequest':
+      return attributes.llmRequest?.celValue() ?? null
+    case 'request':
+      return attributes.request === undefined ? null : requestValue(attributes.request)
+    case 'source':
+      return attributes.source === undefined ? null : sourceValue(attributes.source)
+  }
+}
+
+function requestValue(request: RequestAttributes): CelValue {
+  const query = request.pathAndQuery.indexOf('?')
+  return new Map<string, CelValue>([
+    ['method', request.method],
+    ['host', request.host],
+    ['scheme', request.scheme],
+    ['path', query < 0 ? request.pathAndQuery : request.pathAndQuery.slice(0, query)],
+    ['pathAndQuery', request.pathAndQuery],
+    ['uri', `${request.scheme}://${request.host}${request.pathAndQuery}`],
+    ['version', request.version],
+    ['headers', request.headers],
+  ])
+}
+
+const sourceValue = (source: SourceAttributes): CelValue =>
+  new Map<string, CelValue>([
+    ['address', source.address],
+    ['port', BigInt(source.port)],
+  ])

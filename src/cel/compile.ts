@@ -1,0 +1,100 @@
+// Source → checked, runnable expression: parse, look at what it reads, rename, parse again, check the types.
+
+import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js'
+import { err, ok, type Result } from '../result.js'
+import { attributeValue, type Attributes, type Root } from './attributes.js'
+import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
+import { ExpressionError } from './expression-error.js'
+import { compilePattern } from './patterns.js'
+import { celProblem, problemOf, type CelProblem } from './problem.js'
+import { findReads, type Reads } from './reads.js'
+import { renameCalls } from './renames.js'
+import { CelLimitError } from './values.js'
+import { walk } from './walk.js'
+
+export interface Expression {
+  readonly reads: Reads
+  /** The library's name of its static type, "dyn" where that is known only at run time. */
+  readonly type: string
+  /** The error is a code: message texts can carry values of the request, and are dropped here. */
+  run(attributes: Attributes): Result<unknown, string>
+}
+
+/** denied: variables that may not be named, each with the reason. */
+export function compileExpression(
+  source: string,
+  denied: Readonly<Partial<Record<Root, string>>> = {},
+): Result<Expression, CelProblem> {
+  if (source.length > MAX_EXPRESSION_LENGTH)
+    return err(
+      celProblem(
+        source,
+        `the expression has ${source.length} characters; at most ${MAX_EXPRESSION_LENGTH} are allowed`,
+        MAX_EXPRESSION_LENGTH,
+      ),
+    )
+  try {
+    return ok(compileChecked(source, denied))
+  } catch (error) {
+    return err(problemOf(source, error))
+  }
+}
+
+function compileChecked(
+  source: string,
+  denied: Readonly<Partial<Record<Root, string>>>,
+): Expression {
+  const ast = syntaxEnvironment.parse(source).ast
+  assertPatterns(ast)
+  const renamed = renameCalls(source, ast)
+  const evaluate = ruleEnvironment.parse(renamed)
+  const { type, error } = evaluate.check()
+  if (error !== undefined || type === undefined) throw error ?? new Error('no type')
+  const reads = findReads(ast)
+  for (const root of reads.roots.keys()) {
+    const reason = denied[root]
+    if (reason !== undefined) throw new ExpressionError(reason, 0, source.length)
+  }
+  return { reads, type, run: runner(evaluate, [...reads.roots.keys()]) }
+}
+
+/** Patterns that are written out are compiled now: a bad one is the author's to mend. */
+function assertPatterns(ast: ASTNode): void {
+  walk(ast, (node) => {
+    if ((node.op !== 'rcall' && node.op !== 'call') || node.args[0] !== 'matches') return
+    const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1]
+    if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return
+    try {
+      compilePattern(pattern.args)
+    } catch {
+      throw new ExpressionError(
+        'not a regular expression of RE2 syntax',
+        pattern.start,
+        pattern.end,
+      )
+    }
+  })
+}
+
+/** One set of bindings, filled and emptied at each run: an idle rule holds nothing of the last request's variables. */
+function runner(
+  evaluate: (bindings: Record<string, unknown>) => unknown,
+  roots: readonly Root[],
+): Expression['run'] {
+  const bindings = Object.create(null) as Record<string, unknown>
+  return (attributes) => {
+    try {
+      for (const root of roots) bindings[root] = attributeValue(attributes, root)
+      return ok(evaluate(bindings))
+    } catch (error) {
+      return err(errorCode(error))
+    } finally {
+      for (const root of roots) bindings[root] = null
+    }
+  }
+}
+
+function errorCode(error: unknown): string {
+  if (error instanceof EvaluationError || error instanceof CelLimitError) return error.code
+  return error instanceof RangeError ? 'limit_exceeded' : 'evaluation_error'
+}

@@ -1,0 +1,36 @@
+// The closed world of an expression: its variables, its functions and its limits (no undeclared name gets through).
+
+import { Environment } from '@marcbachmann/cel-js'
+import { registerFunctions } from './functions.js'
+import { registerMacros } from './macros.js'
+
+/** Characters of an expression (decision 28). */
+export const MAX_EXPRESSION_LENGTH = 16_384
+
+const OPTIONS = {
+  unlistedVariablesAreDyn: false,
+  homogeneousAggregateLiterals: false,
+  enableOptionalTypes: true,
+  limits: {
+    maxDepth: 64,
+    maxAstNodes: 4000,
+    maxListElements: 1000,
+    maxMapEntries: 200,
+    maxCallArguments: 16,
+  },
+}
+
+/** For the first reading, before calls are renamed: only its syntax tree is used. */
+export const syntaxEnvironment = new Environment(OPTIONS).registerFunction(
+  'default(ast, ast): dyn',
+  () => ({ typeCheck: () => undefined, evaluate: () => undefined }),
+  { async: false },
+)
+
+export const ruleEnvironment = new Environment(OPTIONS)
+  .registerVariable('jwt', 'dyn')
+  .registerVariable('request', 'dyn')
+  .registerVariable('source', 'dyn')
+  .registerVariable('llmRequest', 'dyn')
+registerFunctions(ruleEnvironment)
+registerMacros(ruleEnvironment)

@@ -1,0 +1,93 @@
+// The functions we add to the library's, or put in the place of its own. All are synchronous.
+
+import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
+import { parseJsonText } from './json-text.js'
+import { Cidr, isIp } from './cidr.js'
+import { matchesPattern } from './patterns.js'
+import { fromCelValue } from './values.js'
+
+/** The receiver type of base64.encode() and base64.decode(). */
+class Base64Namespace {}
+
+type Functions = Readonly<Record<string, RegisteredFunctionHandler>>
+
+const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase())
+const asciiUpper = (text: string): string => text.replace(/[a-z]/g, (c) => c.toUpperCase())
+
+/** In the place of the library's, under the names that renames.ts gives them. */
+const REPLACED: Functions = {
+  'string._atches(string): bool': matchesPattern,
+  '_atches(string, string): bool': matchesPattern,
+  'string._owerAscii(): string': asciiLower,
+  'string._pperAscii(): string': asciiUpper,
+}
+
+const STRINGS: Functions = {
+  'string.replace(string, string): string': (text: string, from: string, to: string) =>
+    replace(text, from, to, -1n),
+  'string.replace(string, string, int): string': replace,
+  'string.charAt(int): string': charAt,
+  'string.stripPrefix(string): string': (text: string, prefix: string) =>
+    text.startsWith(prefix) ? text.slice(prefix.length) : text,
+  'string.stripSuffix(string): string': (text: string, suffix: string) =>
+    suffix !== '' && text.endsWith(suffix) ? text.slice(0, -suffix.length) : text,
+}
+
+function replace(text: string, from: string, to: string, limit: bigint): string {
+  const parts = from === '' ? ['', ...text, ''] : text.split(from)
+  const count = limit < 0n ? parts.length - 1 : Math.min(Number(limit), parts.length - 1)
+  const replaced = parts.slice(0, count + 1).join(to)
+  const rest = parts.slice(count + 1)
+  return rest.length === 0 ? replaced : replaced + from + rest.join(from)
+}
+
+function charAt(text: string, index: bigint): string {
+  const points = [...text]
+  if (index < 0n || index > BigInt(points.length)) throw new Error('index out of range')
+  return points[Number(index)] ?? ''
+}
+
+const encodeText = (text: string): string => Buffer.from(text, 'utf8').toString('base64')
+const encodeBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+
+function decodeBase64(text: string): Uint8Array {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replace(/=+$/, '').length % 4 === 1)
+    throw new Error('not base64')
+  return new Uint8Array(Buffer.from(text, 'base64'))
+}
+
+const BASE64: Functions = {
+  'Base64Namespace.encode(string): string': (_: unknown, text: string) => encodeText(text),
+  'Base64Namespace.encode(bytes): string': (_: unknown, bytes: Uint8Array) => encodeBytes(bytes),
+  'Base64Namespace.decode(string): bytes': (_: unknown, text: string) => decodeBase64(text),
+  'base64Encode(string): string': encodeText,
+  'base64Encode(bytes): string': encodeBytes,
+  'base64Decode(string): bytes': decodeBase64,
+}
+
+const CONVERSIONS: Functions = {
+  'json(string): dyn': parseJsonText,
+  'json(bytes): dyn': (bytes: Uint8Array) => parseJsonText(Buffer.from(bytes).toString('utf8')),
+  'toJson(dyn): string': (value: unknown) => JSON.stringify(fromCelValue(value)),
+  'string(google.protobuf.Timestamp): string': (time: Date) =>
+    time.toISOString().replace('.000Z', 'Z'),
+  'string(google.protobuf.Duration): string': String,
+  'int(google.protobuf.Timestamp): int': (time: Date) => BigInt(Math.floor(time.getTime() / 1000)),
+  'int(uint): int': (value: { valueOf(): bigint }) => value.valueOf(),
+}
+
+const ADDRESSES: Functions = {
+  'cidr(string): Cidr': (text: string) => new Cidr(text),
+  'Cidr.containsIP(string): bool': (range: Cidr, address: string) => range.contains(address),
+  'isIP(string): bool': isIp,
+}
+
+export function registerFunctions(environment: Environment): void {
+  environment
+    .registerType('Base64Namespace', Base64Namespace)
+    .registerConstant('base64', 'Base64Namespace', new Base64Namespace())
+    .registerType('Cidr', Cidr)
+  for (const functions of [REPLACED, STRINGS, BASE64, CONVERSIONS, ADDRESSES])
+    for (const [signature, handler] of Object.entries(functions))
+      environment.registerFunction(signature, handler, { async: false })
+}

@@ -1,0 +1,32 @@
+// An authorization rule: a CEL expression that is true or false of a request (decision 4).
+
+import { err, ok, type Result } from '../result.js'
+import type { Attributes } from './attributes.js'
+import { compileExpression } from './compile.js'
+import { celProblem, type CelProblem } from './problem.js'
+import type { Reads } from './reads.js'
+
+export interface Rule {
+  readonly source: string
+  readonly reads: Reads
+  /** The error is a code for logs; what it means for the request is the caller's to decide. Never throws. */
+  evaluate(attributes: Attributes): Result<boolean, string>
+}
+
+/** llmRequest is not available here: ext_authz sees no body. */
+export function compileRule(source: string): Result<Rule, CelProblem> {
+  const compiled = compileExpression(source, {
+    llmRequest:
+      'llmRequest is not available in authorization rules; expected jwt, request or source',
+  })
+  if (!compiled.ok) return compiled
+  const { reads, type } = compiled.value
+  if (type !== 'bool' && type !== 'dyn')
+    return err(celProblem(source, `the expression gives ${type}; expected bool`))
+  return ok({ source, reads, evaluate: (attributes) => booleanOf(compiled.value.run(attributes)) })
+}
+
+function booleanOf(result: Result<unknown, string>): Result<boolean, string> {
+  if (!result.ok) return result
+  return typeof result.value === 'boolean' ? ok(result.value) : err('not_bool')
+}

@@ -1,0 +1,46 @@
+// An expression whose value becomes text: the headers of guardrail webhooks (decision 24).
+
+import { err, ok, type Result } from '../result.js'
+import type { Attributes } from './attributes.js'
+import { compileExpression } from './compile.js'
+import { celProblem, type CelProblem } from './problem.js'
+import type { Reads } from './reads.js'
+
+export interface ValueExpression {
+  readonly source: string
+  readonly reads: Reads
+  /** string, number, boolean and bytes as text; anything else is an error, by its code. Never throws. */
+  evaluate(attributes: Attributes): Result<string, string>
+}
+
+const TYPES = new Set(['string', 'bool', 'int', 'uint', 'double', 'bytes', 'dyn'])
+
+export function compileValue(source: string): Result<ValueExpression, CelProblem> {
+  const compiled = compileExpression(source)
+  if (!compiled.ok) return compiled
+  const { reads, type } = compiled.value
+  if (!TYPES.has(type))
+    return err(
+      celProblem(source, `the expression gives ${type}; expected string, number, bool or bytes`),
+    )
+  return ok({ source, reads, evaluate: (attributes) => textOf(compiled.value.run(attributes)) })
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(result: Result<unknown, string>): Result<string, string> {
+  if (!result.ok) return result
+  const value = result.value
+  if (typeof value === 'string') return ok(value)
+  if (typeof value === 'boolean' || typeof value === 'bigint') return ok(String(value))
+  if (typeof value === 'number') return Number.isFinite(value) ? ok(String(value)) : err('not_text')
+  return value instanceof Uint8Array ? bytesText(value) : err('not_text')
+}
+
+function bytesText(bytes: Uint8Array): Result<string, string> {
+  try {
+    return ok(utf8.decode(bytes))
+  } catch {
+    return err('not_text')
+  }
+}

@@ -1,0 +1,56 @@
+// JSON → CEL values: objects become maps (no claim can be named like a member of Object), whole numbers become int.
+
+import type { Json, JsonObject } from '../ir/json.js'
+
+export type CelValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | Date
+  | readonly CelValue[]
+  | ReadonlyMap<string, CelValue>
+
+/** Deeper JSON is refused: conversion and comparison recurse. */
+export const MAX_VALUE_DEPTH = 100
+
+export class CelLimitError extends Error {
+  readonly code = 'limit_exceeded'
+}
+
+/** Whole numbers that JSON.parse kept exactly become int; all others are double, as JSON has but one kind. */
+export function toCelValue(json: Json, depth = 0): CelValue {
+  if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : json
+  if (typeof json !== 'object' || json === null) return json
+  if (depth >= MAX_VALUE_DEPTH) throw new CelLimitError('nested too deeply')
+  if (isArray(json)) return json.map((item) => toCelValue(item, depth + 1))
+  return objectToMap(json, depth)
+}
+
+const isArray = (json: readonly Json[] | JsonObject): json is readonly Json[] => Array.isArray(json)
+
+function objectToMap(json: JsonObject, depth: number): CelValue {
+  const map = new Map<string, CelValue>()
+  for (const key of Object.keys(json)) map.set(key, toCelValue(json[key] ?? null, depth + 1))
+  return map
+}
+
+/** For toJson(): the reverse. Bytes are base64, int beyond 2^53 loses precision, as in any JSON. */
+export function fromCelValue(value: unknown, depth = 0): Json {
+  if (depth >= MAX_VALUE_DEPTH) throw new CelLimitError('nested too deeply')
+  if (typeof value === 'bigint') return Number(value)
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
+  if (typeof value === 'number') return value
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map((item) => fromCelValue(item, depth + 1))
+  if (value instanceof Map) return entriesToJson([...value.entries()], depth)
+  if (Object.getPrototypeOf(value) === Object.prototype)
+    return entriesToJson(Object.entries(value as object), depth)
+  throw new CelLimitError('has no JSON form')
+}
+
+const entriesToJson = (entries: readonly (readonly [unknown, unknown])[], depth: number): Json =>
+  Object.fromEntries(entries.map(([key, item]) => [String(key), fromCelValue(item, depth + 1)]))
