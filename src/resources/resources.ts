@@ -69,6 +69,8 @@ export interface ProviderState {
   /** For a document that does not decode now: its last good version (decision 27). */
   readonly resources: Resources
   readonly problems: readonly Problem[]
+  /** Documents that are left alone because they are none of ours (a Deployment): worth a line, no error. */
+  readonly notes?: readonly Problem[]
   /** Every document has decoded once (in a cluster: every kind has been listed): only then may a first snapshot be published. */
   readonly complete: boolean
 }

@@ -1,0 +1,38 @@
+// EndpointSlice (discovery.k8s.io/v1); its Service is named by the label kubernetes.io/service-name.
+
+import { z } from 'zod'
+import { port } from './fields.js'
+
+export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
+
+export const endpointSliceData = z.object({
+  addressType: z.enum(['IPv4', 'IPv6', 'FQDN']),
+  endpoints: z
+    .array(
+      z.object({
+        addresses: z.array(z.string().min(1)).min(1),
+        conditions: z
+          .object({
+            /** Absent means ready. */
+            ready: z.boolean().default(true),
+            serving: z.boolean().optional(),
+            terminating: z.boolean().optional(),
+          })
+          .prefault({}),
+      }),
+    )
+    .default([]),
+  ports: z
+    .array(
+      z.object({
+        name: z.string().default(''),
+        /** Absent: all ports. */
+        port: port().optional(),
+        protocol: z.string().default('TCP'),
+        appProtocol: z.string().optional(),
+      }),
+    )
+    .default([]),
+})
+
+export type EndpointSliceData = z.infer<typeof endpointSliceData>

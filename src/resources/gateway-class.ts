@@ -1,0 +1,14 @@
+// GatewayClass (Gateway API v1).
+
+import { z } from 'zod'
+import { group, kind, name, namespace } from './fields.js'
+
+export const gatewayClassSpec = z.object({
+  controllerName: name(),
+  parametersRef: z
+    .object({ group: group(), kind: kind(), name: name(), namespace: namespace().optional() })
+    .optional(),
+  description: z.string().optional(),
+})
+
+export type GatewayClassSpec = z.infer<typeof gatewayClassSpec>

@@ -1,0 +1,71 @@
+// Gateway (Gateway API v1): the listeners that Envoy binds, and which routes may attach to them.
+
+import { z } from 'zod'
+import { GATEWAY_API_GROUP, group, kind, name, namespace, port } from './fields.js'
+import { unimplemented } from './unimplemented.js'
+
+const labelSelector = z.object({
+  matchLabels: z.record(z.string(), z.string()).default({}),
+  matchExpressions: z
+    .array(
+      z.object({
+        key: z.string().min(1),
+        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+        values: z.array(z.string()).default([]),
+      }),
+    )
+    .default([]),
+})
+
+const allowedRoutes = z.object({
+  namespaces: z
+    .object({
+      from: z.enum(['All', 'Selector', 'Same']).default('Same'),
+      selector: labelSelector.optional(),
+    })
+    .prefault({}),
+  kinds: z
+    .array(z.object({ group: group().default(GATEWAY_API_GROUP), kind: kind() }))
+    .max(8)
+    .default([]),
+})
+
+const listenerTls = z.object({
+  mode: z.enum(['Terminate', 'Passthrough']).default('Terminate'),
+  certificateRefs: z
+    .array(
+      z.object({
+        group: group().default(''),
+        kind: kind().default('Secret'),
+        name: name(),
+        namespace: namespace().optional(),
+      }),
+    )
+    .max(64)
+    .default([]),
+})
+
+const listener = z.object({
+  name: name(),
+  hostname: name().optional(),
+  port: port(),
+  protocol: z.string().min(1).max(255),
+  tls: unimplemented(listenerTls, ['options']).optional(),
+  allowedRoutes: allowedRoutes.prefault({}),
+})
+
+export const gatewaySpec = unimplemented(
+  z.object({
+    gatewayClassName: name(),
+    listeners: z.array(listener).min(1).max(64),
+    infrastructure: unimplemented(
+      z.object({
+        parametersRef: z.object({ group: group(), kind: kind(), name: name() }).optional(),
+      }),
+      ['labels', 'annotations'],
+    ).optional(),
+  }),
+  ['addresses', 'allowedListeners', 'defaultScope', 'tls'],
+)
+
+export type GatewaySpec = z.infer<typeof gatewaySpec>

@@ -1,0 +1,71 @@
+// HTTPRoute (Gateway API v1, experimental channel): which requests go where, with what changed on the way.
+
+import { z } from 'zod'
+import { duration, GATEWAY_API_GROUP, group, kind, name, namespace, port } from './fields.js'
+import { httpRouteFilter } from './http-route-filter.js'
+import { unimplemented } from './unimplemented.js'
+
+const parentRef = z.object({
+  group: group().default(GATEWAY_API_GROUP),
+  kind: kind().default('Gateway'),
+  namespace: namespace().optional(),
+  name: name(),
+  sectionName: name().optional(),
+  port: port().optional(),
+})
+
+const valueMatch = z.object({
+  type: z.enum(['Exact', 'RegularExpression']).default('Exact'),
+  name: z.string().min(1).max(256),
+  value: z.string().min(1).max(4096),
+})
+
+const match = z.object({
+  path: z
+    .object({
+      type: z.enum(['Exact', 'PathPrefix', 'RegularExpression']).default('PathPrefix'),
+      value: z.string().max(1024).default('/'),
+    })
+    .prefault({}),
+  headers: z.array(valueMatch).max(16).default([]),
+  queryParams: z.array(valueMatch).max(16).default([]),
+  method: z
+    .enum(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
+    .optional(),
+})
+
+const backendRef = z.object({
+  group: group().default(''),
+  kind: kind().default('Service'),
+  name: name(),
+  namespace: namespace().optional(),
+  port: port().optional(),
+  weight: z.int().min(0).max(1_000_000).default(1),
+  filters: z.array(httpRouteFilter).max(16).default([]),
+})
+
+const rule = unimplemented(
+  z.object({
+    name: name().optional(),
+    matches: z.array(match).max(64).prefault([{}]),
+    filters: z.array(httpRouteFilter).max(16).default([]),
+    backendRefs: z.array(backendRef).max(16).default([]),
+    /** Milliseconds; 0: none. */
+    timeouts: z
+      .object({ request: duration().optional(), backendRequest: duration().optional() })
+      .prefault({}),
+  }),
+  ['retry', 'sessionPersistence'],
+)
+
+export const httpRouteSpec = unimplemented(
+  z.object({
+    parentRefs: z.array(parentRef).max(32).default([]),
+    hostnames: z.array(name()).max(16).default([]),
+    rules: z.array(rule).min(1).max(16).prefault([{}]),
+  }),
+  ['useDefaultGateways'],
+)
+
+export type HttpRouteSpec = z.infer<typeof httpRouteSpec>
+export type HttpRouteRule = HttpRouteSpec['rules'][number]

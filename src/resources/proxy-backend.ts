@@ -1,0 +1,23 @@
+// ProxyBackend: a host outside the cluster, for routes and for the keys of an identity provider.
+
+import { z } from 'zod'
+import { port } from './fields.js'
+
+export const proxyBackendSpec = z.object({
+  static: z
+    .object({
+      host: z
+        .string()
+        .min(1)
+        .max(253)
+        .regex(
+          /^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/,
+          'is not a host name or an IP address (without scheme, brackets, port or path)',
+        )
+        .describe('Host name or IP address.'),
+      port: port().describe('TCP port.'),
+    })
+    .describe('A fixed address.'),
+})
+
+export type ProxyBackendSpec = z.infer<typeof proxyBackendSpec>

@@ -1,0 +1,20 @@
+// ProxyParameters: limits of the proxy that a Gateway or its GatewayClass names by parametersRef.
+
+import { z } from 'zod'
+
+export const proxyParametersSpec = z.object({
+  env: z
+    .array(
+      z.object({
+        name: z.string().min(1).max(256).describe('Name of the variable.'),
+        value: z.string().max(4096).describe('Its value: a number, as text.'),
+      }),
+    )
+    .max(64)
+    .default([])
+    .describe(
+      'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS (100; 0: no limit) and GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS (300).',
+    ),
+})
+
+export type ProxyParametersSpec = z.infer<typeof proxyParametersSpec>

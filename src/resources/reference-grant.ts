@@ -1,0 +1,17 @@
+// ReferenceGrant (Gateway API v1): which kinds of which namespaces may refer to resources of this one.
+
+import { z } from 'zod'
+import { group, kind, name, namespace } from './fields.js'
+
+export const referenceGrantSpec = z.object({
+  from: z
+    .array(z.object({ group: group(), kind: kind(), namespace: namespace() }))
+    .min(1)
+    .max(16),
+  to: z
+    .array(z.object({ group: group(), kind: kind(), name: name().optional() }))
+    .min(1)
+    .max(16),
+})
+
+export type ReferenceGrantSpec = z.infer<typeof referenceGrantSpec>
