@@ -1,0 +1,148 @@
+// Resources, their conditions, undecodable documents, Envoys and remote documents → what /status says.
+
+import type { Condition, ResourceStatus } from '../ir/status.js'
+import type { KindCount } from './metrics.js'
+
+/** What is said of any resource that was read; both ends of the arrow fit it. */
+export interface ReadResource {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** FILE:LINE, or "kubernetes". */
+  readonly source: string
+}
+
+/** A document that could not be decoded. */
+export interface ReadProblem {
+  /** FILE:LINE:COLUMN. */
+  readonly source: string
+  readonly message: string
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+export interface ReportedResource extends ReadResource {
+  readonly conditions: readonly Condition[]
+}
+
+/** One Envoy that is, or was, connected by ADS. */
+export interface EnvoyReport {
+  readonly node: string
+  readonly cluster: string
+  readonly connected: boolean
+  readonly types: readonly EnvoyTypeReport[]
+}
+
+export interface EnvoyTypeReport {
+  readonly type: string
+  /** Version last sent, last accepted and last refused; absent: none yet. */
+  readonly sent?: string
+  readonly acked?: string
+  readonly nacked?: { readonly version: string; readonly message: string; readonly at: string }
+}
+
+/** A key set or discovery document that we fetch. */
+export interface RemoteReport {
+  readonly kind: 'KeySet' | 'Discovery'
+  readonly url: string
+  /** ISO time of the last success; absent: never. */
+  readonly fetchedAt?: string
+  readonly ageSeconds?: number
+  readonly error?: string
+}
+
+export interface StatusReport {
+  readonly ready: boolean
+  /** Why not. */
+  readonly reasons: readonly string[]
+  /** Of the snapshot in force. */
+  readonly revision?: string
+  readonly resources: readonly ReportedResource[]
+  readonly envoys: readonly EnvoyReport[]
+  readonly remote: readonly RemoteReport[]
+}
+
+/** One entry per resource that was read and per document that could not be; sorted by kind, namespace, name, source. */
+export function reportResources(
+  resources: readonly ReadResource[],
+  statuses: readonly ResourceStatus[],
+  problems: readonly ReadProblem[],
+): readonly ReportedResource[] {
+  const conditions = new Map(statuses.map((status) => [identity(status), status.conditions]))
+  const broken = groupProblems(problems)
+  const reported = resources.map((resource): ReportedResource => {
+    const own = conditions.get(identity(resource)) ?? []
+    const key = documentKey(resource)
+    const problem = broken.get(key)
+    broken.delete(key)
+    return { ...resource, conditions: problem === undefined ? own : stale(problem, own) }
+  })
+  for (const problem of broken.values())
+    reported.push({ ...problem.resource, conditions: [invalid(problem.messages.join('; '))] })
+  return reported.sort(byKindAndName)
+}
+
+interface Broken {
+  readonly resource: ReadResource
+  readonly messages: string[]
+}
+
+/** Several problems of one document make one entry. */
+function groupProblems(problems: readonly ReadProblem[]): Map<string, Broken> {
+  const broken = new Map<string, Broken>()
+  for (const problem of problems) {
+    const { apiVersion = '', kind = '', namespace = '', name = '' } = problem
+    const resource = { apiVersion, kind, namespace, name, source: withoutColumn(problem.source) }
+    const key = name === '' ? problem.source : documentKey(resource)
+    const before = broken.get(key)
+    if (before === undefined) broken.set(key, { resource, messages: [problem.message] })
+    else before.messages.push(problem.message)
+  }
+  return broken
+}
+
+const stale = ({ messages }: Broken, own: readonly Condition[]): readonly Condition[] => [
+  invalid(`${messages.join('; ')}; the last good version stays in force`),
+  ...own.filter((condition) => condition.type !== 'Accepted'),
+]
+
+const invalid = (message: string): Condition => ({
+  type: 'Accepted',
+  status: 'False',
+  reason: 'Invalid',
+  message,
+})
+
+const withoutColumn = (source: string): string => source.replace(/^(.*:\d+):\d+$/, '$1')
+const fileOf = (source: string): string => withoutColumn(source).replace(/:\d+$/, '')
+
+const identity = (resource: Omit<ReadResource, 'source'>): string =>
+  [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' ')
+
+/** The same resource in another file is another document: defined twice. */
+const documentKey = (resource: ReadResource): string =>
+  `${identity(resource)} ${fileOf(resource.source)}`
+
+function byKindAndName(a: ReportedResource, b: ReportedResource): number {
+  const order = (r: ReportedResource): string =>
+    [r.kind, r.namespace, r.name, r.source].join('\u0000')
+  return order(a) < order(b) ? -1 : 1
+}
+
+/** For gatehouse_resources: a resource counts as accepted unless a condition says otherwise. */
+export function countResources(resources: readonly ReportedResource[]): readonly KindCount[] {
+  const counts = new Map<string, { kind: string; accepted: boolean; count: number }>()
+  for (const { kind, conditions } of resources) {
+    const accepted = !conditions.some(
+      ({ type, status }) => type === 'Accepted' && status !== 'True',
+    )
+    const key = `${kind} ${accepted}`
+    const entry = counts.get(key) ?? { kind, accepted, count: 0 }
+    entry.count += 1
+    counts.set(key, entry)
+  }
+  return [...counts.values()]
+}
