@@ -17,7 +17,7 @@ export const buildServerMetadata = (
   base: string,
 ): JsonObject | undefined => {
   if (discovery === undefined) return undefined
-  const issuer = metadataIssuer === 'Gateway' ? { issuer: mcpUrl(base, paths) } : {}
+  const issuer: JsonObject = metadataIssuer === 'Gateway' ? { issuer: mcpUrl(base, paths) } : {}
   const dropped = [
     // Clients would use their own URL as client_id and never register.
     ...(clientIdConfigured ? ['client_id_metadata_document_supported'] : []),

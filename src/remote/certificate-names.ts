@@ -1,0 +1,31 @@
+// Which names a peer's certificate must carry (BackendTLSPolicy): its hostname, or any of the subjectAltNames.
+
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
+import type { UpstreamTls } from '../ir/destination.js'
+
+/** undefined: the certificate is the right one. Otherwise Node's error, as tls.connect wants it. */
+export const checkCertificateNames = (
+  tls: UpstreamTls,
+  certificate: PeerCertificate,
+): Error | undefined => {
+  if (tls.subjectAltNames.length === 0) return checkServerIdentity(tls.hostname, certificate)
+  const uris = certificateUris(certificate.subjectaltname ?? '')
+  const fits = tls.subjectAltNames.some(({ type, value }) =>
+    type === 'URI' ? uris.includes(value) : checkServerIdentity(value, certificate) === undefined,
+  )
+  return fits ? undefined : new CertificateNameError()
+}
+
+class CertificateNameError extends Error {
+  readonly code = 'ERR_TLS_CERT_ALTNAME_INVALID'
+
+  constructor() {
+    super('the certificate carries none of the expected names')
+  }
+}
+
+/** Node's "DNS:a, URI:b"; a value with a comma or a quote in it is written as a JSON string. */
+const certificateUris = (subjectAltName: string): string[] =>
+  [...subjectAltName.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)/gy)]
+    .filter(([, type]) => type === 'URI')
+    .map(([, , value = '']) => (value.startsWith('"') ? (JSON.parse(value) as string) : value))

@@ -1,0 +1,47 @@
+// The end of a call: its timeout or its caller's signal, whichever comes first, and which of them it was.
+
+import { RemoteError, type RemoteFailure } from './remote-failure.js'
+
+export interface Deadline {
+  readonly signal: AbortSignal
+  /** Why the call ended early; undefined: it did not. */
+  failure(): RemoteFailure | undefined
+  /** Releases the timer and the caller's signal. */
+  end(): void
+}
+
+export const startDeadline = (timeoutMs: number, caller: AbortSignal | undefined): Deadline => {
+  const controller = new AbortController()
+  let failure: RemoteFailure | undefined
+  const stop = (reason: RemoteFailure) => {
+    failure ??= reason
+    controller.abort()
+  }
+  const onCallerAbort = () => stop({ type: 'aborted' })
+  const timer = setTimeout(() => stop({ type: 'timeout', timeoutMs }), timeoutMs)
+  if (caller?.aborted === true) onCallerAbort()
+  else caller?.addEventListener('abort', onCallerAbort, { once: true })
+  return {
+    signal: controller.signal,
+    failure: () => failure,
+    end: () => {
+      clearTimeout(timer)
+      caller?.removeEventListener('abort', onCallerAbort)
+    },
+  }
+}
+
+/** Settles with work, or rejects at the deadline even where work cannot be stopped (a name resolution). */
+export const withDeadline = async <T>(work: Promise<T>, deadline: Deadline): Promise<T> => {
+  let onAbort = () => {}
+  const ended = new Promise<never>((_, reject) => {
+    onAbort = () => reject(new RemoteError(deadline.failure() ?? { type: 'aborted' }))
+    if (deadline.signal.aborted) onAbort()
+    else deadline.signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, ended])
+  } finally {
+    deadline.signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,96 @@
+// One request and its answer over an open connection (HTTP/1.1), with the body's size bounded as it comes.
+
+import type { Socket } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { Client, type Dispatcher } from 'undici'
+import { codeOf, RemoteError } from './remote-failure.js'
+
+export interface Exchange {
+  readonly url: URL
+  readonly method: 'GET' | 'POST'
+  /** Lower-case names; host included. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array | undefined
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** Closes the socket in any case. Rejects with RemoteError: redirect, too-large, encoding, broken. */
+export const exchange = async (socket: Socket, request: Exchange): Promise<Answer> => {
+  const client = clientOver(socket, request.url)
+  try {
+    const answer = await client.request({
+      method: request.method,
+      path: request.url.pathname + request.url.search,
+      headers: request.headers,
+      body: request.body ?? null,
+      signal: request.signal,
+      reset: true,
+    })
+    return await receive(answer, request.maxBytes)
+  } catch (error) {
+    throw error instanceof RemoteError
+      ? error
+      : new RemoteError({ type: 'broken', code: codeOf(error) })
+  } finally {
+    socket.destroy()
+    await client.destroy()
+  }
+}
+
+/** The client never opens a connection itself: it has this one, once. No timeouts of its own: the deadline is the caller's. */
+const clientOver = (socket: Socket, url: URL): Client => {
+  let unused = true
+  return new Client(`http://${url.host}`, {
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: (_options, callback) => {
+      if (unused) callback(null, socket)
+      else callback(new RemoteError({ type: 'broken', code: 'ECONNRESET' }), null)
+      unused = false
+    },
+  })
+}
+
+const receive = async (answer: Dispatcher.ResponseData, maxBytes: number): Promise<Answer> => {
+  const status = answer.statusCode
+  if (status >= 300 && status < 400) throw new RemoteError({ type: 'redirect', status })
+  const headers = Object.fromEntries(
+    Object.entries(answer.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
+  )
+  const body = await readBody(answer.body, maxBytes)
+  return { status, headers, body: decodeBody(body, headers['content-encoding'], maxBytes) }
+}
+
+const readBody = async (body: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) throw new RemoteError({ type: 'too-large', maxBytes })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+/** We ask for identity; a server that answers in gzip all the same is understood. */
+const decodeBody = (body: Buffer, encoding: string | undefined, maxBytes: number): Uint8Array => {
+  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity')
+    return body
+  if (!/^(?:x-)?gzip$/i.test(encoding)) throw new RemoteError({ type: 'encoding' })
+  try {
+    return gunzipSync(body, { maxOutputLength: maxBytes })
+  } catch (error) {
+    throw new RemoteError(
+      codeOf(error) === 'ERR_BUFFER_TOO_LARGE'
+        ? { type: 'too-large', maxBytes }
+        : { type: 'encoding' },
+    )
+  }
+}

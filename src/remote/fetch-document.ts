@@ -1,0 +1,77 @@
+// A wanted document → the document, from the first of its targets that answers with one, or why none did.
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject } from '../ir/json.js'
+import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
+import { err, ok, type Result } from '../result.js'
+import type { CallRemote } from './http-call.js'
+import { describeFailure } from './remote-failure.js'
+import { maxAgeOf } from './refresh-times.js'
+
+export interface Fetched {
+  readonly document: JsonObject
+  /** From Cache-Control. */
+  readonly maxAgeMs?: number | undefined
+}
+
+/** The error is a sentence without any content of the answer. Never rejects when callRemote does not. */
+export const fetchDocument = async (
+  wanted: WantedDocument,
+  callRemote: CallRemote,
+  signal: AbortSignal,
+): Promise<Result<Fetched, string>> => {
+  const problems: string[] = []
+  for (const target of wanted.targets) {
+    const attempt = await fetchTarget(target, wanted.kind, callRemote, signal)
+    if (attempt.ok) return attempt
+    problems.push(wanted.targets.length > 1 ? `${target.url}: ${attempt.error}` : attempt.error)
+    if (signal.aborted) break
+  }
+  return err(problems.length === 0 ? 'there is no URL to fetch it from' : problems.join('; '))
+}
+
+const fetchTarget = async (
+  target: RemoteTarget,
+  kind: WantedDocument['kind'],
+  callRemote: CallRemote,
+  signal: AbortSignal,
+): Promise<Result<Fetched, string>> => {
+  const answer = await callRemote(target, { method: 'GET', signal })
+  if (!answer.ok) return err(describeFailure(answer.error))
+  const { status, headers, body } = answer.value
+  if (status !== 200) return err(`HTTP ${status}`)
+  const document = parseJson(body)
+  if (document === undefined) return err('the answer is not JSON')
+  if (!isObject(document)) return err('the answer is not a JSON object')
+  const problem = kind === 'KeySet' ? keySetProblem(document) : discoveryProblem(document)
+  return problem === undefined
+    ? ok({ document, maxAgeMs: maxAgeOf(headers['cache-control']) })
+    : err(problem)
+}
+
+/** RFC 7517 section 5. An empty array is a key set: it revokes every key. */
+const keySetProblem = ({ keys }: JsonObject): string | undefined =>
+  Array.isArray(keys) && keys.every(isObject)
+    ? undefined
+    : 'the answer is not a key set: "keys" is not an array of objects'
+
+/** RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3. */
+const discoveryProblem = ({ issuer }: JsonObject): string | undefined =>
+  typeof issuer === 'string' && issuer !== ''
+    ? undefined
+    : 'the answer is not a discovery document: "issuer" is not a string'
+
+export const sameDocument = (a: JsonObject | undefined, b: JsonObject | undefined): boolean =>
+  isDeepStrictEqual(a, b)
+
+// The parser's own message quotes what it read.
+const parseJson = (body: Uint8Array): Json | undefined => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

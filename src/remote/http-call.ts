@@ -1,0 +1,85 @@
+// One HTTP call of our own to a target: bounded in time and bytes, no redirects, to allowed addresses only (decisions 2 and 30).
+
+import { lookup as lookupName } from 'node:dns/promises'
+import type { RemoteTarget } from '../ir/remote-target.js'
+import { err, ok, type Result } from '../result.js'
+import { connectTarget } from './connect.js'
+import { startDeadline, withDeadline } from './deadline.js'
+import { exchange, type Answer } from './exchange.js'
+import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
+import type { Lookup } from './resolve.js'
+
+export interface RemoteRequest {
+  readonly method: 'GET' | 'POST'
+  /** Lower-case names. host, accept-encoding and x-forwarded-proto are ours. Default accept: application/json. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  /** Milliseconds for the whole call, name resolution to last byte; then it fails with timeout. Default 5000. */
+  readonly timeoutMs?: number
+  /** The largest body, also after decoding. Default 1 MiB. */
+  readonly maxBytes?: number
+  /** Gives the call up; its sockets are closed. */
+  readonly signal?: AbortSignal
+}
+
+/** Any status but a redirect: what it means is the caller's affair. Header names in lower case, repeated ones joined by ", ". */
+export type RemoteAnswer = Answer
+
+/** Never rejects. */
+export type CallRemote = (
+  target: RemoteTarget,
+  request: RemoteRequest,
+) => Promise<Result<RemoteAnswer, RemoteFailure>>
+
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 1024 * 1024
+
+/** lookup: the resolver, of which tests of decision 30 have their own. */
+export const createCallRemote =
+  (lookup: Lookup): CallRemote =>
+  async (target, request) => {
+    const url = httpUrl(target.url)
+    if (url === undefined) return err({ type: 'invalid-url' })
+    const timeoutMs = request.timeoutMs ?? TIMEOUT_MS
+    const deadline = startDeadline(timeoutMs, request.signal)
+    const { signal } = deadline
+    const call = async () => {
+      const socket = await connectTarget(target, lookup, { signal, timeoutMs })
+      return exchange(socket, {
+        url,
+        method: request.method,
+        headers: headersOf(target, url, request),
+        body: request.body,
+        maxBytes: request.maxBytes ?? MAX_BYTES,
+        signal,
+      })
+    }
+    try {
+      return ok(await withDeadline(call(), deadline))
+    } catch (error) {
+      return err(deadline.failure() ?? failureOf(error))
+    } finally {
+      deadline.end()
+    }
+  }
+
+export const callRemote: CallRemote = createCallRemote((host) => lookupName(host, { all: true }))
+
+const httpUrl = (text: string): URL | undefined =>
+  /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
+
+const headersOf = (
+  target: RemoteTarget,
+  url: URL,
+  request: RemoteRequest,
+): Record<string, string> => ({
+  accept: 'application/json',
+  'user-agent': 'gatehouse',
+  ...request.headers,
+  'accept-encoding': 'identity',
+  host: url.host,
+  ...(target.forwardedProto === undefined ? {} : { 'x-forwarded-proto': target.forwardedProto }),
+})
+
+const failureOf = (error: unknown): RemoteFailure =>
+  error instanceof RemoteError ? error.failure : { type: 'broken', code: codeOf(error) }

@@ -1,0 +1,35 @@
+// When the next fetch of a remote document is due (decisions 1 and 2), in milliseconds. chance: 0 to 1, so that replicas spread.
+
+const FIRST_RETRY_MS = 200
+const MAX_RETRY_MS = 15_000
+const REFRESH_MS = 5 * 60_000
+const MIN_REFRESH_MS = 60_000
+
+/** At most one extra fetch per document in this time. */
+export const REFETCH_COOLDOWN_MS = 10_000
+
+/** failures: in a row, from 1. 200 ms doubling to 15 s, less up to a fifth. */
+export const retryDelay = (failures: number, chance: number): number =>
+  Math.round(
+    Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10)) * (1 - chance / 5),
+  )
+
+/** maxAgeMs: of the answer's Cache-Control. Every 5 min or sooner, never more often than every 60 s, plus up to a tenth. */
+export const refreshDelay = (maxAgeMs: number | undefined, chance: number): number =>
+  Math.round(
+    Math.max(MIN_REFRESH_MS, Math.min(REFRESH_MS, maxAgeMs ?? REFRESH_MS)) * (1 + chance / 10),
+  )
+
+/** RFC 9111 section 5.2.2; undefined: the header says nothing of an age. */
+export const maxAgeOf = (cacheControl: string | undefined): number | undefined => {
+  const directives = (cacheControl ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((one) => one.trim())
+  if (directives.some((one) => one === 'no-store' || one === 'no-cache')) return 0
+  for (const directive of directives) {
+    const [, seconds] = /^max-age="?(\d{1,10})"?$/.exec(directive) ?? []
+    if (seconds !== undefined) return Number(seconds) * 1000
+  }
+  return undefined
+}

@@ -1,0 +1,65 @@
+// Every way one of our own calls can fail, and the sentence that says so: never with a byte of the answer in it.
+
+/** Connection codes are Node's (ECONNREFUSED, ENOTFOUND, …). */
+export type RemoteFailure =
+  | { readonly type: 'no-endpoints' }
+  | { readonly type: 'unresolved'; readonly host: string; readonly code: string }
+  /** Decision 30. */
+  | { readonly type: 'forbidden-address'; readonly host: string }
+  | { readonly type: 'unreachable'; readonly address: string; readonly code: string }
+  | { readonly type: 'tls'; readonly hostname: string; readonly code: string }
+  /** The whole call, name resolution to last byte. */
+  | { readonly type: 'timeout'; readonly timeoutMs: number }
+  | { readonly type: 'aborted' }
+  | { readonly type: 'redirect'; readonly status: number }
+  | { readonly type: 'too-large'; readonly maxBytes: number }
+  | { readonly type: 'encoding' }
+  /** The connection was reset, or what came over it was not HTTP. */
+  | { readonly type: 'broken'; readonly code: string }
+  | { readonly type: 'invalid-url' }
+
+export const describeFailure = (failure: RemoteFailure): string => {
+  switch (failure.type) {
+    case 'no-endpoints':
+      return 'the backend has no endpoints'
+    case 'unresolved':
+      return `the name ${failure.host} cannot be resolved (${failure.code})`
+    case 'forbidden-address':
+      return `${failure.host} is a link-local or cloud metadata address, which is never called`
+    case 'unreachable':
+      return `no connection to ${failure.address} (${failure.code})`
+    case 'tls':
+      return `TLS to ${failure.hostname} failed (${failure.code})`
+    case 'timeout':
+      return `no complete answer within ${failure.timeoutMs} ms`
+    case 'aborted':
+      return 'the call was given up'
+    case 'redirect':
+      return `HTTP ${failure.status}: redirects are not followed`
+    case 'too-large':
+      return `the answer is larger than ${failure.maxBytes} bytes`
+    case 'encoding':
+      return 'the answer is compressed in a way that was not asked for, or damaged'
+    case 'broken':
+      return `the connection broke (${failure.code})`
+    case 'invalid-url':
+      return 'the URL is not an absolute http or https URL'
+  }
+}
+
+/** Carries a failure through promises that reject; never leaves this folder. */
+export class RemoteError extends Error {
+  readonly failure: RemoteFailure
+
+  constructor(failure: RemoteFailure) {
+    super(describeFailure(failure))
+    this.name = 'RemoteError'
+    this.failure = failure
+  }
+}
+
+/** The code of a Node error, for messages; only ever a name such as ECONNRESET. */
+export const codeOf = (error: unknown): string => {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'
+}
