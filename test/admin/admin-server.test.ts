@@ -1,0 +1,228 @@
+// The admin address as an operator, a probe, Prometheus and a hostile web page see it.
+
+import { request } from 'node:http'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  startAdminServer,
+  type AdminServer,
+  type AdminSource,
+} from '../../src/admin/admin-server.js'
+import { createMetrics } from '../../src/admin/metrics.js'
+import type { StatusReport } from '../../src/admin/status-report.js'
+
+const REPORT: StatusReport = {
+  ready: true,
+  reasons: [],
+  revision: 'abc',
+  resources: [
+    {
+      apiVersion: 'policy.gatehouse.dev/v1alpha1',
+      kind: 'ProxyPolicy',
+      namespace: 'default',
+      name: 'mcp',
+      source: 'policy.yaml:1',
+      conditions: [
+        {
+          type: 'Accepted',
+          status: 'False',
+          reason: 'Invalid',
+          message: 'issuer: "<script>alert(1)</script>" is not a URL',
+          ancestor: 'default/gw',
+        },
+      ],
+    },
+  ],
+  envoys: [
+    {
+      node: 'e1',
+      cluster: '*',
+      connected: true,
+      types: [
+        {
+          type: 'type.googleapis.com/envoy.config.listener.v3.Listener',
+          sent: 'v2',
+          acked: 'v1',
+          nacked: { version: 'v2', message: 'bad regex', at: '2026-01-01T00:00:00.000Z' },
+        },
+      ],
+    },
+  ],
+  remote: [{ kind: 'KeySet', url: 'https://idp.example/jwks', error: 'refused' }],
+}
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+let server: AdminServer | undefined
+afterEach(async () => server?.close())
+
+async function start(over: Partial<AdminSource> = {}): Promise<string> {
+  const metrics = createMetrics()
+  server = await startAdminServer(
+    { type: 'tcp', host: '127.0.0.1', port: 0 },
+    {
+      status: () => REPORT,
+      readiness: () => ({ ready: true, reasons: [] }),
+      configDump: () => ({}),
+      metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+      ...over,
+    },
+    quiet,
+  )
+  return `http://${server.address}`
+}
+
+/** fetch does not let a test choose Host. */
+function getWithHeaders(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(url, { headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('health and readiness', () => {
+  test('/healthz is 200 while the process runs', async () => {
+    expect((await fetch(`${await start()}/healthz`)).status).toBe(200)
+  })
+
+  test('/readyz is 200 "ready", or 503 with every reason', async () => {
+    let reasons = ['no snapshot yet', 'Envoy is not running']
+    const base = await start({ readiness: () => ({ ready: reasons.length === 0, reasons }) })
+    const before = await fetch(`${base}/readyz`)
+    expect(before.status).toBe(503)
+    expect(await before.text()).toBe('not ready: no snapshot yet; Envoy is not running\n')
+    reasons = []
+    const after = await fetch(`${base}/readyz`)
+    expect([after.status, await after.text()]).toEqual([200, 'ready\n'])
+  })
+})
+
+describe('/status', () => {
+  test('is JSON: resources with their conditions, Envoys, remote documents', async () => {
+    const answer = await fetch(`${await start()}/status`)
+    expect(answer.headers.get('content-type')).toBe('application/json')
+    expect(await answer.json()).toEqual(REPORT)
+  })
+
+  test('as a page at / escapes what users and identity providers wrote', async () => {
+    const page = await (await fetch(`${await start()}/`)).text()
+    expect(page).not.toContain('<script>')
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    expect(page).toContain('default/mcp')
+    expect(page).toContain('bad regex')
+    expect(page).toContain('never fetched')
+  })
+
+  test('the page loads nothing from elsewhere and its style is the one the policy allows', async () => {
+    const answer = await fetch(`${await start()}/`)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    const page = await answer.text()
+    const style = /<style>([\s\S]*)<\/style>/.exec(page)?.[1] ?? ''
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
+    expect(policy).toContain(`'sha256-${Buffer.from(digest).toString('base64')}'`)
+    expect(page).not.toMatch(/(src|href)="(https?:)?\/\//)
+  })
+})
+
+test('/metrics holds every metric of the public interface and the usual ones of Node', async () => {
+  const text = await (await fetch(`${await start()}/metrics`)).text()
+  for (const name of [
+    'gatehouse_xds_nacks_total',
+    'gatehouse_xds_pushes_total',
+    'gatehouse_checks_total',
+    'gatehouse_check_duration_seconds',
+    'gatehouse_key_set_fetches_total',
+    'gatehouse_resources',
+    'process_cpu_seconds_total',
+    'nodejs_eventloop_lag_seconds',
+  ])
+    expect(text).toContain(`# TYPE ${name} `)
+})
+
+test('/config_dump holds no private key, no private part of a key set and no secret header', async () => {
+  const base = await start({
+    configDump: () => ({
+      certificates: [{ name: 'default/tls', certificateChain: 'PEM', privateKey: 's3cret' }],
+      xds: [{ tls_certificate: { private_key: { inline_string: 's3cret' } } }],
+      jwks: { keys: [{ kty: 'RSA', n: 'modulus', d: 's3cret', p: 's3cret' }] },
+      set: [{ name: 'Authorization', value: 's3cret' }],
+      add: [{ header: { key: 'x-api-key', value: 's3cret' } }],
+      plain: [{ name: 'x-team', value: 'a-team' }],
+    }),
+  })
+  const dump = await (await fetch(`${base}/config_dump`)).text()
+  expect(dump).not.toContain('s3cret')
+  for (const kept of ['modulus', 'a-team', 'default/tls', 'PEM']) expect(dump).toContain(kept)
+})
+
+describe('refuses', () => {
+  test('methods that change things', async () => {
+    const answer = await fetch(`${await start()}/status`, { method: 'POST' })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe('GET, HEAD')
+  })
+
+  test('unknown paths, and names that every object has', async () => {
+    const base = await start()
+    expect((await fetch(`${base}/nothing`)).status).toBe(404)
+    expect((await fetch(`${base}/constructor`)).status).toBe(404)
+  })
+
+  test('a foreign Host on loopback (DNS rebinding), but neither localhost nor an address', async () => {
+    const base = await start()
+    expect(await getWithHeaders(`${base}/status`, { host: 'evil.example' })).toBe(403)
+    expect(await getWithHeaders(`${base}/status`, { host: 'localhost:18001' })).toBe(200)
+    expect(await getWithHeaders(`${base}/status`, { host: '[::1]:18001' })).toBe(200)
+  })
+
+  test('what a browser asks for on behalf of another site', async () => {
+    const base = await start()
+    expect(await getWithHeaders(`${base}/status`, { 'sec-fetch-site': 'cross-site' })).toBe(403)
+    expect(await getWithHeaders(`${base}/status`, { origin: 'https://evil.example' })).toBe(403)
+  })
+})
+
+test('a page that throws is a 500 without the reason', async () => {
+  const base = await start({
+    status() {
+      throw new Error('internals')
+    },
+  })
+  const answer = await fetch(`${base}/status`)
+  expect([answer.status, await answer.text()]).toEqual([500, 'internal error\n'])
+})
+
+test('HEAD has the headers alone', async () => {
+  const answer = await fetch(`${await start()}/healthz`, { method: 'HEAD' })
+  expect([answer.status, answer.headers.get('content-length'), await answer.text()]).toEqual([
+    200,
+    '3',
+    '',
+  ])
+})
+
+test('listens on a Unix socket, also where a dead process left one', async () => {
+  const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
+  const source: AdminSource = {
+    status: () => REPORT,
+    readiness: () => ({ ready: true, reasons: [] }),
+    configDump: () => ({}),
+    metrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
+  }
+  server = await startAdminServer({ type: 'unix', path }, source, quiet)
+  const status = await new Promise((resolve, reject) => {
+    request({ socketPath: path, path: '/healthz' }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+  expect([server.address, status]).toEqual([`unix:${path}`, 200])
+})

@@ -1,0 +1,114 @@
+// What /status says of resources that are in force, broken, or defined twice.
+
+import { expect, test } from 'vitest'
+import { countResources, reportResources } from '../../src/admin/status-report.js'
+
+const policy = {
+  apiVersion: 'policy.gatehouse.dev/v1alpha1',
+  kind: 'ProxyPolicy',
+  namespace: 'default',
+  name: 'mcp',
+}
+const accepted = {
+  type: 'Accepted',
+  status: 'True',
+  reason: 'Accepted',
+  message: '',
+  ancestor: 'default/gw',
+} as const
+const attached = { ...accepted, type: 'Attached', reason: 'Attached' }
+
+test('every resource is listed, with its conditions or none', () => {
+  const service = { apiVersion: 'v1', kind: 'Service', namespace: 'default', name: 'mcp' }
+  const reported = reportResources(
+    [
+      { ...service, source: 'a.yaml:9' },
+      { ...policy, source: 'a.yaml:1' },
+    ],
+    [{ ...policy, conditions: [accepted, attached] }],
+    [],
+  )
+  expect(reported).toEqual([
+    { ...policy, source: 'a.yaml:1', conditions: [accepted, attached] },
+    { ...service, source: 'a.yaml:9', conditions: [] },
+  ])
+})
+
+test('a document that does not decode is listed with its file and line, its problems in one condition', () => {
+  const reported = reportResources(
+    [],
+    [],
+    [
+      { ...policy, source: 'a.yaml:4:3', message: 'spec.x: unknown field' },
+      { ...policy, source: 'a.yaml:7:3', message: 'spec.y: expected a string' },
+      { source: 'b.yaml:2:1', message: 'not YAML' },
+    ],
+  )
+  expect(reported).toEqual([
+    {
+      apiVersion: '',
+      kind: '',
+      namespace: '',
+      name: '',
+      source: 'b.yaml:2',
+      conditions: [{ type: 'Accepted', status: 'False', reason: 'Invalid', message: 'not YAML' }],
+    },
+    {
+      ...policy,
+      source: 'a.yaml:4',
+      conditions: [
+        {
+          type: 'Accepted',
+          status: 'False',
+          reason: 'Invalid',
+          message: 'spec.x: unknown field; spec.y: expected a string',
+        },
+      ],
+    },
+  ])
+})
+
+test('a document whose last good version stays in force is one entry that says so', () => {
+  const reported = reportResources(
+    [{ ...policy, source: 'a.yaml:1' }],
+    [{ ...policy, conditions: [accepted, attached] }],
+    [{ ...policy, source: 'a.yaml:4:3', message: 'spec.x: unknown field' }],
+  )
+  expect(reported).toHaveLength(1)
+  expect(reported[0]?.conditions).toEqual([
+    expect.objectContaining({
+      type: 'Accepted',
+      status: 'False',
+      reason: 'Invalid',
+      message: 'spec.x: unknown field; the last good version stays in force',
+    }),
+    attached,
+  ])
+})
+
+test('the second definition in another file is an entry of its own; the first stays accepted', () => {
+  const reported = reportResources(
+    [{ ...policy, source: 'a.yaml:1' }],
+    [{ ...policy, conditions: [accepted] }],
+    [{ ...policy, source: 'b.yaml:1:1', message: 'is defined twice; a.yaml:1 counts' }],
+  )
+  expect(reported.map(({ source, conditions }) => [source, conditions[0]?.status])).toEqual([
+    ['a.yaml:1', 'True'],
+    ['b.yaml:1', 'False'],
+  ])
+})
+
+test('resources are counted by kind and whether they are accepted', () => {
+  const reported = reportResources(
+    [
+      { ...policy, source: 'a.yaml:1' },
+      { ...policy, name: 'other', source: 'a.yaml:9' },
+    ],
+    [{ ...policy, conditions: [{ ...accepted, status: 'False' }] }],
+    [],
+  )
+  expect(countResources(reported)).toEqual([
+    { kind: 'ProxyPolicy', accepted: false, count: 1 },
+    { kind: 'ProxyPolicy', accepted: true, count: 1 },
+  ])
+})
