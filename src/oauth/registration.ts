@@ -1,6 +1,7 @@
 // Dynamic client registration (RFC 7591) with one client that is registered already: a request's body into the reply (decision 12).
 
 import type { Json, JsonObject } from '../ir/json.js'
+import { isJsonObject, parseJson } from '../parse-json.js'
 import { err, ok, type Result } from '../result.js'
 
 /** Over it: 413. */
@@ -42,7 +43,7 @@ export const parseRegistration = (body: Uint8Array): Result<JsonObject, JsonRepl
   if (body.length > MAX_REGISTRATION_BYTES)
     return err(refused(413, 'invalid_client_metadata', 'the registration is larger than 64 KiB'))
   const request = parseJson(body)
-  return isObject(request)
+  return isJsonObject(request)
     ? ok(request)
     : err(refused(400, 'invalid_client_metadata', 'the registration is not a JSON object'))
 }
@@ -61,14 +62,3 @@ const isRedirectUri = (value: Json): boolean =>
   typeof value === 'string' &&
   /^[a-z][a-z0-9+.-]*:[^\s#\p{Cc}]+$/iu.test(value) &&
   URL.canParse(value)
-
-const parseJson = (body: Uint8Array): Json | undefined => {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json
-  } catch {
-    return undefined
-  }
-}
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../ir/json.js'
 import type { McpPaths, ServerMetadata } from '../ir/proc-entry.js'
+import { isJsonObject } from '../parse-json.js'
 import { mcpUrl } from './base-url.js'
 import { registrationPath } from './paths.js'
 
@@ -39,7 +40,7 @@ const publishable = (document: JsonObject, dropped: readonly string[]): JsonObje
       .filter(([name, value]) => !dropped.includes(name) && isPublishable(name, value))
       .map(([name, value]) => [
         name,
-        name === ALIASES && isObject(value) ? publishable(value, []) : value,
+        name === ALIASES && isJsonObject(value) ? publishable(value, []) : value,
       ]),
   )
 
@@ -50,6 +51,3 @@ const isPublishable = (name: string, value: Json): boolean => {
 
 const isHttpUrl = (value: Json): boolean =>
   typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -19,19 +19,20 @@ export const connectTarget = async (
 ): Promise<Socket> => {
   const addresses = await resolveEndpoints(target.endpoints, lookup)
   const attemptMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
-  let last: unknown
+  let last = new RemoteError({ type: 'aborted' })
   for (const address of addresses) {
     if (limits.signal.aborted) break
     try {
       const socket = await openTcp(address, attemptMs, limits.signal)
       return target.tls === undefined ? socket : await openTls(socket, target.tls, limits.signal)
     } catch (error) {
+      if (!(error instanceof RemoteError)) throw error
       last = error
       // A certificate is as wrong on the next address; only a connection that was not made is worth another try.
-      if (error instanceof RemoteError && error.failure.type === 'tls') break
+      if (error.failure.type === 'tls') break
     }
   }
-  throw last ?? new RemoteError({ type: 'aborted' })
+  throw last
 }
 
 const openTcp = async (

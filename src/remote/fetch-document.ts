@@ -1,8 +1,8 @@
 // A wanted document → the document, from the first of its targets that answers with one, or why none did.
 
-import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../ir/json.js'
+import type { JsonObject } from '../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
+import { isJsonObject, parseJson } from '../parse-json.js'
 import { err, ok, type Result } from '../result.js'
 import type { CallRemote } from './http-call.js'
 import { describeFailure } from './remote-failure.js'
@@ -42,7 +42,7 @@ const fetchTarget = async (
   if (status !== 200) return err(`HTTP ${status}`)
   const document = parseJson(body)
   if (document === undefined) return err('the answer is not JSON')
-  if (!isObject(document)) return err('the answer is not a JSON object')
+  if (!isJsonObject(document)) return err('the answer is not a JSON object')
   const problem = kind === 'KeySet' ? keySetProblem(document) : discoveryProblem(document)
   return problem === undefined
     ? ok({ document, maxAgeMs: maxAgeOf(headers['cache-control']) })
@@ -51,7 +51,7 @@ const fetchTarget = async (
 
 /** RFC 7517 section 5. An empty array is a key set: it revokes every key. */
 const keySetProblem = ({ keys }: JsonObject): string | undefined =>
-  Array.isArray(keys) && keys.every(isObject)
+  Array.isArray(keys) && keys.every(isJsonObject)
     ? undefined
     : 'the answer is not a key set: "keys" is not an array of objects'
 
@@ -60,18 +60,3 @@ const discoveryProblem = ({ issuer }: JsonObject): string | undefined =>
   typeof issuer === 'string' && issuer !== ''
     ? undefined
     : 'the answer is not a discovery document: "issuer" is not a string'
-
-export const sameDocument = (a: JsonObject | undefined, b: JsonObject | undefined): boolean =>
-  isDeepStrictEqual(a, b)
-
-// The parser's own message quotes what it read.
-const parseJson = (body: Uint8Array): Json | undefined => {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json
-  } catch {
-    return undefined
-  }
-}
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -40,6 +40,7 @@ export const createCallRemote =
   async (target, request) => {
     const url = httpUrl(target.url)
     if (url === undefined) return err({ type: 'invalid-url' })
+    if (request.signal?.aborted === true) return err({ type: 'aborted' })
     const timeoutMs = request.timeoutMs ?? TIMEOUT_MS
     const deadline = startDeadline(timeoutMs, request.signal)
     const { signal } = deadline

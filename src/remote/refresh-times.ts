@@ -14,11 +14,18 @@ export const retryDelay = (failures: number, chance: number): number =>
     Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10)) * (1 - chance / 5),
   )
 
-/** maxAgeMs: of the answer's Cache-Control. Every 5 min or sooner, never more often than every 60 s, plus up to a tenth. */
-export const refreshDelay = (maxAgeMs: number | undefined, chance: number): number =>
-  Math.round(
-    Math.max(MIN_REFRESH_MS, Math.min(REFRESH_MS, maxAgeMs ?? REFRESH_MS)) * (1 + chance / 10),
-  )
+export interface Freshness {
+  /** Of the answer's Cache-Control. */
+  readonly maxAgeMs?: number | undefined
+  /** A document must be renewed before it is this old. */
+  readonly maxStaleMs?: number | undefined
+}
+
+/** Every 5 min or sooner, never more often than every 60 s, plus up to a tenth. */
+export const refreshDelay = ({ maxAgeMs, maxStaleMs }: Freshness, chance: number): number => {
+  const due = Math.min(REFRESH_MS, maxAgeMs ?? REFRESH_MS, (maxStaleMs ?? REFRESH_MS * 2) / 2)
+  return Math.round(Math.max(MIN_REFRESH_MS, due) * (1 + chance / 10))
+}
 
 /** RFC 9111 section 5.2.2; undefined: the header says nothing of an age. */
 export const maxAgeOf = (cacheControl: string | undefined): number | undefined => {

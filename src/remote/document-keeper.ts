@@ -1,0 +1,113 @@
+// Keeps one remote document fresh: fetch, wait, fetch again; the last good one stays whatever comes after it (decisions 1 and 2).
+
+import { isDeepStrictEqual } from 'node:util'
+import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
+import type { Result } from '../result.js'
+import type { Fetched } from './fetch-document.js'
+import { REFETCH_COOLDOWN_MS, refreshDelay, retryDelay } from './refresh-times.js'
+
+export interface KeeperDeps {
+  /** Never rejects. */
+  fetch(wanted: WantedDocument, signal: AbortSignal): Promise<Result<Fetched, string>>
+  /** Called after every fetch. before: what was known until then. */
+  onFetched(after: RemoteDocument, before: RemoteDocument): void
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** 0 to 1. */
+  random(): number
+  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  startTimer(callback: () => void, ms: number): () => void
+  /** A document this long after its last success is not used any more; absent: for ever. */
+  readonly maxStaleMs?: number | undefined
+}
+
+export interface DocumentKeeper {
+  /** Other targets for the same document: fetched anew at once, the last good one stays until then. */
+  update(wanted: WantedDocument): void
+  /** Resolves when a fetch is done: the one under way, else an extra one, at most one in 10 s; otherwise at once. */
+  refetch(): Promise<void>
+  /** Resolves when nothing of it is left running. */
+  close(): Promise<void>
+}
+
+/** Begins to fetch at once. */
+export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): DocumentKeeper => {
+  let wanted = first
+  let known: RemoteDocument = {}
+  let failures = 0
+  let lastExtra = -Infinity
+  let closed = false
+  let underWay: Promise<void> | undefined
+  let abort = new AbortController()
+  let cancelTimer = () => {}
+
+  const fetchNow = (): Promise<void> => {
+    cancelTimer()
+    underWay ??= fetchUntilCurrent().finally(() => (underWay = undefined))
+    return underWay
+  }
+
+  const fetchUntilCurrent = async (): Promise<void> => {
+    for (;;) {
+      const asked = wanted
+      abort = new AbortController()
+      const result = await deps.fetch(asked, abort.signal)
+      if (closed) return
+      if (asked === wanted) return settle(result)
+    }
+  }
+
+  const settle = (result: Result<Fetched, string>): void => {
+    const before = known
+    failures = result.ok ? 0 : failures + 1
+    known = result.ok ? succeeded(before, result.value, deps.now()) : failed(before, result.error)
+    const delay = result.ok
+      ? refreshDelay({ ...result.value, maxStaleMs: deps.maxStaleMs }, deps.random())
+      : Math.min(retryDelay(failures, deps.random()), untilStale(known))
+    cancelTimer = deps.startTimer(() => void fetchNow(), delay)
+    deps.onFetched(known, before)
+  }
+
+  const failed = (before: RemoteDocument, error: string): RemoteDocument => {
+    const { document: lastGood, ...rest } = before
+    const usable = lastGood !== undefined && untilStale(before) > 0
+    return { ...rest, ...(usable ? { document: lastGood } : {}), error }
+  }
+
+  /** Infinity: it has no end, or there is nothing that could end. */
+  const untilStale = ({ document, fetchedAt }: RemoteDocument): number =>
+    document === undefined || fetchedAt === undefined || deps.maxStaleMs === undefined
+      ? Infinity
+      : Math.max(0, fetchedAt + deps.maxStaleMs - deps.now())
+
+  void fetchNow()
+  return {
+    update: (next) => {
+      if (isDeepStrictEqual(next, wanted)) return
+      wanted = next
+      abort.abort()
+      void fetchNow()
+    },
+    refetch: async () => {
+      if (underWay !== undefined) return underWay
+      if (closed || deps.now() - lastExtra < REFETCH_COOLDOWN_MS) return
+      lastExtra = deps.now()
+      return fetchNow()
+    },
+    close: async () => {
+      closed = true
+      cancelTimer()
+      abort.abort()
+      await underWay
+    },
+  }
+}
+
+/** The same content stays the same object, so that what was built from it is not built again. */
+const succeeded = (before: RemoteDocument, fetched: Fetched, now: number): RemoteDocument => ({
+  document:
+    before.document !== undefined && isDeepStrictEqual(before.document, fetched.document)
+      ? before.document
+      : fetched.document,
+  fetchedAt: now,
+})
