@@ -1,0 +1,42 @@
+// The Python client (mcp 2), in a process of its own; the user agent stays on this side.
+
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { inject } from 'vitest'
+import { visit } from '../../../src/demo/headless-login.js'
+import '../envoy.js'
+import { ClientFailure, REDIRECT_URI, asUser, type ClientRun } from './client-run.js'
+
+const PROGRAM = resolve(import.meta.dirname, '../python/client.py')
+
+interface Line {
+  readonly visit?: string
+  readonly call?: string
+  readonly error?: string
+  readonly tools?: readonly string[]
+  readonly echo?: string
+}
+
+export async function python(url: string, user: string): Promise<ClientRun> {
+  const calls: string[] = []
+  const child = spawn(inject('python'), [PROGRAM, url, REDIRECT_URI], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let trouble = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (trouble += text))
+  try {
+    for await (const text of createInterface({ input: child.stdout })) {
+      const line = JSON.parse(text) as Line
+      if (line.call !== undefined) calls.push(line.call)
+      if (line.error !== undefined) throw new ClientFailure(line.error, calls)
+      if (line.visit !== undefined) {
+        child.stdin.write(`${(await visit(asUser(new URL(line.visit), user))).href}\n`)
+      }
+      if (line.tools !== undefined) return { tools: line.tools, echo: line.echo ?? '', calls }
+    }
+    throw new ClientFailure(`no result: ${trouble}`, calls)
+  } finally {
+    child.kill()
+  }
+}

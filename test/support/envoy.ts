@@ -1,0 +1,14 @@
+// The Envoy binary that the tests use: found (or installed) once by global-setup.ts.
+
+import { inject } from 'vitest'
+
+export const envoyPath = (): string => inject('envoyPath')
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Path of the Envoy binary. */
+    envoyPath: string
+    /** Path of a Python interpreter that has the packages of python/requirements.txt. */
+    python: string
+  }
+}

@@ -1,0 +1,18 @@
+// Waits for what is going to be true: asks again and again until an assertion holds, and else shows its last failure.
+
+const PAUSE_MS = 15
+
+export async function eventually<T>(
+  assertion: () => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<T> {
+  const end = performance.now() + timeoutMs
+  for (;;) {
+    try {
+      return await assertion()
+    } catch (failure) {
+      if (performance.now() > end) throw failure
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// A plain or TLS HTTP server on loopback, for the parties that tests invent.
+
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+export interface HttpServer {
+  readonly origin: string
+  readonly host: string
+  readonly port: number
+  /** Also breaks open connections; a second call does nothing. */
+  close(): Promise<void>
+}
+
+export interface HttpServerOptions {
+  readonly port?: number
+  /** PEM. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+}
+
+export async function startHttpServer(
+  listener: RequestListener,
+  { port = 0, tls }: HttpServerOptions = {},
+): Promise<HttpServer> {
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address() as AddressInfo
+  return {
+    origin: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${String(address.port)}`,
+    host: '127.0.0.1',
+    port: address.port,
+    close: async () => {
+      if (!server.listening) return
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

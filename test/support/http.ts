@@ -1,0 +1,72 @@
+// One HTTP request exactly as written: no path is normalised, no header is joined, no redirect is followed.
+
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { text } from 'node:stream/consumers'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+  readonly body: string
+}
+
+export interface Request {
+  readonly method?: string
+  /** Names and values in turn where a name is to stand twice. */
+  readonly headers?: Record<string, string> | readonly string[]
+  readonly body?: string
+  /** For https: the name to ask for and the authority to trust (PEM). */
+  readonly tls?: { readonly servername?: string; readonly ca?: string }
+}
+
+/** Each call has a connection of its own. */
+export function send(origin: string, path: string, request: Request = {}): Promise<Answer> {
+  const { protocol, hostname, port } = new URL(origin)
+  const options: RequestOptions = {
+    hostname,
+    port,
+    path,
+    method: request.method ?? 'GET',
+    headers: request.headers ?? {},
+    agent: false,
+    ...request.tls,
+  }
+  if (Array.isArray(options.headers)) options.headers = withFraming(options.headers, origin)
+  const start = protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const outgoing = start(options, (incoming) => {
+      const { statusCode = 0, headers, rawHeaders } = incoming
+      text(incoming).then((body) => {
+        resolve({ status: statusCode, headers, rawHeaders, body })
+      }, reject)
+    })
+    outgoing.on('error', reject)
+    outgoing.end(request.body)
+  })
+}
+
+/** Node adds Host only to headers given as an object. */
+function withFraming(headers: readonly string[], origin: string): string[] {
+  const names = headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
+  return names.includes('host') ? [...headers] : ['host', new URL(origin).host, ...headers]
+}
+
+export const bearer = (token: string): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+})
+
+/** A JSON-RPC initialize request, as an MCP client would send it. */
+export const initialize = {
+  method: 'POST',
+  body: JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    },
+  }),
+} as const

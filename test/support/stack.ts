@@ -1,0 +1,157 @@
+// The whole product as its users run it: `gatehouse run` with a folder of resources and an Envoy, on free ports.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { envoyPath } from './envoy.js'
+import { eventually } from './eventually.js'
+import { freePort } from './ports.js'
+import { toYaml } from './resources.js'
+
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
+const READY_MS = 30_000
+
+export interface StatusEntry {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly source: string
+  readonly conditions: readonly {
+    readonly type: string
+    readonly status: string
+    readonly reason: string
+    readonly message: string
+  }[]
+}
+
+export interface Gatehouse {
+  /** Origin of the admin address. */
+  readonly admin: string
+  readonly folder: string
+  readonly child: ChildProcess
+  /** Puts a file into the resources folder, by an atomic rename. */
+  write(file: string, ...documents: readonly object[]): Promise<void>
+  writeText(file: string, text: string): Promise<void>
+  remove(file: string): Promise<void>
+  status(): Promise<readonly StatusEntry[]>
+  metrics(): Promise<string>
+  /** Everything it has written to stderr. */
+  log(): string
+  /** SIGTERM (or another signal), and waits for the end; the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+  /** stop, and no folder is left behind. */
+  close(): Promise<void>
+}
+
+export interface Stack extends Gatehouse {
+  /** Origin of the first listener. */
+  readonly origin: string
+  readonly port: number
+  /** Origin of Envoy's admin address. */
+  readonly envoyAdmin: string
+}
+
+export interface StackOptions {
+  /** Documents of resources.yaml; port is the one of Stack.origin. */
+  readonly resources: (port: number) => readonly object[]
+  readonly flags?: readonly string[]
+  /** Do not wait for /readyz. */
+  readonly unready?: boolean
+}
+
+/** `gatehouse run`: Gatehouse with an Envoy of its own. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const port = await freePort()
+  const envoyAdminPort = await freePort()
+  const gatehouse = await startGatehouse({
+    command: 'run',
+    resources: options.resources(port),
+    flags: [
+      '--envoy',
+      envoyPath(),
+      '--envoy-admin',
+      `127.0.0.1:${String(envoyAdminPort)}`,
+      '--listen-address',
+      '127.0.0.1',
+      ...(options.flags ?? []),
+    ],
+    unready: options.unready ?? false,
+  })
+  return {
+    ...gatehouse,
+    port,
+    origin: `http://127.0.0.1:${String(port)}`,
+    envoyAdmin: `http://127.0.0.1:${String(envoyAdminPort)}`,
+  }
+}
+
+export interface GatehouseOptions {
+  readonly command: 'run' | 'serve'
+  readonly resources: readonly object[]
+  readonly flags: readonly string[]
+  readonly unready?: boolean
+  readonly adminPort?: number
+}
+
+export async function startGatehouse(options: GatehouseOptions): Promise<Gatehouse> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
+  await writeFile(join(folder, 'resources.yaml'), toYaml(...options.resources))
+  const adminAddress = `127.0.0.1:${String(options.adminPort ?? (await freePort()))}`
+  const args = ['--resources', folder, '--admin', adminAddress, ...options.flags]
+  const child = spawn(process.execPath, [MAIN, options.command, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const gatehouse = handle(child, folder, `http://${adminAddress}`)
+  if (options.unready === true) return gatehouse
+  try {
+    await eventually(() => ready(gatehouse), READY_MS)
+  } catch (failure) {
+    await gatehouse.close()
+    throw new Error(`not ready: ${String(failure)}\n${gatehouse.log()}`)
+  }
+  return gatehouse
+}
+
+async function ready({ admin, child }: Gatehouse): Promise<void> {
+  if (child.exitCode !== null) throw new Error(`it ended with ${String(child.exitCode)}`)
+  const answer = await fetch(`${admin}/readyz`)
+  if (answer.status !== 200) throw new Error(`${String(answer.status)} ${await answer.text()}`)
+}
+
+function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
+  let log = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
+  const get = async (path: string): Promise<string> => (await fetch(admin + path)).text()
+  const writeText = async (file: string, text: string): Promise<void> => {
+    const draft = join(folder, `.${file}.draft`)
+    await writeFile(draft, text)
+    await rename(draft, join(folder, file))
+  }
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'close')
+      child.kill(signal)
+      await ended
+    }
+    return child.exitCode
+  }
+  return {
+    admin,
+    folder,
+    child,
+    writeText,
+    write: (file, ...documents) => writeText(file, toYaml(...documents)),
+    remove: (file) => rm(join(folder, file)),
+    status: async () =>
+      (JSON.parse(await get('/status')) as { resources: StatusEntry[] }).resources,
+    metrics: () => get('/metrics'),
+    log: () => log,
+    stop,
+    close: async () => {
+      await stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

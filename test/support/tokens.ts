@@ -1,0 +1,52 @@
+// Keys and tokens of an issuer that tests control: good ones, and whatever else an attacker would send.
+
+import {
+  SignJWT,
+  exportJWK,
+  generateKeyPair,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+  type JWTPayload,
+} from 'jose'
+
+export interface SigningKey {
+  readonly kid: string
+  readonly alg: string
+  readonly privateKey: CryptoKey
+  readonly publicJwk: JWK
+}
+
+export async function newKey(kid: string, alg = 'RS256'): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  return {
+    kid,
+    alg,
+    privateKey,
+    publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },
+  }
+}
+
+export const keySet = (...keys: readonly SigningKey[]): { keys: JWK[] } => ({
+  keys: keys.map(({ publicJwk }) => publicJwk),
+})
+
+export interface TokenOptions {
+  readonly key: SigningKey
+  readonly header?: Partial<JWTHeaderParameters>
+  /** Absent or set to undefined: left out. The default ones are exp (in 5 minutes) and sub. */
+  readonly claims: JWTPayload
+}
+
+export function signToken({ key, header, claims }: TokenOptions): Promise<string> {
+  const payload = { sub: 'alice', exp: now() + 300, ...claims }
+  return new SignJWT(JSON.parse(JSON.stringify(payload)) as JWTPayload)
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT', ...header })
+    .sign(key.privateKey)
+}
+
+/** Seconds since the epoch. */
+export const now = (): number => Math.floor(Date.now() / 1000)
+
+export const base64url = (value: object | string): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
