@@ -1,7 +1,6 @@
 // Dynamic client registration (RFC 7591) with one client that is registered already: a request's body into the reply (decision 12).
 
-import type { Json, JsonObject } from '../ir/json.js'
-import { isJsonObject, parseJson } from '../parse-json.js'
+import { isJsonObject, parseJson, type Json, type JsonObject } from '../ir/json.js'
 import { err, ok, type Result } from '../result.js'
 
 /** Over it: 413. */

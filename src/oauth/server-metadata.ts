@@ -1,8 +1,7 @@
 // The authorization-server metadata document (RFC 8414 section 2): the identity provider's own, with what decisions 10 and 10a change.
 
-import type { Json, JsonObject } from '../ir/json.js'
+import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import type { McpPaths, ServerMetadata } from '../ir/proc-entry.js'
-import { isJsonObject } from '../parse-json.js'
 import { mcpUrl } from './base-url.js'
 import { registrationPath } from './paths.js'
 

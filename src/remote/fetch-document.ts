@@ -1,8 +1,7 @@
 // A wanted document → the document, from the first of its targets that answers with one, or why none did.
 
-import type { JsonObject } from '../ir/json.js'
+import { isJsonObject, parseJson, type JsonObject } from '../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
-import { isJsonObject, parseJson } from '../parse-json.js'
 import { err, ok, type Result } from '../result.js'
 import type { CallRemote } from './http-call.js'
 import { describeFailure } from './remote-failure.js'
