@@ -1,0 +1,51 @@
+// The bootstrap of an Envoy that gets everything else from Gatehouse over ADS.
+
+import type { JsonObject } from '../ir/json.js'
+import { XDS_CLUSTER } from '../ir/names.js'
+import {
+  buildServerClusters,
+  buildXdsCluster,
+  type GatehouseConnection,
+} from './gatehouse-clusters.js'
+import { ADS_SOURCE } from './translator/config-source.js'
+
+export interface BootstrapOptions {
+  /** Which Gateway this Envoy serves: "*" or "NAMESPACE/NAME". */
+  readonly nodeCluster: string
+  /** Tells Envoys apart in logs and status. */
+  readonly nodeId: string
+  readonly connection: GatehouseConnection
+  readonly envoyAdmin: AdminAddress
+  /** Ask for changes only (delta xDS); otherwise for the state of the world. */
+  readonly delta?: boolean
+}
+
+export interface AdminAddress {
+  /** An IP address. */
+  readonly host: string
+  readonly port: number
+}
+
+/** envoy.config.bootstrap.v3.Admin */
+export const buildAdmin = (admin: AdminAddress): JsonObject => ({
+  address: { socket_address: { address: admin.host, port_value: admin.port } },
+})
+
+/** envoy.config.bootstrap.v3.Bootstrap */
+export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
+  node: { id: options.nodeId, cluster: options.nodeCluster },
+  admin: buildAdmin(options.envoyAdmin),
+  dynamic_resources: {
+    ads_config: {
+      api_type: options.delta === true ? 'DELTA_GRPC' : 'GRPC',
+      transport_api_version: 'V3',
+      grpc_services: [{ envoy_grpc: { cluster_name: XDS_CLUSTER } }],
+      set_node_on_first_message_only: true,
+    },
+    cds_config: ADS_SOURCE,
+    lds_config: ADS_SOURCE,
+  },
+  static_resources: {
+    clusters: [buildXdsCluster(options.connection), ...buildServerClusters(options.connection)],
+  },
+})

@@ -1,0 +1,86 @@
+// Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
+
+import type { Destination } from '../../ir/destination.js'
+import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
+import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
+import type { Route } from '../../ir/route.js'
+import { buildCluster, buildEmptyCluster } from './cluster.js'
+import { buildListener } from './listener.js'
+import { buildLoadAssignment } from './load-assignment.js'
+import { buildRouteConfiguration } from './route-configuration.js'
+import { buildSecret } from './secret.js'
+import { verifyXds } from './verify-xds.js'
+import type { XdsOptions } from './xds-options.js'
+import { EVERY_GATEWAY, type XdsByNode, type XdsResources } from './xds-resources.js'
+
+/** Of two gateways that bind the same port, the first keeps it: one Envoy cannot bind it twice. */
+const onePerPort = (listeners: readonly Listener[]): readonly Listener[] => {
+  const ports = new Set<number>()
+  return listeners.filter(({ port }) => !ports.has(port) && ports.add(port))
+}
+
+const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
+  listeners.flatMap((listener) => listener.chains)
+
+const destinationNames = (route: Route): readonly (string | undefined)[] =>
+  route.action.type === 'forward' ? route.action.destinations.map((to) => to.destination) : []
+
+const reachable = (
+  destinations: readonly Destination[],
+  chains: readonly FilterChain[],
+): readonly Destination[] => {
+  const routes = chains.flatMap((chain) => chain.virtualHosts).flatMap((host) => host.routes)
+  const names = new Set(routes.flatMap(destinationNames))
+  return destinations.filter((destination) => names.has(destination.name))
+}
+
+const presented = (
+  certificates: readonly Certificate[],
+  chains: readonly FilterChain[],
+): readonly Certificate[] => {
+  const names = new Set(chains.flatMap((chain) => chain.tls?.certificates ?? []))
+  return certificates.filter((certificate) => names.has(certificate.name))
+}
+
+const buildResources = (
+  ir: Ir,
+  listeners: readonly Listener[],
+  options: XdsOptions,
+): XdsResources => {
+  const chains = chainsOf(listeners)
+  const destinations = reachable(ir.destinations, chains)
+  return {
+    listeners: listeners.map((listener) => buildListener(listener, options)),
+    routes: listeners.flatMap((listener) =>
+      listener.chains.map((chain) => buildRouteConfiguration(listener, chain)),
+    ),
+    clusters: [
+      ...destinations.map((destination) => buildCluster(destination, options)),
+      buildEmptyCluster(ANSWERED_CLUSTER),
+      buildEmptyCluster(UNRESOLVED_CLUSTER),
+    ],
+    endpoints: destinations
+      .filter((destination) => destination.endpoints.type === 'addresses')
+      .map(buildLoadAssignment),
+    secrets: presented(ir.certificates, chains).map(buildSecret),
+  }
+}
+
+const verified = (resources: XdsResources): XdsResources => {
+  verifyXds(resources)
+  return resources
+}
+
+const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`
+
+/** Pure. Throws when the result contradicts itself (verify-xds.ts): a bug, never a user's mistake. */
+export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
+  const everyListener = onePerPort(ir.gateways.flatMap((gateway) => gateway.listeners))
+  return new Map([
+    [EVERY_GATEWAY, verified(buildResources(ir, everyListener, options))],
+    ...ir.gateways.map((gateway): [string, XdsResources] => [
+      nodeCluster(gateway),
+      verified(buildResources(ir, gateway.listeners, options)),
+    ]),
+  ])
+}

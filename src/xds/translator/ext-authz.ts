@@ -1,0 +1,51 @@
+// The ext_authz filter, which asks Gatehouse about every request, and what a route says to it.
+
+import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
+import type { JsonObject } from '../../ir/json.js'
+import { EXT_AUTHZ_FILTER } from './filter-names.js'
+import { any, duration } from './json-object.js'
+import type { XdsOptions } from './xds-options.js'
+
+/** Above the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
+const CHECK_TIMEOUT_MS = 2_000
+
+/** What the server itself reads; path, method, host and scheme travel beside the headers. */
+const HEADERS_ALWAYS_READ = ['authorization', 'x-forwarded-proto']
+
+const PER_ROUTE = 'envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute'
+
+/** envoy.type.matcher.v3.ListStringMatcher; absent: every header is sent. */
+const allowedHeaders = (headersRead: XdsOptions['headersRead']): JsonObject | undefined => {
+  if (headersRead === 'all') return undefined
+  const names = [...new Set([...HEADERS_ALWAYS_READ, ...headersRead])].sort()
+  return { patterns: names.map((name) => ({ exact: name, ignore_case: true })) }
+}
+
+/**
+ * Enabled for every route that does not switch it off, and closed when the server is away.
+ * encode_raw_headers: repeated headers arrive as they came, not joined; bytes that are not UTF-8 are not replaced.
+ */
+export const buildExtAuthzFilter = (options: XdsOptions): JsonObject => ({
+  name: EXT_AUTHZ_FILTER,
+  typed_config: any('envoy.extensions.filters.http.ext_authz.v3.ExtAuthz', {
+    transport_api_version: 'V3',
+    grpc_service: {
+      envoy_grpc: { cluster_name: EXT_AUTHZ_CLUSTER },
+      timeout: duration(CHECK_TIMEOUT_MS),
+    },
+    failure_mode_allow: false,
+    status_on_error: { code: 'ServiceUnavailable' },
+    allowed_headers: allowedHeaders(options.headersRead),
+    encode_raw_headers: true,
+    // The route must not be chosen anew after the check: the new one may never have been authorized.
+    clear_route_cache: false,
+    validate_mutations: true,
+    stat_prefix: 'gatehouse',
+  }),
+})
+
+/** key: of the AuthzEntry; absent: the route is public, said explicitly. */
+export const buildExtAuthzPerRoute = (key: string | undefined): JsonObject =>
+  key === undefined
+    ? any(PER_ROUTE, { disabled: true })
+    : any(PER_ROUTE, { check_settings: { context_extensions: { [ROUTE_CONTEXT_KEY]: key } } })

@@ -1,0 +1,9 @@
+// The HTTP filters of every listener. Envoy accepts a wrong name in a route's typed_per_filter_config without a
+// word, which would leave the route without its filter: so the names stand here once, and verify-xds.ts compares.
+
+export const CORS_FILTER = 'envoy.filters.http.cors'
+export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'
+export const EXT_PROC_FILTER = 'envoy.filters.http.ext_proc'
+export const ROUTER_FILTER = 'envoy.filters.http.router'
+
+export const CONNECTION_MANAGER_FILTER = 'envoy.filters.network.http_connection_manager'

@@ -1,0 +1,39 @@
+// Listener → Envoy's Listener: one address, one filter chain, or for HTTPS one per server name.
+
+import type { FilterChain, Listener } from '../../ir/ir.js'
+import type { JsonObject } from '../../ir/json.js'
+import { buildDownstreamTls } from './downstream-tls.js'
+import { buildHttpConnectionManager } from './http-connection-manager.js'
+import { any, jsonObject, unlessEmpty } from './json-object.js'
+import type { XdsOptions } from './xds-options.js'
+
+/** Bounds what Envoy holds of one request or answer; a registration that ext_proc buffers is far below. */
+const BUFFER_LIMIT_BYTES = 1_048_576
+
+const TLS_INSPECTOR: JsonObject = {
+  name: 'envoy.filters.listener.tls_inspector',
+  typed_config: any('envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector'),
+}
+
+/** envoy.config.listener.v3.FilterChain */
+const buildFilterChain = (chain: FilterChain, options: XdsOptions): JsonObject => {
+  const serverNames = unlessEmpty(chain.tls?.serverNames ?? [])
+  return jsonObject({
+    name: chain.name,
+    filter_chain_match: serverNames && { server_names: serverNames },
+    filters: [buildHttpConnectionManager(chain, options)],
+    transport_socket: chain.tls && buildDownstreamTls(chain.tls),
+  })
+}
+
+/** envoy.config.listener.v3.Listener */
+export const buildListener = (listener: Listener, options: XdsOptions): JsonObject => {
+  const isTls = listener.chains.some((chain) => chain.tls !== undefined)
+  return any('envoy.config.listener.v3.Listener', {
+    name: listener.name,
+    address: { socket_address: { address: options.listenAddress, port_value: listener.port } },
+    listener_filters: isTls ? [TLS_INSPECTOR] : undefined,
+    filter_chains: listener.chains.map((chain) => buildFilterChain(chain, options)),
+    per_connection_buffer_limit_bytes: BUFFER_LIMIT_BYTES,
+  })
+}

@@ -1,0 +1,14 @@
+// What the translation to xDS must know beside the Ir: the settings that shape Envoy's configuration.
+
+export interface XdsOptions {
+  /** Where Envoy's listeners bind: an IP address. */
+  readonly listenAddress: string
+  /** Proxies in front of Envoy whose X-Forwarded-* count. */
+  readonly trustedHops: number
+  /** The system's certificate authorities (PEM), as a path on Envoy's machine. */
+  readonly systemCaFile: string
+  /** Lower-case names of the request headers that authorization rules read; 'all' when that is not known. */
+  readonly headersRead: readonly string[] | 'all'
+  /** Write one JSON line per request to Envoy's standard output. */
+  readonly accessLog: boolean
+}

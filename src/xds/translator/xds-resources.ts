@@ -1,0 +1,22 @@
+// What buildXds makes: the resources of one Envoy, by xDS type, in proto3 JSON with Envoy's field names.
+
+import type { JsonObject } from '../../ir/json.js'
+
+/** Every resource carries its '@type'. Each list is sorted by name. */
+export interface XdsResources {
+  /** envoy.config.listener.v3.Listener */
+  readonly listeners: readonly JsonObject[]
+  /** envoy.config.route.v3.RouteConfiguration */
+  readonly routes: readonly JsonObject[]
+  /** envoy.config.cluster.v3.Cluster */
+  readonly clusters: readonly JsonObject[]
+  /** envoy.config.endpoint.v3.ClusterLoadAssignment */
+  readonly endpoints: readonly JsonObject[]
+  /** envoy.extensions.transport_sockets.tls.v3.Secret. Hold private keys: never logged or dumped. */
+  readonly secrets: readonly JsonObject[]
+}
+
+/** By node.cluster: "*" for an Envoy that serves every Gateway, else the Gateway's "NAMESPACE/NAME". */
+export type XdsByNode = ReadonlyMap<string, XdsResources>
+
+export const EVERY_GATEWAY = '*'

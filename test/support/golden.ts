@@ -1,0 +1,42 @@
+// Golden files: one YAML file a case, named as a sentence: what goes in, the line "--- # Output", what comes out.
+// UPDATE_GOLDEN=1 writes the outputs anew; otherwise a difference fails the test.
+
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { stringify } from 'yaml'
+import { expect } from 'vitest'
+
+const SEPARATOR = '--- # Output\n'
+
+const isUpdate = (): boolean => process.env['UPDATE_GOLDEN'] === '1'
+
+export interface GoldenCase {
+  /** The file's name without ".yaml". */
+  readonly name: string
+  readonly path: string
+  /** The text above the separator: one YAML document or several. */
+  readonly input: string
+}
+
+const readCase = (path: string): GoldenCase => {
+  const text = readFileSync(path, 'utf8')
+  const [input = ''] = text.split(SEPARATOR, 1)
+  return { name: basename(path, '.yaml'), path, input }
+}
+
+/** Every case of a folder, by name. Throws when there is none. */
+export function goldenCases(folder: string): readonly GoldenCase[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
+  if (files.length === 0) throw new Error(`no golden files in ${folder}`)
+  return files.sort().map((file) => readCase(join(folder, file)))
+}
+
+/** Compares the output (plain JSON) with the file's, or writes it there. */
+export function expectGolden(golden: GoldenCase, output: object): void {
+  const input = golden.input.endsWith('\n') ? golden.input : `${golden.input}\n`
+  const wanted =
+    input + SEPARATOR + stringify(output, { lineWidth: 0, aliasDuplicateObjects: false })
+  if (isUpdate()) writeFileSync(golden.path, wanted)
+  const hint = `${golden.path} is out of date; npm run goldens writes it anew`
+  expect(readFileSync(golden.path, 'utf8'), hint).toBe(wanted)
+}
