@@ -1,0 +1,111 @@
+// One xDS resource: proto3 JSON (snake_case, '@type' in Any) → the bytes that Envoy gets, strictly.
+
+import { createHash } from 'node:crypto'
+import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
+import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
+import { AnySchema } from '@bufbuild/protobuf/wkt'
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { Json, JsonObject } from '../ir/json.js'
+import { registry } from '../grpc/protos.js'
+import { locateFault } from './locate-fault.js'
+import { nameField, shortType, TYPE_URL_PREFIX } from './type-urls.js'
+
+export interface EncodedResource {
+  readonly typeUrl: string
+  readonly name: string
+  /** Hash of the content: the same content has the same version, in every process. */
+  readonly version: string
+  readonly any: Any
+}
+
+/** A resource that is not what Envoy's API says: unknown or misspelt field, unknown @type, wrong value. */
+export class EncodeError extends Error {
+  override readonly name = 'EncodeError'
+  constructor(
+    /** e.g. 'Listener "default/gw/8080"' */
+    readonly resource: string,
+    /** e.g. 'filter_chains[0].filters[0].typed_config.stat_prefx' */
+    readonly path: string,
+    readonly reason: string,
+  ) {
+    super(`${resource}: ${path === '' ? '' : `${path}: `}${reason}`)
+  }
+}
+
+/** Same object, same result: JSON resources are never mutated. */
+const encoded = new WeakMap<JsonObject, EncodedResource>()
+
+/** json: with '@type', unless typeUrl says what it is. @throws {EncodeError} */
+export const encodeResource = (json: JsonObject, typeUrl?: string): EncodedResource => {
+  const known = encoded.get(json)
+  if (known !== undefined && (typeUrl === undefined || known.typeUrl === typeUrl)) return known
+  const { '@type': type, ...body } = json
+  const resource = encodeBody(typeUrl ?? (typeof type === 'string' ? type : ''), body)
+  encoded.set(json, resource)
+  return resource
+}
+
+/** Any message of proto/, without a name: a bootstrap, for instance. @throws {EncodeError} */
+export const encodeMessage = (typeUrl: string, json: JsonObject): Uint8Array => {
+  const schema = schemaOf(typeUrl)
+  return encodeStrictly(schema, json, shortType(typeUrl))
+}
+
+const encodeBody = (typeUrl: string, body: JsonObject): EncodedResource => {
+  const name = body[nameField(typeUrl)]
+  const label = `${shortType(typeUrl)} ${JSON.stringify(name ?? '')}`
+  const schema = schemaOf(typeUrl, label)
+  if (typeof name !== 'string' || name === '') {
+    throw new EncodeError(label, nameField(typeUrl), 'a resource needs a name')
+  }
+  const value = encodeStrictly(schema, body, label)
+  const version = createHash('sha256').update(value).digest('base64url').slice(0, 22)
+  return { typeUrl, name, version, any: create(AnySchema, { typeUrl, value }) }
+}
+
+const schemaOf = (typeUrl: string, label = 'resource'): DescMessage => {
+  const schema = typeUrl.startsWith(TYPE_URL_PREFIX)
+    ? registry.getMessage(typeUrl.slice(TYPE_URL_PREFIX.length))
+    : undefined
+  if (schema === undefined) throw new EncodeError(label, '@type', `unknown type "${typeUrl}"`)
+  return schema
+}
+
+const encodeStrictly = (schema: DescMessage, json: JsonObject, label: string): Uint8Array => {
+  try {
+    const value = toBinary(schema, fromJson(schema, sortKeys(json) as JsonValue, { registry }))
+    const back = toJson(schema, fromBinary(schema, value), {
+      registry,
+      useProtoFieldName: true,
+      alwaysEmitImplicit: true,
+    })
+    const lost = findLost(json, back as Json, '')
+    if (lost !== undefined) throw new EncodeError(label, lost, 'not carried over the wire')
+    return value
+  } catch (error) {
+    if (error instanceof EncodeError) throw error
+    const fault = locateFault(schema, json)
+    throw new EncodeError(label, fault.path, fault.reason)
+  }
+}
+
+/** Maps are written in the order of their keys: equal content, equal bytes. */
+const sortKeys = (json: Json): Json => {
+  if (Array.isArray(json)) return (json as readonly Json[]).map(sortKeys)
+  if (typeof json !== 'object' || json === null) return json
+  const entries = Object.entries(json).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, value]) => [key, sortKeys(value)]))
+}
+
+/** Path of the first key of sent that is not in received: null, camelCase and undefined end here. */
+const findLost = (sent: Json, received: Json | undefined, path: string): string | undefined => {
+  if (typeof sent !== 'object' || sent === null) return received === undefined ? path : undefined
+  if (typeof received !== 'object' || received === null) return path
+  const target = received as Readonly<Record<string, Json | undefined>>
+  for (const [key, value] of Object.entries(sent) as [string, Json][]) {
+    const at = Array.isArray(sent) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
+    const lost = findLost(value, target[key], at)
+    if (lost !== undefined) return lost
+  }
+  return undefined
+}

@@ -1,0 +1,26 @@
+// The types of xDS resources that we serve, by the URL that stands in Any and in discovery requests.
+
+export const TYPE_URL_PREFIX = 'type.googleapis.com/'
+
+export const CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster'
+export const ENDPOINT_TYPE = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'
+export const LISTENER_TYPE = 'type.googleapis.com/envoy.config.listener.v3.Listener'
+export const ROUTE_TYPE = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration'
+export const SECRET_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
+
+/** In the order in which changes are sent, so that nothing names what Envoy does not have yet. */
+export const PUSH_ORDER: readonly string[] = [
+  CLUSTER_TYPE,
+  ENDPOINT_TYPE,
+  LISTENER_TYPE,
+  ROUTE_TYPE,
+  SECRET_TYPE,
+]
+
+/** Field that names a resource of the type; every other type has "name". */
+export const nameField = (typeUrl: string): string =>
+  typeUrl === ENDPOINT_TYPE ? 'cluster_name' : 'name'
+
+/** "type.googleapis.com/a.b.Listener" → "Listener": the label of metrics and messages. */
+export const shortType = (typeUrl: string): string =>
+  typeUrl.slice(Math.max(typeUrl.lastIndexOf('.'), typeUrl.lastIndexOf('/')) + 1)
