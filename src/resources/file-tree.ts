@@ -1,0 +1,140 @@
+// The paths that a user named → the resource files below them, and the folders to watch for changes of either.
+
+import type { BigIntStats } from 'node:fs'
+import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import type { Problem } from './resources.js'
+
+const EXTENSIONS = ['.yaml', '.yml', '.json']
+const MAX_FILES = 20_000
+const MAX_LINKS = 40
+
+export interface FileTree {
+  /** Sorted by path. */
+  readonly files: readonly FoundFile[]
+  /** Folder → the names in it that matter; undefined: all. */
+  readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>
+  readonly problems: readonly Problem[]
+  /** Named paths that do not exist now. */
+  readonly missing: readonly string[]
+}
+
+export interface FoundFile {
+  /** As the user's path begins. */
+  readonly path: string
+  /** Changes with the content: device, inode, size, times. */
+  readonly stamp: string
+  readonly size: number
+}
+
+/** Never rejects: what cannot be read is a problem, with the path as its source. */
+export const findFiles = async (paths: readonly string[]): Promise<FileTree> => {
+  const walk = new Walk()
+  for (const path of paths) await walk.root(path)
+  return walk.tree()
+}
+
+class Walk {
+  readonly #files = new Map<string, FoundFile>()
+  readonly #folders = new Map<string, Set<string> | undefined>()
+  readonly #problems: Problem[] = []
+  readonly #missing: string[] = []
+
+  tree(): FileTree {
+    const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+    if (files.length > MAX_FILES)
+      this.#problem(files[0]?.path ?? '', `more than ${MAX_FILES} files`)
+    return {
+      files: files.slice(0, MAX_FILES),
+      folders: this.#folders,
+      problems: this.#problems,
+      missing: this.#missing,
+    }
+  }
+
+  async root(path: string): Promise<void> {
+    await this.#follow(resolve(path))
+    try {
+      const found = await stat(path, { bigint: true })
+      if (found.isDirectory()) await this.#folder(join(path), [])
+      else this.#file(join(path), found)
+    } catch (error) {
+      this.#missing.push(path)
+      this.#problem(path, missingMessage(error))
+    }
+  }
+
+  /** above: the real paths of the folders around it, so that a link back to one of them ends the walk. */
+  async #folder(path: string, above: readonly string[]): Promise<void> {
+    try {
+      const real = await realpath(path)
+      if (above.includes(real)) return
+      this.#folders.set(resolve(path), undefined)
+      const entries = await readdir(path)
+      const names = entries.filter((name) => !name.startsWith('.'))
+      await Promise.all(names.map((name) => this.#entry(join(path, name), [...above, real])))
+    } catch (error) {
+      this.#problem(path, `cannot be read: ${codeOf(error)}`)
+    }
+  }
+
+  async #entry(path: string, above: readonly string[]): Promise<void> {
+    try {
+      const link = await lstat(path, { bigint: true })
+      if (link.isSymbolicLink()) await this.#follow(resolve(path))
+      const found = link.isSymbolicLink() ? await stat(path, { bigint: true }) : link
+      if (found.isDirectory()) await this.#folder(path, above)
+      else if (EXTENSIONS.includes(extname(path))) this.#file(path, found)
+    } catch (error) {
+      // A file that went away since the folder was listed is no problem: the folder's watcher says so too.
+      if (EXTENSIONS.includes(extname(path)) && codeOf(error) !== 'ENOENT')
+        this.#problem(path, `cannot be read: ${codeOf(error)}`)
+    }
+  }
+
+  #file(path: string, found: BigIntStats): void {
+    const { dev, ino, size, mtimeNs, ctimeNs } = found
+    const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(':')
+    this.#files.set(resolve(path), { path, stamp, size: Number(size) })
+  }
+
+  /** Watches every place where the path, or a link on its way, can be replaced. */
+  async #follow(path: string): Promise<void> {
+    let at = path
+    for (let links = 0; links < MAX_LINKS; links++) {
+      this.#watchName(await nearestFolder(dirname(at)), basename(at))
+      const target = await readlink(at).catch(() => undefined)
+      if (target === undefined) return
+      at = resolve(dirname(at), target)
+    }
+  }
+
+  #watchName({ folder, inside }: NearestFolder, name: string): void {
+    const names = this.#folders.get(folder)
+    if (this.#folders.has(folder) && names === undefined) return
+    this.#folders.set(folder, (names ?? new Set()).add(inside ?? name))
+  }
+
+  #problem(path: string, message: string): void {
+    this.#problems.push({ source: `${path}:1:1`, message })
+  }
+}
+
+interface NearestFolder {
+  readonly folder: string
+  /** The first name below folder that does not exist. */
+  readonly inside?: string
+}
+
+const nearestFolder = async (path: string): Promise<NearestFolder> => {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory() === true || dirname(path) === path) return { folder: path }
+  const above = await nearestFolder(dirname(path))
+  return { folder: above.folder, inside: above.inside ?? basename(path) }
+}
+
+const missingMessage = (error: unknown): string =>
+  codeOf(error) === 'ENOENT' ? 'no such file or folder' : `cannot be read: ${codeOf(error)}`
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'

@@ -1,0 +1,121 @@
+// The text of a file → its YAML (or JSON) documents, and a document → plain values with the position of each.
+
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import type { Document, Node } from 'yaml'
+import type { FieldPath } from './field-path.js'
+
+const MAX_DEPTH = 100
+
+/** A piece of a file that holds one document. */
+export interface DocumentText {
+  readonly text: string
+  /** Line of the file on which it begins, from 1. */
+  readonly line: number
+}
+
+/** Splits at "---" lines, which mean a new document wherever they stand. Pieces with comments alone are left out. */
+export const splitDocuments = (text: string): DocumentText[] => {
+  const documents: DocumentText[] = []
+  let line = 1
+  for (const piece of text.split(/^(?=---(?:[ \t\r\n]|$))/m)) {
+    if (!/^(---)?\s*((#|%).*\s*|\.\.\.\s*)*$/.test(piece)) documents.push({ text: piece, line })
+    line += piece.split('\n').length - 1
+  }
+  return documents
+}
+
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export interface Fault extends Position {
+  readonly message: string
+}
+
+export interface ParsedDocument {
+  readonly value: unknown
+  /** Where a field's value stands (its key, with "key"); the nearest place around it where there is none. */
+  readonly positionOf: (path: FieldPath, part: 'key' | 'value') => Position
+}
+
+/** Never throws: what is no YAML, or is made to exhaust us, comes back as faults. */
+export const parseYaml = ({
+  text,
+  line,
+}: DocumentText):
+  | { readonly ok: true; readonly value: ParsedDocument }
+  | { readonly ok: false; readonly error: Fault[] } => {
+  const lineCounter = new LineCounter()
+  const at = (offset: number): Position => {
+    const { line: inside, col } = lineCounter.linePos(offset)
+    return { line: line - 1 + Math.max(inside, 1), column: Math.max(col, 1) }
+  }
+  try {
+    const document = parseDocument(text, { prettyErrors: false, merge: true, lineCounter })
+    const faults = [...document.errors, ...document.warnings].map((error) => ({
+      message: error.message,
+      ...at(error.pos[0]),
+    }))
+    if (faults.length > 0) return { ok: false, error: faults }
+    const value: unknown = document.toJS({ maxAliasCount: 100 })
+    const positionOf = (path: FieldPath, part: 'key' | 'value') =>
+      at(offsetOf(document, path, part))
+    const unfit = findUnfit(value, [])
+    if (unfit !== undefined)
+      return { ok: false, error: [{ message: unfit.message, ...positionOf(unfit.path, 'key') }] }
+    return { ok: true, value: { value, positionOf } }
+  } catch (error) {
+    const message =
+      error instanceof RangeError ? 'is nested too deeply' : `is not YAML: ${String(error)}`
+    return { ok: false, error: [{ message, ...at(0) }] }
+  }
+}
+
+/** A value that later steps must not meet: a cycle or a depth beyond reason, a key that reaches for a prototype. */
+const findUnfit = (
+  value: unknown,
+  path: FieldPath,
+): { readonly message: string; readonly path: FieldPath } | undefined => {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (path.length > MAX_DEPTH)
+    return { message: `is nested more than ${MAX_DEPTH} levels deep`, path }
+  for (const [key, inner] of Object.entries(value)) {
+    const innerPath = [...path, Array.isArray(value) ? Number(key) : key]
+    if (key === '__proto__') return { message: '"__proto__" cannot be a key', path: innerPath }
+    const unfit = findUnfit(inner, innerPath)
+    if (unfit !== undefined) return unfit
+  }
+  return undefined
+}
+
+const offsetOf = (document: Document, path: FieldPath, part: 'key' | 'value'): number => {
+  let node: unknown = document.contents
+  let offset = rangeStart(node) ?? 0
+  for (const [index, step] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document)
+    const found = child(node, step)
+    if (found === undefined) return offset
+    const isLast = index === path.length - 1
+    const place = isLast && part === 'key' ? found.key : found.value
+    offset = rangeStart(place) ?? rangeStart(found.key) ?? offset
+    node = found.value
+  }
+  return offset
+}
+
+const child = (
+  node: unknown,
+  step: PropertyKey,
+): { readonly key: unknown; readonly value: unknown } | undefined => {
+  if (isSeq(node)) {
+    const value: unknown = node.items[Number(step)]
+    return value === undefined ? undefined : { key: value, value }
+  }
+  if (!isMap(node)) return undefined
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+  return pair === undefined ? undefined : { key: pair.key, value: pair.value }
+}
+
+const rangeStart = (node: unknown): number | undefined =>
+  (node as Partial<Node> | null | undefined)?.range?.[0]
