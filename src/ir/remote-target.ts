@@ -16,7 +16,7 @@ export interface RemoteTarget {
 
 /** A document that the translation needs; asked for by translate(), fetched and kept fresh by remote/. */
 export interface WantedDocument {
-  /** remoteId() of names.ts: the same target and kind have the same id. */
+  /** Opaque; the same kind and targets have the same id. */
   readonly id: string
   readonly kind: 'KeySet' | 'Discovery'
   /** Tried in this order until one answers with a document (RFC 8414 path, then OpenID's). */

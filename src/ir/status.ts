@@ -18,5 +18,7 @@ export interface Condition {
   readonly message: string
   /** NAMESPACE/NAME of the Gateway; absent: the resource is not attached to any. */
   readonly ancestor?: string
+  /** Of a Gateway: the name of the listener that it is about; of a route: the sectionName of its parentRef. */
+  readonly section?: string
   readonly observedGeneration?: number
 }
