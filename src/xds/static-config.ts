@@ -19,10 +19,8 @@ export interface StaticConfigOptions {
 }
 
 /** A resource as a typed member of static_resources: without '@type'. */
-const untyped = (resource: JsonObject): JsonObject => {
-  const { '@type': _type, ...members } = resource
-  return members
-}
+const untyped = (resource: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(resource).filter(([name]) => name !== '@type'))
 
 /** Every object of the tree, innermost first, as replace makes it. */
 const rebuild = (json: Json, replace: (object: JsonObject) => JsonObject): Json => {

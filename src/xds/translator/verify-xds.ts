@@ -1,7 +1,7 @@
 // The resources of one Envoy, checked against themselves: what Envoy would accept without a word and must never
 // get (a protected route without its filter), or would reject as a whole (a name that nothing defines).
 
-import type { Json, JsonObject } from '../../ir/json.js'
+import type { JsonObject } from '../../ir/json.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
@@ -103,7 +103,7 @@ const duplicates = (values: readonly string[]): readonly string[] =>
 
 const serverNameKeys = (listener: JsonObject): readonly string[] =>
   objectsAt(listener, 'filter_chains').flatMap((chain) => {
-    const serverNames = objectAt(chain, 'filter_chain_match')['server_names'] as Json | undefined
+    const serverNames = objectAt(chain, 'filter_chain_match')['server_names']
     return Array.isArray(serverNames) ? serverNames.map(String) : ['any server name']
   })
 

@@ -1,0 +1,104 @@
+// A bootstrap → a running Envoy that is watched: its log lines, when it is live, how it ends.
+
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import type { JsonObject } from '../ir/json.js'
+import type { Logger } from '../logger.js'
+import { LOG_FORMAT, logEnvoyLine, parseLogLine } from './log-lines.js'
+
+export interface EnvoyChildOptions {
+  /** From findEnvoy. */
+  readonly envoyPath: string
+  /** envoy.config.bootstrap.v3.Bootstrap */
+  readonly bootstrap: JsonObject
+  readonly logger: Logger
+  /** Worker threads; absent: one per core. */
+  readonly concurrency?: number
+  /** Envoy's own log level; never debug for http and ext_proc, which would write tokens. */
+  readonly logLevel?: 'info' | 'warning' | 'error'
+}
+
+export interface EnvoyExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** Envoy's last error line; "" when it said nothing. */
+  readonly reason: string
+}
+
+export interface EnvoyChild {
+  readonly pid: number
+  /** When it has ended, for whatever reason; never rejects. */
+  readonly exited: Promise<EnvoyExit>
+  /** SIGTERM, after graceMs SIGKILL; resolves when it has ended. */
+  stop(graceMs?: number): Promise<EnvoyExit>
+}
+
+const STOP_GRACE_MS = 5_000
+
+type Process = ChildProcessByStdio<null, null, Readable>
+
+/** Rejects when the binary cannot be started. The bootstrap is kept in a private folder while Envoy runs. */
+export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-envoy-'))
+  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  try {
+    const file = join(folder, 'bootstrap.json')
+    await writeFile(file, JSON.stringify(options.bootstrap), { mode: 0o600 })
+    const child = spawn(options.envoyPath, envoyArguments(file, options), {
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
+    const exited = watch(child, options.logger, removeFolder)
+    await once(child, 'spawn')
+    return handle(child, exited)
+  } catch (error) {
+    await removeFolder()
+    throw error
+  }
+}
+
+const envoyArguments = (file: string, options: EnvoyChildOptions): readonly string[] => [
+  '--config-path',
+  file,
+  // Several Envoys on one machine would otherwise fight over the same shared memory.
+  '--disable-hot-restart',
+  '--log-level',
+  options.logLevel ?? 'warning',
+  '--log-format',
+  LOG_FORMAT,
+  ...(options.concurrency === undefined ? [] : ['--concurrency', String(options.concurrency)]),
+]
+
+/** Logs every line, and resolves once the process has ended and its last line is read. */
+function watch(child: Process, logger: Logger, clean: () => Promise<void>): Promise<EnvoyExit> {
+  let reason = ''
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    logEnvoyLine(line, logger)
+    if (parseLogLine(line).level === 'error') reason = parseLogLine(line).text
+  })
+  return new Promise((resolve) => {
+    child.once('close', (code, signal) => {
+      void clean().finally(() => {
+        resolve({ code, signal, reason })
+      })
+    })
+  })
+}
+
+function handle(child: Process, exited: Promise<EnvoyExit>): EnvoyChild {
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    async stop(graceMs = STOP_GRACE_MS) {
+      child.kill('SIGTERM')
+      const kill = setTimeout(() => child.kill('SIGKILL'), graceMs)
+      const exit = await exited
+      clearTimeout(kill)
+      return exit
+    },
+  }
+}

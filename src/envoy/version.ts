@@ -1,0 +1,66 @@
+// An Envoy binary → its version, and whether we can work with it.
+
+import { err, ok, type Result } from '../result.js'
+import { runCommand } from './run-command.js'
+
+export interface EnvoyVersion {
+  readonly major: number
+  readonly minor: number
+  readonly patch: number
+}
+
+/** The one that is installed where none is found. */
+export const PINNED_VERSION = '1.40.0'
+
+/** Without ext_authz's error replies and the gRPC status_on_error, failures would be answered 403. */
+const OLDEST_MINOR = 37
+/** Older ones have known vulnerabilities in the filters that we use. */
+const RECOMMENDED_MINOR = 40
+
+const VERSION_TIMEOUT_MS = 20_000
+
+export const formatVersion = ({ major, minor, patch }: EnvoyVersion): string =>
+  `${major}.${minor}.${patch}`
+
+/** text: what `envoy --version` prints: "… version: HASH/1.40.0/Clean/RELEASE/BoringSSL". */
+export function parseVersion(text: string): EnvoyVersion | undefined {
+  const match = /version: [0-9a-f]*\/(\d+)\.(\d+)\.(\d+)/.exec(text)
+  if (match === null) return undefined
+  return { major: Number(match[1]), minor: Number(match[2]), patch: Number(match[3]) }
+}
+
+/** Asks the binary. error: a sentence for a person. */
+export async function readVersion(path: string): Promise<Result<EnvoyVersion, string>> {
+  try {
+    const { stdout, code } = await runCommand(path, ['--version'], VERSION_TIMEOUT_MS)
+    const version = code === 0 ? parseVersion(stdout) : undefined
+    return version === undefined
+      ? err(`${path} is not an Envoy: it does not say its version`)
+      : ok(version)
+  } catch (error) {
+    return err(`${path} cannot be run: ${(error as Error).message}`)
+  }
+}
+
+export type Suitability =
+  | { readonly type: 'good' }
+  /** It works; sentence says what speaks against it. */
+  | { readonly type: 'old'; readonly sentence: string }
+  | { readonly type: 'refused'; readonly sentence: string }
+
+const atLeast = (version: EnvoyVersion, minor: number): boolean =>
+  version.major > 1 || (version.major === 1 && version.minor >= minor)
+
+export function judgeVersion(version: EnvoyVersion): Suitability {
+  const found = `Envoy ${formatVersion(version)}`
+  if (!atLeast(version, OLDEST_MINOR))
+    return {
+      type: 'refused',
+      sentence: `${found} is too old: Gatehouse needs 1.${OLDEST_MINOR} or newer, best ${PINNED_VERSION}`,
+    }
+  if (atLeast(version, RECOMMENDED_MINOR)) return { type: 'good' }
+  return {
+    type: 'old',
+    sentence: `${found} works, but has vulnerabilities that 1.${RECOMMENDED_MINOR} fixes: use ${PINNED_VERSION}`,
+  }
+}
