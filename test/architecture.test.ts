@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   xds: ['grpc', 'ir', 'result', 'logger'],
   extauthz: ['ir', 'cel', 'oauth', 'grpc', 'result', 'logger'],
   extproc: ['ir', 'cel', 'oauth', 'grpc', 'remote', 'result', 'logger'],
-  snapshot: ['ir', 'xds', 'extauthz', 'extproc', 'result', 'logger'],
+  snapshot: ['ir', 'xds', 'xds/translator', 'extauthz', 'extproc', 'result', 'logger'],
   admin: ['ir', 'result', 'logger', 'settings'],
   envoy: ['ir', 'xds', 'result', 'logger'],
   'settings.ts': ['settings', 'result'],

@@ -1,0 +1,20 @@
+// gatehouse bootstrap: settings → the bootstrap of an Envoy that gets the rest from `gatehouse serve`, as YAML.
+
+import { stringify } from 'yaml'
+import type { Settings } from '../settings.js'
+import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
+import { buildBootstrap } from '../xds/bootstrap.js'
+import type { CommandIo, ExitCode } from './command-io.js'
+
+export function bootstrap(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  const { gateway, connect, grpc, envoyAdmin } = settings
+  const nodeCluster = gateway === undefined ? EVERY_GATEWAY : `${gateway.namespace}/${gateway.name}`
+  const json = buildBootstrap({
+    nodeCluster,
+    nodeId: 'envoy',
+    connection: { address: connect ?? grpc },
+    envoyAdmin,
+  })
+  io.out(stringify(json, { lineWidth: 0 }))
+  return Promise.resolve(0)
+}

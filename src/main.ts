@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+// Arguments → a command; signals → its end; its answer → the exit code. The only file that touches the process.
+
+import { readFile } from 'node:fs/promises'
+import type { CommandIo, ExitCode } from './commands/command-io.js'
+import { createLogger, type Logger } from './logger.js'
+import type { CommandName } from './settings/commands.js'
+import { ownEnvironment, parseCommandLine, type Settings } from './settings.js'
+
+type Command = (settings: Settings, io: CommandIo) => Promise<ExitCode>
+
+// Loaded when asked for: `crds` need not load a gRPC server.
+const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
+  run: async () => (await import('./commands/run.js')).run,
+  serve: async () => (await import('./commands/serve.js')).serve,
+  demo: async () => (await import('./commands/demo.js')).demo,
+  check: async () => (await import('./commands/check.js')).check,
+  translate: async () => (await import('./commands/translate.js')).translate,
+  bootstrap: async () => (await import('./commands/bootstrap.js')).bootstrap,
+  crds: async () => (await import('./commands/crds.js')).crds,
+}
+
+// What a command may still take to close after a bug that nothing caught.
+const FATAL_CLOSE_MS = 5_000
+
+async function main(): Promise<ExitCode> {
+  const line = parseCommandLine(process.argv.slice(2), ownEnvironment())
+  if (line.type === 'help') return say(line.text)
+  if (line.type === 'version') return say(`gatehouse ${await version()}\n`)
+  if (line.type === 'wrong') return complain(line.sentences)
+  const logger = createLogger({
+    level: line.settings.logLevel,
+    pretty: process.stderr.isTTY,
+    write: (text) => process.stderr.write(text),
+  })
+  const stop = new AbortController()
+  stopAtSignals(stop)
+  const died = stopAtBugs(stop, logger)
+  const command = await COMMANDS[line.settings.command]()
+  const code = await command(line.settings, {
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    logger,
+    stop: stop.signal,
+  })
+  return died() ? 1 : code
+}
+
+function say(text: string): ExitCode {
+  process.stdout.write(text)
+  return 0
+}
+
+function complain(sentences: readonly string[]): ExitCode {
+  for (const sentence of sentences) process.stderr.write(`gatehouse: ${sentence}\n`)
+  return 2
+}
+
+async function version(): Promise<string> {
+  const text = await readFile(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+/** The first signal asks the command to close; a second one does not wait for it. */
+function stopAtSignals(stop: AbortController): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1)
+      stop.abort()
+    })
+}
+
+/** What nothing caught is a bug: it is logged, the command closes, and the exit code says so. */
+function stopAtBugs(stop: AbortController, logger: Logger): () => boolean {
+  let died = false
+  const onBug = (err: unknown): void => {
+    logger.error({ err }, 'an error that nothing handles; closing')
+    if (!died) setTimeout(() => process.exit(1), FATAL_CLOSE_MS).unref()
+    died = true
+    stop.abort()
+  }
+  process.on('unhandledRejection', onBug)
+  process.on('uncaughtException', onBug)
+  return () => died
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}

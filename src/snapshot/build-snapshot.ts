@@ -1,0 +1,48 @@
+// Ir → everything that is published of it: the servers' tables and the encoded xDS. Pure but for remembering.
+
+import { buildAuthzTable, type AuthzTable } from '../extauthz/authz-table.js'
+import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
+import type { Ir } from '../ir/ir.js'
+import { buildXds } from '../xds/translator/build-xds.js'
+import type { XdsOptions } from '../xds/translator/xds-options.js'
+import type { XdsByNode } from '../xds/translator/xds-resources.js'
+import { encodeXds, type EncodedMemory, type EncodedXds } from './encode-xds.js'
+import { revisionOf } from './revision.js'
+
+export interface Snapshot {
+  /** Hash of the content: equal revision, equal snapshot. */
+  readonly revision: string
+  readonly ir: Ir
+  /** As JSON, for the config dump. */
+  readonly xdsJson: XdsByNode
+  readonly xds: EncodedXds
+  readonly authzTable: AuthzTable
+  readonly procTable: ProcTable
+  readonly memory: EncodedMemory
+}
+
+/** headersRead is found here: in the rules. */
+export type SnapshotOptions = Omit<XdsOptions, 'headersRead'>
+
+/** An equal Ir gives back previous itself. Throws (buildXds, encodeResource) when there is a bug in the translation. */
+export function buildSnapshot(ir: Ir, options: SnapshotOptions, previous?: Snapshot): Snapshot {
+  const revision = revisionOf(ir)
+  if (revision === previous?.revision) return previous
+  const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
+  const xdsJson = buildXds(ir, { ...options, headersRead: headersRead(authzTable) })
+  const { xds, memory } = encodeXds(xdsJson, previous?.memory ?? new Map())
+  return { revision, ir, xdsJson, xds, authzTable, procTable: buildProcTable(ir.proc), memory }
+}
+
+/** Lower-case, sorted. */
+function headersRead(table: AuthzTable): readonly string[] | 'all' {
+  const names = new Set<string>()
+  for (const { rules } of table.compiled.entries.values()) {
+    if (rules === undefined) continue
+    for (const { reads } of [...rules.deny, ...rules.require, ...rules.allow]) {
+      if (reads.requestHeaders === 'all') return 'all'
+      for (const name of reads.requestHeaders) names.add(name)
+    }
+  }
+  return [...names].sort()
+}

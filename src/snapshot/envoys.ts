@@ -1,0 +1,110 @@
+// What the ADS server reports of its streams → what each Envoy was sent, has accepted and has refused.
+
+/** One stream of one Envoy, as the ADS server names it. */
+export interface AdsPeer {
+  /** Unique among the streams of this process. */
+  readonly stream: number
+  /** node.id */
+  readonly node: string
+  /** node.cluster: the Gateway it serves, or "*". */
+  readonly cluster: string
+}
+
+export interface EnvoyState {
+  readonly node: string
+  readonly cluster: string
+  readonly connected: boolean
+  readonly types: readonly EnvoyTypeState[]
+}
+
+export interface EnvoyTypeState {
+  /** Type URL. */
+  readonly type: string
+  readonly sent?: string
+  readonly acked?: string
+  /** The last refusal that nothing accepted has followed. */
+  readonly nacked?: Nack
+}
+
+export interface Nack {
+  readonly version: string
+  readonly message: string
+  /** ISO time. */
+  readonly at: string
+}
+
+interface Stream {
+  readonly peer: AdsPeer
+  readonly types: Map<string, EnvoyTypeState>
+  connected: boolean
+}
+
+// Envoys that have gone stay in the status until so many others have gone after them.
+const MAX_GONE = 16
+
+export class Envoys {
+  private readonly streams = new Map<number, Stream>()
+
+  sent(peer: AdsPeer, type: string, version: string): void {
+    this.update(peer, type, { sent: version })
+  }
+
+  acked(peer: AdsPeer, type: string, version: string): void {
+    const { nacked: _, ...state } = this.stateOf(peer, type)
+    this.streamOf(peer).types.set(type, { ...state, acked: version })
+  }
+
+  nacked(peer: AdsPeer, type: string, nack: Nack): void {
+    this.update(peer, type, { nacked: nack })
+  }
+
+  closed(peer: AdsPeer): void {
+    const stream = this.streams.get(peer.stream)
+    if (stream === undefined) return
+    stream.connected = false
+    const gone = [...this.streams.values()].filter(({ connected }) => !connected)
+    for (const { peer: old } of gone.slice(0, Math.max(0, gone.length - MAX_GONE)))
+      this.streams.delete(old.stream)
+  }
+
+  /** Every connected Envoy has accepted the last that it was sent, of every type. */
+  settled(): boolean {
+    return [...this.streams.values()]
+      .filter(({ connected }) => connected)
+      .every(({ types }) => [...types.values()].every(({ sent, acked }) => sent === acked))
+  }
+
+  /** Sorted by node: every connected stream, and the last one of each node that has none. */
+  report(): readonly EnvoyState[] {
+    const streams = [...this.streams.values()]
+    const connected = streams.filter((stream) => stream.connected)
+    const present = new Set(connected.map(({ peer }) => peer.node))
+    const gone = new Map(
+      streams.filter(({ peer }) => !present.has(peer.node)).map((s) => [s.peer.node, s]),
+    )
+    return [...connected, ...gone.values()]
+      .map(({ peer: { node, cluster }, connected, types }) => ({
+        node,
+        cluster,
+        connected,
+        types: [...types.values()],
+      }))
+      .sort((a, b) => (a.node < b.node ? -1 : 1))
+  }
+
+  private update(peer: AdsPeer, type: string, change: Partial<EnvoyTypeState>): void {
+    this.streamOf(peer).types.set(type, { ...this.stateOf(peer, type), ...change })
+  }
+
+  private stateOf(peer: AdsPeer, type: string): EnvoyTypeState {
+    return this.streamOf(peer).types.get(type) ?? { type }
+  }
+
+  private streamOf(peer: AdsPeer): Stream {
+    const known = this.streams.get(peer.stream)
+    if (known !== undefined) return known
+    const stream: Stream = { peer, types: new Map(), connected: true }
+    this.streams.set(peer.stream, stream)
+    return stream
+  }
+}

@@ -1,0 +1,69 @@
+// A snapshot → what the servers read: the tables first, then the xDS, so that Envoy never names a key that the
+// tables do not know yet. Keys that vanished stay for a while (decision 33).
+
+import type { Snapshot } from './build-snapshot.js'
+import { RetainedTable, type Table } from './retained-table.js'
+
+export interface PublisherDeps {
+  /** The ADS server's. */
+  readonly cache: { set(xds: Snapshot['xds']): void }
+  /** Every connected Envoy has accepted the last that it was sent. */
+  settled(): boolean
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  startTimer(callback: () => void, ms: number): () => void
+}
+
+export interface Publisher<AuthzEntry, ProcEntry> {
+  /** An equal revision changes nothing; answers whether it did. */
+  publish(snapshot: Snapshot): boolean
+  /** The last one published; absent: none yet. */
+  current(): Snapshot | undefined
+  readonly authz: Table<AuthzEntry>
+  readonly proc: Table<ProcEntry>
+  close(): void
+}
+
+const KEEP_AT_LEAST_MS = 60_000
+const KEEP_AT_MOST_MS = 600_000
+const LOOK_EVERY_MS = 5_000
+
+type EntryOf<T> = T extends Table<infer Entry> ? Entry : never
+export type CompiledAuthz = EntryOf<Snapshot['authzTable']>
+export type CompiledProc = EntryOf<Snapshot['procTable']>
+
+export function createPublisher(deps: PublisherDeps): Publisher<CompiledAuthz, CompiledProc> {
+  const authz = new RetainedTable<CompiledAuthz>()
+  const proc = new RetainedTable<CompiledProc>()
+  let current: Snapshot | undefined
+  let stopTimer: (() => void) | undefined
+
+  const forgetOld = (): void => {
+    stopTimer = undefined
+    const age = deps.settled() ? KEEP_AT_LEAST_MS : KEEP_AT_MOST_MS
+    for (const table of [authz, proc]) table.forget(deps.now() - age)
+    lookLater()
+  }
+  const lookLater = (): void => {
+    if (stopTimer === undefined && authz.size + proc.size > 0)
+      stopTimer = deps.startTimer(forgetOld, LOOK_EVERY_MS)
+  }
+
+  return {
+    publish(snapshot) {
+      if (snapshot.revision === current?.revision) return false
+      current = snapshot
+      const { ir, authzTable, procTable, xds } = snapshot
+      authz.replace(authzTable, new Set(ir.authz.map(({ key }) => key)), deps.now())
+      proc.replace(procTable, new Set(ir.proc.map(({ key }) => key)), deps.now())
+      deps.cache.set(xds)
+      lookLater()
+      return true
+    },
+    current: () => current,
+    authz,
+    proc,
+    close: () => stopTimer?.(),
+  }
+}
