@@ -119,7 +119,11 @@ function readArguments(command: CommandName, args: readonly string[]): Given {
     if (token.kind === 'option' && token.name === 'help') given.help = true
     else if (token.kind === 'option') readOption(command, keys.get(token.name), token, given)
   }
-  if (given.paths.length > 0 && COMMANDS[command].operands === undefined)
+  if (
+    given.sentences.length === 0 &&
+    given.paths.length > 0 &&
+    COMMANDS[command].operands === undefined
+  )
     given.sentences.push(
       `"${given.paths.join(' ')}" is too much; "gatehouse ${command}" takes flags only`,
     )

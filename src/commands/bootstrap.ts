@@ -15,6 +15,6 @@ export function bootstrap(settings: Settings, io: CommandIo): Promise<ExitCode> 
     connection: { address: connect ?? grpc },
     envoyAdmin,
   })
-  io.out(stringify(json, { lineWidth: 0 }))
+  io.out(stringify(json, { lineWidth: 0, aliasDuplicateObjects: false }))
   return Promise.resolve(0)
 }

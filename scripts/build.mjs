@@ -1,0 +1,31 @@
+// Sources → dist/main.js: the wire types from proto/ when they are stale, then TypeScript.
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isStale, root } from './stale.mjs'
+
+const GENERATED = 'src/grpc/generated'
+
+const run = (name, ...args) =>
+  execFileSync(join(root, 'node_modules/.bin', name), args, { cwd: root, stdio: 'inherit' })
+
+/** Throws when a step fails; the tool has then said what is wrong. */
+export function build() {
+  if (isStale(GENERATED, ['proto', 'buf.gen.yaml', 'buf.yaml'])) {
+    run('buf', 'generate')
+    utimesSync(join(root, GENERATED), new Date(), new Date())
+  }
+  run('tsc', '-p', 'tsconfig.build.json')
+  chmodSync(join(root, 'dist/main.js'), 0o755)
+  utimesSync(join(root, 'dist/main.js'), new Date(), new Date())
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    build()
+  } catch {
+    process.exitCode = 1
+  }
+}

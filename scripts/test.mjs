@@ -1,0 +1,14 @@
+// npm test: sets up what is missing, then every test. Arguments go to vitest, e.g. `npm test -- test/settings`.
+// The integration tests find Envoy and Python's MCP client themselves (test/support/global-setup.ts).
+
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { runScript, setup } from './setup.mjs'
+import { root } from './stale.mjs'
+
+await runScript(async () => {
+  await setup()
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const args = [vitest, 'run', ...process.argv.slice(2)]
+  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1
+})
