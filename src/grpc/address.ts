@@ -1,0 +1,45 @@
+// "host:port" or "unix:PATH" → where the server binds, and whether that is reachable from elsewhere.
+
+import { chmod, lstat, unlink } from 'node:fs/promises'
+import { connect } from 'node:net'
+
+export type GrpcAddress =
+  | { readonly type: 'unix'; readonly path: string }
+  | { readonly type: 'tcp'; readonly host: string; readonly port: number }
+
+/** @throws {Error} text is neither form, or the port is not one. */
+export const parseGrpcAddress = (text: string): GrpcAddress => {
+  if (text.startsWith('unix:') && text.length > 5) return { type: 'unix', path: text.slice(5) }
+  const match = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[2])
+  if (match?.[1] === undefined || port > 65_535) {
+    throw new Error(`"${text}" is neither host:port nor unix:PATH`)
+  }
+  return { type: 'tcp', host: match[1].replace(/^\[|\]$/g, ''), port }
+}
+
+/** An address that a process of another machine cannot reach. */
+export const isLocalHost = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host)
+
+/** Removes the socket file of a process that is gone. @throws {Error} somebody listens, or it is no socket. */
+export const clearStaleSocket = async (path: string): Promise<void> => {
+  const stats = await lstat(path).catch(() => undefined)
+  if (stats === undefined) return
+  if (!stats.isSocket()) throw new Error(`${path} exists and is not a socket`)
+  if (await somebodyListens(path)) throw new Error(`${path} is in use by another process`)
+  await unlink(path)
+}
+
+/** Only its owner may connect. */
+export const restrictSocket = (path: string): Promise<void> => chmod(path, 0o600)
+
+const somebodyListens = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED'))
+  })

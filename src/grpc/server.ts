@@ -1,0 +1,151 @@
+// One gRPC server for all services: binds, serves, drains.
+
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import type { ChannelOptions, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import type { Logger } from '../logger.js'
+import { clearStaleSocket, isLocalHost, parseGrpcAddress, restrictSocket } from './address.js'
+import type { GrpcAddress } from './address.js'
+import { watchCertificates } from './certificates.js'
+import type { TlsFiles } from './certificates.js'
+import { createHealth } from './health.js'
+import { healthService } from './protos.js'
+
+export interface GrpcService {
+  /** As the protos have it, e.g. "envoy.service.auth.v3.Authorization": what health checks ask for. */
+  readonly name: string
+  readonly definition: ServiceDefinition
+  readonly implementation: UntypedServiceImplementation
+  /**
+   * Ends the service's streams within timeoutMs: those that owe an answer never with OK.
+   * Services are drained one after the other, in the order given.
+   */
+  drain?(timeoutMs: number): Promise<void> | void
+}
+
+export interface GrpcServerOptions {
+  /** host:port (port 0: any free one) or unix:PATH */
+  readonly address: string
+  /** Absent: plaintext. */
+  readonly tls?: TlsFiles
+  readonly services: readonly GrpcService[]
+  readonly logger: Logger
+}
+
+export interface GrpcServer {
+  /** As given, with the port that was bound. */
+  readonly address: string
+  /** What health checks are told, of every service. true at the start. */
+  setServing(serving: boolean): void
+  /** Says NOT_SERVING, takes nothing new, waits for what is under way, then ends what is left. */
+  drain(timeoutMs: number): Promise<void>
+  /** At once. */
+  close(): Promise<void>
+}
+
+const LIMITS: ChannelOptions = {
+  'grpc.max_receive_message_length': 32 * 1024 * 1024,
+  'grpc.max_send_message_length': 64 * 1024 * 1024,
+  'grpc.max_concurrent_streams': 16_384,
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.enable_channelz': 0,
+}
+
+/** @throws {Error} the address is taken or no address, or the certificates cannot be used. */
+export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
+  const { services, logger, tls } = options
+  const address = parseGrpcAddress(options.address)
+  const health = createHealth(services.map((service) => service.name))
+  const server = new Server(LIMITS)
+  server.addService(healthService, health.implementation)
+  for (const service of services) server.addService(service.definition, service.implementation)
+
+  warnIfOpen(address, tls, logger)
+  const certificates = tls === undefined ? undefined : await watchCertificates(tls, logger)
+  const credentials = certificates?.credentials ?? ServerCredentials.createInsecure()
+  const bound = await listen(server, address, credentials).catch((error: unknown) => {
+    certificates?.close()
+    throw error
+  })
+
+  const stop = (): void => {
+    server.forceShutdown()
+    certificates?.close()
+  }
+  return {
+    address: bound,
+    setServing: (serving) => health.setServing(serving),
+    drain: async (timeoutMs) => {
+      health.setServing(false)
+      await drain({ server, services, closeHealth: () => health.close(), timeoutMs, logger })
+      stop()
+    },
+    close: () => {
+      health.close()
+      stop()
+      return Promise.resolve()
+    },
+  }
+}
+
+interface Draining {
+  readonly server: Server
+  readonly services: readonly GrpcService[]
+  readonly closeHealth: () => void
+  readonly timeoutMs: number
+  readonly logger: Logger
+}
+
+const drain = async (draining: Draining): Promise<void> => {
+  const { server, services, closeHealth, timeoutMs, logger } = draining
+  const deadline = Date.now() + timeoutMs
+  const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
+  for (const service of services) {
+    await within(deadline, Promise.resolve(service.drain?.(Math.max(0, deadline - Date.now()))))
+  }
+  closeHealth()
+  if (!(await within(deadline, stopped))) logger.warn({ timeoutMs }, 'calls cut off at shutdown')
+}
+
+/** false: the time is up. */
+const within = async (deadline: number, work: Promise<unknown>): Promise<boolean> => {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), Math.max(0, deadline - Date.now()))
+  })
+  const done = await Promise.race([work.then(() => true), timeout])
+  clearTimeout(timer)
+  return done
+}
+
+const listen = async (
+  server: Server,
+  address: GrpcAddress,
+  credentials: ServerCredentials,
+): Promise<string> => {
+  if (address.type === 'unix') await clearStaleSocket(address.path)
+  const target = address.type === 'unix' ? `unix:${address.path}` : hostPort(address)
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(target, credentials, (error, bound) => {
+      if (error === null) resolve(bound)
+      else reject(error)
+    })
+  })
+  if (address.type === 'unix') {
+    await restrictSocket(address.path)
+    return target
+  }
+  return hostPort({ ...address, port })
+}
+
+const hostPort = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+const warnIfOpen = (address: GrpcAddress, tls: TlsFiles | undefined, logger: Logger): void => {
+  if (address.type === 'unix' || isLocalHost(address.host) || tls?.clientCa !== undefined) return
+  logger.warn(
+    { address: hostPort(address) },
+    'anyone who can reach this address can ask for decisions and read configuration: ' +
+      'set --grpc-tls-cert, --grpc-tls-key and --grpc-client-ca',
+  )
+}
