@@ -1,7 +1,7 @@
 // What expressions may read of one request: the variables jwt, request, source and llmRequest, each
 // converted to CEL values at its first use.
 
-import type { Json, JsonObject } from '../ir/json.js'
+import type { Json } from '../ir/json.js'
 import { toCelValue, type CelValue } from './values.js'
 
 /** The variables, and the members of those whose members we know. */
@@ -24,8 +24,8 @@ export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined
 export type Root = 'jwt' | 'llmRequest' | 'request' | 'source'
 
 /** JSON whose CEL form is made once, when a rule first reads it: claims live as long as their token is remembered. */
-export interface LazyValue {
-  readonly json: Json
+export interface LazyValue<T extends Json = Json> {
+  readonly json: T
   /** @throws CelLimitError when it is nested too deeply. */
   celValue(): CelValue
 }
@@ -56,7 +56,7 @@ export interface Attributes {
   readonly source?: SourceAttributes | undefined
 }
 
-export const lazyValue = (json: JsonObject): LazyValue => {
+export const lazyValue = <T extends Json>(json: T): LazyValue<T> => {
   let converted: CelValue | undefined
   return { json, celValue: () => (converted ??= toCelValue(json)) }
 }

@@ -1,0 +1,143 @@
+// The token of a request → who it is, by the mode of the entry (decisions 1, 3 and 5).
+
+import { lazyValue, type LazyValue } from '../cel/attributes.js'
+import type { JsonObject } from '../ir/json.js'
+import type { CompiledJwt } from './authz-table.js'
+import type { BearerToken } from './authorization-header.js'
+import { claim, claimsFault, LEEWAY_SECONDS, readClaims, type ClaimsFault } from './claims.js'
+import { chooseKey, parseJws, verifyJws, type Jws } from './jws.js'
+import type { Provider } from './provider.js'
+import { tokenDigest, type RememberedToken } from './token-memory.js'
+
+export type TokenFault =
+  | ClaimsFault
+  | 'malformed-header'
+  | 'malformed-token'
+  | 'unknown-issuer'
+  | 'unknown-key'
+  | 'bad-signature'
+
+export type Authentication =
+  | { readonly type: 'verified'; readonly token: RememberedToken }
+  /** Let on without claims. */
+  | { readonly type: 'anonymous' }
+  | { readonly type: 'no-token' }
+  | { readonly type: 'refused'; readonly fault: TokenFault }
+  /** The key set that would be needed was never fetched. */
+  | { readonly type: 'unavailable' }
+
+const ANONYMOUS: Authentication = { type: 'anonymous' }
+const NO_TOKEN: Authentication = { type: 'no-token' }
+const UNAVAILABLE: Authentication = { type: 'unavailable' }
+
+export interface AuthenticationContext {
+  readonly nowSeconds: number
+  /** Asks for the provider's keys again, waits for them within bounds, and gives the entry's configuration as it is then. */
+  readonly withFreshKeys: (provider: Provider) => Promise<CompiledJwt | undefined>
+}
+
+/** Answers at once for a token that is remembered, and for none. */
+export function authenticate(
+  jwt: CompiledJwt,
+  bearer: BearerToken,
+  context: AuthenticationContext,
+): Authentication | Promise<Authentication> {
+  if (bearer.type !== 'token') return withoutToken(jwt, bearer)
+  const digest = tokenDigest(bearer.token)
+  for (const provider of jwt.providers) {
+    const token = provider.memory.find(digest, context.nowSeconds)
+    if (token !== undefined) return { type: 'verified', token }
+  }
+  return verifyNew(jwt, bearer.token, digest, context)
+}
+
+function withoutToken(jwt: CompiledJwt, bearer: BearerToken): Authentication {
+  if (jwt.mode === 'Permissive') return ANONYMOUS
+  if (jwt.mode === 'Strict' && noKeysAtAll(jwt)) return UNAVAILABLE
+  if (bearer.type === 'malformed') return { type: 'refused', fault: 'malformed-header' }
+  return jwt.mode === 'Optional' ? ANONYMOUS : NO_TOKEN
+}
+
+const noKeysAtAll = (jwt: CompiledJwt): boolean =>
+  jwt.providers.every((provider) => provider.keys === undefined)
+
+async function verifyNew(
+  jwt: CompiledJwt,
+  token: string,
+  digest: string,
+  context: AuthenticationContext,
+): Promise<Authentication> {
+  const outcome = await verifyToken(jwt, token, digest, context)
+  if (outcome.type === 'verified') return outcome
+  if (jwt.mode === 'Permissive') return ANONYMOUS
+  return noKeysAtAll(jwt) ? UNAVAILABLE : outcome
+}
+
+async function verifyToken(
+  jwt: CompiledJwt,
+  text: string,
+  digest: string,
+  context: AuthenticationContext,
+): Promise<Authentication> {
+  const jws = parseJws(text)
+  if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }
+  const claims = readClaims(jws)
+  if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
+  const issuer = claim(claims, 'iss')
+  const attempt = { jws, claims: lazyValue(claims), digest, context }
+  const outcome = await tryProviders(ofIssuer(jwt, issuer), attempt)
+  if (outcome.type !== 'unknown-key') return outcome
+  const fresh = await context.withFreshKeys(outcome.provider)
+  if (fresh === undefined) return { type: 'refused', fault: 'unknown-key' }
+  const second = await tryProviders(ofIssuer(fresh, issuer), attempt)
+  return second.type === 'unknown-key' ? { type: 'refused', fault: 'unknown-key' } : second
+}
+
+/** The token's iss picks; only configurations that name an issuer twice have more than one. */
+const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly Provider[] =>
+  jwt.providers.filter((provider) => provider.issuer === issuer)
+
+interface Attempt {
+  readonly jws: Jws
+  readonly claims: LazyValue<JsonObject>
+  readonly digest: string
+  readonly context: AuthenticationContext
+}
+
+interface UnknownKey {
+  readonly type: 'unknown-key'
+  readonly provider: Provider
+}
+
+/** The first that accepts; else what the last one said, where an unknown key comes before all. */
+async function tryProviders(
+  providers: readonly Provider[],
+  attempt: Attempt,
+): Promise<Authentication | UnknownKey> {
+  let last: Authentication | UnknownKey = { type: 'refused', fault: 'unknown-issuer' }
+  for (const provider of providers) {
+    const outcome = await tryProvider(provider, attempt)
+    if (outcome.type === 'verified') return outcome
+    if (last.type !== 'unknown-key') last = outcome
+  }
+  return last
+}
+
+/** Claims first: a token that is refused whatever its signature costs no verification and no fetch. */
+async function tryProvider(
+  provider: Provider,
+  attempt: Attempt,
+): Promise<Authentication | UnknownKey> {
+  const { jws, claims, digest, context } = attempt
+  if (provider.keys === undefined) return UNAVAILABLE
+  const json = claims.json
+  const fault = claimsFault(jws, json, provider, context.nowSeconds)
+  if (fault !== undefined) return { type: 'refused', fault }
+  const key = chooseKey(jws, provider.keys)
+  if (key === undefined) return { type: 'unknown-key', provider }
+  if (!(await verifyJws(jws, key))) return { type: 'refused', fault: 'bad-signature' }
+  const until = (claim(json, 'exp') as number) + LEEWAY_SECONDS
+  const token: RememberedToken = { claims, until, allowed: {} }
+  provider.memory.remember(digest, token)
+  return { type: 'verified', token }
+}

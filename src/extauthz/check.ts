@@ -1,0 +1,210 @@
+// One check, a straight line: open, find the entry, look at the path, authenticate, authorize, encode. Nothing is
+// thrown out of it; whatever fails on the way is a refusal.
+
+import type { Attributes } from '../cel/attributes.js'
+import type { Logger } from '../logger.js'
+import { authenticate, type Authentication } from './authenticate.js'
+import { bearerToken } from './authorization-header.js'
+import { ruleFault } from './authorize.js'
+import type { AuthzTable, CompiledEntry, CompiledJwt } from './authz-table.js'
+import { encodeDecision } from './check-response.js'
+import {
+  openCheckRequest,
+  readCheckRequest,
+  readSource,
+  type CheckEnvelope,
+  type CheckRequest,
+} from './check-request.js'
+import {
+  refuseBroken,
+  refuseByRule,
+  refusePath,
+  refuseUnauthenticated,
+  refuseUnchecked,
+  refuseWithoutKeys,
+  type Decision,
+} from './decision.js'
+import { pathFault } from './path-check.js'
+import type { Provider } from './provider.js'
+import type { RememberedToken } from './token-memory.js'
+import { within } from './within.js'
+
+export interface CheckMetrics {
+  /** route: NAMESPACE/NAME, "unknown" when no entry was found. reason: a word of decision.ts. */
+  observe(route: string, decision: 'allow' | 'deny', reason: string, seconds: number): void
+}
+
+export interface CheckOptions {
+  readonly table: () => AuthzTable
+  /** Fetches a key set again, unless it was fetched just now (decision 2); resolves when what came of it is in table(). */
+  readonly refetchKeySet: (id: string) => Promise<void>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly logger: Logger
+  readonly metrics: CheckMetrics
+}
+
+/** What may end a check from outside. */
+export interface CheckCall {
+  isCancelled(): boolean
+  /** Milliseconds since the epoch; Infinity: none. */
+  readonly deadline: number
+}
+
+export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
+
+/** How long a check waits for keys that its token asks for (decision 2). */
+const FRESH_KEYS_WAIT_MS = 500
+
+/** The answer is an encoded CheckResponse, at once unless a token is new. */
+export function createCheck(options: CheckOptions): Check {
+  return (bytes, call) => {
+    const finish = recorder(options)
+    try {
+      const envelope = openCheckRequest(bytes)
+      const entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
+      if (entry === undefined) return finish(refuseUnchecked('unknown-route'), undefined)
+      const decision = decide(options, envelope, entry, call)
+      if (!(decision instanceof Promise)) return finish(decision, entry)
+      return decision
+        .then((late) => finish(late, entry))
+        .catch((error: unknown) => finish(failed(options, error), entry))
+    } catch (error) {
+      return finish(error instanceof RangeError ? MALFORMED : failed(options, error), undefined)
+    }
+  }
+}
+
+const MALFORMED = refuseUnchecked('malformed-check')
+
+/** Only the error's kind is told: its message may carry what the request carried. */
+function failed({ logger }: CheckOptions, error: unknown): Decision {
+  logger.error({ error: error instanceof Error ? error.name : typeof error }, 'a check failed')
+  return refuseUnchecked('internal-error')
+}
+
+/** Encodes a decision, counts it, and leaves one line in the log. */
+function recorder(
+  options: CheckOptions,
+): (decision: Decision, entry: CompiledEntry | undefined) => Uint8Array {
+  const start = performance.now()
+  return (decision, entry) => {
+    const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true)
+    try {
+      record(options, decision, entry, (performance.now() - start) / 1000)
+    } catch {
+      // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
+    }
+    return bytes
+  }
+}
+
+function record(
+  { logger, metrics }: CheckOptions,
+  { type, reason }: Decision,
+  entry: CompiledEntry | undefined,
+  seconds: number,
+): void {
+  const route = entry?.entry.route ?? 'unknown'
+  const decision = type === 'allow' ? 'allow' : 'deny'
+  metrics.observe(route, decision, reason, seconds)
+  const fields = { route, decision, reason, seconds }
+  if (entry === undefined) logger.warn(fields, 'a check names no route of ours')
+  else logger.debug(fields, 'check')
+}
+
+function decide(
+  options: CheckOptions,
+  envelope: CheckEnvelope,
+  entry: CompiledEntry,
+  call: CheckCall,
+): Decision | Promise<Decision> {
+  if (entry.broken) return refuseBroken
+  const request = readCheckRequest(envelope, entry.headers)
+  const fault = pathFault(request.path, entry.entry.paths)
+  if (fault !== undefined) return refusePath(fault)
+  const source = entry.readsSource ? readSource(envelope) : undefined
+  const conclude = (authentication: Authentication): Decision =>
+    concludeCheck(entry, request, authentication, source)
+  if (entry.jwt === undefined) return conclude({ type: 'anonymous' })
+  const authentication = authenticateRequest(options, entry, entry.jwt, request)
+  if (!(authentication instanceof Promise)) return conclude(authentication)
+  return authentication.then((late) =>
+    call.isCancelled() || options.now() >= call.deadline
+      ? refuseUnchecked('deadline')
+      : conclude(late),
+  )
+}
+
+function authenticateRequest(
+  options: CheckOptions,
+  { entry }: CompiledEntry,
+  jwt: CompiledJwt,
+  request: CheckRequest,
+): Authentication | Promise<Authentication> {
+  const values = [request.headers.get('authorization') ?? []].flat()
+  return authenticate(jwt, bearerToken(values), {
+    nowSeconds: options.now() / 1000,
+    withFreshKeys: (provider) => withFreshKeys(options, provider, entry.key),
+  })
+}
+
+/** The one place where a check looks at a newer table: for keys that were not there when it began. */
+async function withFreshKeys(
+  options: CheckOptions,
+  { source }: Provider,
+  key: string,
+): Promise<CompiledJwt | undefined> {
+  if (source.type !== 'remote') return undefined
+  const fetched = await within(FRESH_KEYS_WAIT_MS, options.refetchKeySet(source.id))
+  return fetched ? options.table().get(key)?.jwt : undefined
+}
+
+function concludeCheck(
+  entry: CompiledEntry,
+  request: CheckRequest,
+  authentication: Authentication,
+  source: Attributes['source'],
+): Decision {
+  switch (authentication.type) {
+    case 'unavailable':
+      return refuseWithoutKeys
+    case 'no-token':
+      return refuseUnauthenticated(entry.entry, request, undefined)
+    case 'refused':
+      return refuseUnauthenticated(entry.entry, request, authentication.fault)
+    case 'anonymous':
+      return authorize(entry, request, undefined, source)
+    case 'verified':
+      return authorize(entry, request, authentication.token, source)
+  }
+}
+
+function authorize(
+  { rules, jwt }: CompiledEntry,
+  request: CheckRequest,
+  token: RememberedToken | undefined,
+  source: Attributes['source'],
+): Decision {
+  const fault = rules && ruleFault(rules, attributesOf(request, token, source))
+  if (fault !== undefined) return refuseByRule(fault)
+  if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
+  return { type: 'allow', reason: jwt === undefined ? 'allowed' : 'anonymous' }
+}
+
+const attributesOf = (
+  request: CheckRequest,
+  token: RememberedToken | undefined,
+  source: Attributes['source'],
+): Attributes => ({
+  jwt: token?.claims,
+  source,
+  request: {
+    method: request.method,
+    host: request.host,
+    scheme: request.scheme,
+    pathAndQuery: request.path,
+    version: request.protocol,
+    headers: request.headers,
+  },
+})

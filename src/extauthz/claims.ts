@@ -1,0 +1,84 @@
+// The claims of a token whose signature is good: may they be used here and now (RFC 7519 section 4.1, decision 5)?
+
+import type { Json, JsonObject } from '../ir/json.js'
+import { parseObject, type Jws } from './jws.js'
+
+export type ClaimsFault =
+  | 'malformed-claims'
+  | 'wrong-type'
+  | 'wrong-issuer'
+  | 'wrong-audience'
+  | 'no-expiry'
+  | 'expired'
+  | 'not-yet-valid'
+
+/** Seconds by which the clocks of provider and gateway may differ. */
+export const LEEWAY_SECONDS = 60
+
+/** Envoy reads claims as a protobuf Struct, three messages per level, one hundred at most. */
+const MAX_DEPTH = 24
+
+/** undefined: no object, nested too deeply, or with a number that no double holds. */
+export function readClaims(jws: Jws): JsonObject | undefined {
+  const claims = parseObject(jws.payload)
+  return claims !== undefined && isPlain(claims, MAX_DEPTH) ? claims : undefined
+}
+
+function isPlain(value: Json, depth: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return depth > 0 && Object.values(value).every((item: Json) => isPlain(item, depth - 1))
+}
+
+/** Own members only: a claim that is not there is not found on Object's prototype. */
+export const claim = (claims: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined
+
+export interface ClaimsRules {
+  readonly issuer: string
+  /** Empty: aud is not checked. */
+  readonly audiences: readonly string[]
+}
+
+/** nowSeconds: since the epoch. undefined: nothing is wrong. */
+export function claimsFault(
+  jws: Jws,
+  claims: JsonObject,
+  rules: ClaimsRules,
+  nowSeconds: number,
+): ClaimsFault | undefined {
+  if (!isTokenType(jws.type)) return 'wrong-type'
+  if (claim(claims, 'iss') !== rules.issuer) return 'wrong-issuer'
+  if (rules.audiences.length > 0 && !isAudience(claim(claims, 'aud'), rules.audiences))
+    return 'wrong-audience'
+  return timeFault(claim(claims, 'exp'), claim(claims, 'nbf'), nowSeconds)
+}
+
+/** RFC 7519 section 5.1, RFC 9068 section 2.1: a token of another kind (an ID for logging out, a proof) is none for us. */
+function isTokenType(type: string | undefined): boolean {
+  if (type === undefined) return true
+  const name = type.toLowerCase().replace(/^application\//, '')
+  return name === 'jwt' || name === 'at+jwt'
+}
+
+function isAudience(aud: Json | undefined, audiences: readonly string[]): boolean {
+  if (typeof aud === 'string') return audiences.includes(aud)
+  if (!Array.isArray(aud)) return false
+  const list = aud as readonly Json[]
+  return (
+    list.every((item) => typeof item === 'string') && list.some((item) => audiences.includes(item))
+  )
+}
+
+function timeFault(
+  exp: Json | undefined,
+  nbf: Json | undefined,
+  now: number,
+): ClaimsFault | undefined {
+  if (exp === undefined) return 'no-expiry'
+  if (typeof exp !== 'number') return 'malformed-claims'
+  if (now >= exp + LEEWAY_SECONDS) return 'expired'
+  if (nbf === undefined) return undefined
+  if (typeof nbf !== 'number') return 'malformed-claims'
+  return now < nbf - LEEWAY_SECONDS ? 'not-yet-valid' : undefined
+}

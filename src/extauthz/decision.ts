@@ -1,0 +1,127 @@
+// What a check comes to: let the request on, or answer it. Every answer that ext_authz ever gives is made here.
+
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import { challengeHeader } from '../oauth/challenge.js'
+import type { TokenFault } from './authenticate.js'
+import type { RuleFault } from './authorize.js'
+import type { CheckRequest } from './check-request.js'
+import type { PathFault } from './path-check.js'
+import type { RememberedToken } from './token-memory.js'
+
+/** The label of metrics and logs; never sent to the client. */
+export type Reason =
+  | 'allowed'
+  | 'anonymous'
+  | 'no-token'
+  | 'key-set-unavailable'
+  | 'unknown-route'
+  | 'malformed-check'
+  | 'broken-policy'
+  | 'deadline'
+  | 'internal-error'
+  | TokenFault
+  | RuleFault
+  | PathFault
+
+export type Decision =
+  | { readonly type: 'allow'; readonly reason: Reason; readonly token?: RememberedToken }
+  | { readonly type: 'reply'; readonly reason: Reason; readonly reply: Reply }
+
+export interface Reply {
+  readonly status: 400 | 401 | 403 | 500 | 503
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string
+}
+
+/** Seconds after which a client may come back to a route whose keys were being fetched. */
+const RETRY_AFTER_SECONDS = '5'
+
+const JSON_TYPE = ['content-type', 'application/json'] as const
+
+function reply(
+  status: Reply['status'],
+  error: string,
+  description: string,
+  headers: Reply['headers'] = [],
+): Reply {
+  const body = JSON.stringify({ error, error_description: description })
+  return { status, headers: [JSON_TYPE, ...headers], body }
+}
+
+const BAD_PATH = reply(400, 'invalid_request', 'Bad request: this path is not accepted')
+const FORBIDDEN = reply(403, 'forbidden', 'Forbidden: access to this resource is not allowed')
+const BROKEN = reply(500, 'server_error', 'The policy of this route cannot be applied')
+const NO_KEYS = reply(
+  503,
+  'temporarily_unavailable',
+  'The key set that tokens are checked with is not available yet',
+  [['retry-after', RETRY_AFTER_SECONDS]],
+)
+const UNAVAILABLE = reply(503, 'temporarily_unavailable', 'The request could not be checked')
+
+const refusal = (reason: Reason, answer: Reply): Decision => ({
+  type: 'reply',
+  reason,
+  reply: answer,
+})
+
+export const refusePath = (fault: PathFault): Decision =>
+  refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
+export const refuseByRule = (fault: RuleFault): Decision => refusal(fault, FORBIDDEN)
+export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
+export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)
+
+/** Nothing is known of the request that could let it in, or the check itself failed: closed. */
+export const refuseUnchecked = (
+  reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
+): Decision => refusal(reason, UNAVAILABLE)
+
+/** fault: undefined when there was no token. */
+export function refuseUnauthenticated(
+  entry: AuthzEntry,
+  request: CheckRequest,
+  fault: TokenFault | undefined,
+): Decision {
+  const description =
+    fault === undefined
+      ? 'Unauthorized: a bearer token is required'
+      : 'Unauthorized: the token is not valid for this resource'
+  const challenge = challengeFor(entry, request, fault)
+  return refusal(
+    fault ?? 'no-token',
+    reply(401, 'unauthorized', description, [['www-authenticate', challenge]]),
+  )
+}
+
+function challengeFor(
+  { challenge }: AuthzEntry,
+  request: CheckRequest,
+  fault: TokenFault | undefined,
+): string {
+  if (challenge === undefined) return 'Bearer'
+  const forwarded = request.headers.get('x-forwarded-proto')
+  const address = {
+    scheme: request.scheme,
+    authority: request.host,
+    forwardedProto: typeof forwarded === 'string' ? forwarded : undefined,
+  }
+  return challengeHeader(challenge, address, fault && PROBLEMS[fault])
+}
+
+const NOT_VALID = 'The token is not valid here'
+
+/** RFC 6750 error_description, where a policy asks for it: what a client's author can act on, nothing of the keys. */
+const PROBLEMS: Readonly<Record<TokenFault, string>> = {
+  'malformed-header': 'Exactly one Authorization header with one bearer token is expected',
+  'malformed-token': 'The token is not a signed JWT',
+  'malformed-claims': 'The claims of the token are malformed',
+  'wrong-type': 'The token is of another type',
+  'wrong-issuer': NOT_VALID,
+  'unknown-issuer': 'The issuer of the token is not accepted here',
+  'wrong-audience': 'The token is meant for another audience',
+  'no-expiry': 'The token has no expiry',
+  expired: 'The token has expired',
+  'not-yet-valid': 'The token is not valid yet',
+  'unknown-key': NOT_VALID,
+  'bad-signature': NOT_VALID,
+}

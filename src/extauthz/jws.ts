@@ -1,0 +1,102 @@
+// Compact JWS (RFC 7515 section 7.1): text → its parts, strictly; and the signature's verification by jose.
+
+import type { KeyObject } from 'node:crypto'
+import { compactVerify } from 'jose'
+import type { Json, JsonObject } from '../ir/json.js'
+import type { SignatureAlgorithm } from '../oauth/key-set.js'
+
+export interface Jws {
+  /** As it came: header.payload.signature. */
+  readonly token: string
+  readonly algorithm: string
+  readonly kid?: string
+  readonly type?: string
+  /** Not yet verified. */
+  readonly payload: Uint8Array
+}
+
+/** A key that node:crypto has imported. */
+export interface VerificationKey {
+  readonly kid?: string
+  readonly algorithms: readonly SignatureAlgorithm[]
+  readonly key: KeyObject
+}
+
+/** A kid is looked up and never used otherwise; a longer one is nobody's. */
+const MAX_KID_LENGTH = 1024
+
+/** undefined: not a compact JWS that we would ever accept. */
+export function parseJws(token: string): Jws | undefined {
+  const parts = token.split('.')
+  const [header, payload, signature] = parts
+  if (parts.length !== 3 || !isCanonical(header) || !isCanonical(payload, true)) return undefined
+  if (!isCanonical(signature)) return undefined
+  const parsed = parseObject(Buffer.from(header, 'base64url'))
+  if (parsed === undefined) return undefined
+  const headerFields = readHeader(parsed)
+  return headerFields && { token, payload: Buffer.from(payload, 'base64url'), ...headerFields }
+}
+
+/**
+ * crit (RFC 7515 section 4.1.11) and b64 (RFC 7797) change what is signed: none of their extensions is understood here.
+ * jwk, jku, x5c and x5u may stand in the header; nobody reads them.
+ */
+function readHeader(header: JsonObject): Pick<Jws, 'algorithm' | 'kid' | 'type'> | undefined {
+  const field = (name: string): Json | undefined =>
+    Object.hasOwn(header, name) ? header[name] : undefined
+  const [algorithm, kid, type] = [field('alg'), field('kid'), field('typ')]
+  if (field('crit') !== undefined || field('b64') !== undefined) return undefined
+  if (typeof algorithm !== 'string') return undefined
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > MAX_KID_LENGTH))
+    return undefined
+  if (type !== undefined && typeof type !== 'string') return undefined
+  return { algorithm, ...(kid !== undefined && { kid }), ...(type !== undefined && { type }) }
+}
+
+/**
+ * Unpadded base64url with nothing in it that a decoder would skip, and no bits beyond the last byte: a signed token
+ * has exactly one spelling, so a changed one is never a second key to the same token's memory.
+ */
+function isCanonical(part: string | undefined, mayBeEmpty = false): part is string {
+  if (part === undefined || !/^[A-Za-z0-9_-]*$/.test(part) || part.length % 4 === 1) return false
+  if (part === '') return mayBeEmpty
+  const spare = part.length % 4 === 2 ? 0b1111 : part.length % 4 === 3 ? 0b11 : 0
+  return (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** undefined: not UTF-8, not JSON, or not an object. */
+export function parseObject(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    const value = JSON.parse(utf8.decode(bytes)) as Json
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The one key that the header asks for; undefined: none fits, or more than one does (decision 5). */
+export function chooseKey(jws: Jws, keys: readonly VerificationKey[]): VerificationKey | undefined {
+  const fitting = keys.filter(
+    (key) =>
+      (jws.kid === undefined || key.kid === jws.kid) &&
+      (key.algorithms as readonly string[]).includes(jws.algorithm),
+  )
+  return fitting.length === 1 ? fitting[0] : undefined
+}
+
+/** True only when the signature is key's. The algorithm is the header's, after chooseKey found it to be the key's. */
+export async function verifyJws(jws: Jws, key: VerificationKey): Promise<boolean> {
+  if (!(key.algorithms as readonly string[]).includes(jws.algorithm)) return false
+  try {
+    await compactVerify(jws.token, key.key, { algorithms: [jws.algorithm] })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,26 @@
+// Is a path one that this entry may answer for (decision 8)? Envoy normalises paths; this is the second look.
+
+import type { PathMatch } from '../ir/route.js'
+
+export type PathFault = 'path-trick' | 'path-mismatch'
+
+/** path: with or without a query. undefined: nothing is wrong. */
+export function pathFault(path: string, matches: readonly PathMatch[]): PathFault | undefined {
+  const queryAt = path.search(/[?#]/)
+  const plain = queryAt === -1 ? path : path.slice(0, queryAt)
+  if (isTrick(plain)) return 'path-trick'
+  return matches.some((match) => isBelow(plain, match)) ? undefined : 'path-mismatch'
+}
+
+/**
+ * What servers read differently from one another: parameters after a semicolon, backslashes, empty segments,
+ * control characters, escaped slashes, backslashes and NUL, and dot segments, escaped or not.
+ */
+const TRICK = /[;\\\u0000-\u0020\u007f]|\/\/|%(?:2f|5c|00)|\/(?:\.|%2e){1,2}(?:\/|$)/i
+
+const isTrick = (path: string): boolean => !path.startsWith('/') || TRICK.test(path)
+
+function isBelow(path: string, match: PathMatch): boolean {
+  if (path === match.value || (match.type === 'PathPrefix' && match.value === '/')) return true
+  return match.type === 'PathPrefix' && path.startsWith(`${match.value}/`)
+}
