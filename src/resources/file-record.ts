@@ -14,8 +14,8 @@ export interface FileRecord {
   readonly resources: readonly DecodedResource[]
   readonly problems: readonly Problem[]
   readonly notes: readonly Problem[]
-  /** Every document of it has decoded once. */
-  readonly complete: boolean
+  /** Of documents that have never decoded: nothing of them is in force. */
+  readonly undecoded: readonly Problem[]
   readonly documents: ReadonlyMap<string, DecodedDocument>
 }
 
@@ -29,7 +29,7 @@ export const EMPTY_RECORD: FileRecord = {
   resources: [],
   problems: [],
   notes: [],
-  complete: true,
+  undecoded: [],
   documents: new Map(),
 }
 
@@ -95,7 +95,7 @@ const keepLastGood = (decoded: Decoded, previous: FileRecord): Omit<FileRecord, 
         : problem,
     ),
     notes: decoded.notes,
-    complete: decoded.problems.every(stays),
+    undecoded: decoded.problems.filter((problem) => !stays(problem)),
   }
 }
 

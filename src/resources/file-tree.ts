@@ -15,8 +15,8 @@ export interface FileTree {
   /** Folder → the names in it that matter; undefined: all. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>
   readonly problems: readonly Problem[]
-  /** Named paths that do not exist now. */
-  readonly missing: readonly string[]
+  /** Folders and files that cannot be read now, and named folders that are gone: their content is not known. */
+  readonly lost: readonly string[]
 }
 
 export interface FoundFile {
@@ -38,7 +38,7 @@ class Walk {
   readonly #files = new Map<string, FoundFile>()
   readonly #folders = new Map<string, Set<string> | undefined>()
   readonly #problems: Problem[] = []
-  readonly #missing: string[] = []
+  readonly #lost: string[] = []
 
   tree(): FileTree {
     const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -48,7 +48,7 @@ class Walk {
       files: files.slice(0, MAX_FILES),
       folders: this.#folders,
       problems: this.#problems,
-      missing: this.#missing,
+      lost: this.#lost,
     }
   }
 
@@ -59,8 +59,10 @@ class Walk {
       if (found.isDirectory()) await this.#folder(join(path), [])
       else this.#file(join(path), found)
     } catch (error) {
-      this.#missing.push(path)
-      this.#problem(path, missingMessage(error))
+      // A named file that is gone was deleted; a named folder may come back with all that was in it.
+      const deleted = codeOf(error) === 'ENOENT' && EXTENSIONS.includes(extname(path))
+      if (deleted) this.#problem(path, 'no such file')
+      else this.#lose(join(path), lostMessage(error))
     }
   }
 
@@ -74,7 +76,8 @@ class Walk {
       const names = entries.filter((name) => !name.startsWith('.'))
       await Promise.all(names.map((name) => this.#entry(join(path, name), [...above, real])))
     } catch (error) {
-      this.#problem(path, `cannot be read: ${codeOf(error)}`)
+      if (codeOf(error) !== 'ENOENT' || above.length === 0)
+        this.#lose(path, `cannot be read: ${codeOf(error)}`)
     }
   }
 
@@ -87,8 +90,7 @@ class Walk {
       else if (EXTENSIONS.includes(extname(path))) this.#file(path, found)
     } catch (error) {
       // A file that went away since the folder was listed is no problem: the folder's watcher says so too.
-      if (EXTENSIONS.includes(extname(path)) && codeOf(error) !== 'ENOENT')
-        this.#problem(path, `cannot be read: ${codeOf(error)}`)
+      if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)
     }
   }
 
@@ -115,6 +117,11 @@ class Walk {
     this.#folders.set(folder, (names ?? new Set()).add(inside ?? name))
   }
 
+  #lose(path: string, message: string): void {
+    this.#lost.push(path)
+    this.#problem(path, message)
+  }
+
   #problem(path: string, message: string): void {
     this.#problems.push({ source: `${path}:1:1`, message })
   }
@@ -133,7 +140,7 @@ const nearestFolder = async (path: string): Promise<NearestFolder> => {
   return { folder: above.folder, inside: above.inside ?? basename(path) }
 }
 
-const missingMessage = (error: unknown): string =>
+const lostMessage = (error: unknown): string =>
   codeOf(error) === 'ENOENT' ? 'no such file or folder' : `cannot be read: ${codeOf(error)}`
 
 export const codeOf = (error: unknown): string =>

@@ -34,16 +34,23 @@ export const readRecord = async (
   }
 }
 
+export interface FileState extends ProviderState {
+  /** The problems of documents that have never decoded. */
+  readonly undecoded: readonly Problem[]
+}
+
 /** records: in path order. */
 export const stateOf = (
   records: readonly FileRecord[],
   problems: readonly Problem[],
-): ProviderState => {
+): FileState => {
   const collected = collectResources(records.flatMap(({ resources }) => resources))
+  const undecoded = records.flatMap((record) => record.undecoded)
   return {
     resources: collected.resources,
     problems: [...problems, ...records.flatMap((record) => record.problems), ...collected.problems],
     notes: records.flatMap(({ notes }) => notes),
-    complete: problems.length === 0 && records.every(({ complete }) => complete),
+    complete: problems.length === 0 && undecoded.length === 0,
+    undecoded,
   }
 }

@@ -1,0 +1,145 @@
+// Files and folders, watched → the resources in them, whole, at every change.
+
+import { debounce } from './debounce.js'
+import type { FileRecord } from './file-record.js'
+import { findFiles, type FileTree, type FoundFile } from './file-tree.js'
+import { createFolderWatcher } from './folder-watcher.js'
+import { holdBackNewRoutes } from './hold-back.js'
+import { kindsOf } from './kinds.js'
+import { readRecord, stateOf } from './load-resources.js'
+import type { Provider, ProviderState } from './resources.js'
+
+export interface FileProviderOptions {
+  /** Files, or folders that are read with all below them. */
+  readonly paths: readonly string[]
+  /** {policy_api_group} of the specification. */
+  readonly apiGroup: string
+  /** A sentence for the log: a folder cannot be watched and is polled instead. */
+  readonly onWarning: (message: string) => void
+}
+
+const DEBOUNCE = { quiet: 50, maxWait: 400 }
+const POLL_INTERVAL = 1000
+/** How long a file that became empty counts as one that is being written. */
+const EMPTY_FOR = 500
+
+export const createFileProvider = (options: FileProviderOptions): Provider =>
+  new FileProvider(options)
+
+interface ReadFile {
+  readonly stamp: string
+  readonly record: FileRecord
+  /** performance.now() when it was first seen empty; it still counts as what it was. */
+  readonly emptySince?: number
+}
+
+class FileProvider implements Provider {
+  readonly #options: FileProviderOptions
+  readonly #kinds
+  readonly #files = new Map<string, ReadFile>()
+  readonly #changed = debounce(() => void this.#refresh(), DEBOUNCE)
+  readonly #watcher = createFolderWatcher({
+    onChange: () => this.#changed.call(),
+    onFailure: (folder, code) => this.#poll(folder, code),
+  })
+  #onChange: (state: ProviderState) => void = () => undefined
+  #state: ProviderState | undefined
+  #treeProblems = ''
+  readonly #polled = new Set<string>()
+  #running: Promise<void> = Promise.resolve()
+  #polling: NodeJS.Timeout | undefined
+  #again: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: FileProviderOptions) {
+    this.#options = options
+    this.#kinds = kindsOf(options.apiGroup)
+  }
+
+  async start(onChange: (state: ProviderState) => void): Promise<void> {
+    this.#onChange = onChange
+    await this.#refresh()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#changed.cancel()
+    clearInterval(this.#polling)
+    clearTimeout(this.#again)
+    this.#watcher.close()
+    await this.#running
+  }
+
+  /** One at a time, in order. */
+  #refresh(): Promise<void> {
+    this.#running = this.#running.then(() => this.#readAll())
+    return this.#running
+  }
+
+  async #readAll(): Promise<void> {
+    if (this.#closed) return
+    const tree = await this.#watchedTree()
+    const changed = [this.#forget(tree)]
+    for (const file of tree.files) changed.push(await this.#read(file))
+    if (!this.#closed) this.#report(tree, changed.includes(true))
+  }
+
+  /** Looks again after it began to watch, so that no change falls between. */
+  async #watchedTree(): Promise<FileTree> {
+    for (;;) {
+      const tree = await findFiles(this.#options.paths)
+      if (this.#closed || !(await this.#watcher.update(tree.folders))) return tree
+    }
+  }
+
+  /** Drops the files that are gone; what is below a folder that is lost as a whole (unmounted) stays. */
+  #forget({ files, lost }: FileTree): boolean {
+    const present = new Set(files.map(({ path }) => path))
+    const gone = [...this.#files.keys()].filter(
+      (path) => !present.has(path) && !lost.some((folder) => isAtOrBelow(path, folder)),
+    )
+    for (const path of gone) this.#files.delete(path)
+    return gone.length > 0
+  }
+
+  async #read(file: FoundFile): Promise<boolean> {
+    const { path, stamp } = file
+    const before = this.#files.get(path)
+    if (before?.stamp === stamp && before.emptySince === undefined) return false
+    const record = await readRecord(file, this.#kinds, before?.record)
+    const emptySince = before?.emptySince ?? performance.now()
+    if (wasEmptied(record, before) && performance.now() - emptySince < EMPTY_FOR) {
+      this.#files.set(path, { stamp, record: before.record, emptySince })
+      clearTimeout(this.#again)
+      this.#again = setTimeout(() => void this.#refresh(), EMPTY_FOR)
+      return false
+    }
+    this.#files.set(path, { stamp, record })
+    return true
+  }
+
+  #report({ problems }: FileTree, changed: boolean): void {
+    const treeProblems = JSON.stringify(problems)
+    if (!changed && this.#state !== undefined && treeProblems === this.#treeProblems) return
+    this.#treeProblems = treeProblems
+    const paths = [...this.#files.keys()].sort()
+    const records = paths.flatMap((path) => this.#files.get(path)?.record ?? [])
+    this.#state = holdBackNewRoutes(stateOf(records, problems), this.#state)
+    this.#onChange(this.#state)
+  }
+
+  #poll(folder: string, code: string): void {
+    if (this.#closed) return
+    if (!this.#polled.has(folder))
+      this.#options.onWarning(`${folder} cannot be watched (${code}): it is polled instead`)
+    this.#polled.add(folder)
+    this.#polling ??= setInterval(() => void this.#refresh(), POLL_INTERVAL)
+  }
+}
+
+/** Nothing is left of a file that had resources: most likely it is being written this moment. */
+const wasEmptied = (record: FileRecord, before: ReadFile | undefined): before is ReadFile =>
+  record.documents.size === 0 && before !== undefined && before.record.resources.length > 0
+
+const isAtOrBelow = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)

@@ -1,0 +1,88 @@
+// Folders and the names in them that matter → a call at every change of one of these names.
+
+import { watch, type FSWatcher } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { codeOf } from './file-tree.js'
+
+/** Folder → the names in it that matter; undefined: all. */
+export type WatchedFolders = ReadonlyMap<string, ReadonlySet<string> | undefined>
+
+export interface FolderWatcherEvents {
+  readonly onChange: () => void
+  /** A folder cannot be watched, or its watcher broke; what the system said. */
+  readonly onFailure: (folder: string, code: string) => void
+}
+
+export interface FolderWatcher {
+  /** Watches these folders and no others. A folder that was replaced by another of its name is watched anew.
+   * True: one or more were not watched until now, so that a change in them may have been missed. */
+  update(folders: WatchedFolders): Promise<boolean>
+  close(): void
+}
+
+interface Watched {
+  readonly watcher: FSWatcher
+  /** Device and inode: a watcher stays with the folder it was opened on, wherever that is moved. */
+  readonly identity: string
+  names: ReadonlySet<string> | undefined
+}
+
+export const createFolderWatcher = ({
+  onChange,
+  onFailure,
+}: FolderWatcherEvents): FolderWatcher => {
+  const watched = new Map<string, Watched>()
+
+  const stop = (folder: string) => {
+    watched.get(folder)?.watcher.close()
+    watched.delete(folder)
+  }
+
+  const open = (
+    folder: string,
+    identity: string,
+    names: ReadonlySet<string> | undefined,
+  ): boolean => {
+    try {
+      const watcher = watch(folder)
+      const entry: Watched = { watcher, identity, names }
+      watched.set(folder, entry)
+      watcher.on('change', (_, name) => {
+        if (name === null || entry.names === undefined || entry.names.has(String(name))) onChange()
+      })
+      watcher.on('error', (error) => {
+        stop(folder)
+        onFailure(folder, codeOf(error))
+      })
+      return true
+    } catch (error) {
+      onFailure(folder, codeOf(error))
+      return false
+    }
+  }
+
+  return {
+    async update(folders) {
+      for (const folder of [...watched.keys()]) if (!folders.has(folder)) stop(folder)
+      let opened = false
+      for (const [folder, names] of folders) {
+        const identity = await identityOf(folder)
+        const before = watched.get(folder)
+        if (before !== undefined && before.identity === identity) before.names = names
+        else {
+          stop(folder)
+          if (identity !== undefined && open(folder, identity, names)) opened = true
+        }
+      }
+      return opened
+    },
+    close() {
+      for (const folder of [...watched.keys()]) stop(folder)
+    },
+  }
+}
+
+const identityOf = async (folder: string): Promise<string | undefined> => {
+  const found = await stat(folder, { bigint: true }).catch(() => undefined)
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`
+}
