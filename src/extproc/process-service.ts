@@ -1,11 +1,14 @@
 // The ExternalProcessor service: each stream gets the processor of its route's table entry, taken once, at its start.
 
-import { status, type Metadata, type UntypedServiceImplementation } from '@grpc/grpc-js'
+import { status, type Metadata } from '@grpc/grpc-js'
+import { EXTERNAL_PROCESSOR, externalProcessorService } from '../grpc/protos.js'
+import type { GrpcService } from '../grpc/server.js'
 import { ROUTE_METADATA_KEY } from '../ir/names.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
-import { runProcessStream, type ProcessCall, type ProcessStream } from './process-stream.js'
+import { createOpenStreams } from './open-streams.js'
+import { runProcessStream, type ProcessCall } from './process-stream.js'
 import type { ProcTable } from './proc-table.js'
 import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
 import { createWellKnownProcessor } from './well-known-processor.js'
@@ -18,40 +21,29 @@ export interface ProcessServiceDeps {
   readonly logger: Logger
 }
 
-export interface ProcessService {
-  /** For grpc-js, with externalProcessorService of grpc/protos. */
-  readonly implementation: UntypedServiceImplementation
-  /** Streams that are open. */
-  openStreams(): number
-  /** Ends every open stream with UNAVAILABLE: at the end of a drain. Never OK, which would let requests pass unprocessed. */
-  endAll(): void
-}
-
-export const createProcessService = (deps: ProcessServiceDeps): ProcessService => {
-  const open = new Set<ProcessStream>()
+export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
+  const streams = createOpenStreams()
 
   const process = (call: ProcessCall): void => {
     const entry = entryOf(call.metadata, deps.table())
     if (entry === undefined) {
       deps.logger.warn({}, 'ext_proc stream of an unknown route refused')
-      call.on('error', () => {})
       call.emit('error', { code: status.UNAVAILABLE, details: 'the route is not known' })
       return
     }
     const stream = runProcessStream(call, {
       createProcessor: (own) => createProcessor(entry, own, deps),
       onError: (error) => logError(deps.logger, entry, error),
-      onEnd: () => open.delete(stream),
+      onEnd: () => streams.delete(stream),
     })
-    open.add(stream)
+    streams.add(stream)
   }
 
   return {
+    name: EXTERNAL_PROCESSOR,
+    definition: externalProcessorService,
     implementation: { process },
-    openStreams: () => open.size,
-    endAll: () => {
-      for (const stream of [...open]) stream.fail(status.UNAVAILABLE, 'shutting down')
-    },
+    drain: (timeoutMs) => streams.drain(timeoutMs),
   }
 }
 

@@ -1,6 +1,7 @@
 // What differs between identity providers: documents, default key path, and registration without a clientId.
 
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/ir/json.js'
 import { idpOf } from '../../src/oauth/idp.js'
 
 const ONE = 'https://idp.example/application/o/mcp-app/'
@@ -68,7 +69,7 @@ describe('registration without a clientId', () => {
     [null, 'refuse'],
     [undefined, 'refuse'],
   ])('no provider, registration_endpoint %j: %s', (endpoint, type) => {
-    const discovery = endpoint === undefined ? {} : { registration_endpoint: endpoint }
+    const discovery: JsonObject = endpoint === undefined ? {} : { registration_endpoint: endpoint }
     expect(idpOf(undefined).registration('https://idp.example/realms/x', discovery).type).toBe(type)
   })
 
