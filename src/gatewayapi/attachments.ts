@@ -1,0 +1,73 @@
+// The policies of one target, together: who wins a conflict, what is pooled, and whether the target must refuse (decisions 4, 25, 25a).
+
+import type { Authorization } from '../ir/authz-entry.js'
+import { poolAuthorization } from './authorization.js'
+import { recalled, type Context } from './context.js'
+import { translatePolicy, type TranslatedPolicy } from './policies.js'
+
+export interface Attachment {
+  /** The oldest first. */
+  readonly policies: readonly TranslatedPolicy[]
+  /** The policy whose jwtAuthentication is in force. */
+  readonly jwt?: TranslatedPolicy
+  readonly authorization?: Authorization
+  /** Milliseconds; of backend.http.requestTimeout. */
+  readonly requestTimeoutMs?: number
+  /** Keys of policies that lost a field to an older one → a sentence that names the winner. */
+  readonly conflicts: ReadonlyMap<string, string>
+  /** Keys of the broken policies: the target refuses while there are any. */
+  readonly broken: readonly string[]
+}
+
+/** target: a targetKey(). */
+export const attachPolicies = (context: Context, target: string): Attachment =>
+  recalled(context, `attachment ${target}`, (own) => {
+    const policies = (own.reader.read('policiesOn', target) ?? []).map((policy) =>
+      translatePolicy(own, policy),
+    )
+    const conflicts = new Map<string, string>()
+    const jwt = winnerOf(policies, JWT, conflicts)
+    const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
+    winnerOf(policies, PROMPT_GUARD, conflicts)
+    const authorization = poolAuthorization(
+      policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
+    )
+    const requestTimeoutMs = timeout?.policy.spec.backend?.http?.requestTimeout
+    return {
+      policies,
+      ...(jwt === undefined ? {} : { jwt }),
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+      conflicts,
+      broken: policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
+    }
+  })
+
+interface Field {
+  readonly name: string
+  readonly isSet: (policy: TranslatedPolicy) => boolean
+}
+
+const JWT: Field = {
+  name: 'traffic.jwtAuthentication',
+  isSet: ({ policy }) => policy.spec.traffic?.jwtAuthentication !== undefined,
+}
+const REQUEST_TIMEOUT: Field = {
+  name: 'backend.http.requestTimeout',
+  isSet: ({ policy }) => policy.spec.backend?.http?.requestTimeout !== undefined,
+}
+const PROMPT_GUARD: Field = {
+  name: 'backend.ai.promptGuard',
+  isSet: ({ policy }) => policy.spec.backend?.ai?.promptGuard !== undefined,
+}
+
+function winnerOf(
+  policies: readonly TranslatedPolicy[],
+  field: Field,
+  conflicts: Map<string, string>,
+): TranslatedPolicy | undefined {
+  const [winner, ...losers] = policies.filter(field.isSet)
+  for (const { key } of losers)
+    conflicts.set(key, `${field.name} is already set by the older ProxyPolicy ${winner?.key}`)
+  return winner
+}

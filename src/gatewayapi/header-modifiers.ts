@@ -1,0 +1,27 @@
+// RequestHeaderModifier and ResponseHeaderModifier → header changes. Envoy would refuse the whole configuration for a bad name or value.
+
+import type { Header, HeaderModifier } from '../ir/route.js'
+import { err, ok, type Result } from '../result.js'
+
+/** RFC 9110 section 5.6.2, token. */
+export const isHeaderName = (name: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
+
+export function translateHeaderModifier(spec: HeaderModifier): Result<HeaderModifier, string> {
+  const names = [...spec.set.map(({ name }) => name), ...spec.add.map(({ name }) => name)]
+  const badName = [...names, ...spec.remove].find(
+    (name) => !isHeaderName(name) || name.toLowerCase() === 'host',
+  )
+  if (badName !== undefined) return err(`header "${badName}" cannot be changed`)
+  // eslint-disable-next-line no-control-regex -- control characters are what a header value must not have
+  const badValue = [...spec.set, ...spec.add].find(({ value }) =>
+    /[\u0000-\u0008\u000a-\u001f\u007f]/.test(value),
+  )
+  if (badValue !== undefined)
+    return err(`the value of header "${badValue.name}" has a control character`)
+  return ok({ set: lowerCase(spec.set), add: lowerCase(spec.add), remove: spec.remove.map(lower) })
+}
+
+const lower = (name: string): string => name.toLowerCase()
+
+const lowerCase = (headers: readonly Header[]): readonly Header[] =>
+  headers.map(({ name, value }) => ({ name: lower(name), value }))

@@ -1,0 +1,103 @@
+// The status of a ProxyPolicy: Accepted and Attached, both always, for each Gateway that its targets are attached to (decisions 25-29).
+
+import type { Condition, ResourceStatus } from '../ir/status.js'
+import { about, isFalse, isTrue, statusOf } from './conditions.js'
+import { attachPolicies } from './attachments.js'
+import type { Context } from './context.js'
+import { isRouteTarget, isServiceTarget, translatePolicy, type ProxyPolicy } from './policies.js'
+import type { TranslatedRoute } from './routes.js'
+import { compareText, keyIn, targetKey } from './world.js'
+
+/** What the rest of the translation tells of a target. */
+export interface Targets {
+  /** By "NAMESPACE/NAME" of the HTTPRoute. */
+  readonly routes: ReadonlyMap<string, TranslatedRoute>
+  /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
+  readonly users: ReadonlyMap<string, readonly string[]>
+}
+
+interface TargetState {
+  readonly gateways: readonly string[]
+  /** Why the policy is not attached to it. */
+  readonly pending?: string
+  /** The sentence that names the policy that won (decision 25). */
+  readonly conflict?: string
+  readonly notes: readonly string[]
+}
+
+export function policyStatus(
+  context: Context,
+  policy: ProxyPolicy,
+  targets: Targets,
+): ResourceStatus {
+  const translated = translatePolicy(context, policy)
+  const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, targets))
+  const gateways = [...new Set(states.flatMap((state) => state.gateways))].sort(compareText)
+  const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
+  const pending = states.flatMap((state) => state.pending ?? [])
+  const notes = [...translated.notes, ...states.flatMap((state) => state.notes)]
+  const accepted = acceptance(translated, conflicts, notes)
+  const attached =
+    accepted.status === 'False'
+      ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
+      : attachment(pending, translated.jwt?.unavailable ?? [])
+  const conditions = [accepted, attached]
+  return statusOf(
+    policy,
+    gateways.length === 0
+      ? conditions
+      : gateways.flatMap((ancestor) => about(conditions, { ancestor })),
+  )
+}
+
+function acceptance(
+  { problems, warnings }: ReturnType<typeof translatePolicy>,
+  conflicts: readonly string[],
+  notes: readonly string[],
+): Condition {
+  if (problems.length > 0) return isFalse('Accepted', 'Invalid', unique(problems))
+  if (conflicts.length > 0) return isFalse('Accepted', 'Conflicted', unique(conflicts))
+  return warnings.length > 0
+    ? isTrue('Accepted', 'PartiallyValid', unique([...warnings, ...notes]))
+    : isTrue('Accepted', 'Valid', unique(['Policy accepted', ...notes]))
+}
+
+function attachment(pending: readonly string[], unavailable: readonly string[]): Condition {
+  if (pending.length > 0)
+    return isFalse('Attached', 'Pending', `Policy is not attached: ${unique(pending)}`)
+  return unavailable.length > 0
+    ? isFalse('Attached', 'KeySetUnavailable', unique(unavailable))
+    : isTrue('Attached', 'Attached', 'Attached to all targets')
+}
+
+const unique = (sentences: readonly string[]): string => [...new Set(sentences)].join('\n')
+
+function targetState(
+  context: Context,
+  policy: ProxyPolicy,
+  ref: ProxyPolicy['spec']['targetRefs'][number],
+  targets: Targets,
+): TargetState {
+  const { namespace, name } = policy.metadata
+  const target = targetKey(ref.group, ref.kind, namespace, ref.name)
+  const key = keyIn(namespace, ref.name)
+  const pending = (message: string): TargetState => ({ gateways: [], notes: [], pending: message })
+  const conflict = attachPolicies(context, target).conflicts.get(keyIn(namespace, name))
+  const lost = conflict === undefined ? {} : { conflict }
+  if (isServiceTarget(ref))
+    return context.reader.read('services', key) === undefined
+      ? pending(`Service ${key} not found`)
+      : { gateways: targets.users.get(target) ?? [], notes: [], ...lost }
+  if (!isRouteTarget(ref)) return pending(`${ref.kind} ${key} is not known`)
+  const route = targets.routes.get(key)
+  if (route === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
+  if (route.gateways.length === 0)
+    return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
+  return { gateways: route.gateways, notes: corsNotes(policy, route), ...lost }
+}
+
+/** Decision 13a: the headers that were added are named. */
+const corsNotes = (policy: ProxyPolicy, { key, corsAdded }: TranslatedRoute): readonly string[] =>
+  policy.spec.traffic?.jwtAuthentication?.mcp === undefined || corsAdded.length === 0
+    ? []
+    : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]

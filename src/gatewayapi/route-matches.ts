@@ -1,0 +1,59 @@
+// matches of a rule → what Envoy is to match, or why it cannot (Gateway API, HTTPRouteMatch).
+
+import { compilePattern } from '../cel/patterns.js'
+import type { PathMatch, RouteMatch, ValueMatch } from '../ir/route.js'
+import type { HttpRouteRule } from '../resources/http-route.js'
+import { err, ok, type Result } from '../result.js'
+import { compareText } from './world.js'
+
+type MatchSpec = HttpRouteRule['matches'][number]
+
+export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
+  const path = translatePath(spec.path)
+  if (!path.ok) return path
+  const values = [...spec.headers, ...spec.queryParams]
+  const bad = values.find(({ type, value }) => type === 'RegularExpression' && !isPattern(value))
+  if (bad !== undefined)
+    return err(`${bad.name}: "${bad.value}" is not a regular expression of RE2`)
+  return ok({
+    path: path.value,
+    ...(spec.method === undefined ? {} : { method: spec.method }),
+    headers: firstOfEach(
+      spec.headers.map((match) => ({ ...match, name: match.name.toLowerCase() })),
+    ),
+    queryParams: firstOfEach(spec.queryParams),
+  })
+}
+
+/** Envoy would refuse the whole route configuration for a pattern that it cannot compile. */
+function isPattern(pattern: string): boolean {
+  try {
+    compilePattern(pattern)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function translatePath({ type, value }: MatchSpec['path']): Result<PathMatch, string> {
+  if (type === 'RegularExpression')
+    return err('path type RegularExpression is not implemented; expected Exact or PathPrefix')
+  const problem = pathProblem(value)
+  if (problem !== undefined) return err(`path "${value}" ${problem}`)
+  if (type === 'Exact') return ok({ type, value })
+  return ok({ type, value: value === '/' ? value : value.replace(/\/$/, '') })
+}
+
+/** Paths that no request has once Envoy has normalised it (decision 8), as the Gateway API forbids them too. */
+function pathProblem(path: string): string | undefined {
+  if (!path.startsWith('/')) return 'does not begin with a slash'
+  if (/\/\/|\/\.{1,2}(\/|$)|%2f|%5c|\\/i.test(path)) return 'has a segment that is normalised away'
+  return /[?#\s]/.test(path) ? 'has a character that is not of a path' : undefined
+}
+
+/** Gateway API: of matches with the same name the first counts. */
+const firstOfEach = (matches: readonly ValueMatch[]): readonly ValueMatch[] =>
+  matches
+    .filter(({ name }, index) => matches.findIndex((other) => other.name === name) === index)
+    .map(({ name, type, value }) => ({ name, type, value }))
+    .sort((a, b) => compareText(a.name, b.name))

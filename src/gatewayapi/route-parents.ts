@@ -1,0 +1,98 @@
+// parentRefs of an HTTPRoute → the listeners that it attaches to, and why it does not attach to others.
+
+import type { Condition } from '../ir/status.js'
+import type { HttpRouteSpec } from '../resources/http-route.js'
+import { isFalse } from './conditions.js'
+import { GATEWAY_API_GROUP, type Context } from './context.js'
+import { translateGateway, type TranslatedGateway } from './gateways.js'
+import { intersectHostnames } from './hostnames.js'
+import { allowsHttpRoutes, allowsNamespace, type TranslatedListener } from './listeners.js'
+import type { HttpRoute } from './route-rules.js'
+import { keyIn } from './world.js'
+
+export interface Placement {
+  /** Name of a route configuration. */
+  readonly routeConfig: string
+  readonly domain: string
+}
+
+export interface TranslatedParent {
+  /** NAMESPACE/NAME of the Gateway. */
+  readonly gateway: string
+  readonly section?: string
+  /** Empty: the route is not attached, and refusal says why. */
+  readonly placements: readonly Placement[]
+  readonly refusal?: Condition
+}
+
+export function translateParents(context: Context, route: HttpRoute): readonly TranslatedParent[] {
+  return route.spec.parentRefs
+    .filter(({ group, kind }) => group === GATEWAY_API_GROUP && kind === 'Gateway')
+    .flatMap((ref) => {
+      const gateway = keyIn(ref.namespace ?? route.metadata.namespace, ref.name)
+      const found = translateGateway(context, gateway)
+      if (found === 'foreign') return []
+      const place = {
+        gateway,
+        ...(ref.sectionName === undefined ? {} : { section: ref.sectionName }),
+      }
+      return found === undefined
+        ? [
+            {
+              ...place,
+              placements: [],
+              refusal: refused('NoMatchingParent', `Gateway ${gateway} not found`),
+            },
+          ]
+        : [{ ...place, ...attach(found, route, ref) }]
+    })
+}
+
+type ParentRef = HttpRouteSpec['parentRefs'][number]
+type Attached = Pick<TranslatedParent, 'placements' | 'refusal'>
+
+const refused = (reason: string, message: string): Condition => isFalse('Accepted', reason, message)
+
+function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): Attached {
+  const named = gateway.listeners.filter(
+    ({ spec }) =>
+      (ref.sectionName === undefined || spec.name === ref.sectionName) &&
+      (ref.port === undefined || spec.port === ref.port),
+  )
+  const none = (reason: string, message: string): Attached => ({
+    placements: [],
+    refusal: refused(reason, message),
+  })
+  if (named.length === 0)
+    return none('NoMatchingParent', `Gateway ${gateway.key} has no such listener`)
+  const allowing = named.filter(({ spec }) => isAllowed(gateway, spec, route))
+  if (allowing.length === 0)
+    return none(
+      'NotAllowedByListeners',
+      `No listener of Gateway ${gateway.key} allows HTTPRoutes of namespace ${route.metadata.namespace}`,
+    )
+  const shared = allowing
+    .map((listener) => ({
+      listener,
+      domains: intersectHostnames(listener.spec.hostname, route.spec.hostnames),
+    }))
+    .filter(({ domains }) => domains.length > 0)
+  if (shared.length === 0)
+    return none(
+      'NoMatchingListenerHostname',
+      `No hostname of the route matches a listener of Gateway ${gateway.key}`,
+    )
+  return { placements: shared.flatMap(({ listener, domains }) => placementsOf(listener, domains)) }
+}
+
+const isAllowed = (
+  gateway: TranslatedGateway,
+  spec: TranslatedListener['spec'],
+  route: HttpRoute,
+): boolean =>
+  allowsHttpRoutes(spec) && allowsNamespace(gateway.gateway, spec, route.metadata.namespace)
+
+const placementsOf = (
+  { routeConfig }: TranslatedListener,
+  domains: readonly string[],
+): readonly Placement[] => domains.map((domain) => ({ routeConfig, domain }))

@@ -1,0 +1,50 @@
+// The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
+
+import type { Condition, ResourceStatus } from '../ir/status.js'
+import { about, isFalse, isTrue, statusOf, unsupportedNote } from './conditions.js'
+import type { TranslatedParent } from './route-parents.js'
+import type { HttpRoute, TranslatedRule } from './route-rules.js'
+
+export function routeStatus(
+  route: HttpRoute,
+  parents: readonly TranslatedParent[],
+  rules: readonly TranslatedRule[],
+): ResourceStatus {
+  const refs = resolvedRefs(rules)
+  const accepted = acceptance(route, rules)
+  const conditions = parents.flatMap(({ gateway, section, refusal }) =>
+    about([...(refusal === undefined ? accepted : [refusal]), refs], {
+      ancestor: gateway,
+      ...(section === undefined ? {} : { section }),
+    }),
+  )
+  return statusOf(route, conditions)
+}
+
+function acceptance(route: HttpRoute, rules: readonly TranslatedRule[]): readonly Condition[] {
+  const problems = rules.flatMap((rule, index) =>
+    rule.problems.map((problem) => `rules[${index}]: ${problem}`),
+  )
+  const said = new Set(problems.map((problem) => problem.replace(/ is not implemented$/, '')))
+  const ignored = route.unsupported.filter(
+    (field) => ![...said].some((text) => text.endsWith(field)),
+  )
+  const accepted = isTrue('Accepted', 'Accepted', `Route accepted${unsupportedNote(ignored)}`)
+  if (problems.length === 0) return [accepted]
+  const message = `${problems.join('\n')}\nThese rules answer 500`
+  return rules.every((rule) => rule.problems.length > 0)
+    ? [isFalse('Accepted', 'UnsupportedValue', message)]
+    : [accepted, isTrue('PartiallyInvalid', 'UnsupportedValue', message)]
+}
+
+function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
+  const problems = rules.flatMap(({ refProblems }) => refProblems)
+  const [first] = problems
+  return first === undefined
+    ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+    : isFalse(
+        'ResolvedRefs',
+        first.reason,
+        [...new Set(problems.map(({ message }) => message))].join('\n'),
+      )
+}

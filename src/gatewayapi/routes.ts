@@ -1,0 +1,102 @@
+// One HTTPRoute with everything it refers to → its routes, where they are placed, and its status.
+
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import type { Destination } from '../ir/destination.js'
+import type { ProcEntry } from '../ir/proc-entry.js'
+import type { WantedDocument } from '../ir/remote-target.js'
+import type { ResourceStatus } from '../ir/status.js'
+import { attachPolicies, type Attachment } from './attachments.js'
+import { GATEWAY_API_GROUP, recalled, type Context } from './context.js'
+import { translateParents, type Placement, type TranslatedParent } from './route-parents.js'
+import type { OrderedRoute } from './route-order.js'
+import { translateRule, type HttpRoute, type TranslatedRule } from './route-rules.js'
+import { routeStatus } from './route-status.js'
+import { compareText, keyIn, keyOf, targetKey } from './world.js'
+
+export interface TranslatedRoute {
+  readonly key: string
+  readonly routes: readonly OrderedRoute[]
+  readonly placements: readonly Placement[]
+  /** NAMESPACE/NAME of the Gateways that it is attached to; sorted. */
+  readonly gateways: readonly string[]
+  readonly authz: readonly AuthzEntry[]
+  readonly proc: readonly ProcEntry[]
+  readonly destinations: readonly Destination[]
+  readonly wanted: readonly WantedDocument[]
+  /** targetKey() of every backend that it or its policies use. */
+  readonly uses: readonly string[]
+  readonly attachment: Attachment
+  /** Headers that were added to its CORS filters for MCP clients (decision 13a). */
+  readonly corsAdded: readonly string[]
+  readonly status: ResourceStatus
+}
+
+export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
+  recalled(context, `route ${keyOf(route)}`, (own) => {
+    const { namespace, name } = route.metadata
+    // Read, so that another object under the same name is seen as a change.
+    own.reader.read('httpRoutes', keyOf(route))
+    const parents = translateParents(own, route)
+    const gateways = attachedGateways(parents)
+    const attachment = attachPolicies(
+      own,
+      targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name),
+    )
+    const refusals = [...attachment.broken, ...brokenOnGateways(own, gateways)]
+    const rules = route.spec.rules.map((rule, index) =>
+      translateRule(own, { route, index, rule, attachment, refusals }),
+    )
+    return {
+      key: keyOf(route),
+      attachment,
+      gateways,
+      placements: uniquePlacements(parents),
+      ...inForce(gateways.length > 0, rules, attachment),
+      routes: rules.flatMap(({ routes }) => routes),
+      uses: [...rules.flatMap(({ uses }) => uses), ...(attachment.jwt?.jwt?.uses ?? [])],
+      corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
+      status: routeStatus(route, parents, rules),
+    }
+  })
+
+type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>
+
+/** A route that no Gateway takes needs no clusters, no table entries and no keys. */
+function inForce(
+  isAttached: boolean,
+  rules: readonly TranslatedRule[],
+  { jwt, broken }: Attachment,
+): InForce {
+  if (!isAttached) return { authz: [], proc: [], destinations: [], wanted: [] }
+  return {
+    authz: rules.flatMap(({ authz }) => authz),
+    proc: rules.flatMap(({ proc }) => proc),
+    destinations: rules.flatMap(({ destinations }) => destinations),
+    wanted: broken.length > 0 ? [] : (jwt?.jwt?.wanted ?? []),
+  }
+}
+
+const attachedGateways = (parents: readonly TranslatedParent[]): readonly string[] => [
+  ...new Set(
+    parents
+      .filter(({ placements }) => placements.length > 0)
+      .map(({ gateway }) => gateway)
+      .sort(compareText),
+  ),
+]
+
+/** A policy that targets a Gateway is not known to us: what it was meant to protect must not be open (decision 25a). */
+function brokenOnGateways(context: Context, gateways: readonly string[]): readonly string[] {
+  return gateways.flatMap((gateway) => {
+    const [namespace = '', name = ''] = gateway.split('/')
+    const target = targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
+    return attachPolicies(context, target)
+      .policies.filter(({ isProtective }) => isProtective)
+      .map(({ key }) => key)
+  })
+}
+
+function uniquePlacements(parents: readonly TranslatedParent[]): readonly Placement[] {
+  const all = parents.flatMap(({ placements }) => placements)
+  return [...new Map(all.map((place) => [keyIn(place.routeConfig, place.domain), place])).values()]
+}

@@ -1,0 +1,69 @@
+// What ext_authz and ext_proc must know of one rule, from its routes and the policies in force.
+
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import { routeKey } from '../ir/names.js'
+import type { WellKnownEntry } from '../ir/proc-entry.js'
+import type { PathMatch } from '../ir/route.js'
+import type { RuleInput } from './route-rules.js'
+import type { OrderedRoute } from './route-order.js'
+import { mcpPathsOf } from './well-known-routes.js'
+import { compareText, keyOf } from './world.js'
+
+/** None: no route of the rule asks ext_authz. */
+export function authzEntry(
+  input: RuleInput,
+  routes: readonly OrderedRoute[],
+): readonly AuthzEntry[] {
+  const paths = routes
+    .filter(({ route }) => route.authz !== undefined)
+    .map(({ route }) => route.match.path)
+  if (paths.length === 0) return []
+  const { jwt, authorization } = input.attachment
+  const mcp = jwt?.jwt?.mcp
+  return [
+    {
+      key: keyOfRule(input),
+      route: keyOf(input.route),
+      paths: sortedPaths(paths),
+      ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt }),
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(mcp === undefined
+        ? {}
+        : {
+            challenge: {
+              paths: mcpPathsOf(mcp, input.route.spec),
+              details: mcp.spec.challengeDetails,
+              scopes: mcp.spec.resourceMetadata?.scopesSupported ?? [],
+            },
+          }),
+    },
+  ]
+}
+
+/** None: no route of the rule is answered by ext_proc. */
+export function wellKnownEntry(
+  input: RuleInput,
+  routes: readonly OrderedRoute[],
+): readonly WellKnownEntry[] {
+  const mcp = input.attachment.jwt?.jwt?.mcp
+  if (mcp === undefined || routes.every(({ route }) => route.proc === undefined)) return []
+  return [
+    {
+      type: 'well-known',
+      key: keyOfRule(input),
+      route: keyOf(input.route),
+      paths: mcpPathsOf(mcp, input.route.spec),
+      resourceMetadata: mcp.resourceMetadata,
+      serverMetadata: mcp.serverMetadata,
+      registration: mcp.registration,
+    },
+  ]
+}
+
+const keyOfRule = ({ route, index }: RuleInput): string =>
+  routeKey(route.metadata.namespace, route.metadata.name, index)
+
+function sortedPaths(paths: readonly PathMatch[]): readonly PathMatch[] {
+  const unique = new Map(paths.map((path) => [`${path.value} ${path.type}`, path]))
+  return [...unique.entries()].sort(([a], [b]) => compareText(a, b)).map(([, path]) => path)
+}

@@ -1,0 +1,148 @@
+// Resources and what is known of remote documents → the model, every resource's status, and the documents wanted.
+// Pure and synchronous; it only remembers its own results, so that one change among thousands costs one.
+
+import type { Ir } from '../ir/ir.js'
+import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
+import type { ResourceStatus } from '../ir/status.js'
+import type { Resources } from '../resources/resources.js'
+import { tlsPolicyStatus } from './backend-tls-status.js'
+import { isTrue, statusOf } from './conditions.js'
+import type { Context, TranslatorOptions } from './context.js'
+import { gatewayClassStatus, translateGateway, type TranslatedGateway } from './gateways.js'
+import { buildGateways, certificatesOf } from './ir-listeners.js'
+import { parametersStatus } from './parameters.js'
+import { policyStatus, type Targets } from './policy-status.js'
+import { createRecall, type Recall } from './recall.js'
+import { translateRoute, type TranslatedRoute } from './routes.js'
+import { createShelf, type Shelf } from './shelf.js'
+import { buildWorld, compareText, keyOf, type World } from './world.js'
+
+export interface Translation {
+  readonly ir: Ir
+  /** Sorted by kind, namespace, name: of every resource whose kind has a status. */
+  readonly statuses: readonly ResourceStatus[]
+  /** Sorted by id. */
+  readonly wanted: readonly WantedDocument[]
+}
+
+export interface Translator {
+  translate(resources: Resources, remote: RemoteState): Translation
+}
+
+export function createTranslator(options: TranslatorOptions): Translator {
+  const recall: Recall = createRecall()
+  const shelf: Shelf = createShelf()
+  let world: World | undefined
+  return {
+    translate: (resources, remote) => {
+      world = buildWorld(resources, remote, world)
+      const context: Context = { reader: recall.round(world), options }
+      const translation = translateAll(context, shelf, resources)
+      shelf.endRound()
+      return translation
+    },
+  }
+}
+
+function translateAll(context: Context, shelf: Shelf, resources: Resources): Translation {
+  const gateways = resources.gateways.flatMap((gateway) => ownGateway(context, keyOf(gateway)))
+  const routes = resources.httpRoutes.map((route) => translateRoute(context, route))
+  return {
+    ir: buildIr(shelf, gateways, routes),
+    statuses: buildStatuses(context, resources, gateways, routes),
+    wanted: sortedUnique(
+      routes.flatMap(({ wanted }) => wanted),
+      ({ id }) => id,
+    ),
+  }
+}
+
+function ownGateway(context: Context, key: string): readonly TranslatedGateway[] {
+  const gateway = translateGateway(context, key)
+  return gateway === undefined || gateway === 'foreign' ? [] : [gateway]
+}
+
+const buildIr = (
+  shelf: Shelf,
+  gateways: readonly TranslatedGateway[],
+  routes: readonly TranslatedRoute[],
+): Ir => ({
+  gateways: buildGateways(shelf, gateways, routes),
+  destinations: sortedUnique(
+    routes.flatMap(({ destinations }) => destinations),
+    ({ name }) => name,
+  ),
+  certificates: sortedUnique(certificatesOf(gateways), ({ name }) => name),
+  authz: sortedUnique(
+    routes.flatMap(({ authz }) => authz),
+    ({ key }) => key,
+  ),
+  proc: sortedUnique(
+    routes.flatMap(({ proc }) => proc),
+    ({ key }) => key,
+  ),
+})
+
+function buildStatuses(
+  context: Context,
+  resources: Resources,
+  gateways: readonly TranslatedGateway[],
+  routes: readonly TranslatedRoute[],
+): readonly ResourceStatus[] {
+  const targets: Targets = {
+    routes: new Map(routes.map((route) => [route.key, route])),
+    users: usersOf(routes),
+  }
+  const own = new Set(gateways.map(({ key }) => key))
+  return [
+    ...resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, targets)),
+    ...gateways.map(({ status }) => status),
+    ...resources.gateways
+      .filter((gateway) => !own.has(keyOf(gateway)))
+      .map((gateway) => statusOf(gateway, [])),
+    ...resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
+    ...routes.map(({ status }) => status),
+    ...resources.proxyBackends.map((backend) =>
+      statusOf(backend, [isTrue('Accepted', 'Accepted', 'Backend accepted')]),
+    ),
+    ...resources.proxyParameters.map(parametersStatus),
+    ...resources.proxyPolicies.map((policy) => policyStatus(context, policy, targets)),
+    ...silent(resources).map((resource) => statusOf(resource, [])),
+  ].sort(
+    (a, b) =>
+      compareText(a.kind, b.kind) ||
+      compareText(a.namespace, b.namespace) ||
+      compareText(a.name, b.name),
+  )
+}
+
+/** Kinds that have no conditions; /status lists them all the same. */
+const silent = (resources: Resources) => [
+  ...resources.configMaps,
+  ...resources.endpointSlices,
+  ...resources.referenceGrants,
+  ...resources.secrets,
+  ...resources.services,
+]
+
+/** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
+function usersOf(routes: readonly TranslatedRoute[]): Targets['users'] {
+  const users = new Map<string, Set<string>>()
+  for (const { uses, gateways } of routes)
+    for (const target of uses) {
+      const known = users.get(target) ?? new Set<string>()
+      users.set(target, known)
+      for (const gateway of gateways) known.add(gateway)
+    }
+  return new Map([...users].map(([target, known]) => [target, [...known].sort(compareText)]))
+}
+
+/** Things of the same name are equal: the first of them is kept. */
+function sortedUnique<Value>(
+  values: readonly Value[],
+  nameOf: (value: Value) => string,
+): readonly Value[] {
+  const byName = new Map<string, Value>()
+  for (const value of values) if (!byName.has(nameOf(value))) byName.set(nameOf(value), value)
+  return [...byName].sort(([a], [b]) => compareText(a, b)).map(([, value]) => value)
+}

@@ -1,0 +1,32 @@
+// Which matches of a route with mcp are answered by ext_proc and which are protected: nothing below a well-known
+// path ever reaches the backend or the token check (decision 12b).
+
+import type { PathMatch, RouteMatch } from '../ir/route.js'
+import type { HttpRouteSpec } from '../resources/http-route.js'
+import { WELL_KNOWN_ROOTS } from '../oauth/paths.js'
+import type { Mcp } from './mcp.js'
+import type { McpPaths } from '../ir/proc-entry.js'
+
+/** path is a well-known root or lies below one, by segments. */
+export const isWellKnown = ({ value }: PathMatch): boolean =>
+  WELL_KNOWN_ROOTS.some((root) => value === root || value.startsWith(`${root}/`))
+
+/** The roots that a broader prefix match covers: each gets a match of its own in front of it. */
+export function coveredRoots({ path }: RouteMatch): readonly string[] {
+  if (path.type === 'Exact') return []
+  return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
+}
+
+/** Last segment of a root: the suffix of the name of a route in front of a broader match. */
+export const rootName = (root: string): string => root.slice(root.lastIndexOf('/') + 1)
+
+/** The path of resourceMetadata.resource, else the route's first prefix that is not a well-known one. */
+export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
+  if (mcp.resource !== undefined) return { mcpPath: mcp.resource.path, origin: mcp.resource.origin }
+  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
+  const own = paths
+    .filter(({ type }) => type !== 'RegularExpression')
+    .map(({ value }) => value.replace(/\/$/, ''))
+    .find((value) => !isWellKnown({ type: 'Exact', value }))
+  return { mcpPath: own ?? '' }
+}
