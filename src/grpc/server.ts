@@ -3,11 +3,13 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { ChannelOptions, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
 import type { Logger } from '../logger.js'
-import { clearStaleSocket, isLocalHost, parseGrpcAddress, restrictSocket } from './address.js'
+import { isLocalHost, parseGrpcAddress } from './address.js'
 import type { GrpcAddress } from './address.js'
 import { watchCertificates } from './certificates.js'
 import type { TlsFiles } from './certificates.js'
 import { createHealth } from './health.js'
+import { hostPort, listen } from './listen.js'
+import type { Listening } from './listen.js'
 import { healthService } from './protos.js'
 
 export interface GrpcService {
@@ -63,21 +65,27 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   warnIfOpen(address, tls, logger)
   const certificates = tls === undefined ? undefined : await watchCertificates(tls, logger)
   const credentials = certificates?.credentials ?? ServerCredentials.createInsecure()
-  const bound = await listen(server, address, credentials).catch((error: unknown) => {
-    certificates?.close()
-    throw error
-  })
+  const injector = server.createConnectionInjector(credentials)
+  const listening = await listen(address, (socket) => injector.injectConnection(socket)).catch(
+    (error: unknown) => {
+      certificates?.close()
+      throw error
+    },
+  )
 
   const stop = (): void => {
+    listening.stopAccepting()
+    listening.cutOff()
     server.forceShutdown()
     certificates?.close()
   }
   return {
-    address: bound,
+    address: listening.address,
     setServing: (serving) => health.setServing(serving),
     drain: async (timeoutMs) => {
       health.setServing(false)
-      await drain({ server, services, closeHealth: () => health.close(), timeoutMs, logger })
+      const closeHealth = (): void => health.close()
+      await drain({ server, listening, services, closeHealth, timeoutMs, logger })
       stop()
     },
     close: () => {
@@ -90,6 +98,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
 
 interface Draining {
   readonly server: Server
+  readonly listening: Listening
   readonly services: readonly GrpcService[]
   readonly closeHealth: () => void
   readonly timeoutMs: number
@@ -97,8 +106,9 @@ interface Draining {
 }
 
 const drain = async (draining: Draining): Promise<void> => {
-  const { server, services, closeHealth, timeoutMs, logger } = draining
+  const { server, listening, services, closeHealth, timeoutMs, logger } = draining
   const deadline = Date.now() + timeoutMs
+  listening.stopAccepting()
   const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
   for (const service of services) {
     await within(deadline, Promise.resolve(service.drain?.(Math.max(0, deadline - Date.now()))))
@@ -117,29 +127,6 @@ const within = async (deadline: number, work: Promise<unknown>): Promise<boolean
   clearTimeout(timer)
   return done
 }
-
-const listen = async (
-  server: Server,
-  address: GrpcAddress,
-  credentials: ServerCredentials,
-): Promise<string> => {
-  if (address.type === 'unix') await clearStaleSocket(address.path)
-  const target = address.type === 'unix' ? `unix:${address.path}` : hostPort(address)
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(target, credentials, (error, bound) => {
-      if (error === null) resolve(bound)
-      else reject(error)
-    })
-  })
-  if (address.type === 'unix') {
-    await restrictSocket(address.path)
-    return target
-  }
-  return hostPort({ ...address, port })
-}
-
-const hostPort = ({ host, port }: { readonly host: string; readonly port: number }): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const warnIfOpen = (address: GrpcAddress, tls: TlsFiles | undefined, logger: Logger): void => {
   if (address.type === 'unix' || isLocalHost(address.host) || tls?.clientCa !== undefined) return
