@@ -114,7 +114,10 @@ function writeList(writer: BinaryWriter, list: readonly Json[]): void {
   writer.join()
 }
 
-const bytes = (writer: BinaryWriter, field: number): BinaryWriter =>
-  writer.tag(field, WireType.LengthDelimited)
-const varint = (writer: BinaryWriter, field: number): BinaryWriter =>
-  writer.tag(field, WireType.Varint)
+function bytes(writer: BinaryWriter, field: number): BinaryWriter {
+  return writer.tag(field, WireType.LengthDelimited)
+}
+
+function varint(writer: BinaryWriter, field: number): BinaryWriter {
+  return writer.tag(field, WireType.Varint)
+}

@@ -1,41 +1,40 @@
 // The check as a gRPC service: envoy.service.auth.v3.Authorization, bytes in, bytes out.
 
-import type { sendUnaryData, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js'
+import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js'
+import { AUTHORIZATION, grpcMethod, type Codec } from '../grpc/protos.js'
+import type { GrpcService } from '../grpc/server.js'
 import { createCheck, type CheckCall, type CheckOptions } from './check.js'
 
-type CheckHandler = (
-  call: ServerUnaryCall<Buffer, Uint8Array>,
-  callback: sendUnaryData<Uint8Array>,
-) => void
-
-export interface CheckService {
-  readonly definition: ServiceDefinition<{ Check: CheckHandler }>
-  readonly implementation: { readonly Check: CheckHandler }
+/** Messages stay bytes here: decoding and encoding are parts of the check, so that their failures are answers too. */
+const asBytes: Codec<Uint8Array> = {
+  serialize: (bytes) => asBuffer(bytes),
+  deserialize: (bytes) => bytes,
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Messages stay bytes here: decoding and encoding are parts of the check, so that their failures are answers too. */
 const definition = {
-  Check: {
-    path: '/envoy.service.auth.v3.Authorization/Check',
+  check: grpcMethod({
+    path: `/${AUTHORIZATION}/Check`,
     requestStream: false,
     responseStream: false,
-    requestSerialize: asBuffer,
-    requestDeserialize: (bytes: Buffer) => bytes,
-    responseSerialize: asBuffer,
-    responseDeserialize: (bytes: Buffer): Uint8Array => bytes,
-  },
-} as const
+    request: asBytes,
+    response: asBytes,
+  }),
+}
 
-export function createCheckService(options: CheckOptions): CheckService {
+export function createCheckService(options: CheckOptions): GrpcService {
   const check = createCheck(options)
   return {
+    name: AUTHORIZATION,
     definition,
     implementation: {
-      Check: (call, callback) => {
-        const answer = check(call.request, callOf(call))
+      check: (
+        call: ServerUnaryCall<Uint8Array, Uint8Array>,
+        callback: sendUnaryData<Uint8Array>,
+      ): void => {
+        const answer = check(asBuffer(call.request), callOf(call))
         if (answer instanceof Promise) void answer.then((bytes) => callback(null, bytes))
         else callback(null, answer)
       },
@@ -43,7 +42,7 @@ export function createCheckService(options: CheckOptions): CheckService {
   }
 }
 
-function callOf(call: ServerUnaryCall<Buffer, Uint8Array>): CheckCall {
+function callOf(call: ServerUnaryCall<Uint8Array, Uint8Array>): CheckCall {
   return {
     isCancelled: () => call.cancelled,
     get deadline() {

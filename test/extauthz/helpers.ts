@@ -1,0 +1,216 @@
+// What the tests of ext_authz share: a provider that signs tokens, entries, requests as Envoy encodes them, answers read back.
+
+import { create, fromBinary, toBinary, type JsonObject as ProtoJson } from '@bufbuild/protobuf'
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose'
+import type { AuthzTable } from '../../src/extauthz/authz-table.js'
+import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
+import { createCheck, type CheckCall, type CheckOptions } from '../../src/extauthz/check.js'
+import {
+  CheckRequestSchema,
+  CheckResponseSchema,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../../src/ir/authz-entry.js'
+import type { JsonObject } from '../../src/ir/json.js'
+
+export const ISSUER = 'https://idp.example/application/o/mcp/'
+export const AUDIENCE = 'mcp-client'
+/** The time of all tests, seconds since the epoch. */
+export const NOW = 1_800_000_000
+
+export interface SigningKey {
+  readonly privateKey: CryptoKey
+  readonly jwk: JWK
+}
+
+export async function signingKey(alg = 'RS256', kid: string | null = 'k1'): Promise<SigningKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  const jwk = { ...(await exportJWK(publicKey)), alg, use: 'sig', ...(kid !== null && { kid }) }
+  return { privateKey, jwk }
+}
+
+export const CLAIMS = { iss: ISSUER, aud: AUDIENCE, sub: 'alice', exp: NOW + 600 }
+
+/** claims and header replace or, when undefined, remove the usual ones. */
+export function sign(key: SigningKey, claims: object = {}, header: object = {}): Promise<string> {
+  const { alg = 'RS256', kid } = key.jwk
+  const payload = JSON.parse(JSON.stringify({ ...CLAIMS, ...claims })) as Record<string, unknown>
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg, ...(kid !== undefined && { kid }), ...header })
+    .sign(key.privateKey)
+}
+
+export const base64url = (value: string | object): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+export const available = (...keys: readonly object[]): JwtProvider['keySet'] => ({
+  state: 'available',
+  source: { type: 'remote', id: 'set-1', url: 'https://idp.example/jwks' },
+  jwks: { keys: JSON.parse(JSON.stringify(keys)) as readonly JsonObject[] },
+})
+
+export const UNAVAILABLE: JwtProvider['keySet'] = {
+  state: 'unavailable',
+  source: { type: 'remote', id: 'set-1', url: 'https://idp.example/jwks' },
+}
+
+export const provider = (
+  keySet: JwtProvider['keySet'],
+  rest: Partial<JwtProvider> = {},
+): JwtProvider => ({ issuer: ISSUER, audiences: [AUDIENCE], keySet, ...rest })
+
+export const jwt = (
+  keySet: JwtProvider['keySet'],
+  rest: Partial<JwtAuthentication> = {},
+): JwtAuthentication => ({
+  mode: 'Strict',
+  providers: [provider(keySet)],
+  forwardToken: false,
+  ...rest,
+})
+
+export const KEY = 'default/mcp/0'
+
+export const entry = (rest: Partial<AuthzEntry>): AuthzEntry => ({
+  key: KEY,
+  route: 'default/mcp',
+  paths: [{ type: 'PathPrefix', value: '/mcp' }],
+  challenge: { paths: { mcpPath: '/mcp' }, details: false, scopes: [] },
+  ...rest,
+})
+
+export interface TestRequest {
+  readonly key?: string | null
+  readonly path?: string
+  readonly method?: string
+  readonly host?: string
+  readonly scheme?: string
+  /** In the raw form, in order, repeated names allowed; else as Envoy's joined map. */
+  readonly headers?: readonly (readonly [string, string])[]
+  readonly raw?: boolean
+  readonly address?: string
+}
+
+export function checkRequest(request: TestRequest): Buffer {
+  const headers = request.headers ?? []
+  const raw = request.raw ?? true
+  const key = request.key === undefined ? KEY : request.key
+  return Buffer.from(
+    toBinary(
+      CheckRequestSchema,
+      create(CheckRequestSchema, {
+        attributes: {
+          contextExtensions: key === null ? {} : { 'gatehouse.route': key },
+          ...(request.address !== undefined && {
+            source: {
+              address: {
+                address: {
+                  case: 'socketAddress',
+                  value: {
+                    address: request.address,
+                    portSpecifier: { case: 'portValue', value: 4711 },
+                  },
+                },
+              },
+            },
+          }),
+          request: {
+            http: {
+              method: request.method ?? 'POST',
+              path: request.path ?? '/mcp',
+              host: request.host ?? 'gw.example',
+              scheme: request.scheme ?? 'https',
+              protocol: 'HTTP/1.1',
+              ...(raw
+                ? {
+                    headerMap: {
+                      headers: headers.map(([name, value]) => ({
+                        key: name,
+                        rawValue: Buffer.from(value),
+                      })),
+                    },
+                  }
+                : { headers: Object.fromEntries(headers) }),
+            },
+          },
+        },
+      }),
+    ),
+  )
+}
+
+export interface TestAnswer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string
+  readonly removed: readonly string[]
+  readonly metadata: ProtoJson | undefined
+}
+
+/** status 200: let on. */
+export function readAnswer(bytes: Uint8Array): TestAnswer {
+  const response = fromBinary(CheckResponseSchema, bytes)
+  const { httpResponse, dynamicMetadata: metadata } = response
+  if (httpResponse.case === 'okResponse')
+    return {
+      status: response.status?.code === 0 ? 200 : 599,
+      headers: {},
+      body: '',
+      removed: httpResponse.value.headersToRemove,
+      metadata,
+    }
+  const denied = httpResponse.case === 'deniedResponse' ? httpResponse.value : undefined
+  const headers = (denied?.headers ?? []).map(({ header }) => [header?.key, header?.value])
+  return {
+    status: response.status?.code === 0 ? 598 : (denied?.status?.code ?? 597),
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    body: denied?.body ?? '',
+    removed: [],
+    metadata,
+  }
+}
+
+export const FREE_CALL: CheckCall = { isCancelled: () => false, deadline: Infinity }
+
+export interface Observed {
+  readonly decisions: { route: string; decision: string; reason: string }[]
+  readonly lines: unknown[]
+}
+
+export function checker(
+  entries: readonly AuthzEntry[] | (() => AuthzTable),
+  options: Partial<CheckOptions> = {},
+): {
+  readonly check: (request: TestRequest | Buffer, call?: CheckCall) => Promise<TestAnswer>
+  readonly observed: Observed
+} {
+  const built = typeof entries === 'function' ? entries : constant(buildAuthzTable(entries))
+  const observed: Observed = { decisions: [], lines: [] }
+  const line = (fields: object, message: string): void => {
+    observed.lines.push({ ...fields, message })
+  }
+  const check = createCheck({
+    table: built,
+    refetchKeySet: () => Promise.resolve(),
+    now: () => NOW * 1000,
+    logger: { debug: line, info: line, warn: line, error: line },
+    metrics: {
+      observe: (route, decision, reason) => observed.decisions.push({ route, decision, reason }),
+    },
+    ...options,
+  })
+  return {
+    observed,
+    check: async (request, call = FREE_CALL) =>
+      readAnswer(await check(Buffer.isBuffer(request) ? request : checkRequest(request), call)),
+  }
+}
+
+const constant =
+  <T>(value: T) =>
+  (): T =>
+    value
+
+export const bearer = (token: string): readonly [string, string] => [
+  'authorization',
+  `Bearer ${token}`,
+]
