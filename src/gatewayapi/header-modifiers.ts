@@ -12,7 +12,6 @@ export function translateHeaderModifier(spec: HeaderModifier): Result<HeaderModi
     (name) => !isHeaderName(name) || name.toLowerCase() === 'host',
   )
   if (badName !== undefined) return err(`header "${badName}" cannot be changed`)
-  // eslint-disable-next-line no-control-regex -- control characters are what a header value must not have
   const badValue = [...spec.set, ...spec.add].find(({ value }) =>
     /[\u0000-\u0008\u000a-\u001f\u007f]/.test(value),
   )

@@ -80,14 +80,12 @@ const isTlsField = ({ spec }: Gateway, listener: ListenerSpec, field: string): b
   field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls`)
 
 function acceptance(spec: ListenerSpec, refusal: Refusal | undefined): readonly Condition[] {
-  const conflicted =
-    refusal?.isConflict === true
-      ? [isTrue('Conflicted', refusal.reason, refusal.message)]
-      : [isFalse('Conflicted', 'NoConflicts', 'No conflict with another listener')]
-  if (refusal !== undefined)
-    return [isFalse('Accepted', refusal.reason, refusal.message), ...conflicted]
-  const note = selectorNote(spec)
-  return [isTrue('Accepted', 'Accepted', `Listener accepted${note}`), ...conflicted]
+  if (refusal === undefined)
+    return [isTrue('Accepted', 'Accepted', `Listener accepted${selectorNote(spec)}`)]
+  const accepted = isFalse('Accepted', refusal.reason, refusal.message)
+  return refusal.isConflict === true
+    ? [accepted, isTrue('Conflicted', refusal.reason, refusal.message)]
+    : [accepted]
 }
 
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'

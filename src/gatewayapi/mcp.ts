@@ -84,11 +84,9 @@ function discoveryDocument(spec: McpSpec, { issuer, connection }: Reach): Wanted
 }
 
 /** As written, but for authorizationServers, which is computed (decision 12b). */
-function resourceMetadata(spec: McpSpec): JsonObject {
-  const { authorization_servers: _computed, ...published } = publishedMembers(
-    (spec.resourceMetadata ?? {}) as JsonObject,
-  )
-  return published
+function resourceMetadata({ resourceMetadata: written = {} }: McpSpec): JsonObject {
+  const published = Object.entries(publishedMembers(written))
+  return Object.fromEntries(published.filter(([name]) => name !== 'authorization_servers'))
 }
 
 /** resource: of the schema, an absolute URL. Its text is kept: a URL class would add a slash (decision 9). */

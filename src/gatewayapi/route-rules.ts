@@ -139,15 +139,21 @@ function timeoutsOf(
   policyMs: number | undefined,
   isMcp: boolean,
 ): Timeouts {
-  const limits = [timeouts.request, policyMs].filter((limit) => limit !== undefined && limit > 0)
-  const isOff = timeouts.request === 0 || (isMcp && timeouts.backendRequest === undefined)
-  const requestMs = limits.length > 0 ? Math.min(...(limits as number[])) : isOff ? 0 : undefined
+  // Without an own limit on the whole, Envoy's default of 15 s would cut a longer one on the backend short.
+  const whole = timeouts.request ?? timeouts.backendRequest ?? (isMcp ? 0 : undefined)
+  const requestMs = shorter(whole, policyMs)
   return {
     ...(requestMs === undefined ? {} : { requestMs }),
     ...(timeouts.backendRequest === undefined ? {} : { backendRequestMs: timeouts.backendRequest }),
     ...(isMcp ? { idleMs: 0 } : {}),
   }
 }
+
+/** 0 is no limit at all. */
+const shorter = (whole: number | undefined, policyMs: number | undefined): number | undefined =>
+  policyMs === undefined || (whole !== undefined && whole > 0 && whole < policyMs)
+    ? whole
+    : policyMs
 
 class RouteBuilder {
   readonly #key: string

@@ -131,9 +131,10 @@ function groupsOf<Spec>(
 function keepingTables(now: World, previous: World): World {
   const entries = Object.entries(now).map(([name, table]) => [
     name,
-    keepingRows(table as Table<unknown>, previous[name as keyof World] as Table<unknown>),
+    keepingRows(table as Table<unknown>, previous[name as keyof World]),
   ])
-  return Object.fromEntries(entries) as unknown as World
+  const kept = Object.fromEntries(entries) as Record<string, Table<unknown>>
+  return kept as unknown as World
 }
 
 function keepingRows(now: Table<unknown>, before: Table<unknown>): Table<unknown> {

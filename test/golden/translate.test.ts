@@ -1,0 +1,40 @@
+// Golden test of the translation resources → Ir, status and wanted documents. What Envoy gets of each must be a
+// configuration that a real Envoy accepts: one refused route would take the others with it.
+
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { findEnvoy } from '../../src/envoy/find-envoy.js'
+import { validateConfig } from '../../src/envoy/validate.js'
+import type { Ir } from '../../src/ir/ir.js'
+import { buildStaticConfig } from '../../src/xds/static-config.js'
+import { expectGolden, goldenCases } from '../support/golden.js'
+import { translateCase } from '../support/translate-case.js'
+
+describe('resources → Ir and status', () => {
+  let envoy: string
+
+  beforeAll(async () => {
+    envoy = await findEnvoy()
+  }, 600_000)
+
+  for (const golden of goldenCases(join(import.meta.dirname, 'translate')))
+    test.concurrent(golden.name, async () => {
+      const { ir, shown } = translateCase(golden.input)
+      expectGolden(golden, shown)
+      expect(await validateConfig(envoy, staticConfig(ir))).toEqual({ ok: true })
+    })
+})
+
+const staticConfig = (ir: Ir) =>
+  buildStaticConfig(ir, {
+    xds: {
+      listenAddress: '0.0.0.0',
+      trustedHops: 0,
+      systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
+      headersRead: [],
+      accessLog: false,
+    },
+    connection: { address: { type: 'unix', path: '/run/gatehouse/gatehouse.sock' } },
+    envoyAdmin: { host: '127.0.0.1', port: 0 },
+    certificates: 'inline',
+  })

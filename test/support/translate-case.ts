@@ -1,0 +1,130 @@
+// A golden case of the translation: its documents, with what a case may say beside them, → what is compared.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { createTranslator } from '../../src/gatewayapi/translator.js'
+import type { TranslatorOptions } from '../../src/gatewayapi/context.js'
+import type { Ir } from '../../src/ir/ir.js'
+import type { RemoteDocument, RemoteState } from '../../src/ir/remote-target.js'
+import type { Condition, ResourceStatus } from '../../src/ir/status.js'
+import { decodeFile } from '../../src/resources/file-record.js'
+import { kindsOf } from '../../src/resources/kinds.js'
+import { collectResources } from '../../src/resources/resource-set.js'
+import type { Resources } from '../../src/resources/resources.js'
+import { selfSigned, type KeyPair } from './certificates.js'
+import { API_GROUP } from './resources.js'
+
+/** A document without a kind, first in a case's file. */
+interface Setting {
+  readonly options?: Partial<TranslatorOptions>
+  /** What was fetched, by the URL that was asked first; everything else was not fetched yet. */
+  readonly remote?: Readonly<Record<string, RemoteDocument>>
+  /** Parts of the output that the case is about; everything when absent. */
+  readonly show?: readonly (keyof Ir | 'wanted' | 'status')[]
+}
+
+const OPTIONS: TranslatorOptions = {
+  apiGroup: API_GROUP,
+  clusterDomain: 'cluster.local',
+  metadataIssuer: 'Provider',
+}
+
+const DEFAULTS = readFileSync(join(import.meta.dirname, '../golden/_defaults.yaml'), 'utf8')
+
+/** Placeholders of a case's file → what stands in their place, so that no private key is kept in a file. */
+const placeholders = (): Readonly<Record<string, string>> => {
+  const [pair, other]: readonly KeyPair[] = [selfSigned('a.example'), selfSigned('b.example')]
+  return Object.fromEntries(
+    Object.entries({ CERTIFICATE: pair?.cert, PRIVATE_KEY: pair?.key, OTHER_KEY: other?.key }).map(
+      ([name, pem]) => [`<${name}>`, pem ?? ''],
+    ),
+  )
+}
+
+const PEMS = placeholders()
+
+export interface TranslatedCase {
+  readonly ir: Ir
+  /** What the golden holds. */
+  readonly shown: object
+}
+
+export function translateCase(input: string): TranslatedCase {
+  const { setting, documents } = splitSetting(input)
+  const { resources, own } = resourcesOf(documents)
+  const translator = createTranslator({ ...OPTIONS, ...setting.options })
+  const { wanted } = translator.translate(resources, new Map())
+  const remote: RemoteState = new Map(
+    wanted.flatMap(({ id, targets }) => {
+      const known = setting.remote?.[targets[0]?.url ?? '']
+      return known === undefined ? [] : [[id, known]]
+    }),
+  )
+  const { ir, wanted: all, statuses } = translator.translate(resources, remote)
+  const status = statuses.filter((one) => own.has(nameOf(one))).flatMap(statusLines)
+  return { ir, shown: withPlaceholders(shown({ ...ir, wanted: all, status }, setting)) }
+}
+
+function splitSetting(input: string): { readonly setting: Setting; readonly documents: string } {
+  const [first = '', ...others] = input.split(/^---\n/m)
+  const value = parse(first) as { readonly kind?: string } & Setting
+  return value.kind === undefined
+    ? { setting: value, documents: others.join('---\n') }
+    : { setting: {}, documents: input }
+}
+
+/** A document of the case takes the place of the default one of its name. */
+function resourcesOf(documents: string): {
+  readonly resources: Resources
+  /** nameOf() of what the case itself wrote. */
+  readonly own: ReadonlySet<string>
+} {
+  const kinds = kindsOf(API_GROUP)
+  const text = Object.entries(PEMS).reduce((all, [name, pem]) => fill(all, name, pem), documents)
+  const records = [text, DEFAULTS].map((part, index) =>
+    decodeFile(Buffer.from(part), index === 0 ? 'case.yaml' : 'defaults.yaml', kinds),
+  )
+  const problems = records.flatMap((record) => record.problems)
+  if (problems.length > 0)
+    throw new Error(problems.map((p) => `${p.source} ${p.message}`).join('\n'))
+  const { resources } = collectResources(records.flatMap((record) => record.resources))
+  const own = records[0]?.resources.map(({ resource }) =>
+    nameOf({ ...resource, ...resource.metadata }),
+  )
+  return { resources, own: new Set(own) }
+}
+
+type Named = Pick<ResourceStatus, 'kind' | 'namespace' | 'name'>
+
+const nameOf = ({ kind, namespace, name }: Named): string => `${kind} ${namespace}/${name}`
+
+/** Stands alone on its line: every line of the text is indented as it is. */
+const fill = (text: string, placeholder: string, pem: string): string =>
+  text.replace(new RegExp(`^( *)${placeholder}$`, 'gm'), (_, indent: string) =>
+    pem.trim().replace(/^/gm, indent),
+  )
+
+function withPlaceholders(output: object): object {
+  const text = Object.entries(PEMS).reduce(
+    (all, [name, pem]) => all.replaceAll(JSON.stringify(pem).slice(1, -1), name),
+    JSON.stringify(output),
+  )
+  return JSON.parse(text) as object
+}
+
+function shown(all: Readonly<Record<string, readonly object[]>>, { show }: Setting): object {
+  const parts = Object.entries(all).filter(
+    ([name, part]) => part.length > 0 && (show === undefined || show.some((one) => one === name)),
+  )
+  return Object.fromEntries(parts)
+}
+
+/** One line a condition: the goldens are read by people. */
+const statusLines = (status: ResourceStatus): readonly object[] =>
+  status.conditions.length === 0 ? [] : [{ [nameOf(status)]: status.conditions.map(conditionLine) }]
+
+const conditionLine = ({ type, status, reason, message, ancestor, section }: Condition): string => {
+  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+  return `${place === '' ? '' : `[${place}] `}${type}=${status} ${reason}: ${message}`
+}
