@@ -38,12 +38,13 @@ export const describeIssue = ({ issue, value, secret }: Described): string => {
   }
 }
 
+/** Every number of a resource is an integer. */
 const NAMES: Readonly<Record<string, string>> = {
   object: 'a map',
   record: 'a map',
   array: 'a list',
   string: 'a string',
-  number: 'a number',
+  number: 'an integer',
   int: 'an integer',
   boolean: 'true or false',
 }
