@@ -42,6 +42,7 @@ async function main(): Promise<ExitCode> {
     err: (text) => process.stderr.write(text),
     logger,
     stop: stop.signal,
+    atExit: (callback) => process.on('exit', callback),
   })
   return died() ? 1 : code
 }

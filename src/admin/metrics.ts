@@ -2,24 +2,21 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-export interface CheckEvent {
-  /** NAMESPACE/NAME of the HTTPRoute; "" when the route is not known. */
-  readonly route: string
-  readonly decision: string
-  readonly reason: string
-  readonly seconds: number
-}
-
 export interface KindCount {
   readonly kind: string
   readonly accepted: boolean
   readonly count: number
 }
 
+export interface CheckMetrics {
+  /** route: NAMESPACE/NAME of the HTTPRoute. */
+  observe(route: string, decision: string, reason: string, seconds: number): void
+}
+
 export interface Metrics {
   xdsNack(type: string, node: string): void
   xdsPush(type: string): void
-  check(event: CheckEvent): void
+  readonly checks: CheckMetrics
   keySetFetch(result: string): void
   translationFailed(): void
   /** Whole: kinds that are not in it are gone. */
@@ -83,9 +80,11 @@ export function createMetrics(): Metrics {
   return {
     xdsNack: (type, node) => nacks.inc({ type, node }),
     xdsPush: (type) => pushes.inc({ type }),
-    check({ route, decision, reason, seconds }) {
-      checks.inc({ route, decision, reason })
-      checkDuration.observe(seconds)
+    checks: {
+      observe(route, decision, reason, seconds) {
+        checks.inc({ route, decision, reason })
+        checkDuration.observe(seconds)
+      },
     },
     keySetFetch: (result) => keySetFetches.inc({ result }),
     translationFailed: () => translationFailures.inc(),

@@ -60,6 +60,8 @@ export interface StatusReport {
   readonly reasons: readonly string[]
   /** Of the snapshot in force. */
   readonly revision?: string
+  /** Why the last change is not in force: a bug of Gatehouse, never a user's mistake. */
+  readonly failure?: string
   readonly resources: readonly ReportedResource[]
   readonly envoys: readonly EnvoyReport[]
   readonly remote: readonly RemoteReport[]

@@ -10,6 +10,8 @@ export interface CommandIo {
   readonly logger: Logger
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly stop: AbortSignal
+  /** Called when the process ends, however suddenly but by SIGKILL; must do its work at once. */
+  readonly atExit: (callback: () => void) => void
 }
 
 /** Exit code: 0 fine, 1 the input is wrong or something failed, 2 the usage is wrong. */

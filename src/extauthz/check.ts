@@ -35,7 +35,7 @@ export interface CheckMetrics {
 }
 
 export interface CheckOptions {
-  readonly table: () => AuthzTable
+  readonly table: () => Pick<AuthzTable, 'get'>
   /** Fetches a key set again, unless it was fetched just now (decision 2); resolves when what came of it is in table(). */
   readonly refetchKeySet: (id: string) => Promise<void>
   /** Milliseconds since the epoch. */

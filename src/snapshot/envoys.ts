@@ -1,5 +1,7 @@
 // What the ADS server reports of its streams → what each Envoy was sent, has accepted and has refused.
 
+import { LISTENER_TYPE } from '../xds/type-urls.js'
+
 /** One stream of one Envoy, as the ADS server names it. */
 export interface AdsPeer {
   /** Unique among the streams of this process. */
@@ -72,6 +74,21 @@ export class Envoys {
     return [...this.streams.values()]
       .filter(({ connected }) => connected)
       .every(({ types }) => [...types.values()].every(({ sent, acked }) => sent === acked))
+  }
+
+  anyConnected(): boolean {
+    return [...this.streams.values()].some(({ connected }) => connected)
+  }
+
+  /** A connected Envoy of that id has accepted its listeners, and of every other type what it was sent last. */
+  hasAccepted(node: string): boolean {
+    return [...this.streams.values()].some(
+      ({ peer, connected, types }) =>
+        connected &&
+        peer.node === node &&
+        types.get(LISTENER_TYPE)?.acked !== undefined &&
+        [...types.values()].every(({ sent, acked }) => sent === acked),
+    )
   }
 
   /** Sorted by node: every connected stream, and the last one of each node that has none. */

@@ -1,6 +1,8 @@
 // A snapshot → what the servers read: the tables first, then the xDS, so that Envoy never names a key that the
 // tables do not know yet. Keys that vanished stay for a while (decision 33).
 
+import type { CompiledEntry } from '../extauthz/authz-table.js'
+import type { ProcEntry } from '../ir/proc-entry.js'
 import type { Snapshot } from './build-snapshot.js'
 import { RetainedTable, type Table } from './retained-table.js'
 
@@ -15,12 +17,12 @@ export interface PublisherDeps {
   startTimer(callback: () => void, ms: number): () => void
 }
 
-export interface Publisher<AuthzEntry, ProcEntry> {
+export interface Publisher {
   /** An equal revision changes nothing; answers whether it did. */
   publish(snapshot: Snapshot): boolean
   /** The last one published; absent: none yet. */
   current(): Snapshot | undefined
-  readonly authz: Table<AuthzEntry>
+  readonly authz: Table<CompiledEntry>
   readonly proc: Table<ProcEntry>
   close(): void
 }
@@ -29,13 +31,9 @@ const KEEP_AT_LEAST_MS = 60_000
 const KEEP_AT_MOST_MS = 600_000
 const LOOK_EVERY_MS = 5_000
 
-type EntryOf<T> = T extends Table<infer Entry> ? Entry : never
-export type CompiledAuthz = EntryOf<Snapshot['authzTable']>
-export type CompiledProc = EntryOf<Snapshot['procTable']>
-
-export function createPublisher(deps: PublisherDeps): Publisher<CompiledAuthz, CompiledProc> {
-  const authz = new RetainedTable<CompiledAuthz>()
-  const proc = new RetainedTable<CompiledProc>()
+export function createPublisher(deps: PublisherDeps): Publisher {
+  const authz = new RetainedTable<CompiledEntry>()
+  const proc = new RetainedTable<ProcEntry>()
   let current: Snapshot | undefined
   let stopTimer: (() => void) | undefined
 

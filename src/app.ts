@@ -1,0 +1,153 @@
+// Composition root: provider → translate → publish → servers, and an Envoy of our own under `run`.
+// close() undoes it in the order in which work under way can still finish.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { startAdminServer, type AdminServer } from './admin/admin-server.js'
+import { createCore, type Core } from './app/core.js'
+import type { EnvoyProcess } from './app/envoy-process.js'
+import { startOwnEnvoy } from './app/own-envoy.js'
+import { createPrivateFolder, type PrivateFolder } from './app/private-folder.js'
+import { startServers, type Servers } from './app/servers.js'
+import type { GrpcServerOptions } from './grpc/server.js'
+import type { Logger } from './logger.js'
+import type { Provider } from './resources/resources.js'
+import { formatAddress } from './settings/values.js'
+import type { Settings } from './settings.js'
+
+export interface AppDeps {
+  readonly logger: Logger
+  readonly provider: Provider
+  /** With an Envoy of our own (run, demo). */
+  readonly ownEnvoy: boolean
+  /** Something that the process cannot go on without has failed; close() is still to be called. */
+  onFatal(error: Error): void
+}
+
+export interface App {
+  /** As bound. */
+  readonly admin: string
+  /** --grpc as bound; absent: it is not. */
+  readonly grpc?: string
+  /** Drains and closes everything. */
+  close(): Promise<void>
+  /** For the sudden end of the process: leaves no child behind. */
+  kill(): void
+}
+
+/** Rejects with a sentence for a person when an address is taken or there is no Envoy; nothing is left open then. */
+export async function startApp(settings: Settings, deps: AppDeps): Promise<App> {
+  const app = new RunningApp(settings, deps)
+  try {
+    await app.start()
+  } catch (error) {
+    await app.closeAll()
+    throw error
+  }
+  return app
+}
+
+class RunningApp implements App {
+  private readonly core: Core
+  private adminServer: AdminServer | undefined
+  private folder: PrivateFolder | undefined
+  private servers: Servers | undefined
+  private envoy: EnvoyProcess | undefined
+  private draining = false
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly deps: AppDeps,
+  ) {
+    this.core = createCore(settings, deps)
+  }
+
+  get admin(): string {
+    return this.adminServer?.address ?? ''
+  }
+
+  get grpc(): string | undefined {
+    return this.servers?.addresses.at(this.deps.ownEnvoy ? 1 : 0)
+  }
+
+  async start(): Promise<void> {
+    const { logger, ownEnvoy, provider } = this.deps
+    const source = this.core.adminSource(() => this.obstacles())
+    this.adminServer = await startAdminServer(this.settings.admin, source, logger)
+    if (ownEnvoy) this.folder = await createPrivateFolder()
+    this.servers = await startServers(this.serverOptions())
+    logger.info({ admin: this.admin, grpc: this.grpc }, 'Gatehouse listens')
+    // Envoy takes as long to start as the resources to be read.
+    await Promise.all([
+      this.startEnvoy(),
+      provider.start((state) => this.core.pipeline.resourcesChanged(state)),
+    ])
+  }
+
+  private async startEnvoy(): Promise<void> {
+    const { logger } = this.deps
+    if (this.folder === undefined) return
+    this.envoy = await startOwnEnvoy(this.settings, {
+      socketPath: this.folder.socketPath,
+      logger,
+      accepted: (nodeId) =>
+        this.core.unpublished().length === 0 && this.core.envoys.hasAccepted(nodeId),
+      onHopeless: (error) => this.deps.onFatal(error),
+    })
+  }
+
+  private serverOptions(): readonly GrpcServerOptions[] {
+    const { grpc, given, grpcTlsCert, grpcTlsKey, grpcClientCa } = this.settings
+    const { services } = this.core
+    const { logger } = this.deps
+    const tls =
+      grpcTlsCert === undefined || grpcTlsKey === undefined
+        ? undefined
+        : { cert: grpcTlsCert, key: grpcTlsKey, ...(grpcClientCa && { clientCa: grpcClientCa }) }
+    const open = { address: formatAddress(grpc), services, logger, ...(tls && { tls }) }
+    if (this.folder === undefined) return [open]
+    // Our own Envoy comes over the socket; --grpc is for others, and bound only when somebody asks for it.
+    const own = { address: `unix:${this.folder.socketPath}`, services, logger }
+    return given.has('grpc') ? [own, open] : [own]
+  }
+
+  private obstacles(): readonly string[] {
+    if (this.draining) return ['draining']
+    if (!this.deps.ownEnvoy) return []
+    if (this.envoy === undefined) return ['Envoy is starting']
+    const obstacle = this.envoy.obstacle()
+    return obstacle === undefined ? [] : [obstacle]
+  }
+
+  async close(): Promise<void> {
+    const { drainTimeout } = this.settings
+    const deadline = Date.now() + drainTimeout
+    this.draining = true
+    this.deps.logger.info({ drainTimeoutMs: drainTimeout }, 'draining')
+    this.servers?.setServing(false)
+    await this.deps.provider.close()
+    if (this.envoy !== undefined) await this.envoy.drain(drainTimeout)
+    else if (this.core.envoys.anyConnected()) await delay(Math.min(NOTICED_MS, drainTimeout / 2))
+    await this.envoy?.stop()
+    await this.servers?.drain(Math.max(0, deadline - Date.now()))
+    await this.closeAll()
+    this.deps.logger.info({}, 'closed')
+  }
+
+  /** Without waiting for any work. */
+  async closeAll(): Promise<void> {
+    await this.deps.provider.close()
+    await this.envoy?.stop()
+    await this.servers?.close()
+    await this.core.close()
+    await this.adminServer?.close()
+    await this.folder?.remove()
+  }
+
+  kill(): void {
+    this.envoy?.kill()
+    this.folder?.removeNow()
+  }
+}
+
+// Envoy asks for our health every 2 s and leaves us after two answers: requests go to another replica from then on.
+const NOTICED_MS = 5_000

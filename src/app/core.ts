@@ -1,0 +1,121 @@
+// The parts between the provider and the servers, wired: pipeline, remote documents, publisher, services, reports.
+// Opens no socket by itself.
+
+import type { AdminSource } from '../admin/admin-server.js'
+import { createMetrics } from '../admin/metrics.js'
+import { countResources } from '../admin/status-report.js'
+import { createTranslator } from '../gatewayapi/translator.js'
+import type { GrpcService } from '../grpc/server.js'
+import type { RemoteState } from '../ir/remote-target.js'
+import type { Logger } from '../logger.js'
+import type { Settings } from '../settings.js'
+import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
+import { Envoys } from '../snapshot/envoys.js'
+import { createPublisher } from '../snapshot/publisher.js'
+import { createSnapshotCache } from '../xds/snapshot-cache.js'
+import { createPipeline, type Pipeline } from './pipeline.js'
+import { configDump, remoteReport, resourcesReport, unpublished } from './report.js'
+import { createServices } from './services.js'
+import { systemCaFile } from './system-ca-file.js'
+
+export interface Core {
+  readonly pipeline: Pipeline
+  readonly envoys: Envoys
+  readonly services: readonly GrpcService[]
+  /** Why traffic is not served as written yet; empty: it is. */
+  unpublished(): readonly string[]
+  /** obstacles: beyond what the core knows. */
+  adminSource(obstacles: () => readonly string[]): AdminSource
+  close(): Promise<void>
+}
+
+export interface CoreDeps {
+  readonly logger: Logger
+  /** Envoy is a child of ours, on this machine. */
+  readonly ownEnvoy: boolean
+}
+
+export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): Core {
+  const now = (): number => Date.now()
+  const metrics = createMetrics()
+  const envoys = new Envoys()
+  const cache = createSnapshotCache()
+  const publisher = createPublisher({ cache, settled: () => envoys.settled(), now, startTimer })
+  const remote: RemoteStore = createRemoteStore({
+    now,
+    logger,
+    metrics,
+    maxStaleMs: settings.jwksMaxStale,
+    onChange: (_state: RemoteState) => pipeline.remoteChanged(),
+  })
+  const pipeline = createPipeline({
+    translator: createTranslator({
+      apiGroup: settings.apiGroup,
+      clusterDomain: settings.clusterDomain,
+      metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
+    }),
+    remote,
+    publisher,
+    options: {
+      listenAddress: settings.listenAddress,
+      trustedHops: settings.trustedHops,
+      systemCaFile: systemCaFile(ownEnvoy),
+      accessLog: false,
+    },
+    logger,
+    onFailure: () => metrics.translationFailed(),
+    onRun: (state) => metrics.resources(countResources(resourcesReport(state))),
+    startTimer,
+  })
+  const services = createServices({
+    cache,
+    publisher,
+    pipeline,
+    remote,
+    envoys,
+    metrics,
+    logger,
+    now,
+  })
+  const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
+
+  return {
+    pipeline,
+    envoys,
+    services,
+    unpublished: obstacles,
+    adminSource: (more) => {
+      const readiness = () => {
+        const reasons = [...obstacles(), ...more()]
+        return { ready: reasons.length === 0, reasons }
+      }
+      return {
+        readiness,
+        status: () => ({
+          ...readiness(),
+          ...revision(publisher.current()?.revision, pipeline.state().failure),
+          resources: resourcesReport(pipeline.state()),
+          envoys: envoys.report(),
+          remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
+        }),
+        configDump: () => configDump(publisher.current(), envoys.report()),
+        metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+      }
+    },
+    async close() {
+      pipeline.close()
+      publisher.close()
+      await remote.close()
+    },
+  }
+}
+
+const revision = (current: string | undefined, failure: string | undefined) => ({
+  ...(current !== undefined && { revision: current }),
+  ...(failure !== undefined && { failure }),
+})
+
+const startTimer = (callback: () => void, ms: number): (() => void) => {
+  const timer = setTimeout(callback, ms)
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,154 @@
+// A bootstrap → an Envoy of our own that is kept running: started again when it dies, drained before it is stopped.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { startEnvoy, type EnvoyChild, type EnvoyChildOptions } from '../envoy/child.js'
+import { exitSentence, isLive } from '../envoy/wait-until-live.js'
+
+export interface EnvoyProcessOptions extends EnvoyChildOptions {
+  /** e.g. "http://127.0.0.1:19000". */
+  readonly adminOrigin: string
+  /** Whether it has taken what was published for it, as the ADS server saw. */
+  accepted(): boolean
+  /** It died before it ever served: trying again would not help. */
+  onHopeless(error: Error): void
+}
+
+export interface EnvoyProcess {
+  /** Why it does not serve; undefined: it does. */
+  obstacle(): string | undefined
+  /** Takes no new connection, waits at most so long for requests under way. */
+  drain(timeoutMs: number): Promise<void>
+  stop(): Promise<void>
+  /** For the end of our own process: sends the signal and does not wait. */
+  kill(): void
+}
+
+const POLL_MS = 25
+const ADMIN_TIMEOUT_MS = 2_000
+const FIRST_RESTART_MS = 200
+const LAST_RESTART_MS = 10_000
+// One that ran so long was fine: the next death starts from the shortest wait again.
+const HEALTHY_MS = 60_000
+
+/** Rejects when the binary cannot be started. */
+export async function runEnvoy(options: EnvoyProcessOptions): Promise<EnvoyProcess> {
+  const runner = new EnvoyRunner(options)
+  await runner.start()
+  return runner
+}
+
+class EnvoyRunner implements EnvoyProcess {
+  private child: EnvoyChild | undefined
+  private why: string | undefined = 'Envoy is starting'
+  private everServed = false
+  private restartMs = FIRST_RESTART_MS
+  private readonly stopping = new AbortController()
+
+  constructor(private readonly options: EnvoyProcessOptions) {}
+
+  async start(): Promise<void> {
+    const child = await startEnvoy(this.options)
+    const startedAt = Date.now()
+    this.child = child
+    void this.watch(child)
+    void child.exited.then((exit) => {
+      this.child = undefined
+      if (this.stopping.signal.aborted) return
+      this.why = exitSentence(exit)
+      if (!this.everServed) return this.options.onHopeless(new Error(this.why))
+      if (Date.now() - startedAt > HEALTHY_MS) this.restartMs = FIRST_RESTART_MS
+      return this.restart(this.why)
+    })
+  }
+
+  private async restart(why: string): Promise<void> {
+    this.options.logger.error({ restartInMs: this.restartMs }, `${why}; starting it again`)
+    await delay(this.restartMs, undefined, { signal: this.stopping.signal }).catch(() => undefined)
+    if (this.stopping.signal.aborted) return
+    this.restartMs = Math.min(this.restartMs * 2, LAST_RESTART_MS)
+    await this.start().catch((error: unknown) =>
+      this.restart(`Envoy did not start: ${String(error)}`),
+    )
+  }
+
+  /** Until it serves, and only then: what it refuses later leaves the configuration before in force. */
+  private async watch(child: EnvoyChild): Promise<void> {
+    this.why = 'Envoy has not taken its first configuration yet'
+    while (this.child === child && !this.stopping.signal.aborted) {
+      if (this.options.accepted() && (await isServing(this.options.adminOrigin))) {
+        if (this.child !== child) return
+        this.why = undefined
+        this.everServed = true
+        this.options.logger.info({ pid: child.pid }, 'Envoy serves')
+        return
+      }
+      await delay(POLL_MS)
+    }
+  }
+
+  obstacle(): string | undefined {
+    return this.why
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    this.stopping.abort()
+    const { adminOrigin } = this.options
+    if (this.child === undefined) return
+    await ask(`${adminOrigin}/drain_listeners`, 'POST')
+    const deadline = Date.now() + timeoutMs
+    while (this.child !== undefined && Date.now() < deadline && (await isBusy(adminOrigin)))
+      await delay(Math.min(100, Math.max(0, deadline - Date.now())))
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    await this.child?.stop()
+  }
+
+  kill(): void {
+    this.stopping.abort()
+    void this.child?.stop()
+  }
+}
+
+/** LIVE, its workers listen and no listener waits for its routes. */
+async function isServing(adminOrigin: string): Promise<boolean> {
+  if (!(await isLive(adminOrigin))) return false
+  const stats = await readStats(
+    adminOrigin,
+    '^listener_manager\\.(workers_started|total_listeners_warming)$',
+  )
+  return (
+    stats.get('listener_manager.workers_started') === 1 &&
+    stats.get('listener_manager.total_listeners_warming') === 0
+  )
+}
+
+/** A request is under way on one of the listeners; the admin address's own do not count. */
+async function isBusy(adminOrigin: string): Promise<boolean> {
+  const stats = await readStats(adminOrigin, '^http\\..*\\.downstream_rq_active$')
+  return [...stats].some(([name, value]) => value > 0 && !name.startsWith('http.admin.'))
+}
+
+async function readStats(
+  adminOrigin: string,
+  filter: string,
+): Promise<ReadonlyMap<string, number>> {
+  const text = await ask(`${adminOrigin}/stats?filter=${encodeURIComponent(filter)}`, 'GET')
+  return new Map(
+    text
+      .split('\n')
+      .map((line) => line.split(': '))
+      .map(([name = '', value]) => [name, Number(value)]),
+  )
+}
+
+/** The answer's text; "" when there is none. */
+async function ask(url: string, method: string): Promise<string> {
+  try {
+    const response = await fetch(url, { method, signal: AbortSignal.timeout(ADMIN_TIMEOUT_MS) })
+    return await response.text()
+  } catch {
+    return ''
+  }
+}

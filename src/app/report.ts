@@ -1,0 +1,80 @@
+// The state of the pipeline, the Envoys and the remote documents → what the admin server shows.
+
+import type {
+  EnvoyReport,
+  ReadResource,
+  RemoteReport,
+  ReportedResource,
+} from '../admin/status-report.js'
+import { reportResources } from '../admin/status-report.js'
+import type { Json } from '../ir/json.js'
+import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
+import type { Resources } from '../resources/resources.js'
+import type { Snapshot } from '../snapshot/build-snapshot.js'
+import type { PipelineState } from './pipeline.js'
+
+export function resourcesReport({
+  provider,
+  translation,
+}: PipelineState): readonly ReportedResource[] {
+  if (provider === undefined) return []
+  return reportResources(
+    readResources(provider.resources),
+    translation?.statuses ?? [],
+    provider.problems,
+  )
+}
+
+const readResources = (resources: Resources): readonly ReadResource[] =>
+  Object.values(resources as unknown as Record<string, Resources['secrets']>)
+    .flat()
+    .map(({ apiVersion, kind, metadata, source }) => ({
+      apiVersion,
+      kind,
+      namespace: metadata.namespace,
+      name: metadata.name,
+      source,
+    }))
+
+/** now: milliseconds since the epoch. */
+export const remoteReport = (
+  wanted: readonly WantedDocument[],
+  state: RemoteState,
+  now: number,
+): readonly RemoteReport[] =>
+  wanted.map(({ id, kind, targets }) => {
+    const { fetchedAt, error } = state.get(id) ?? {}
+    return {
+      kind,
+      url: targets[0]?.url ?? '',
+      ...(fetchedAt !== undefined && {
+        fetchedAt: new Date(fetchedAt).toISOString(),
+        ageSeconds: Math.round((now - fetchedAt) / 1000),
+      }),
+      ...(error !== undefined && { error }),
+    }
+  })
+
+/** What keeps the first snapshot from being published; empty: it is. */
+export function unpublished(
+  state: PipelineState,
+  snapshot: Snapshot | undefined,
+): readonly string[] {
+  if (snapshot !== undefined) return []
+  const { provider, failure } = state
+  if (provider === undefined) return ['the resources have not been read yet']
+  if (failure !== undefined) return [`the resources could not be translated: ${failure}`]
+  const problems = provider.problems.map(({ source, message }) => `${source}: ${message}`)
+  return problems.length > 0 ? problems : ['the resources are not complete yet']
+}
+
+/** Unredacted. */
+export const configDump = (
+  snapshot: Snapshot | undefined,
+  envoys: readonly EnvoyReport[],
+): Json => ({
+  revision: snapshot?.revision ?? null,
+  ir: (snapshot?.ir ?? null) as unknown as Json,
+  xds: Object.fromEntries(snapshot?.xdsJson ?? []) as unknown as Json,
+  envoys: envoys as unknown as Json,
+})

@@ -1,0 +1,33 @@
+// The gRPC services → served on every address, drained and closed together.
+
+import { startGrpcServer, type GrpcServer, type GrpcServerOptions } from '../grpc/server.js'
+
+export interface Servers {
+  /** As bound, in the order given. */
+  readonly addresses: readonly string[]
+  setServing(serving: boolean): void
+  drain(timeoutMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Rejects when an address cannot be bound; none is left bound then. */
+export async function startServers(servers: readonly GrpcServerOptions[]): Promise<Servers> {
+  const started: GrpcServer[] = []
+  const each = async (action: (server: GrpcServer) => Promise<void>): Promise<void> => {
+    await Promise.all(started.map(action))
+  }
+  try {
+    for (const options of servers) started.push(await startGrpcServer(options))
+  } catch (error) {
+    await each((server) => server.close())
+    throw error
+  }
+  return {
+    addresses: started.map(({ address }) => address),
+    setServing(serving) {
+      for (const server of started) server.setServing(serving)
+    },
+    drain: (timeoutMs) => each((server) => server.drain(timeoutMs)),
+    close: () => each((server) => server.close()),
+  }
+}

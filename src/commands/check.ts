@@ -1,0 +1,85 @@
+// gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
+
+import type { Condition, ResourceStatus } from '../ir/status.js'
+import type { WantedDocument } from '../ir/remote-target.js'
+import type { Problem, ProviderState, Resources } from '../resources/resources.js'
+import type { Settings } from '../settings.js'
+import type { CommandIo, ExitCode } from './command-io.js'
+import { translateOffline, type Offline } from './offline.js'
+
+export async function check(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  const report = reportCheck(await translateOffline(settings))
+  io.out(report.text)
+  return report.isGood ? 0 : 1
+}
+
+/** Conditions that are False only because nothing is fetched here. */
+const UNFETCHED = new Set(['KeySetUnavailable', 'DiscoveryUnavailable'])
+
+export interface CheckReport {
+  readonly isGood: boolean
+  readonly text: string
+}
+
+export function reportCheck({ provider, translation }: Offline): CheckReport {
+  const findings = translation.statuses.flatMap((status) => findingsOf(status, provider.resources))
+  const wrong = findings.filter(({ isWrong }) => isWrong)
+  const isGood = provider.problems.length === 0 && wrong.length === 0
+  const lines = [
+    ...provider.problems.map(problemLine),
+    ...(provider.notes ?? []).map((note) => `note: ${problemLine(note)}`),
+    ...findings.map(({ line }) => line),
+    ...translation.wanted.map(uncheckedLine),
+    summary(provider, wrong.length),
+  ]
+  return { isGood, text: `${lines.join('\n')}\n` }
+}
+
+const problemLine = ({ source, message }: Problem): string => `${source}: ${message}`
+
+const uncheckedLine = ({ kind, targets }: WantedDocument): string =>
+  `note: ${targets[0]?.url ?? ''} (${kind === 'KeySet' ? 'key set' : 'discovery document'}) is not checked offline`
+
+interface Finding {
+  readonly isWrong: boolean
+  readonly line: string
+}
+
+function findingsOf(status: ResourceStatus, resources: Resources): readonly Finding[] {
+  const source = sourceOf(status, resources)
+  const name = status.namespace === '' ? status.name : `${status.namespace}/${status.name}`
+  return status.conditions.filter(isWorthALine).map((condition) => {
+    const isWrong = condition.status !== 'True'
+    const { type, reason, message, ancestor } = condition
+    const where = ancestor === undefined ? '' : ` on ${ancestor}`
+    const what = `${status.kind} ${name}: ${type}=${condition.status} (${reason})${where}: ${message.replaceAll("\n", "; ")}`
+    return { isWrong, line: `${isWrong ? '' : 'note: '}${source}: ${what}` }
+  })
+}
+
+/** A reason that is the condition's own name, or Valid, says that all is well. */
+const isWorthALine = ({ type, status, reason }: Condition): boolean =>
+  status === 'True' ? reason === 'PartiallyValid' || !isPlain(type, reason) : !UNFETCHED.has(reason)
+
+const isPlain = (type: string, reason: string): boolean =>
+  reason === type || reason === 'Valid' || reason === 'Attached'
+
+function sourceOf(status: ResourceStatus, resources: Resources): string {
+  const all = Object.values(resources as unknown as Record<string, Resources['secrets']>).flat()
+  const found = all.find(
+    ({ apiVersion, kind, metadata }) =>
+      apiVersion === status.apiVersion &&
+      kind === status.kind &&
+      metadata.namespace === status.namespace &&
+      metadata.name === status.name,
+  )
+  return found?.source ?? status.kind
+}
+
+function summary({ resources, problems }: ProviderState, wrong: number): string {
+  const count = Object.values(resources as unknown as Record<string, readonly unknown[]>).flat()
+    .length
+  const read = `${count} resource${count === 1 ? '' : 's'} read`
+  if (problems.length + wrong === 0) return `${read}; all is well`
+  return `${read}; ${problems.length} problem${problems.length === 1 ? '' : 's'} in documents, ${wrong} in what they mean`
+}

@@ -1,0 +1,14 @@
+// gatehouse crds: the API group → the CustomResourceDefinitions of our kinds, as YAML documents.
+
+import { stringify } from 'yaml'
+import { buildCrds } from '../resources/crd.js'
+import type { Settings } from '../settings.js'
+import type { CommandIo, ExitCode } from './command-io.js'
+
+export function crds(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  const documents = buildCrds(settings.apiGroup).map((crd) =>
+    stringify(crd, { lineWidth: 0, aliasDuplicateObjects: false }),
+  )
+  io.out(documents.join('---\n'))
+  return Promise.resolve(0)
+}

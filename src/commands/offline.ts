@@ -1,0 +1,22 @@
+// Files → their resources and what they translate to, once and without the network: for check and translate.
+
+import { createTranslator, type Translation } from '../gatewayapi/translator.js'
+import { loadResources } from '../resources/load-resources.js'
+import type { ProviderState } from '../resources/resources.js'
+import type { Settings } from '../settings.js'
+
+export interface Offline {
+  readonly provider: ProviderState
+  readonly translation: Translation
+}
+
+export async function translateOffline(settings: Settings): Promise<Offline> {
+  const { paths, apiGroup, clusterDomain } = settings
+  const provider = await loadResources(paths, { apiGroup })
+  const translator = createTranslator({
+    apiGroup,
+    clusterDomain,
+    metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
+  })
+  return { provider, translation: translator.translate(provider.resources, new Map()) }
+}

@@ -1,0 +1,32 @@
+// gatehouse translate: files → one static Envoy configuration, as YAML.
+
+import { stringify } from 'yaml'
+import type { Settings } from '../settings.js'
+import { systemCaFile } from '../app/system-ca-file.js'
+import { buildStaticConfig } from '../xds/static-config.js'
+import { reportCheck } from './check.js'
+import type { CommandIo, ExitCode } from './command-io.js'
+import { translateOffline } from './offline.js'
+
+/** A document that cannot be read prints nothing; a route that refuses because of its policy is part of the result. */
+export async function translate(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  const offline = await translateOffline(settings)
+  const report = reportCheck(offline)
+  if (!report.isGood) io.err(report.text)
+  if (offline.provider.problems.length > 0) return 1
+  const { listenAddress, trustedHops, connect, grpc, envoyAdmin } = settings
+  const config = buildStaticConfig(offline.translation.ir, {
+    xds: {
+      listenAddress,
+      trustedHops,
+      systemCaFile: systemCaFile(false),
+      headersRead: 'all',
+      accessLog: false,
+    },
+    connection: { address: connect ?? grpc },
+    envoyAdmin,
+    certificates: 'inline',
+  })
+  io.out(stringify(config, { lineWidth: 0, aliasDuplicateObjects: false }))
+  return 0
+}
