@@ -12,10 +12,10 @@ import type { Settings } from '../settings.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
-import { createSnapshotCache } from '../xds/snapshot-cache.js'
+import { SnapshotCache } from '../xds/snapshot-cache.js'
 import { createPipeline, type Pipeline } from './pipeline.js'
 import { configDump, remoteReport, resourcesReport, unpublished } from './report.js'
-import { createServices } from './services.js'
+import { createAds, createCheckAndProcess } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
 
 export interface Core {
@@ -39,8 +39,9 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
   const now = (): number => Date.now()
   const metrics = createMetrics()
   const envoys = new Envoys()
-  const cache = createSnapshotCache()
-  const publisher = createPublisher({ cache, settled: () => envoys.settled(), now, startTimer })
+  const cache = new SnapshotCache()
+  const ads = createAds({ cache, envoys, metrics, logger, now })
+  const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
   const remote: RemoteStore = createRemoteStore({
     now,
     logger,
@@ -67,16 +68,10 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     onRun: (state) => metrics.resources(countResources(resourcesReport(state))),
     startTimer,
   })
-  const services = createServices({
-    cache,
-    publisher,
-    pipeline,
-    remote,
-    envoys,
-    metrics,
-    logger,
-    now,
-  })
+  const services = [
+    ...createCheckAndProcess({ publisher, pipeline, remote, metrics, logger, now }),
+    ads,
+  ]
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
 
   return {

@@ -1,4 +1,4 @@
-// The published tables and the xDS cache → the three gRPC services that Envoy calls, in the order they are drained.
+// The published tables and the xDS cache → the three gRPC services that Envoy calls.
 
 import type { Metrics } from '../admin/metrics.js'
 import { createCheckService } from '../extauthz/check-service.js'
@@ -10,25 +10,46 @@ import { callRemote } from '../remote/http-call.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { Publisher } from '../snapshot/publisher.js'
-import { createAdsService } from '../xds/ads-server.js'
+import { createAdsService, type AdsService } from '../xds/ads-server.js'
 import type { SnapshotCache } from '../xds/snapshot-cache.js'
 import type { Pipeline } from './pipeline.js'
 
-export interface ServiceDeps {
-  readonly cache: SnapshotCache
-  readonly publisher: Publisher
-  readonly pipeline: Pipeline
-  readonly remote: RemoteStore
-  readonly envoys: Envoys
+interface CommonDeps {
   readonly metrics: Metrics
   readonly logger: Logger
   /** Milliseconds since the epoch. */
-  now(): number
+  readonly now: () => number
 }
 
-export function createServices(deps: ServiceDeps): readonly GrpcService[] {
-  const { publisher, pipeline, remote, metrics, logger } = deps
-  const now = (): number => deps.now()
+export interface AdsDeps extends CommonDeps {
+  readonly cache: SnapshotCache
+  /** Told what each Envoy was sent, accepted and refused. */
+  readonly envoys: Envoys
+}
+
+export function createAds({ cache, envoys, metrics, logger, now }: AdsDeps): AdsService {
+  return createAdsService({
+    cache,
+    logger,
+    metrics,
+    mayReceiveSecrets: isPrivatePeer,
+    onSent: (peer, type, version) => envoys.sent(peer, type, version),
+    onAck: (peer, type, version) => envoys.acked(peer, type, version),
+    onNack: (peer, type, version, message) =>
+      envoys.nacked(peer, type, { version, message, at: new Date(now()).toISOString() }),
+    onClose: (peer) => envoys.closed(peer),
+  })
+}
+
+export interface TableDeps extends CommonDeps {
+  readonly publisher: Publisher
+  readonly pipeline: Pipeline
+  readonly remote: RemoteStore
+}
+
+/** ext_authz and ext_proc, in the order in which they are to be drained. */
+export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
+  const { publisher, pipeline, remote, metrics, logger, now } = deps
   const check = createCheckService({
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.
@@ -40,9 +61,5 @@ export function createServices(deps: ServiceDeps): readonly GrpcService[] {
     logger,
     metrics: metrics.checks,
   })
-  return [
-    check,
-    createProcessService({ table: () => publisher.proc, callRemote, now, logger }),
-    adsService(deps),
-  ]
+  return [check, createProcessService({ table: () => publisher.proc, callRemote, now, logger })]
 }

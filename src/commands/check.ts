@@ -52,7 +52,7 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
     const isWrong = condition.status !== 'True'
     const { type, reason, message, ancestor } = condition
     const where = ancestor === undefined ? '' : ` on ${ancestor}`
-    const what = `${status.kind} ${name}: ${type}=${condition.status} (${reason})${where}: ${message.replaceAll("\n", "; ")}`
+    const what = `${status.kind} ${name}: ${type}=${condition.status} (${reason})${where}: ${message.replaceAll('\n', '; ')}`
     return { isWrong, line: `${isWrong ? '' : 'note: '}${source}: ${what}` }
   })
 }

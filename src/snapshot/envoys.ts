@@ -1,16 +1,7 @@
 // What the ADS server reports of its streams → what each Envoy was sent, has accepted and has refused.
 
+import type { AdsPeer } from '../xds/ads-server.js'
 import { LISTENER_TYPE } from '../xds/type-urls.js'
-
-/** One stream of one Envoy, as the ADS server names it. */
-export interface AdsPeer {
-  /** Unique among the streams of this process. */
-  readonly stream: number
-  /** node.id */
-  readonly node: string
-  /** node.cluster: the Gateway it serves, or "*". */
-  readonly cluster: string
-}
 
 export interface EnvoyState {
   readonly node: string
@@ -67,13 +58,6 @@ export class Envoys {
     const gone = [...this.streams.values()].filter(({ connected }) => !connected)
     for (const { peer: old } of gone.slice(0, Math.max(0, gone.length - MAX_GONE)))
       this.streams.delete(old.stream)
-  }
-
-  /** Every connected Envoy has accepted the last that it was sent, of every type. */
-  settled(): boolean {
-    return [...this.streams.values()]
-      .filter(({ connected }) => connected)
-      .every(({ types }) => [...types.values()].every(({ sent, acked }) => sent === acked))
   }
 
   anyConnected(): boolean {
