@@ -127,6 +127,7 @@ const grpcService = (service: DescService): ServiceDefinition =>
   )
 
 export const AUTHORIZATION = 'envoy.service.auth.v3.Authorization'
+export const DISCOVERY = 'envoy.service.discovery.v3.AggregatedDiscoveryService'
 export const EXTERNAL_PROCESSOR = 'envoy.service.ext_proc.v3.ExternalProcessor'
 
 export const authorizationService: ServiceDefinition = grpcService(Authorization)

@@ -1,0 +1,237 @@
+// The ADS service: every connected Envoy gets its gateway's snapshot, state of the world or incremental.
+
+import { create } from '@bufbuild/protobuf'
+import { status } from '@grpc/grpc-js'
+import type { ServerDuplexStream } from '@grpc/grpc-js'
+import {
+  DeltaDiscoveryResponseSchema,
+  DiscoveryResponseSchema,
+} from '../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import type {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { discoveryService, DISCOVERY } from '../grpc/protos.js'
+import type { Peer } from '../grpc/peer.js'
+import type { GrpcService } from '../grpc/server.js'
+import type { Logger } from '../logger.js'
+import { AdsStream } from './ads-stream.js'
+import type { StreamRequest } from './ads-stream.js'
+import { subscribeToChanges, subscribeToWorld } from './requests.js'
+import type { NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
+import type { Protocol, Push } from './type-stream.js'
+import { PUSH_ORDER, SECRET_TYPE, shortType } from './type-urls.js'
+
+/** One stream of one Envoy. */
+export interface AdsPeer {
+  /** Unique among the streams of this process. */
+  readonly stream: number
+  /** node.id */
+  readonly node: string
+  /** node.cluster: the Gateway it serves, "NAMESPACE/NAME", or "*". */
+  readonly cluster: string
+}
+
+/** type: a type URL. */
+export interface AdsObserver {
+  onSent?(peer: AdsPeer, type: string, version: string): void
+  onAck?(peer: AdsPeer, type: string, version: string): void
+  onNack?(peer: AdsPeer, type: string, version: string, message: string): void
+  onClose?(peer: AdsPeer): void
+}
+
+export interface AdsOptions extends AdsObserver {
+  readonly cache: SnapshotCache
+  readonly logger: Logger
+  readonly metrics: {
+    /** type: short, e.g. "Listener". */
+    xdsPush(type: string): void
+    xdsNack(type: string, node: string): void
+  }
+  /** Whether private keys may go to the other end (decision 32). */
+  mayReceiveSecrets(call: Peer): boolean
+  /** How long changes wait for the answer to what they build on; default 3,000. */
+  readonly patienceMs?: number
+}
+
+export interface AdsService extends GrpcService {
+  /** Every connected Envoy works with the current listeners and routes. */
+  settled(): boolean
+  /** Ends every stream. */
+  close(): void
+}
+
+type Call<Request, Response> = ServerDuplexStream<Request, Response> & Peer
+
+/** One protocol's messages to and from ours. */
+interface Dialect<Request, Response> {
+  readonly protocol: Protocol
+  readonly read: (request: Request) => StreamRequest
+  readonly write: (push: Push) => Response
+}
+
+interface Open {
+  readonly peer: AdsPeer
+  readonly stream: AdsStream
+  readonly end: () => void
+}
+
+const PATIENCE_MS = 3_000
+const MAX_REASON_LENGTH = 2_000
+
+export const createAdsService = (options: AdsOptions): AdsService => {
+  const open = new Set<Open>()
+  let streams = 0
+  const serve =
+    <Request extends AnyRequest, Response>(dialect: Dialect<Request, Response>) =>
+    (call: Call<Request, Response>): void => {
+      streams += 1
+      serveStream({ call, dialect, options, open, number: streams })
+    }
+  options.cache.subscribe(() => {
+    for (const { stream } of [...open]) stream.push()
+  })
+  const close = (): void => {
+    for (const { end } of [...open]) end()
+  }
+  return {
+    name: DISCOVERY,
+    definition: discoveryService,
+    implementation: {
+      streamAggregatedResources: serve(world),
+      deltaAggregatedResources: serve(incremental),
+    },
+    drain: close,
+    settled: () => [...open].every(({ stream }) => stream.isCurrent()),
+    close,
+  }
+}
+
+type AnyRequest = DiscoveryRequest | DeltaDiscoveryRequest
+
+interface Serving<Request, Response> {
+  readonly call: Call<Request, Response>
+  readonly dialect: Dialect<Request, Response>
+  readonly options: AdsOptions
+  readonly open: Set<Open>
+  readonly number: number
+}
+
+const serveStream = <Request extends AnyRequest, Response>(
+  serving: Serving<Request, Response>,
+): void => {
+  const { call, dialect, options, open } = serving
+  let entry: Open | undefined
+  const leave = (): void => {
+    if (entry === undefined || !open.delete(entry)) return
+    entry.stream.close()
+    options.logger.info(entry.peer, 'Envoy disconnected')
+    options.onClose?.(entry.peer)
+  }
+  const receive = (request: Request): void => {
+    if (entry === undefined) {
+      const peer = peerOf(request, serving.number)
+      if (peer === undefined) {
+        return end(call, status.INVALID_ARGUMENT, 'the first request of a stream must carry node')
+      }
+      entry = { peer, stream: createStream(serving, peer), end: () => (leave(), void call.end()) }
+      open.add(entry)
+      options.logger.info({ ...peer, protocol: dialect.protocol }, 'Envoy connected')
+    }
+    handle(entry, dialect.read(request), options)
+  }
+  call.on('data', (request: Request) => {
+    try {
+      receive(request)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      options.logger.error({ ...entry?.peer, reason }, 'ADS stream failed')
+      end(call, status.INTERNAL, 'internal error')
+    }
+  })
+  call.on('end', () => {
+    leave()
+    call.end()
+  })
+  call.on('cancelled', leave)
+  call.on('error', leave)
+}
+
+const createStream = <Request, Response>(
+  { call, dialect, options }: Serving<Request, Response>,
+  peer: AdsPeer,
+): AdsStream => {
+  const secrets = options.mayReceiveSecrets(call)
+  let warned = false
+  return new AdsStream({
+    protocol: dialect.protocol,
+    patienceMs: options.patienceMs ?? PATIENCE_MS,
+    snapshot: () => {
+      const snapshot = options.cache.forNode(peer.cluster)
+      if (secrets || snapshot === undefined || !snapshot.get(SECRET_TYPE)?.size) return snapshot
+      if (!warned)
+        options.logger.warn(peer, 'no private keys over a connection that is not private')
+      warned = true
+      return withoutSecrets(snapshot)
+    },
+    write: (push, sent) => {
+      call.write(dialect.write(push), sent)
+      options.metrics.xdsPush(shortType(push.typeUrl))
+      options.onSent?.(peer, push.typeUrl, push.version)
+    },
+    onAck: (type, version) => options.onAck?.(peer, type, version),
+    onNack: (type, version, reason) => {
+      const message = reason.slice(0, MAX_REASON_LENGTH)
+      const named = { ...peer, type: shortType(type), version, reason: message }
+      options.logger.error(named, 'Envoy refused the configuration and keeps what it has')
+      options.metrics.xdsNack(shortType(type), peer.node)
+      options.onNack?.(peer, type, version, message)
+    },
+  })
+}
+
+const handle = ({ stream, peer }: Open, request: StreamRequest, { logger }: AdsOptions): void => {
+  if (PUSH_ORDER.includes(request.typeUrl)) stream.handle(request)
+  else logger.warn({ ...peer, type: request.typeUrl }, 'Envoy asked for a type that is not served')
+}
+
+const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
+  node === undefined ? undefined : { stream, node: node.id, cluster: node.cluster }
+
+const end = <Request, Response>(
+  call: Call<Request, Response>,
+  code: status,
+  details: string,
+): void => {
+  call.emit('error', { code, details })
+}
+
+const withoutSecrets = (snapshot: NodeSnapshot): NodeSnapshot =>
+  new Map([...snapshot].filter(([typeUrl]) => typeUrl !== SECRET_TYPE))
+
+const world: Dialect<DiscoveryRequest, DiscoveryResponse> = {
+  protocol: 'state-of-the-world',
+  read: subscribeToWorld,
+  write: ({ typeUrl, version, nonce, resources }) =>
+    create(DiscoveryResponseSchema, {
+      typeUrl,
+      versionInfo: version,
+      nonce,
+      resources: resources.map(({ any }) => any),
+    }),
+}
+
+const incremental: Dialect<DeltaDiscoveryRequest, DeltaDiscoveryResponse> = {
+  protocol: 'incremental',
+  read: subscribeToChanges,
+  write: ({ typeUrl, version, nonce, resources, removed }) =>
+    create(DeltaDiscoveryResponseSchema, {
+      typeUrl,
+      systemVersionInfo: version,
+      nonce,
+      removedResources: [...removed],
+      resources: resources.map(({ name, version, any }) => ({ name, version, resource: any })),
+    }),
+}

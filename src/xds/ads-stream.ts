@@ -1,0 +1,147 @@
+// One ADS stream: requests in, responses out, in an order that never leaves Envoy with a reference to nothing.
+
+import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
+import { TypeStream } from './type-stream.js'
+import type { Protocol, Push } from './type-stream.js'
+import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, PUSH_ORDER, ROUTE_TYPE } from './type-urls.js'
+
+/** Changes of a type wait until Envoy has answered for these: what a listener or route names must be there first. */
+const WAITS_FOR: ReadonlyMap<string, readonly string[]> = new Map([
+  [LISTENER_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE]],
+  [ROUTE_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE]],
+])
+
+/** Deletions wait until these are in force as wanted: make before break. */
+const REFERRERS = [LISTENER_TYPE, ROUTE_TYPE]
+
+const NOTHING: ResourceMap = new Map()
+
+/** A request of either protocol, in one form. */
+export interface StreamRequest {
+  readonly typeUrl: string
+  readonly nonce: string
+  /** Present: Envoy refuses what the nonce stands for. */
+  readonly refusal?: string
+  /** Brings the subscription up to date; first: of its type on this stream. */
+  subscribe(type: TypeStream, first: boolean): void
+}
+
+export interface StreamOptions {
+  readonly protocol: Protocol
+  /** undefined: there is no snapshot yet. */
+  snapshot(): NodeSnapshot | undefined
+  /** sent is called when there is room for more. */
+  write(push: Push, sent: () => void): void
+  onAck(typeUrl: string, version: string): void
+  onNack(typeUrl: string, version: string, reason: string): void
+  /** How long an answer that does not come holds up changes that wait for it, in milliseconds. */
+  readonly patienceMs: number
+}
+
+export class AdsStream {
+  readonly #options: StreamOptions
+  readonly #types = new Map<string, TypeStream>()
+  #nonces = 0
+  #writing = false
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: StreamOptions) {
+    this.#options = options
+  }
+
+  handle(request: StreamRequest): void {
+    const known = this.#types.get(request.typeUrl)
+    const type = known ?? new TypeStream(request.typeUrl, this.#options.protocol)
+    this.#types.set(request.typeUrl, type)
+    if (known !== undefined && this.#isStale(type, request.nonce)) return
+    if (request.nonce !== '') this.#settle(type, request)
+    request.subscribe(type, known === undefined)
+    this.push()
+  }
+
+  /** Sends what is due, one response at a time; called at every change. */
+  push(): void {
+    const snapshot = this.#options.snapshot()
+    if (snapshot === undefined || this.#writing || this.#closed) return
+    for (const type of this.#inOrder()) {
+      if (!type.owed && this.#mustWait(type)) continue
+      const wanted = type.wanted(snapshot.get(type.typeUrl) ?? NOTHING)
+      const nonce = String(this.#nonces + 1)
+      const push = type.next(wanted, this.#mayRemove(type, snapshot), nonce)
+      if (push !== undefined) return this.#write(push)
+    }
+    this.#lookAgain()
+  }
+
+  /** Envoy works with the listeners and routes of the snapshot. */
+  isCurrent(): boolean {
+    const snapshot = this.#options.snapshot()
+    return snapshot !== undefined && this.#referrersCurrent(snapshot, '')
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+  }
+
+  #write(push: Push): void {
+    this.#nonces += 1
+    this.#writing = true
+    this.#options.write(push, () => {
+      this.#writing = false
+      this.push()
+    })
+  }
+
+  /** State of the world: a later response makes it void. An incremental one says what changes, and so counts. */
+  #isStale(type: TypeStream, nonce: string): boolean {
+    return this.#options.protocol === 'state-of-the-world' && nonce !== '' && nonce !== type.nonce
+  }
+
+  #settle(type: TypeStream, { nonce, refusal }: StreamRequest): void {
+    if (refusal === undefined) {
+      const version = type.delivery.accepted(nonce)
+      if (version !== undefined) this.#options.onAck(type.typeUrl, version)
+    } else {
+      const version = type.delivery.refused(nonce)
+      if (version !== undefined) this.#options.onNack(type.typeUrl, version, refusal)
+    }
+  }
+
+  #inOrder(): TypeStream[] {
+    return PUSH_ORDER.flatMap((typeUrl) => this.#types.get(typeUrl) ?? [])
+  }
+
+  /** Its last response is not answered yet, or one that it waits for. */
+  #mustWait(type: TypeStream): boolean {
+    return [type.typeUrl, ...(WAITS_FOR.get(type.typeUrl) ?? [])].some((typeUrl) => {
+      const since = this.#types.get(typeUrl)?.delivery.waitingSince
+      return since !== undefined && performance.now() - since < this.#options.patienceMs
+    })
+  }
+
+  #mayRemove(type: TypeStream, snapshot: NodeSnapshot): boolean {
+    return type.typeUrl === LISTENER_TYPE || this.#referrersCurrent(snapshot, type.typeUrl)
+  }
+
+  #referrersCurrent(snapshot: NodeSnapshot, except: string): boolean {
+    return REFERRERS.filter((typeUrl) => typeUrl !== except).every((typeUrl) => {
+      const type = this.#types.get(typeUrl)
+      return type?.delivery.isCurrent(type.wanted(snapshot.get(typeUrl) ?? NOTHING)) ?? true
+    })
+  }
+
+  /** When an answer is overdue, what waits for it goes ahead. */
+  #lookAgain(): void {
+    clearTimeout(this.#timer)
+    const { patienceMs } = this.#options
+    const waits = [...this.#types.values()]
+      .flatMap(({ delivery }) => delivery.waitingSince ?? [])
+      .map((since) => since + patienceMs - performance.now())
+      .filter((ms) => ms > 0)
+    if (waits.length === 0) return
+    this.#timer = setTimeout(() => this.push(), Math.min(...waits) + 1)
+    this.#timer.unref()
+  }
+}

@@ -1,0 +1,135 @@
+// What one stream has been given of one type, what is under way to it, and what it has refused.
+
+import type { EncodedResource } from './encode.js'
+import type { ResourceMap } from './snapshot-cache.js'
+
+interface Held {
+  /** "": Envoy may have any version of it, after a refusal. */
+  readonly version: string
+  /** Absent: known by an incremental client's word only. */
+  readonly resource?: EncodedResource
+}
+
+export interface Changes {
+  /** New, or of another version, and not refused before in this version. */
+  readonly updated: readonly EncodedResource[]
+  /** Held, and wanted no more. */
+  readonly gone: readonly string[]
+}
+
+/** A response, as far as it matters here. */
+interface Sent {
+  readonly nonce: string
+  readonly version: string
+  readonly resources: readonly EncodedResource[]
+  readonly removed: readonly string[]
+}
+
+interface InFlight {
+  readonly version: string
+  readonly sentAt: number
+  /** By name: the version sent, and the resource that Envoy had before. */
+  readonly changed: ReadonlyMap<
+    string,
+    { readonly version: string; readonly before?: EncodedResource }
+  >
+}
+
+// An incremental client may be owed several responses at once; one that answers none is not worth more memory.
+const MAX_IN_FLIGHT = 64
+
+export class Delivery {
+  readonly #held = new Map<string, Held>()
+  /** name → the version that was refused: not sent again. */
+  readonly #refused = new Map<string, string>()
+  /** By nonce, in the order sent. */
+  readonly #inFlight = new Map<string, InFlight>()
+
+  /** When the last response was sent that is not answered yet, by performance.now(). */
+  get waitingSince(): number | undefined {
+    return [...this.#inFlight.values()].at(-1)?.sentAt
+  }
+
+  changes(wanted: ResourceMap): Changes {
+    const updated = [...wanted.values()].filter(
+      ({ name, version }) =>
+        this.#held.get(name)?.version !== version && this.#refused.get(name) !== version,
+    )
+    return { updated, gone: [...this.#held.keys()].filter((name) => !wanted.has(name)) }
+  }
+
+  /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
+  isCurrent(wanted: ResourceMap): boolean {
+    if (this.#inFlight.size > 0 || this.changes(wanted).updated.length > 0) return false
+    return [...this.#refused].every(([name, version]) => wanted.get(name)?.version !== version)
+  }
+
+  /** Held resources that are wanted no more, to be kept a little longer. */
+  leftovers(wanted: ResourceMap): EncodedResource[] {
+    return [...this.#held.entries()].flatMap(([name, { resource }]) =>
+      resource === undefined || wanted.has(name) ? [] : [resource],
+    )
+  }
+
+  sent(push: Sent): void {
+    const changed = new Map<string, { version: string; before?: EncodedResource }>()
+    for (const resource of push.resources) {
+      const { name, version } = resource
+      const held = this.#held.get(name)
+      if (held?.version !== version) {
+        changed.set(name, { version, ...(held?.resource && { before: held.resource }) })
+      }
+      this.#held.set(name, { version, resource })
+    }
+    this.forget(push.removed)
+    this.#inFlight.set(push.nonce, { version: push.version, sentAt: performance.now(), changed })
+    for (const nonce of this.#inFlight.keys()) {
+      if (this.#inFlight.size > MAX_IN_FLIGHT) this.#inFlight.delete(nonce)
+    }
+  }
+
+  /** The version that the nonce stands for; undefined: none that is waited for. */
+  accepted(nonce: string): string | undefined {
+    const answered = this.#take(nonce)
+    for (const name of answered?.changed.keys() ?? []) this.#refused.delete(name)
+    return answered?.version
+  }
+
+  /** As accepted(). Envoy may have taken a part of it, so nothing is assumed of what had changed. */
+  refused(nonce: string): string | undefined {
+    const answered = this.#take(nonce)
+    for (const [name, { version, before }] of answered?.changed ?? []) {
+      this.#refused.set(name, version)
+      this.#held.set(name, { version: '', ...(before && { resource: before }) })
+    }
+    return answered?.version
+  }
+
+  /** Envoy answers in order: what was sent before is answered too. */
+  #take(nonce: string): InFlight | undefined {
+    const answered = this.#inFlight.get(nonce)
+    if (answered === undefined) return undefined
+    for (const earlier of [...this.#inFlight.keys()]) {
+      this.#inFlight.delete(earlier)
+      if (earlier === nonce) break
+    }
+    return answered
+  }
+
+  /** What an incremental client says it has from an earlier stream. */
+  alreadyHeld(versions: Readonly<Record<string, string>>): void {
+    for (const [name, version] of Object.entries(versions)) this.#held.set(name, { version })
+  }
+
+  /** As if never sent: the next response has them. */
+  forget(names: Iterable<string>): void {
+    for (const name of names) {
+      this.#held.delete(name)
+      this.#refused.delete(name)
+    }
+  }
+
+  forgetUnless(wants: (name: string) => boolean): void {
+    this.forget([...this.#held.keys()].filter((name) => !wants(name)))
+  }
+}

@@ -1,0 +1,49 @@
+// The configuration of every gateway as it should be: set whole, told to the streams that serve it.
+
+import { createHash } from 'node:crypto'
+import type { EncodedResource } from './encode.js'
+
+/** By name. */
+export type ResourceMap = ReadonlyMap<string, EncodedResource>
+/** By type URL. */
+export type NodeSnapshot = ReadonlyMap<string, ResourceMap>
+/** By node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
+export type XdsSnapshot = ReadonlyMap<string, NodeSnapshot>
+
+const EMPTY: NodeSnapshot = new Map()
+
+export class SnapshotCache {
+  #current: XdsSnapshot | undefined
+  readonly #listeners = new Set<() => void>()
+
+  set(snapshot: XdsSnapshot): void {
+    this.#current = snapshot
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  /** undefined: nothing was ever set. An unknown gateway's is empty. */
+  forNode(cluster: string): NodeSnapshot | undefined {
+    return this.#current === undefined ? undefined : (this.#current.get(cluster) ?? EMPTY)
+  }
+
+  /** listener is called after every set; the result unsubscribes. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+const versions = new WeakMap<ResourceMap, string>()
+
+/** Version of a set of resources of one type: a hash of their names and versions, whatever their order. */
+export const versionOf = (resources: ResourceMap): string => {
+  const known = versions.get(resources)
+  if (known !== undefined) return known
+  const hash = createHash('sha256')
+  for (const name of [...resources.keys()].sort()) {
+    hash.update(`${name}\0${resources.get(name)?.version ?? ''}\0`)
+  }
+  const version = hash.digest('base64url').slice(0, 22)
+  versions.set(resources, version)
+  return version
+}

@@ -1,0 +1,104 @@
+// One type on one stream: what is subscribed to, what is to be sent next.
+
+import { Delivery } from './delivery.js'
+import type { EncodedResource } from './encode.js'
+import { versionOf } from './snapshot-cache.js'
+import type { ResourceMap } from './snapshot-cache.js'
+import { Subscription } from './subscription.js'
+import { CLUSTER_TYPE, LISTENER_TYPE } from './type-urls.js'
+
+/** A response, before it has the form of one protocol or the other. */
+export interface Push {
+  readonly typeUrl: string
+  readonly version: string
+  readonly nonce: string
+  readonly resources: readonly EncodedResource[]
+  /** Incremental only. */
+  readonly removed: readonly string[]
+}
+
+export type Protocol = 'state-of-the-world' | 'incremental'
+
+export class TypeStream {
+  readonly subscription: Subscription
+  readonly delivery = new Delivery()
+  /** The next response is owed, even if it holds nothing new. */
+  owed = false
+  /** "": nothing was sent yet. */
+  nonce = ''
+  /** Names that an incremental client asked for and that may not exist. */
+  readonly #asked = new Set<string>()
+
+  constructor(
+    readonly typeUrl: string,
+    readonly protocol: Protocol,
+  ) {
+    this.subscription = new Subscription(typeUrl)
+  }
+
+  ask(names: Iterable<string>): void {
+    for (const name of names) this.#asked.add(name)
+    this.owed = true
+  }
+
+  /** all: the type's resources in the snapshot. */
+  wanted(all: ResourceMap): ResourceMap {
+    if (this.subscription.wildcard) return all
+    const names = [...this.subscription.names].sort()
+    return new Map(
+      names.flatMap((name) => {
+        const resource = all.get(name)
+        return resource === undefined ? [] : [[name, resource] as const]
+      }),
+    )
+  }
+
+  /** The response that is due; undefined: none. mayRemove: nothing that is left still refers to what goes. */
+  next(wanted: ResourceMap, mayRemove: boolean, nonce: string): Push | undefined {
+    const { updated, gone } = this.delivery.changes(wanted)
+    const removed = mayRemove ? gone : []
+    const sendsRemovals = this.protocol === 'incremental' || this.#isComplete()
+    if (!this.owed && updated.length === 0 && !(sendsRemovals && removed.length > 0))
+      return undefined
+    return this.protocol === 'incremental'
+      ? this.#send(nonce, versionOf(wanted), updated, this.#withMissing(removed, wanted))
+      : this.#sendWorld(nonce, wanted, updated, removed)
+  }
+
+  #sendWorld(
+    nonce: string,
+    wanted: ResourceMap,
+    updated: readonly EncodedResource[],
+    removed: readonly string[],
+  ): Push {
+    if (!this.#isComplete()) return this.#send(nonce, versionOf(wanted), updated, removed)
+    const kept = removed.length > 0 ? [] : this.delivery.leftovers(wanted)
+    const world =
+      kept.length === 0 ? wanted : new Map([...wanted, ...kept.map((r) => [r.name, r] as const)])
+    return this.#send(nonce, versionOf(world), [...world.values()], removed)
+  }
+
+  #send(
+    nonce: string,
+    version: string,
+    resources: readonly EncodedResource[],
+    removed: readonly string[],
+  ): Push {
+    this.owed = false
+    this.nonce = nonce
+    this.#asked.clear()
+    const push = { typeUrl: this.typeUrl, version, nonce, resources, removed }
+    this.delivery.sent(push)
+    return push
+  }
+
+  /** State of the world: what is absent from a response is deleted, so that it must be complete. */
+  #isComplete(): boolean {
+    return this.typeUrl === CLUSTER_TYPE || this.typeUrl === LISTENER_TYPE
+  }
+
+  #withMissing(removed: readonly string[], wanted: ResourceMap): readonly string[] {
+    const missing = [...this.#asked].filter((name) => !wanted.has(name))
+    return [...new Set([...removed, ...missing])].sort()
+  }
+}
