@@ -127,9 +127,9 @@ const unknownAtTop = (value: PlainMap): Finding[] =>
   Object.keys(value)
     .filter((key) => !TOP_FIELDS.includes(key))
     .map((key) => {
-      const meant = similarWord(key, TOP_FIELDS) ?? 'spec'
+      const meant = similarWord(key, TOP_FIELDS)
       const hint =
-        meant === 'spec' ? 'fields of a resource stand below spec' : `did you mean ${meant}?`
+        meant === undefined ? 'fields of a resource stand below spec' : `did you mean ${meant}?`
       return { path: [key], part: 'key', message: `unknown field, ${hint}` }
     })
 

@@ -32,7 +32,7 @@ export const describeIssue = ({ issue, value, secret }: Described): string => {
     case 'invalid_format':
       return `${shown} ${issue.message}`
     case 'invalid_key':
-      return `this key cannot be used here: ${issue.issues[0]?.message ?? 'it is not valid'}`
+      return `this key cannot be used here${issue.issues.map((inner) => `: ${describeIssue({ issue: inner, value: issue.path.at(-1), secret })}`).join('')}`
     default:
       return issue.message
   }

@@ -52,7 +52,13 @@ export const parseYaml = ({
     return { line: line - 1 + Math.max(inside, 1), column: Math.max(col, 1) }
   }
   try {
-    const document = parseDocument(text, { prettyErrors: false, merge: true, lineCounter })
+    const document = parseDocument(text, {
+      prettyErrors: false,
+      merge: true,
+      stringKeys: true,
+      logLevel: 'error',
+      lineCounter,
+    })
     const faults = [...document.errors, ...document.warnings].map((error) => ({
       message: error.message,
       ...at(error.pos[0]),
@@ -66,8 +72,9 @@ export const parseYaml = ({
       return { ok: false, error: [{ message: unfit.message, ...positionOf(unfit.path, 'key') }] }
     return { ok: true, value: { value, positionOf } }
   } catch (error) {
+    // RangeError: the stack's end. ReferenceError: an alias without its anchor, or too many of them.
     const message =
-      error instanceof RangeError ? 'is nested too deeply' : `is not YAML: ${String(error)}`
+      error instanceof ReferenceError ? error.message : 'is nested too deeply or is not YAML'
     return { ok: false, error: [{ message, ...at(0) }] }
   }
 }
