@@ -75,7 +75,7 @@ describe('algorithms', () => {
   })
 
   test('PS256 by a key that is for RS256', async () => {
-    const { alg: _, ...unbound } = key.jwk
+    const unbound = { ...key.jwk, alg: undefined }
     const probe = await signingKey('PS256', 'k1')
     const token = await sign(probe)
     expect(await status(token, probe.jwk)).toBe(200)
@@ -86,7 +86,7 @@ describe('algorithms', () => {
   test('ES384 claimed by a P-256 key', async () => {
     const [header = '', payload = '', signature = ''] = (await sign(elliptic)).split('.')
     expect(await status(`${header}.${payload}.${signature}`, elliptic.jwk)).toBe(200)
-    const { alg: _, ...unbound } = elliptic.jwk
+    const unbound = { ...elliptic.jwk, alg: undefined }
     const claimed = base64url({ alg: 'ES384', kid: 'e1' })
     expect(await status(`${claimed}.${payload}.${signature}`, unbound)).toBe(401)
   })

@@ -84,7 +84,8 @@ describe('a Strict route', () => {
   })
 
   test('without mcp asks for a bearer token plainly', async () => {
-    const { challenge: _, ...plain } = entry({ jwt: jwt(available(key.jwk)) })
+    const { key: routeKey, route, paths } = entry({})
+    const plain = { key: routeKey, route, paths, jwt: jwt(available(key.jwk)) }
     const answer = await checker([plain]).check({})
     expect(answer.status).toBe(401)
     expect(answer.headers['www-authenticate']).toBe('Bearer')

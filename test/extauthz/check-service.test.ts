@@ -1,0 +1,100 @@
+// The service as Envoy meets it: over gRPC, with deadlines and cancellation.
+
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
+import { createCheckService } from '../../src/extauthz/check-service.js'
+import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
+import {
+  available,
+  bearer,
+  checkRequest,
+  entry,
+  jwt,
+  readAnswer,
+  sign,
+  signingKey,
+  type SigningKey,
+  type TestAnswer,
+  type TestRequest,
+} from './helpers.js'
+
+let key: SigningKey
+let server: GrpcServer | undefined
+let client: Client | undefined
+
+beforeAll(async () => {
+  key = await signingKey()
+})
+
+afterEach(async () => {
+  client?.close()
+  await server?.close()
+})
+
+/** The deadlines of gRPC are real: so is the clock here. */
+const fresh = { exp: Math.floor(Date.now() / 1000) + 600 }
+
+const silent = (): void => undefined
+const logger = { debug: silent, info: silent, warn: silent, error: silent }
+
+async function serve(refetchKeySet: () => Promise<void>): Promise<Client> {
+  const table = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
+  const service = createCheckService({
+    table: () => table,
+    refetchKeySet,
+    now: Date.now,
+    logger,
+    metrics: { observe: silent },
+  })
+  server = await startGrpcServer({ address: '127.0.0.1:0', services: [service], logger })
+  client = new Client(server.address, credentials.createInsecure())
+  return client
+}
+
+const call = (
+  to: Client,
+  request: TestRequest,
+  deadline = Date.now() + 10_000,
+): Promise<TestAnswer> =>
+  new Promise((resolve, reject) => {
+    to.makeUnaryRequest(
+      '/envoy.service.auth.v3.Authorization/Check',
+      (bytes: Buffer) => bytes,
+      (bytes: Buffer) => bytes,
+      checkRequest(request),
+      { deadline },
+      (error: ServiceError | null, bytes) => {
+        if (error !== null || bytes === undefined) reject(error ?? new Error('no answer'))
+        else resolve(readAnswer(bytes))
+      },
+    )
+  })
+
+describe('over gRPC', () => {
+  test('a good token gets in, again and again, a bad one does not', async () => {
+    const to = await serve(() => Promise.resolve())
+    const token = await sign(key, fresh)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => call(to, { headers: [bearer(token)] })),
+    )
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    expect((await call(to, { headers: [bearer(`${token}A`)] })).status).toBe(401)
+    expect((await call(to, {})).status).toBe(401)
+    expect((await call(to, { key: 'nope' })).status).toBe(503)
+  })
+
+  test('a caller that does not wait gets an error, and the next one an answer', async () => {
+    let asked = 0
+    const to = await serve(() => {
+      asked++
+      return new Promise(silent)
+    })
+    const token = await sign(await signingKey('RS256', 'unknown'), fresh)
+    await expect(call(to, { headers: [bearer(token)] }, Date.now() + 100)).rejects.toMatchObject({
+      code: 4,
+    })
+    expect(asked).toBe(1)
+    expect((await call(to, { headers: [bearer(await sign(key, fresh))] })).status).toBe(200)
+  })
+})

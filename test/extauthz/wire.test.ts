@@ -1,0 +1,270 @@
+// Our own reading and writing of Envoy's messages says what the generated code says, for any message; and no bytes
+// at all make a check throw or let anybody in.
+
+import { create, fromBinary, toBinary, toJson } from '@bufbuild/protobuf'
+import { ValueSchema } from '@bufbuild/protobuf/wkt'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { lazyValue } from '../../src/cel/attributes.js'
+import { openCheckRequest, readCheckRequest, readSource } from '../../src/extauthz/check-request.js'
+import { encodeDecision } from '../../src/extauthz/check-response.js'
+import { HeaderNames } from '../../src/extauthz/header-names.js'
+import {
+  CheckRequestSchema,
+  CheckResponseSchema,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import type { JsonObject } from '../../src/ir/json.js'
+import {
+  available,
+  checker,
+  checkRequest,
+  entry,
+  jwt,
+  KEY,
+  signingKey,
+  type SigningKey,
+} from './helpers.js'
+
+const text = fc.string({ unit: 'binary', maxLength: 20 })
+const lower = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
+
+const message = fc.record({
+  key: fc.option(text, { nil: undefined }),
+  extras: fc.dictionary(lower, text),
+  method: text,
+  path: text,
+  host: text,
+  scheme: text,
+  protocol: text,
+  query: text,
+  body: text,
+  size: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  headers: fc.dictionary(lower, text),
+  raw: fc.array(fc.tuple(lower, text), { maxLength: 5 }),
+  address: fc.option(text, { nil: undefined }),
+  port: fc.nat(65535),
+})
+
+const encode = (m: typeof message extends fc.Arbitrary<infer T> ? T : never): Uint8Array =>
+  toBinary(
+    CheckRequestSchema,
+    create(CheckRequestSchema, {
+      attributes: {
+        contextExtensions: {
+          ...m.extras,
+          ...(m.key !== undefined && { 'gatehouse.route': m.key }),
+        },
+        destination: { principal: m.body, service: m.query },
+        source: {
+          principal: m.query,
+          ...(m.address !== undefined && {
+            address: {
+              address: {
+                case: 'socketAddress',
+                value: { address: m.address, portSpecifier: { case: 'portValue', value: m.port } },
+              },
+            },
+          }),
+        },
+        request: {
+          time: { seconds: 12n, nanos: 5 },
+          http: {
+            id: m.query,
+            method: m.method,
+            path: m.path,
+            host: m.host,
+            scheme: m.scheme,
+            protocol: m.protocol,
+            query: m.query,
+            body: m.body,
+            size: m.size,
+            rawBody: Buffer.from(m.body),
+            headers: m.headers,
+            headerMap: {
+              headers: m.raw.map(([key, value]) => ({ key, rawValue: Buffer.from(value) })),
+            },
+          },
+        },
+      },
+    }),
+  )
+
+describe('a CheckRequest', () => {
+  test('is read as the generated decoder reads it', () => {
+    fc.assert(
+      fc.property(message, (m) => {
+        const bytes = encode(m)
+        const attributes = fromBinary(CheckRequestSchema, bytes).attributes
+        const http = attributes?.request?.http
+        const envelope = openCheckRequest(Buffer.from(bytes))
+        const request = readCheckRequest(envelope, new HeaderNames('all'))
+        expect(envelope.key).toBe(attributes?.contextExtensions['gatehouse.route'])
+        expect(request).toMatchObject({
+          method: http?.method,
+          path: http?.path,
+          host: http?.host,
+          scheme: http?.scheme,
+          protocol: http?.protocol,
+        })
+        const all: Record<string, string[]> = {}
+        for (const [name, value] of Object.entries(http?.headers ?? {}))
+          (all[name] ??= []).push(value)
+        for (const { key, rawValue } of http?.headerMap?.headers ?? [])
+          (all[key] ??= []).push(Buffer.from(rawValue).toString('utf8'))
+        expect(
+          Object.fromEntries([...request.headers].map(([name, value]) => [name, [value].flat()])),
+        ).toEqual(all)
+        const expected =
+          m.address === undefined || m.address === ''
+            ? undefined
+            : { address: m.address, port: m.port }
+        expect(readSource(envelope)).toEqual(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('gives only the headers that were asked for', () => {
+    const bytes = checkRequest({
+      headers: [
+        ['x-a', '1'],
+        ['x-b', '2'],
+        ['X-C', '3'],
+        ['x-long', '4'],
+      ],
+    })
+    const request = readCheckRequest(openCheckRequest(bytes), new HeaderNames(['x-a', 'x-c']))
+    expect([...request.headers]).toEqual([
+      ['x-a', '1'],
+      ['x-c', '3'],
+    ])
+  })
+
+  test('that comes in two halves is read as one', () => {
+    const first = checkRequest({ path: '/first', headers: [['x-a', '1']] })
+    const second = checkRequest({ key: null, path: '/second', headers: [['x-a', '2']] })
+    const envelope = openCheckRequest(Buffer.concat([first, second]))
+    expect(envelope.key).toBe(KEY)
+    const request = readCheckRequest(envelope, new HeaderNames('all'))
+    expect(request.path).toBe('/second')
+    expect(request.headers.get('x-a')).toEqual(['1', '2'])
+  })
+
+  test('that is cut off anywhere is an error or a shorter message, never more', () => {
+    const whole = checkRequest({ address: '10.0.0.1', headers: [['x-a', '1']] })
+    for (let end = 0; end < whole.length; end++) {
+      try {
+        expect(openCheckRequest(whole.subarray(0, end)).key).toBeUndefined()
+      } catch (error) {
+        expect(error).toBeInstanceOf(RangeError)
+      }
+    }
+  })
+})
+
+describe('a CheckResponse', () => {
+  test('carries any claims as the generated decoder reads them', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(text, fc.jsonValue({ maxDepth: 6, noUnicodeString: false })),
+        (claims) => {
+          const json = JSON.parse(JSON.stringify(claims)) as JsonObject
+          const token = { claims: lazyValue(json), until: 0, allowed: {} }
+          const bytes = encodeDecision({ type: 'allow', reason: 'allowed', token }, false)
+          const { dynamicMetadata, status, httpResponse } = fromBinary(CheckResponseSchema, bytes)
+          expect(status?.code).toBe(0)
+          expect(httpResponse.case).toBe('okResponse')
+          const wellFormed = JSON.parse(
+            JSON.stringify(json).replaceAll(/\\ud[89a-f][0-9a-f]{2}/g, '\\ufffd'),
+          ) as JsonObject
+          expect(JSON.parse(JSON.stringify(dynamicMetadata))).toEqual(
+            JSON.parse(JSON.stringify({ jwt: wellFormed })),
+          )
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('writes every kind of value as google.protobuf.Value has it', () => {
+    const claims = {
+      n: null,
+      t: true,
+      f: false,
+      i: 1,
+      d: -1.5,
+      s: 'é',
+      l: [1, [], {}],
+      o: { a: {} },
+    }
+    const token = { claims: lazyValue<JsonObject>(claims), until: 0, allowed: {} }
+    const bytes = encodeDecision({ type: 'allow', reason: 'allowed', token }, false)
+    expect(fromBinary(CheckResponseSchema, bytes).dynamicMetadata).toEqual({ jwt: claims })
+    expect(
+      toJson(ValueSchema, create(ValueSchema, { kind: { case: 'nullValue', value: 0 } })),
+    ).toBeNull()
+  })
+})
+
+describe('whatever the bytes', () => {
+  let key: SigningKey
+  beforeAll(async () => {
+    key = await signingKey()
+  })
+
+  test('a check answers and lets nobody in', async () => {
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
+        expect((await check(Buffer.from(bytes))).status).toBe(503)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a check of bent but plausible messages answers and lets nobody in', async () => {
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
+    const whole = checkRequest({ headers: [['authorization', 'Bearer aaaa.bbbb.cccc']] })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { maxLength: 4 }),
+        async (changes) => {
+          const bytes = Buffer.from(whole)
+          for (const [at, value] of changes) bytes[at] = value
+          expect((await check(bytes)).status).toBeGreaterThanOrEqual(400)
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('no header, no host and no path let anybody in', async () => {
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
+    const header = fc.tuple(
+      fc.constantFrom('authorization', 'Authorization', 'cookie', 'x-forwarded-proto'),
+      fc.oneof(
+        text,
+        text.map((t) => `Bearer ${t}`),
+        fc
+          .array(fc.base64String(), { minLength: 3, maxLength: 3 })
+          .map((p) => `Bearer ${p.join('.')}`),
+      ),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(header, { maxLength: 3 }),
+        text,
+        fc.oneof(fc.constant('/mcp'), text),
+        fc.boolean(),
+        async (headers, host, path, raw) => {
+          const answer = await check({ headers, host, path, raw })
+          expect([400, 401, 403]).toContain(answer.status)
+          expect(answer.headers['www-authenticate'] ?? 'Bearer').toMatch(
+            /^Bearer( resource_metadata="https:\/\/[^"\s]+")?$/,
+          )
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})
