@@ -51,9 +51,10 @@ const clientOver = (socket: Socket, url: URL): Client => {
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: (_options, callback) => {
-      if (unused) callback(null, socket)
-      else callback(new RemoteError({ type: 'broken', code: 'ECONNRESET' }), null)
+      const gone = unused ? undefined : new RemoteError({ type: 'broken', code: 'ECONNRESET' })
       unused = false
+      // The client is in the middle of its own work when it asks: an answer at once would be lost.
+      queueMicrotask(() => (gone === undefined ? callback(null, socket) : callback(gone, null)))
     },
   })
 }
