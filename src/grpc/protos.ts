@@ -18,6 +18,7 @@ import { file_envoy_extensions_filters_http_rbac_v3_rbac } from './generated/env
 import { file_envoy_extensions_filters_http_router_v3_router } from './generated/envoy/extensions/filters/http/router/v3/router_pb.js'
 import { file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector } from './generated/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
 import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from './generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from './generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
 import { file_envoy_extensions_network_dns_resolver_cares_v3_cares_dns_resolver } from './generated/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb.js'
 import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from './generated/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
 import { file_envoy_extensions_transport_sockets_tls_v3_tls } from './generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
@@ -43,6 +44,7 @@ const ROOTS: readonly DescFile[] = [
   file_envoy_extensions_filters_http_router_v3_router,
   file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector,
   file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager,
+  file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,
   file_envoy_extensions_network_dns_resolver_cares_v3_cares_dns_resolver,
   file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
   file_envoy_extensions_transport_sockets_tls_v3_tls,
