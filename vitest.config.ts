@@ -7,10 +7,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/integration/**', 'test/parties/**'],
+          exclude: ['test/integration/**', 'test/conformance/**', 'test/parties/**'],
           pool: 'forks',
           testTimeout: 20_000,
         },
+      },
+      {
+        // Vectors of others, from a folder that the environment names: .ci/run asks for it.
+        test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], pool: 'forks' },
       },
       {
         test: {

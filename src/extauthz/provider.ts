@@ -35,7 +35,7 @@ function buildProvider({ issuer, audiences, keySet }: JwtProvider): Provider {
   return { issuer, audiences, source: keySet.source, memory: new TokenMemory(), ...keys }
 }
 
-const importKeys = (jwks: JsonObject): readonly VerificationKey[] =>
+export const importKeys = (jwks: JsonObject): readonly VerificationKey[] =>
   describeKeySet(jwks).usable.flatMap(importKey)
 
 /** A point that is not on its curve is seen here; such a key verifies nothing. */

@@ -1,0 +1,12 @@
+// Verification of a JWS by a key set, as ext_authz does it before it looks at any claim.
+
+import { chooseKey, parseJws, verifyJws } from '../../src/extauthz/jws.js'
+import { importKeys } from '../../src/extauthz/provider.js'
+import type { JsonObject } from '../../src/ir/json.js'
+
+export async function verifyWithKeySet(token: string, jwks: JsonObject): Promise<boolean> {
+  const jws = parseJws(token)
+  if (jws === undefined) return false
+  const key = chooseKey(jws, importKeys(jwks))
+  return key !== undefined && (await verifyJws(jws, key))
+}
