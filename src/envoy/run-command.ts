@@ -18,15 +18,16 @@ export const runCommand = (
   new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
     })
     const stdout: Buffer[] = []
     const stderr: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
+    // Not spawn's own timeout: its timer would stay, and keep us alive, when the program is not there.
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs).unref()
     child.once('error', reject)
     child.once('close', (code) => {
+      clearTimeout(timer)
       resolve({ code, stdout: text(stdout), stderr: text(stderr) })
     })
   })
