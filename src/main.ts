@@ -85,8 +85,12 @@ function stopAtBugs(stop: AbortController, logger: Logger): () => boolean {
   return () => died
 }
 
+// Whatever a command has left open must not keep a finished process.
+const LINGER_MS = 1_000
+
 try {
   process.exitCode = await main()
+  setTimeout(() => process.exit(), LINGER_MS).unref()
 } catch (error) {
   process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
