@@ -1,0 +1,72 @@
+// Messages as Envoy sends them, and what a response says in plain values.
+
+import type { ProcessingResponse } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { Message } from './stream.js'
+
+export interface RequestParts {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly endOfStream?: boolean
+  readonly config?: Message['protocolConfig']
+}
+
+/** A request's headers; without a body for GET and HEAD unless told. */
+export const request = (method: string, path: string, parts: RequestParts = {}): Message => ({
+  request: {
+    case: 'requestHeaders',
+    value: {
+      headers: headerMap({
+        ':method': method,
+        ':scheme': 'http',
+        ':authority': 'gw.example',
+        ':path': path,
+        ...parts.headers,
+      }),
+      endOfStream: parts.endOfStream ?? method !== 'POST',
+    },
+  },
+  ...(parts.config === undefined ? {} : { protocolConfig: parts.config }),
+})
+
+export const headerMap = (headers: Readonly<Record<string, string>>) => ({
+  headers: Object.entries(headers).map(([key, value]) => ({ key, rawValue: Buffer.from(value) })),
+})
+
+export const body = (content: string | Uint8Array, endOfStream = true): Message => ({
+  request: { case: 'requestBody', value: { body: Buffer.from(content), endOfStream } },
+})
+
+export interface PlainReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** undefined: not JSON. */
+  readonly json: unknown
+  readonly details: string
+}
+
+/** Of an ImmediateResponse; as Envoy does, it reads raw_value alone. */
+export const replyIn = ({ response }: ProcessingResponse): PlainReply => {
+  if (response.case !== 'immediateResponse') throw new Error(`not a reply: ${response.case}`)
+  const { status, headers, body: content, details } = response.value
+  const text = Buffer.from(content).toString()
+  return {
+    status: status?.code ?? 0,
+    headers: Object.fromEntries(
+      (headers?.setHeaders ?? []).map(({ header }) => [
+        header?.key ?? '',
+        Buffer.from(header?.rawValue ?? []).toString(),
+      ]),
+    ),
+    text,
+    json: parsed(text),
+    details,
+  }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

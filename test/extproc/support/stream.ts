@@ -1,0 +1,109 @@
+// An ext_proc server in this process, and a client that plays Envoy: streams of messages, and what came back on each.
+
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  Client,
+  credentials,
+  Metadata,
+  type ClientDuplexStream,
+  type StatusObject,
+} from '@grpc/grpc-js'
+import {
+  ProcessingRequestSchema,
+  ProcessingResponseSchema,
+  type ProcessingRequest,
+  type ProcessingResponse,
+} from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { EXTERNAL_PROCESSOR, messageCodec } from '../../../src/grpc/protos.js'
+import { startGrpcServer } from '../../../src/grpc/server.js'
+import type { GrpcService } from '../../../src/grpc/server.js'
+import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
+import type { Logger } from '../../../src/logger.js'
+
+export type Message = MessageInitShape<typeof ProcessingRequestSchema>
+
+export interface Stream {
+  send(...messages: Message[]): void
+  /** The next response; rejects when the stream ends before. */
+  next(): Promise<ProcessingResponse>
+  /** How the stream ended. */
+  readonly end: Promise<StatusObject>
+  /** Responses so far. */
+  readonly responses: readonly ProcessingResponse[]
+  /** As Envoy does when the client is gone. */
+  cancel(): void
+  /** No more messages. */
+  halfClose(): void
+}
+
+export interface ProcServer {
+  /** key: of the table; several: as if the metadata stood there twice. */
+  open(...keys: string[]): Stream
+  close(): Promise<void>
+}
+
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export const startProcServer = async (service: GrpcService): Promise<ProcServer> => {
+  const server = await startGrpcServer({
+    address: '127.0.0.1:0',
+    services: [service],
+    logger: silent,
+  })
+  const client = new Client(server.address, credentials.createInsecure())
+  return {
+    open: (...keys) => openStream(client, keys),
+    close: () => {
+      client.close()
+      return server.close()
+    },
+  }
+}
+
+const openStream = (client: Client, keys: readonly string[]): Stream => {
+  const metadata = new Metadata()
+  for (const key of keys) metadata.add(ROUTE_METADATA_KEY, key)
+  const call: ClientDuplexStream<ProcessingRequest, ProcessingResponse> =
+    client.makeBidiStreamRequest(
+      `/${EXTERNAL_PROCESSOR}/Process`,
+      messageCodec(ProcessingRequestSchema).serialize,
+      messageCodec(ProcessingResponseSchema).deserialize,
+      metadata,
+    )
+  const responses: ProcessingResponse[] = []
+  let taken = 0
+  let wake = () => {}
+  let ended: StatusObject | undefined
+  call.on('error', () => {})
+  call.on('data', (response: ProcessingResponse) => {
+    responses.push(response)
+    wake()
+  })
+  const end = new Promise<StatusObject>((resolve) => {
+    call.on('status', (status: StatusObject) => {
+      ended = status
+      wake()
+      resolve(status)
+    })
+  })
+  return {
+    responses,
+    end,
+    send: (...messages) => {
+      for (const message of messages) call.write(create(ProcessingRequestSchema, message))
+    },
+    next: async () => {
+      for (;;) {
+        const response = responses[taken]
+        if (response !== undefined) {
+          taken += 1
+          return response
+        }
+        if (ended !== undefined) throw new Error(`the stream ended with ${ended.details}`)
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+    },
+    cancel: () => call.cancel(),
+    halfClose: () => call.end(),
+  }
+}
