@@ -1,0 +1,103 @@
+// Which keys of a provider's key set can verify a token, and what the status says of the others.
+
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/ir/json.js'
+import { describeKeySet } from '../../src/oauth/key-set.js'
+
+const publicJwk = (make: () => { publicKey: KeyObject }): JsonObject =>
+  make().publicKey.export({ format: 'jwk' }) as JsonObject
+
+const rsa = publicJwk(() => generateKeyPairSync('rsa', { modulusLength: 2048 }))
+const small = publicJwk(() => generateKeyPairSync('rsa', { modulusLength: 1024 }))
+const p256 = publicJwk(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }))
+const p384 = publicJwk(() => generateKeyPairSync('ec', { namedCurve: 'P-384' }))
+const p521 = publicJwk(() => generateKeyPairSync('ec', { namedCurve: 'P-521' }))
+const secp256k1 = publicJwk(() => generateKeyPairSync('ec', { namedCurve: 'secp256k1' }))
+const ed25519 = publicJwk(() => generateKeyPairSync('ed25519'))
+const ed448 = publicJwk(() => generateKeyPairSync('ed448'))
+const x25519 = publicJwk(() => generateKeyPairSync('x25519'))
+
+/** A modulus of Project Wycheproof's (CVE-2017-15361). */
+const ROCA =
+  'AanFpofbj7KjD4Lf-N2hVMKR7yewSyXhhbirIMTGpfYEhZ_lnt5UoK98DnKIgArXGTu3MaW_HhFw16HGaTDUHqPrId7fe4r11CqRw09yBFuW79V8sYIwHdzCaWflUI6auImYbVfoN9_nD5n8N8SY9DwXw7mwZM9wREPXoDPgOoIWl6q_MPsp7n0zs3Z5ZaiQWOOzl1S9OhwAfSiiOwz6efnXEaxuTEtPd7BjSx7NaFka8Dx9U7YqXy2RFj1O9PjyaDGuRh7YXsX3iMUSP_wSyHQg_c_qHRtKUsNSGCT7OZg0hzm2KphtjnayKJvC64vAbROBR4Ubg6Bxg9IQVZ-QYyE'
+
+describe('usable', () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    ['RSA', rsa, ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']],
+    ['RSA for one algorithm', { ...rsa, alg: 'PS384' }, ['PS384']],
+    ['P-256', p256, ['ES256']],
+    ['P-384', p384, ['ES384']],
+    ['P-521', { ...p521, alg: 'ES512', use: 'sig' }, ['ES512']],
+    ['Ed25519', ed25519, ['EdDSA', 'Ed25519']],
+    ['Ed25519 by its older name', { ...ed25519, alg: 'EdDSA' }, ['EdDSA', 'Ed25519']],
+    [
+      'with operations',
+      { ...rsa, key_ops: ['verify'] },
+      ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+    ],
+  ])('%s', (_name, key, algorithms) => {
+    const { usable, skipped } = describeKeySet({ keys: [{ ...key, kid: 'k', x5t: 'ignored' }] })
+    expect(skipped).toEqual([])
+    expect(usable).toMatchObject([{ kid: 'k', algorithms }])
+    expect(Object.keys(usable[0]?.jwk ?? {})).not.toContain('x5t')
+  })
+})
+
+describe('skipped', () => {
+  test.each<[string, unknown, string]>([
+    ['a secret', { kty: 'oct', k: 'AAAA' }, 'secret'],
+    ['a secret without its value', { kty: 'oct' }, '"kty"'],
+    ['a private key', { ...rsa, d: 'AAAA' }, 'private'],
+    ['for encryption', { ...rsa, use: 'enc' }, '"use"'],
+    ['for other operations', { ...rsa, key_ops: ['encrypt'] }, '"key_ops"'],
+    ['operations that are no list', { ...rsa, key_ops: 'verify' }, '"key_ops"'],
+    ['for HS256', { ...rsa, alg: 'HS256' }, '"alg"'],
+    ['for none', { ...rsa, alg: 'none' }, '"alg"'],
+    ['for an algorithm of another type', { ...p256, alg: 'RS256' }, '"alg"'],
+    ['for an algorithm of another curve', { ...p256, alg: 'ES384' }, '"alg"'],
+    ['an algorithm that is no string', { ...rsa, alg: 7 }, '"alg"'],
+    ['1024 bits', small, '1024 bits'],
+    ['a modulus of ROCA', { ...rsa, n: ROCA }, 'CVE-2017-15361'],
+    ['exponent 1', { ...rsa, e: 'AQ' }, 'exponent'],
+    ['an even exponent', { ...rsa, e: 'AQAA' }, 'exponent'],
+    ['an endless exponent', { ...rsa, e: rsa['n'] }, 'exponent'],
+    ['an endless modulus', { ...rsa, n: 'A'.repeat(1) + '_'.repeat(1400) }, 'at most'],
+    ['no modulus', { kty: 'RSA', e: 'AQAB' }, '"n"'],
+    ['another curve', secp256k1, '"crv"'],
+    ['a coordinate that is too short', { ...p256, x: 'AAAA' }, '32 bytes'],
+    ['a coordinate with padding', { ...p256, x: `${p256['x'] as string}=` }, '32 bytes'],
+    ['Ed448', ed448, '"crv"'],
+    ['X25519', x25519, '"crv"'],
+    ['a kid that is no string', { ...rsa, kid: 7 }, '"kid"'],
+    ['no type', {}, '"kty"'],
+    ['no object', 'key', 'object'],
+    ['null', null, 'object'],
+  ])('%s', (_name, key, reason) => {
+    const { usable, skipped } = describeKeySet({ keys: [key as JsonObject, rsa] })
+    expect(usable).toHaveLength(1)
+    expect(skipped).toHaveLength(1)
+    expect(skipped[0]?.reason).toContain(reason)
+  })
+
+  test('names the key by its kid', () => {
+    expect(describeKeySet({ keys: [{ ...small, kid: 'old' }] }).skipped).toMatchObject([
+      { kid: 'old' },
+    ])
+  })
+
+  test.each([[{}], [{ keys: {} }], [{ keys: 'x' }], [{ keys: null }]])('all of %j', (document) => {
+    const { usable, skipped } = describeKeySet(document)
+    expect(usable).toEqual([])
+    expect(skipped).toHaveLength(1)
+  })
+
+  test('none of an empty list: it revokes all keys', () => {
+    expect(describeKeySet({ keys: [] })).toEqual({ usable: [], skipped: [] })
+  })
+
+  test('what comes after 256 keys', () => {
+    const { usable, skipped } = describeKeySet({ keys: Array.from({ length: 300 }, () => ed25519) })
+    expect([usable.length, skipped.length]).toEqual([256, 44])
+  })
+})
