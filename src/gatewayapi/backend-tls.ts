@@ -6,6 +6,7 @@ import type { BackendTlsPolicySpec } from '../resources/backend-tls-policy.js'
 import type { Resource } from '../resources/resources.js'
 import { err, ok, type Result } from '../result.js'
 import { recalled, type Context } from './context.js'
+import { isHostname } from './hostnames.js'
 import { keyIn, keyOf, targetKey } from './world.js'
 
 export type TlsPolicy = Resource<BackendTlsPolicySpec>
@@ -65,6 +66,8 @@ export const translateTlsPolicy = (
       return err({ reason: 'Invalid', message: `${policy.unsupported.join(', ')} not implemented` })
     if (!authorities.ok) return authorities
     const { hostname, subjectAltNames } = policy.spec.validation
+    if (!isHostname(hostname))
+      return err({ reason: 'Invalid', message: `"${hostname}" is not a host name` })
     return ok({
       hostname,
       subjectAltNames: subjectAltNames.map(subjectAltName),

@@ -7,6 +7,7 @@ import { err, ok, type Result } from '../result.js'
 import { tlsTowards } from './backend-tls.js'
 import { recalled, type Context } from './context.js'
 import { endpointsOfHost, endpointsOfService } from './endpoints.js'
+import { isHostname } from './hostnames.js'
 import { isReferencePermitted, missingGrant, type Referrer } from './reference-grants.js'
 import { keyIn, targetKey } from './world.js'
 
@@ -29,14 +30,26 @@ export interface Backend {
 }
 
 export interface BackendProblem {
+  /** targetKey() of what the backendRef names, whether it exists or not. */
+  readonly target: string
   /** Of the condition ResolvedRefs. */
   readonly reason: 'BackendNotFound' | 'RefNotPermitted' | 'InvalidKind' | 'InvalidBackendTls'
   readonly message: string
 }
 
-type Lookup = Result<Backend, BackendProblem>
+type Lookup = Result<Backend, Omit<BackendProblem, 'target'>>
 
-export function resolveBackend(context: Context, from: Referrer, ref: BackendRef): Lookup {
+export function resolveBackend(
+  context: Context,
+  from: Referrer,
+  ref: BackendRef,
+): Result<Backend, BackendProblem> {
+  const target = targetKey(ref.group, ref.kind, ref.namespace ?? from.namespace, ref.name)
+  const found = lookUp(context, from, ref)
+  return found.ok ? found : err({ ...found.error, target })
+}
+
+function lookUp(context: Context, from: Referrer, ref: BackendRef): Lookup {
   const namespace = ref.namespace ?? from.namespace
   const to = { group: ref.group, kind: ref.kind, namespace, name: ref.name }
   const find = finderOf(context, ref)
@@ -69,6 +82,8 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   const servicePort = ports.find(({ port }) => port === ref.port)
   if (servicePort === undefined && !(ports.length === 0 && externalName !== undefined))
     return notFound(`port ${ref.port} not found in Service ${key}`)
+  if (externalName !== undefined && isIP(externalName) === 0 && !isHostname(externalName))
+    return notFound(`externalName "${externalName}" of Service ${key} is not a host name`)
   const target = targetKey('', 'Service', namespace, ref.name)
   const tls = tlsTowards(context, target, servicePort?.name ?? '')
   if (!tls.ok) return brokenTls(`Service ${key}`, tls.error)

@@ -1,8 +1,9 @@
 // filters of a rule or of a backendRef → what is changed on the way, or why it cannot be (Gateway API, HTTPRouteFilter).
 
-import type { Cors, HeaderModifier, PathRewrite, RedirectAction, UrlRewrite } from '../ir/route.js'
+import type { Cors, HeaderModifier, RedirectAction, UrlRewrite } from '../ir/route.js'
 import type { HttpRouteFilter } from '../resources/http-route-filter.js'
 import { isHeaderName, translateHeaderModifier } from './header-modifiers.js'
+import { translateRedirect, translateRewrite, urlProblems } from './url-filters.js'
 
 export interface Filters {
   readonly cors?: Cors
@@ -36,8 +37,7 @@ export function translateFilters(
 const notAllowed = (
   { type }: HttpRouteFilter,
   allowed: readonly HttpRouteFilter['type'][],
-): string | undefined =>
-  allowed.includes(type) ? undefined : `filter ${type} is not implemented here`
+): string | undefined => (allowed.includes(type) ? undefined : `filter ${type} is not implemented`)
 
 const repeated = (specs: readonly HttpRouteFilter[], index: number): string | undefined =>
   specs.findIndex(({ type }) => type === specs[index]?.type) === index
@@ -49,28 +49,23 @@ function translateFilter(spec: HttpRouteFilter): Filters {
     case 'CORS':
       return { cors: spec.cors, problems: corsProblems(spec.cors) }
     case 'RequestHeaderModifier': {
-      const headers = translateHeaderModifier(spec.requestHeaderModifier)
+      const headers = translateHeaderModifier(spec.requestHeaderModifier, ['host'])
       return headers.ok
         ? { requestHeaders: headers.value, problems: [] }
         : { problems: [headers.error] }
     }
     case 'ResponseHeaderModifier': {
-      const headers = translateHeaderModifier(spec.responseHeaderModifier)
+      const headers = translateHeaderModifier(spec.responseHeaderModifier, [])
       return headers.ok
         ? { responseHeaders: headers.value, problems: [] }
         : { problems: [headers.error] }
     }
-    case 'URLRewrite': {
-      const { hostname, path } = spec.urlRewrite
-      return {
-        rewrite: { ...optional('hostname', hostname), ...rewrittenPath(path) },
-        problems: pathProblems(path),
-      }
-    }
+    case 'URLRewrite':
+      return { rewrite: translateRewrite(spec.urlRewrite), problems: urlProblems(spec.urlRewrite) }
     case 'RequestRedirect':
       return {
-        redirect: translateRedirect(spec),
-        problems: pathProblems(spec.requestRedirect.path),
+        redirect: translateRedirect(spec.requestRedirect),
+        problems: urlProblems(spec.requestRedirect),
       }
     case 'RequestMirror':
     case 'ExtensionRef':
@@ -79,42 +74,14 @@ function translateFilter(spec: HttpRouteFilter): Filters {
   }
 }
 
-type RedirectFilter = Extract<HttpRouteFilter, { readonly type: 'RequestRedirect' }>
-type PathModifier = NonNullable<RedirectFilter['requestRedirect']['path']>
+/** "*", or an origin whose host may have a "*" in it. */
+const ORIGIN = /^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#\p{Cc}]+)$/iu
 
-function translateRedirect({ requestRedirect }: RedirectFilter): RedirectAction {
-  const { scheme, hostname, port, path, statusCode } = requestRedirect
-  return {
-    type: 'redirect',
-    ...optional('scheme', scheme),
-    ...optional('hostname', hostname),
-    ...optional('port', port),
-    ...rewrittenPath(path),
-    statusCode,
-  }
-}
-
-const optional = <Name extends string, Value>(
-  name: Name,
-  value: Value | undefined,
-): { readonly [name in Name]?: Value } =>
-  value === undefined ? {} : ({ [name]: value } as { readonly [name in Name]?: Value })
-
-const rewrittenPath = (path: PathModifier | undefined): { readonly path?: PathRewrite } => {
-  if (path === undefined) return {}
-  return path.type === 'ReplaceFullPath'
-    ? { path: { type: path.type, value: path.replaceFullPath } }
-    : { path: { type: path.type, value: path.replacePrefixMatch.replace(/\/$/, '') } }
-}
-
-function pathProblems(path: PathModifier | undefined): readonly string[] {
-  if (path === undefined) return []
-  const value = path.type === 'ReplaceFullPath' ? path.replaceFullPath : path.replacePrefixMatch
-  const isPath = value === '' || (value.startsWith('/') && !/[\s\p{Cc}]/u.test(value))
-  return isPath ? [] : [`path "${value}" of a filter is not a path`]
-}
-
-function corsProblems(cors: Cors): readonly string[] {
-  const bad = [...cors.allowHeaders, ...cors.exposeHeaders].filter((name) => !isHeaderName(name))
-  return bad.map((name) => `CORS: "${name}" is not a header name`)
+function corsProblems({ allowOrigins, allowHeaders, exposeHeaders }: Cors): readonly string[] {
+  const names = [...allowHeaders, ...exposeHeaders].filter((name) => !isHeaderName(name))
+  const origins = allowOrigins.filter((origin) => !ORIGIN.test(origin))
+  return [
+    ...names.map((name) => `CORS: "${name}" is not a header name`),
+    ...origins.map((origin) => `CORS: "${origin}" is not an origin`),
+  ]
 }

@@ -6,11 +6,14 @@ import { err, ok, type Result } from '../result.js'
 /** RFC 9110 section 5.6.2, token. */
 export const isHeaderName = (name: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
 
-export function translateHeaderModifier(spec: HeaderModifier): Result<HeaderModifier, string> {
-  const names = [...spec.set.map(({ name }) => name), ...spec.add.map(({ name }) => name)]
-  const badName = [...names, ...spec.remove].find(
-    (name) => !isHeaderName(name) || name.toLowerCase() === 'host',
-  )
+/** settable: names among those that Envoy does not treat as headers which it can set all the same. */
+export function translateHeaderModifier(
+  spec: HeaderModifier,
+  settable: readonly string[],
+): Result<HeaderModifier, string> {
+  const set = spec.set.map(({ name }) => name).filter((name) => !settable.includes(lower(name)))
+  const others = [...set, ...spec.add.map(({ name }) => name), ...spec.remove]
+  const badName = others.find((name) => !isHeaderName(name) || lower(name) === 'host')
   if (badName !== undefined) return err(`header "${badName}" cannot be changed`)
   const badValue = [...spec.set, ...spec.add].find(({ value }) =>
     /[\u0000-\u0008\u000a-\u001f\u007f]/.test(value),

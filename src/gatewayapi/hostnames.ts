@@ -1,5 +1,14 @@
 // Host names of listeners and routes: what both have in common is what a route serves (Gateway API, HTTPRoute hostnames).
 
+const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?'
+const HOSTNAME = new RegExp(`^${LABEL}(\\.${LABEL})*$`, 'i')
+
+/** Envoy would refuse the whole configuration for what is none. */
+export const isHostname = (text: string): boolean => HOSTNAME.test(text)
+
+/** A host name, or one whose first label is "*". */
+export const isHostnamePattern = (text: string): boolean => isHostname(text.replace(/^\*\./, ''))
+
 /** "*": any. listener: absent: any. routes: empty: whatever the listener has. Empty result: nothing in common. */
 export function intersectHostnames(
   listener: string | undefined,

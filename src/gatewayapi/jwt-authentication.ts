@@ -3,9 +3,15 @@
 import type { JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
 import type { WantedDocument } from '../ir/remote-target.js'
 import type { Context } from './context.js'
-import { translateKeySet, type JwtSpec, type TranslatedKeySet } from './key-sets.js'
+import {
+  translateKeySet,
+  type JwtSpec,
+  type ProviderSpec,
+  type TranslatedKeySet,
+} from './key-sets.js'
 import { translateMcp, type Mcp } from './mcp.js'
 import type { Referrer } from './reference-grants.js'
+import { targetKey } from './world.js'
 
 export interface TranslatedJwt {
   readonly jwt: JwtAuthentication
@@ -42,12 +48,19 @@ export function translateJwt(context: Context, from: Referrer, spec: JwtSpec): T
     jwt: { mode: spec.mode, providers, forwardToken: spec.forwardToken },
     ...(served === undefined ? {} : { mcp: served }),
     wanted: [...keySets.flatMap(({ wanted }) => wanted), ...(served?.wanted ?? [])],
-    uses: keySets.flatMap(({ uses }) => uses),
+    uses: spec.providers.flatMap((provider) => usedBy(from, provider)),
     notes: [...keySets.flatMap(({ notes }) => notes), ...(served?.notes ?? [])],
     warnings: served?.warnings ?? [],
     unavailable: keySets.flatMap(({ unavailable }) => unavailable ?? []),
     problems,
   }
+}
+
+function usedBy({ namespace }: Referrer, { jwks }: ProviderSpec): readonly string[] {
+  const ref = jwks.remote?.backendRef
+  return ref === undefined
+    ? []
+    : [targetKey(ref.group, ref.kind, ref.namespace ?? namespace, ref.name)]
 }
 
 function mcpProblems({ mode, providers }: JwtSpec): string[] {

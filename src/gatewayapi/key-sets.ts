@@ -26,8 +26,6 @@ export interface TranslatedKeySet {
   readonly wanted: readonly WantedDocument[]
   /** How the provider is reached; absent: by its issuer's own URL. */
   readonly connection?: Connection
-  /** targetKey() of the backend that serves the keys. */
-  readonly uses: readonly string[]
   /** What the status says of keys that are older than they should be. */
   readonly notes: readonly string[]
   /** Why the keys are not available yet (decision 1). */
@@ -61,7 +59,7 @@ function inlineKeySet(text: string): Result<TranslatedKeySet, string> {
   if (jwks === undefined || !Array.isArray(jwks['keys']))
     return err('jwks.inline is not a JSON object with an array "keys"')
   const keySet: KeySet = { state: 'available', source: { type: 'inline' }, jwks }
-  return ok({ keySet, wanted: [], uses: [], notes: [] })
+  return ok({ keySet, wanted: [], notes: [] })
 }
 
 function parseObject(text: string): JsonObject | undefined {
@@ -86,7 +84,6 @@ function fetchedKeySet(
   const reached = {
     wanted: [wanted],
     ...(backend === undefined ? {} : { connection: connectionToBackend(backend) }),
-    uses: backend === undefined ? [] : [backend.target],
   }
   const source = { type: 'remote', id: wanted.id, url: target.value.url } as const
   const known = context.reader.read('remote', wanted.id)

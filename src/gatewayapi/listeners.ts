@@ -8,6 +8,7 @@ import type { Resource } from '../resources/resources.js'
 import { resolveCertificate, type CertificateProblem } from './certificates.js'
 import { isFalse, isTrue } from './conditions.js'
 import { GATEWAY_API_GROUP, type Context } from './context.js'
+import { isHostnamePattern } from './hostnames.js'
 import { conflictOf } from './listener-conflicts.js'
 
 export type Gateway = Resource<GatewaySpec>
@@ -67,6 +68,8 @@ function refusalOf(gateway: Gateway, spec: ListenerSpec): Refusal | undefined {
       reason: 'UnsupportedValue',
       message: 'tls.mode Passthrough is not implemented; expected Terminate',
     }
+  if (spec.hostname !== undefined && !isHostnamePattern(spec.hostname))
+    return { reason: 'UnsupportedValue', message: `"${spec.hostname}" is not a host name` }
   // A TLS setting that we do not know may limit who can connect: without it the listener would be too open.
   const tlsFields = gateway.unsupported.filter((field) => isTlsField(gateway, spec, field))
   if (spec.protocol === 'HTTPS' && tlsFields.length > 0)

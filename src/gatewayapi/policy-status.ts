@@ -3,7 +3,8 @@
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import { about, isFalse, isTrue, statusOf } from './conditions.js'
 import { attachPolicies } from './attachments.js'
-import type { Context } from './context.js'
+import { GATEWAY_API_GROUP, type Context } from './context.js'
+import { translateGateway } from './gateways.js'
 import { isRouteTarget, isServiceTarget, translatePolicy, type ProxyPolicy } from './policies.js'
 import type { TranslatedRoute } from './routes.js'
 import { compareText, keyIn, targetKey } from './world.js'
@@ -15,6 +16,8 @@ export interface Targets {
   /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
   readonly users: ReadonlyMap<string, readonly string[]>
 }
+
+type TargetRef = ProxyPolicy['spec']['targetRefs'][number]
 
 interface TargetState {
   readonly gateways: readonly string[]
@@ -75,7 +78,7 @@ const unique = (sentences: readonly string[]): string => [...new Set(sentences)]
 function targetState(
   context: Context,
   policy: ProxyPolicy,
-  ref: ProxyPolicy['spec']['targetRefs'][number],
+  ref: TargetRef,
   targets: Targets,
 ): TargetState {
   const { namespace, name } = policy.metadata
@@ -88,12 +91,23 @@ function targetState(
     return context.reader.read('services', key) === undefined
       ? pending(`Service ${key} not found`)
       : { gateways: targets.users.get(target) ?? [], notes: [], ...lost }
-  if (!isRouteTarget(ref)) return pending(`${ref.kind} ${key} is not known`)
+  if (!isRouteTarget(ref))
+    return {
+      ...pending(`${ref.kind} ${key} is not known`),
+      gateways: ownGateway(context, ref, key),
+    }
   const route = targets.routes.get(key)
   if (route === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
   return { gateways: route.gateways, notes: corsNotes(policy, route), ...lost }
+}
+
+/** A policy may not target a Gateway, but that is where its author looks for the answer. */
+function ownGateway(context: Context, { group, kind }: TargetRef, key: string): readonly string[] {
+  const isGateway = group === GATEWAY_API_GROUP && kind === 'Gateway'
+  const gateway = isGateway ? translateGateway(context, key) : undefined
+  return gateway === undefined || gateway === 'foreign' ? [] : [key]
 }
 
 /** Decision 13a: the headers that were added are named. */

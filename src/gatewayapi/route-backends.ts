@@ -43,7 +43,7 @@ export function translateBackends(
   return {
     weighted: shares.map(({ weighted }) => weighted),
     destinations: backends.map(({ destination }) => destination),
-    uses: backends.map(({ target }) => target),
+    uses: shares.map(({ backend }) => (backend.ok ? backend.value.target : backend.error.target)),
     ...(timeouts.length === 0 ? {} : { requestTimeoutMs: Math.min(...timeouts) }),
     refProblems: shares.flatMap(({ backend }) => (backend.ok ? [] : [backend.error])),
     problems: [

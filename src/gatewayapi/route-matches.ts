@@ -4,6 +4,7 @@ import { compilePattern } from '../cel/patterns.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../ir/route.js'
 import type { HttpRouteRule } from '../resources/http-route.js'
 import { err, ok, type Result } from '../result.js'
+import { isHeaderName } from './header-modifiers.js'
 import { compareText } from './world.js'
 
 type MatchSpec = HttpRouteRule['matches'][number]
@@ -11,6 +12,8 @@ type MatchSpec = HttpRouteRule['matches'][number]
 export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   const path = translatePath(spec.path)
   if (!path.ok) return path
+  const badName = spec.headers.find(({ name }) => !isHeaderName(name))
+  if (badName !== undefined) return err(`"${badName.name}" is not a header name`)
   const values = [...spec.headers, ...spec.queryParams]
   const bad = values.find(({ type, value }) => type === 'RegularExpression' && !isPattern(value))
   if (bad !== undefined)
@@ -48,7 +51,7 @@ function translatePath({ type, value }: MatchSpec['path']): Result<PathMatch, st
 function pathProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'does not begin with a slash'
   if (/\/\/|\/\.{1,2}(\/|$)|%2f|%5c|\\/i.test(path)) return 'has a segment that is normalised away'
-  return /[?#\s]/.test(path) ? 'has a character that is not of a path' : undefined
+  return /[?#\s\p{Cc}]/u.test(path) ? 'has a character that is not of a path' : undefined
 }
 
 /** Gateway API: of matches with the same name the first counts. */

@@ -5,7 +5,7 @@ import type { HttpRouteSpec } from '../resources/http-route.js'
 import { isFalse } from './conditions.js'
 import { GATEWAY_API_GROUP, type Context } from './context.js'
 import { translateGateway, type TranslatedGateway } from './gateways.js'
-import { intersectHostnames } from './hostnames.js'
+import { intersectHostnames, isHostnamePattern } from './hostnames.js'
 import { allowsHttpRoutes, allowsNamespace, type TranslatedListener } from './listeners.js'
 import type { HttpRoute } from './route-rules.js'
 import { keyIn } from './world.js'
@@ -63,6 +63,8 @@ function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): A
     placements: [],
     refusal: refused(reason, message),
   })
+  const bad = route.spec.hostnames.find((hostname) => !isHostnamePattern(hostname))
+  if (bad !== undefined) return none('UnsupportedValue', `"${bad}" is not a host name`)
   if (named.length === 0)
     return none('NoMatchingParent', `Gateway ${gateway.key} has no such listener`)
   const allowing = named.filter(({ spec }) => isAllowed(gateway, spec, route))

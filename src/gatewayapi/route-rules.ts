@@ -17,6 +17,7 @@ import { translateBackends, type RouteBackends } from './route-backends.js'
 import { translateMatch } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { authzEntry, wellKnownEntry } from './table-entries.js'
+import { ruleProblems } from './unimplemented-fields.js'
 import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
 import { keyOf } from './world.js'
 
@@ -66,8 +67,11 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
     ...matches.flatMap((match) => (match.ok ? [] : [match.error])),
     ...filters.problems,
     ...prefixProblems(rule, filters),
+    ...(filters.redirect !== undefined && rule.backendRefs.length > 0
+      ? ['filter RequestRedirect and backendRefs exclude each other']
+      : []),
     ...backends.problems,
-    ...unsupportedProblems(route, index),
+    ...ruleProblems(route.unsupported, index),
   ]
   const mcp = attachment.jwt?.jwt?.mcp
   const cors = corsOf(filters.cors, mcp)
@@ -101,14 +105,6 @@ function prefixProblems(rule: HttpRouteRule, { rewrite, redirect }: Filters): re
     : []
 }
 
-/** Not retried and not pinned to a session is as safe; anything else that we leave out may not be. */
-const HARMLESS = /^spec\.rules\[\d+\]\.(retry|sessionPersistence)$/
-
-const unsupportedProblems = ({ unsupported }: HttpRoute, index: number): readonly string[] =>
-  unsupported
-    .filter((field) => field.startsWith(`spec.rules[${index}].`) && !HARMLESS.test(field))
-    .map((field) => `${field} is not implemented`)
-
 function actionOf(
   { rule, attachment, refusals }: RuleInput,
   problems: readonly string[],
@@ -118,8 +114,7 @@ function actionOf(
   const refuse = (body: string): RouteAction => ({ type: 'refuse', status: 500, body })
   if (refusals.length > 0) return refuse('The policy of this route is not valid.')
   if (problems.length > 0) return refuse('This route is not valid.')
-  if (filters.redirect !== undefined)
-    return rule.backendRefs.length === 0 ? filters.redirect : refuse('This route is not valid.')
+  if (filters.redirect !== undefined) return filters.redirect
   if (backends.weighted.every(({ weight }) => weight === 0))
     return refuse('This route has no backend.')
   const isMcp = attachment.jwt?.jwt?.mcp !== undefined

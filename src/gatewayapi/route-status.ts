@@ -3,6 +3,7 @@
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from './conditions.js'
 import type { TranslatedParent } from './route-parents.js'
+import { isIgnored } from './unimplemented-fields.js'
 import type { HttpRoute, TranslatedRule } from './route-rules.js'
 
 export function routeStatus(
@@ -25,13 +26,10 @@ function acceptance(route: HttpRoute, rules: readonly TranslatedRule[]): readonl
   const problems = rules.flatMap((rule, index) =>
     rule.problems.map((problem) => `rules[${index}]: ${problem}`),
   )
-  const said = new Set(problems.map((problem) => problem.replace(/ is not implemented$/, '')))
-  const ignored = route.unsupported.filter(
-    (field) => ![...said].some((text) => text.endsWith(field)),
-  )
+  const ignored = route.unsupported.filter(isIgnored)
   const accepted = isTrue('Accepted', 'Accepted', `Route accepted${unsupportedNote(ignored)}`)
   if (problems.length === 0) return [accepted]
-  const message = `${problems.join('\n')}\nThese rules answer 500`
+  const message = `${problems.join('\n')}\nRequests of these rules are refused`
   return rules.every((rule) => rule.problems.length > 0)
     ? [isFalse('Accepted', 'UnsupportedValue', message)]
     : [accepted, isTrue('PartiallyInvalid', 'UnsupportedValue', message)]

@@ -8,6 +8,7 @@ import type { Resources } from '../resources/resources.js'
 import { tlsPolicyStatus } from './backend-tls-status.js'
 import { isTrue, statusOf } from './conditions.js'
 import type { Context, TranslatorOptions } from './context.js'
+import { withSharedPorts } from './shared-ports.js'
 import { gatewayClassStatus, translateGateway, type TranslatedGateway } from './gateways.js'
 import { buildGateways, certificatesOf } from './ir-listeners.js'
 import { parametersStatus } from './parameters.js'
@@ -96,7 +97,7 @@ function buildStatuses(
   const own = new Set(gateways.map(({ key }) => key))
   return [
     ...resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, targets)),
-    ...gateways.map(({ status }) => status),
+    ...gateways.map((gateway, index) => withSharedPorts(gateway, gateways.slice(0, index))),
     ...resources.gateways
       .filter((gateway) => !own.has(keyOf(gateway)))
       .map((gateway) => statusOf(gateway, [])),

@@ -18,6 +18,8 @@ import { API_GROUP } from './resources.js'
 /** A document without a kind, first in a case's file. */
 interface Setting {
   readonly options?: Partial<TranslatorOptions>
+  /** Default documents that would only be in the way, as "KIND NAMESPACE/NAME". */
+  readonly omit?: readonly string[]
   /** What was fetched, by the URL that was asked first; everything else was not fetched yet. */
   readonly remote?: Readonly<Record<string, RemoteDocument>>
   /** Parts of the output that the case is about; everything when absent. */
@@ -52,7 +54,7 @@ export interface TranslatedCase {
 
 export function translateCase(input: string): TranslatedCase {
   const { setting, documents } = splitSetting(input)
-  const { resources, own } = resourcesOf(documents)
+  const { resources, own } = resourcesOf(documents, setting.omit ?? [])
   const translator = createTranslator({ ...OPTIONS, ...setting.options })
   const { wanted } = translator.translate(resources, new Map())
   const remote: RemoteState = new Map(
@@ -75,7 +77,10 @@ function splitSetting(input: string): { readonly setting: Setting; readonly docu
 }
 
 /** A document of the case takes the place of the default one of its name. */
-function resourcesOf(documents: string): {
+function resourcesOf(
+  documents: string,
+  omit: readonly string[],
+): {
   readonly resources: Resources
   /** nameOf() of what the case itself wrote. */
   readonly own: ReadonlySet<string>
@@ -88,7 +93,10 @@ function resourcesOf(documents: string): {
   const problems = records.flatMap((record) => record.problems)
   if (problems.length > 0)
     throw new Error(problems.map((p) => `${p.source} ${p.message}`).join('\n'))
-  const { resources } = collectResources(records.flatMap((record) => record.resources))
+  const wanted = records
+    .flatMap((record) => record.resources)
+    .filter(({ resource }) => !omit.includes(nameOf({ ...resource, ...resource.metadata })))
+  const { resources } = collectResources(wanted)
   const own = records[0]?.resources.map(({ resource }) =>
     nameOf({ ...resource, ...resource.metadata }),
   )
