@@ -79,7 +79,7 @@ const encodeStrictly = (schema: DescMessage, json: JsonObject, label: string): U
       useProtoFieldName: true,
       alwaysEmitImplicit: true,
     })
-    const lost = findLost(json, back as Json, '')
+    const lost = findLost(json, back, '')
     if (lost !== undefined) throw new EncodeError(label, lost, 'not carried over the wire')
     return value
   } catch (error) {

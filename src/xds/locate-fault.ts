@@ -56,9 +56,8 @@ const members = (schema: DescMessage, json: Json, path: string): Member[] => {
   if (!isObject(json)) return []
   if (isAny(schema)) {
     const inner = typeOfAny(json)
-    const { '@type': _, ...body } = json
-    if (inner === undefined) return []
-    return isWellKnown(inner) ? [] : [[path, inner, body]]
+    if (inner === undefined || isWellKnown(inner)) return []
+    return [[path, inner, withoutType(json)]]
   }
   if (isWellKnown(schema)) return []
   return Object.entries(json).flatMap(([key, value]) => {
@@ -89,6 +88,9 @@ const typeOfAny = (json: JsonObject): DescMessage | undefined => {
     ? registry.getMessage(type.slice(TYPE_URL_PREFIX.length))
     : undefined
 }
+
+const withoutType = (json: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(json).filter(([key]) => key !== '@type'))
 
 const isAny = (schema: DescMessage): boolean => schema.typeName === 'google.protobuf.Any'
 

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CLUSTER_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
+import { briefDelta, node, startAds, takeDelta } from './ads-harness.js'
+import type { AdsHarness } from './ads-harness.js'
+import { nodeSnapshot } from './fake-envoy.js'
+
+let ads: AdsHarness
+
+beforeEach(async () => {
+  ads = await startAds()
+})
+
+afterEach(() => ads.close())
+
+describe('incremental', () => {
+  test('sends everything first, then only what changed and what is gone', async () => {
+    ads.publish({ listeners: ['a', 'b'] })
+    const stream = ads.envoy.delta()
+    stream.ask(LISTENER_TYPE, { node })
+    const first = await stream.next()
+    expect(briefDelta(first)).toBe('Listener a b')
+    stream.ack(first)
+    ads.publish({ listeners: ['b=2', 'c'] })
+    expect(await takeDelta(stream)).toBe('Listener b c -a')
+    await stream.silent()
+    expect(ads.events).toContain(`ack envoy-1 Listener ${first.systemVersionInfo}`)
+  })
+
+  test('does not send what Envoy says it has, but always answers, and removes what is gone', async () => {
+    ads.publish({ listeners: ['a', 'b'], clusters: ['c'] })
+    const version =
+      nodeSnapshot({ listeners: ['a'] })
+        .get(LISTENER_TYPE)
+        ?.get('a')?.version ?? ''
+    const stream = ads.envoy.delta()
+    stream.ask(LISTENER_TYPE, {
+      node,
+      initialResourceVersions: { a: version, b: 'other', gone: 'any' },
+    })
+    expect(await takeDelta(stream)).toBe('Listener b -gone')
+    const again = ads.envoy.delta()
+    const cluster =
+      nodeSnapshot({ clusters: ['c'] })
+        .get(CLUSTER_TYPE)
+        ?.get('c')?.version ?? ''
+    again.ask(CLUSTER_TYPE, { node, initialResourceVersions: { c: cluster } })
+    expect(await takeDelta(again)).toBe('Cluster')
+  })
+
+  test('says of names that do not exist that they are removed, and sends them when they appear', async () => {
+    ads.publish({ routes: ['r'] })
+    const stream = ads.envoy.delta()
+    stream.ask(ROUTE_TYPE, { node, resourceNamesSubscribe: ['r', 'later'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration r -later')
+    ads.publish({ routes: ['r', 'later'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration later')
+  })
+
+  test('follows subscriptions, whatever nonce they carry', async () => {
+    ads.publish({ routes: ['r', 's'] })
+    const stream = ads.envoy.delta()
+    stream.ask(ROUTE_TYPE, { node, resourceNamesSubscribe: ['r'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration r')
+    stream.ask(ROUTE_TYPE, { resourceNamesSubscribe: ['s'], responseNonce: 'stale' })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration s')
+    stream.ask(ROUTE_TYPE, { resourceNamesUnsubscribe: ['r'] })
+    await stream.silent()
+    ads.publish({ routes: ['r=2', 's=2'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration s')
+  })
+
+  test('a name unsubscribed under a wildcard is sent again, or said to be gone', async () => {
+    ads.publish({ clusters: ['a', 'b'] })
+    const stream = ads.envoy.delta()
+    stream.ask(CLUSTER_TYPE, { node, resourceNamesSubscribe: ['*', 'a', 'gone'] })
+    expect(await takeDelta(stream)).toBe('Cluster a b -gone')
+    stream.ask(CLUSTER_TYPE, { resourceNamesUnsubscribe: ['a', 'gone'] })
+    expect(await takeDelta(stream)).toBe('Cluster a -gone')
+  })
+
+  test('a refused version is not sent again, a new one is, and a refused resource can be removed', async () => {
+    ads.publish({ listeners: ['l=bad', 'm'] })
+    const stream = ads.envoy.delta()
+    stream.ask(LISTENER_TYPE, { node })
+    stream.nack(await stream.next(), 'bad')
+    await stream.silent()
+    ads.publish({ listeners: ['l=good', 'm'] })
+    expect(await takeDelta(stream)).toBe('Listener l')
+    ads.publish({})
+    expect(await takeDelta(stream)).toBe('Listener -l -m')
+  })
+
+  test('removes clusters after the routes that named them', async () => {
+    ads.publish({ clusters: ['old'], listeners: ['l'], routes: ['r=old'] })
+    const stream = ads.envoy.delta()
+    stream.ask(CLUSTER_TYPE, { node })
+    await takeDelta(stream)
+    stream.ask(LISTENER_TYPE)
+    await takeDelta(stream)
+    stream.ask(ROUTE_TYPE, { resourceNamesSubscribe: ['r'] })
+    await takeDelta(stream)
+    ads.publish({ clusters: ['new'], listeners: ['l'], routes: ['r=new'] })
+    expect(await takeDelta(stream)).toBe('Cluster new')
+    expect(await takeDelta(stream)).toBe('RouteConfiguration r')
+    expect(await takeDelta(stream)).toBe('Cluster -old')
+  })
+})
