@@ -1,9 +1,10 @@
 // Files and folders, watched → the resources in them, whole, at every change.
 
+import { watch } from 'node:fs'
 import { debounce } from './debounce.js'
 import type { FileRecord } from './file-record.js'
 import { findFiles, type FileTree, type FoundFile } from './file-tree.js'
-import { createFolderWatcher } from './folder-watcher.js'
+import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
 import { holdBackNewRoutes } from './hold-back.js'
 import { kindsOf } from './kinds.js'
 import { readRecord, stateOf } from './load-resources.js'
@@ -16,9 +17,13 @@ export interface FileProviderOptions {
   readonly apiGroup: string
   /** A sentence for the log: a folder cannot be watched and is polled instead. */
   readonly onWarning: (message: string) => void
+  /** node:fs's watch, if absent. */
+  readonly watch?: WatchFolder
 }
 
 const DEBOUNCE = { quiet: 50, maxWait: 400 }
+/** A tree that still grows then is looked at again when its watchers say so. */
+const MAX_LOOKS = 10
 const POLL_INTERVAL = 1000
 /** How long a file that became empty counts as one that is being written. */
 const EMPTY_FOR = 500
@@ -38,10 +43,7 @@ class FileProvider implements Provider {
   readonly #kinds
   readonly #files = new Map<string, ReadFile>()
   readonly #changed = debounce(() => void this.#refresh(), DEBOUNCE)
-  readonly #watcher = createFolderWatcher({
-    onChange: () => this.#changed.call(),
-    onFailure: (folder, code) => this.#poll(folder, code),
-  })
+  readonly #watcher
   #onChange: (state: ProviderState) => void = () => undefined
   #state: ProviderState | undefined
   #treeProblems = ''
@@ -54,6 +56,11 @@ class FileProvider implements Provider {
   constructor(options: FileProviderOptions) {
     this.#options = options
     this.#kinds = kindsOf(options.apiGroup)
+    this.#watcher = createFolderWatcher({
+      watch: options.watch ?? watch,
+      onChange: () => this.#changed.call(),
+      onFailure: (folder, code) => this.#poll(folder, code),
+    })
   }
 
   async start(onChange: (state: ProviderState) => void): Promise<void> {
@@ -86,9 +93,10 @@ class FileProvider implements Provider {
 
   /** Looks again after it began to watch, so that no change falls between. */
   async #watchedTree(): Promise<FileTree> {
-    for (;;) {
+    for (let looks = 1; ; looks++) {
       const tree = await findFiles(this.#options.paths)
-      if (this.#closed || !(await this.#watcher.update(tree.folders))) return tree
+      const opened = !this.#closed && (await this.#watcher.update(tree.folders))
+      if (!opened || looks === MAX_LOOKS) return tree
     }
   }
 

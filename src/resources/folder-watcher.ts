@@ -1,13 +1,17 @@
 // Folders and the names in them that matter → a call at every change of one of these names.
 
-import { watch, type FSWatcher } from 'node:fs'
+import type { FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { codeOf } from './file-tree.js'
 
 /** Folder → the names in it that matter; undefined: all. */
 export type WatchedFolders = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
-export interface FolderWatcherEvents {
+export type WatchFolder = (folder: string) => FSWatcher
+
+export interface FolderWatcherOptions {
+  /** node:fs's watch. */
+  readonly watch: WatchFolder
   readonly onChange: () => void
   /** A folder cannot be watched, or its watcher broke; what the system said. */
   readonly onFailure: (folder: string, code: string) => void
@@ -28,9 +32,10 @@ interface Watched {
 }
 
 export const createFolderWatcher = ({
+  watch,
   onChange,
   onFailure,
-}: FolderWatcherEvents): FolderWatcher => {
+}: FolderWatcherOptions): FolderWatcher => {
   const watched = new Map<string, Watched>()
 
   const stop = (folder: string) => {

@@ -1,4 +1,6 @@
 import {
+  watch as watchFolder,
+  type FSWatcher,
   mkdirSync,
   mkdtempSync,
   renameSync,
@@ -58,11 +60,12 @@ class Watched {
   readonly provider: Provider
   #waiting: (() => void)[] = []
 
-  constructor(...paths: string[]) {
+  constructor(paths: readonly string[], watch?: (path: string) => FSWatcher) {
     this.provider = createFileProvider({
       paths,
       apiGroup: 'policy.gatehouse.dev',
       onWarning: (message) => this.warnings.push(message),
+      ...(watch !== undefined && { watch }),
     })
   }
 
@@ -104,7 +107,7 @@ let watched: Watched | undefined
 const at = (...names: string[]) => join(folder, ...names)
 
 const watch = async (...paths: string[]): Promise<Watched> => {
-  watched = new Watched(...(paths.length === 0 ? [folder] : paths))
+  watched = new Watched(paths.length === 0 ? [folder] : paths)
   return watched.start()
 }
 
@@ -423,6 +426,39 @@ describe('folders and links', () => {
     const running = await watch()
     expect(ports(running.state)).toEqual({ a: 80 })
     expect(running.state.problems).toEqual([])
+  })
+})
+
+describe('a system that watches no more', () => {
+  const noSpace = () => Object.assign(new Error('no more watches'), { code: 'ENOSPC' })
+
+  it('is polled, with one warning per folder', async () => {
+    writeFileSync(at('a.yaml'), backend('a'))
+    watched = new Watched([folder], () => {
+      throw noSpace()
+    })
+    const running = await watched.start()
+    writeFileSync(at('a.yaml'), backend('a', 81))
+    await running.until(hasPorts({ a: 81 }))
+    writeFileSync(at('a.yaml'), backend('a', 82))
+    await running.until(hasPorts({ a: 82 }))
+    expect(running.warnings.filter((warning) => warning.startsWith(folder))).toEqual([
+      `${folder} cannot be watched (ENOSPC): it is polled instead`,
+    ])
+  })
+
+  it('is polled from when a watcher breaks', async () => {
+    const watchers: FSWatcher[] = []
+    watched = new Watched([folder], (path) => {
+      if (watchers.length > 1) throw noSpace()
+      const watcher = watchFolder(path)
+      watchers.push(watcher)
+      return watcher
+    })
+    const running = await watched.start()
+    for (const watcher of watchers) watcher.emit('error', noSpace())
+    writeFileSync(at('a.yaml'), backend('a'))
+    await running.until(hasPorts({ a: 80 }))
   })
 })
 
