@@ -58,27 +58,25 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
   }
 
   const settle = (result: Result<Fetched, string>): void => {
+    const { maxStaleMs } = deps
     const before = known
+    const now = deps.now()
     failures = result.ok ? 0 : failures + 1
-    known = result.ok ? succeeded(before, result.value, deps.now()) : failed(before, result.error)
+    known = result.ok
+      ? succeeded(before, result.value, now)
+      : failed(before, result.error, untilStale(before, maxStaleMs, now))
     const delay = result.ok
-      ? refreshDelay({ ...result.value, maxStaleMs: deps.maxStaleMs }, deps.random())
-      : Math.min(retryDelay(failures, deps.random()), untilStale(known))
+      ? refreshDelay({ ...result.value, maxStaleMs }, deps.random())
+      : Math.min(retryDelay(failures, deps.random()), untilStale(known, maxStaleMs, now))
     cancelTimer = deps.startTimer(() => void fetchNow(), delay)
     deps.onFetched(known, before)
   }
 
-  const failed = (before: RemoteDocument, error: string): RemoteDocument => {
-    const { document: lastGood, ...rest } = before
-    const usable = lastGood !== undefined && untilStale(before) > 0
-    return { ...rest, ...(usable ? { document: lastGood } : {}), error }
+  /** Not in the time after the last extra one; a clock that was set back does not prolong it. */
+  const mayFetchExtra = (): boolean => {
+    const since = deps.now() - lastExtra
+    return since < 0 || since >= REFETCH_COOLDOWN_MS
   }
-
-  /** Infinity: it has no end, or there is nothing that could end. */
-  const untilStale = ({ document, fetchedAt }: RemoteDocument): number =>
-    document === undefined || fetchedAt === undefined || deps.maxStaleMs === undefined
-      ? Infinity
-      : Math.max(0, fetchedAt + deps.maxStaleMs - deps.now())
 
   void fetchNow()
   return {
@@ -90,7 +88,7 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
     },
     refetch: async () => {
       if (underWay !== undefined) return underWay
-      if (closed || deps.now() - lastExtra < REFETCH_COOLDOWN_MS) return
+      if (closed || !mayFetchExtra()) return
       lastExtra = deps.now()
       return fetchNow()
     },
@@ -111,3 +109,23 @@ const succeeded = (before: RemoteDocument, fetched: Fetched, now: number): Remot
       : fetched.document,
   fetchedAt: now,
 })
+
+/** usableMs: how long the last good document may still be used. */
+const failed = (before: RemoteDocument, error: string, usableMs: number): RemoteDocument => {
+  const { document: lastGood, ...rest } = before
+  return {
+    ...rest,
+    ...(lastGood !== undefined && usableMs > 0 ? { document: lastGood } : {}),
+    error,
+  }
+}
+
+/** Milliseconds; Infinity: it has no end, or there is nothing that could end. */
+const untilStale = (
+  { document, fetchedAt }: RemoteDocument,
+  maxStaleMs: number | undefined,
+  now: number,
+): number =>
+  document === undefined || fetchedAt === undefined || maxStaleMs === undefined
+    ? Infinity
+    : Math.max(0, fetchedAt + maxStaleMs - now)

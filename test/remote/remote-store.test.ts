@@ -131,6 +131,11 @@ describe('what never replaces the last good document', () => {
     ['bytes', answer('\ufffe\u0000'), 'the answer is not JSON'],
     ['a list', answer('[]'), 'the answer is not a JSON object'],
     ['null', answer('null'), 'the answer is not a JSON object'],
+    [
+      'half a megabyte of brackets',
+      answer(`{"keys":[],"x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`),
+      'the answer is nested too deeply',
+    ],
     ['a string', answer('"secret"'), 'the answer is not a JSON object'],
     ['no keys', answer({}), 'the answer is not a key set: "keys" is not an array of objects'],
     [
@@ -272,6 +277,15 @@ describe('an extra fetch for an unknown kid', () => {
     for (let times = 0; times < 100; times += 1) await store.refetch('keys')
     expect(store.calls.length).toBe(2)
     expect(known(store)?.document).toEqual(keySet('a'))
+  })
+
+  test('is not held up by a clock that was set back', async () => {
+    let now = 1_000_000
+    const store = await ready({ now: () => now })
+    await store.refetch('keys')
+    now -= 3_600_000
+    await store.refetch('keys')
+    expect(store.calls.length).toBe(3)
   })
 
   test('does not come beside one that is under way', async () => {

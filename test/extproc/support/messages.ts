@@ -1,6 +1,10 @@
 // Messages as Envoy sends them, and what a response says in plain values.
 
-import type { ProcessingResponse } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  ProcessingRequestSchema,
+  type ProcessingResponse,
+} from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Message } from './stream.js'
 
 export interface RequestParts {
@@ -26,6 +30,14 @@ export const request = (method: string, path: string, parts: RequestParts = {}):
   },
   ...(parts.config === undefined ? {} : { protocolConfig: parts.config }),
 })
+
+/** undefined: not a request's headers. */
+export const pathOf = (message: Message | undefined): string | undefined => {
+  const { request: phase } = create(ProcessingRequestSchema, message)
+  if (phase.case !== 'requestHeaders') return undefined
+  const path = phase.value.headers?.headers.find(({ key }) => key === ':path')
+  return path && Buffer.from(path.rawValue).toString()
+}
 
 export const headerMap = (headers: Readonly<Record<string, string>>) => ({
   headers: Object.entries(headers).map(([key, value]) => ({ key, rawValue: Buffer.from(value) })),
