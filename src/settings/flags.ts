@@ -6,12 +6,12 @@ import {
   readDuration,
   readHost,
   readInteger,
+  readIpAddress,
   readNamespacedName,
   readOneOf,
   readServerAddress,
   readSize,
   readSwitch,
-  readTcpAddress,
   readText,
   type ReadValue,
 } from './values.js'
@@ -98,7 +98,7 @@ export const FLAGS = {
     meaning:
       'the Envoy binary; default ENVOY_PATH, then PATH, then the one that Gatehouse installs',
   }),
-  envoyAdmin: oneOr(readTcpAddress, '127.0.0.1:19000', {
+  envoyAdmin: oneOr(readIpAddress, '127.0.0.1:19000', {
     value: 'ADDRESS',
     commands: ['run', 'demo', 'translate', 'bootstrap'],
     meaning: "Envoy's own admin address",

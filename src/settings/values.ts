@@ -43,6 +43,12 @@ export const readTcpAddress: ReadValue<TcpAddress> = (text) => {
   return ok({ type: 'tcp', host: match[1] ?? match[2] ?? '', port })
 }
 
+/** For what Envoy binds: it takes no names there. */
+export const readIpAddress: ReadValue<TcpAddress> = (text) => {
+  const tcp = readTcpAddress(text)
+  return tcp.ok && isIP(tcp.value.host) !== 0 ? tcp : err('IP:PORT, e.g. 127.0.0.1:19000')
+}
+
 // Envoy refuses a longer pipe path: sun_path has 108 bytes, one of them the end.
 const MAX_SOCKET_PATH = 107
 

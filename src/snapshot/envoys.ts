@@ -43,8 +43,9 @@ export class Envoys {
   }
 
   acked(peer: AdsPeer, type: string, version: string): void {
-    const { nacked: _, ...state } = this.stateOf(peer, type)
-    this.streamOf(peer).types.set(type, { ...state, acked: version })
+    const { sent } = this.stateOf(peer, type)
+    const state = { type, acked: version, ...(sent !== undefined && { sent }) }
+    this.streamOf(peer).types.set(type, state)
   }
 
   nacked(peer: AdsPeer, type: string, nack: Nack): void {

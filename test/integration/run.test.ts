@@ -236,8 +236,10 @@ describe('says what is wrong in one sentence and ends with 1', () => {
   const runWith = async (...flags: readonly string[]) => {
     const args = [main, 'run', '--resources', 'config/demo', '--log-level', 'silent', ...flags]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
-    return { code: code as number | null, stderr }
+    const ended = once(child, 'close')
+    const stderr = await text(child.stderr)
+    await ended
+    return { code: child.exitCode, stderr }
   }
 
   test('the admin address is taken', async () => {

@@ -1,0 +1,157 @@
+// What the servers see while one snapshot takes the place of another, and how long vanished keys stay (decision 33).
+
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import type { Ir } from '../../src/ir/ir.js'
+import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
+import { createPublisher, type Publisher } from '../../src/snapshot/publisher.js'
+
+const OPTIONS = {
+  listenAddress: '127.0.0.1',
+  trustedHops: 0,
+  systemCaFile: '/ca.pem',
+  accessLog: false,
+}
+
+const entry = (key: string): AuthzEntry => ({
+  key,
+  route: 'default/mcp',
+  paths: [{ type: 'PathPrefix', value: '/mcp' }],
+})
+
+const irOf = (...keys: readonly string[]): Ir => ({
+  gateways: [],
+  destinations: [],
+  certificates: [],
+  authz: keys.map(entry),
+  proc: keys.map((key) => ({
+    type: 'well-known',
+    key,
+    route: 'default/mcp',
+    paths: { mcpPath: '/mcp' },
+    resourceMetadata: {},
+    serverMetadata: { metadataIssuer: 'Provider', clientIdConfigured: false },
+    registration: { type: 'answer', clientId: 'c' },
+  })),
+})
+
+const snapshotOf = (...keys: readonly string[]): Snapshot => buildSnapshot(irOf(...keys), OPTIONS)
+
+let settled: boolean
+let now: number
+let timers: { callback: () => void; at: number }[]
+let events: string[]
+let publisher: Publisher
+
+beforeEach(() => {
+  settled = true
+  now = 1_000_000
+  timers = []
+  events = []
+  publisher = createPublisher({
+    cache: {
+      set: () => events.push(`xds, with tables that have b: ${String(has('b'))}`),
+    },
+    settled: () => settled,
+    now: () => now,
+    startTimer(callback, ms) {
+      const timer = { callback, at: now + ms }
+      timers.push(timer)
+      return () => (timers = timers.filter((other) => other !== timer))
+    },
+  })
+})
+
+/** Lets so much time pass, timer by timer. */
+function pass(ms: number): void {
+  const end = now + ms
+  for (;;) {
+    const next = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
+    if (next === undefined) break
+    timers = timers.filter((timer) => timer !== next)
+    now = next.at
+    next.callback()
+  }
+  now = end
+}
+
+const has = (key: string): readonly boolean[] => [
+  publisher.authz.get(key) !== undefined,
+  publisher.proc.get(key) !== undefined,
+]
+
+describe('publish', () => {
+  test('puts the tables in force before Envoy is told', () => {
+    publisher.publish(snapshotOf('b'))
+    expect(events).toEqual(['xds, with tables that have b: true,true'])
+  })
+
+  test('does nothing for an equal revision', () => {
+    expect(publisher.publish(snapshotOf('a'))).toBe(true)
+    expect(publisher.publish(snapshotOf('a'))).toBe(false)
+    expect(events).toHaveLength(1)
+  })
+
+  test('an unknown key is unknown, before and after the first snapshot', () => {
+    expect(has('a')).toEqual([false, false])
+    publisher.publish(snapshotOf('a'))
+    expect(has('x')).toEqual([false, false])
+    expect(publisher.current()?.revision).toBe(snapshotOf('a').revision)
+  })
+})
+
+describe('a key that vanished', () => {
+  beforeEach(() => {
+    publisher.publish(snapshotOf('a', 'b'))
+    publisher.publish(snapshotOf('b'))
+  })
+
+  test('stays for a minute and is gone soon after, when every Envoy has the new configuration', () => {
+    pass(59_999)
+    expect(has('a')).toEqual([true, true])
+    pass(6_000)
+    expect(has('a')).toEqual([false, false])
+    expect(has('b')).toEqual([true, true])
+  })
+
+  test('stays longer while an Envoy has not accepted, and goes when it has', () => {
+    settled = false
+    pass(300_000)
+    expect(has('a')).toEqual([true, true])
+    settled = true
+    pass(6_000)
+    expect(has('a')).toEqual([false, false])
+  })
+
+  test('goes after ten minutes whatever Envoy says', () => {
+    settled = false
+    pass(599_999)
+    expect(has('a')).toEqual([true, true])
+    pass(6_000)
+    expect(has('a')).toEqual([false, false])
+  })
+
+  test('that comes back is the new entry, and stays', () => {
+    publisher.publish(snapshotOf('a', 'b', 'c'))
+    pass(700_000)
+    expect(has('a')).toEqual([true, true])
+  })
+
+  test('has a minute of its own when others vanished before it', () => {
+    pass(50_000)
+    publisher.publish(snapshotOf())
+    pass(20_000)
+    expect(has('a')).toEqual([false, false])
+    expect(has('b')).toEqual([true, true])
+    pass(46_000)
+    expect(has('b')).toEqual([false, false])
+  })
+
+  test('leaves no timer behind, neither when it is gone nor after close', () => {
+    publisher.close()
+    expect(timers).toEqual([])
+    publisher.publish(snapshotOf())
+    pass(700_000)
+    expect(timers).toEqual([])
+  })
+})
