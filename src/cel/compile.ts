@@ -46,6 +46,7 @@ function compileChecked(
 ): Expression {
   const ast = syntaxEnvironment.parse(source).ast
   assertPatterns(ast)
+  assertMapKeys(ast)
   const renamed = renameCalls(source, ast)
   const evaluate = ruleEnvironment.parse(renamed)
   const { type, error } = evaluate.check()
@@ -73,6 +74,22 @@ function assertPatterns(ast: ASTNode): void {
         pattern.end,
       )
     }
+  })
+}
+
+/** The library leaves these keys out of a map without a word. */
+const DROPPED_KEYS: readonly unknown[] = ['__proto__', 'constructor', 'prototype']
+
+function assertMapKeys(ast: ASTNode): void {
+  walk(ast, (node) => {
+    if (node.op !== 'map') return
+    for (const [key] of node.args)
+      if (key.op === 'value' && DROPPED_KEYS.includes(key.args))
+        throw new ExpressionError(
+          `a map cannot have the key ${String(key.args)}`,
+          key.start,
+          key.end,
+        )
   })
 }
 

@@ -43,9 +43,47 @@ export function problemOf(source: string, error: unknown): CelProblem {
 
 function sentence(code: string, summary: string): string {
   const lower = summary.charAt(0).toLowerCase() + summary.slice(1)
-  if (code === 'unknown_variable')
-    return `${lower}; expected jwt, request, source or a function's own variable`
-  if (code === 'no_matching_overload')
-    return `${lower.replace('found no matching overload for', 'there is no function')}; expected a function of CEL with arguments of its types`
-  return lower
+  switch (code) {
+    case 'unknown_variable':
+      return `${lower}; expected jwt, request, source or a function's own variable`
+    case 'no_matching_overload':
+      return `${lower.replace('found no matching overload for', 'there is no function')}; expected a function of CEL with arguments of its types`
+    case 'no_such_overload':
+      return `${lower.replace('no such overload:', 'there is no operation')}; expected operands of types that go together`
+    case 'expected_token':
+    case 'unexpected_token':
+      return lower.replace(/\b[A-Z]+\b/g, (token) => TOKENS[token] ?? token.toLowerCase())
+    default:
+      return lower
+  }
+}
+
+/** The parser's names of what it met or missed, where they are not plain words. */
+const TOKENS: Readonly<Record<string, string>> = {
+  EOF: 'the end of the expression',
+  AND: '"&&"',
+  OR: '"||"',
+  NOT: '"!"',
+  EQ: '"=="',
+  NE: '"!="',
+  LT: '"<"',
+  LE: '"<="',
+  GT: '">"',
+  GE: '">="',
+  PLUS: '"+"',
+  MINUS: '"-"',
+  MULTIPLY: '"*"',
+  DIVIDE: '"/"',
+  MODULO: '"%"',
+  IN: '"in"',
+  LPAREN: '"("',
+  RPAREN: '")"',
+  LBRACKET: '"["',
+  RBRACKET: '"]"',
+  LBRACE: '"{"',
+  RBRACE: '"}"',
+  DOT: '"."',
+  COMMA: '","',
+  COLON: '":"',
+  QUESTION: '"?"',
 }

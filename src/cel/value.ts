@@ -34,8 +34,13 @@ function textOf(result: Result<unknown, string>): Result<string, string> {
   if (typeof value === 'string') return ok(value)
   if (typeof value === 'boolean' || typeof value === 'bigint') return ok(String(value))
   if (typeof value === 'number') return Number.isFinite(value) ? ok(String(value)) : err('not_text')
-  return value instanceof Uint8Array ? bytesText(value) : err('not_text')
+  if (value instanceof Uint8Array) return bytesText(value)
+  return isUint(value) ? ok(String(value.valueOf())) : err('not_text')
 }
+
+/** The library's unsigned integers are objects around a bigint. */
+const isUint = (value: unknown): value is { valueOf(): bigint } =>
+  typeof value === 'object' && value !== null && typeof value.valueOf() === 'bigint'
 
 function bytesText(bytes: Uint8Array): Result<string, string> {
   try {

@@ -1,0 +1,284 @@
+// Authorization rules: what is true, what is false, what is an error, and what is refused before it ever runs.
+
+import { describe, expect, test } from 'vitest'
+import { compileRule } from '../../src/cel/rule.js'
+import { lazyValue } from '../../src/cel/attributes.js'
+import { ATTRIBUTES, json, run, withoutToken } from './helpers.js'
+
+describe('true of the request', () => {
+  test.each([
+    '"mcp-users" in jwt.groups',
+    'jwt.tenants["t1"].roles.exists(r, r == "admin")',
+    'request.headers["x-team"] == "eng"',
+    'has(jwt.email) && jwt.email.endsWith("@x.org")',
+    'jwt.sub == "alice"',
+    // members of Object as claims
+    'jwt.constructor == "boom"',
+    'jwt["constructor"] == "boom"',
+    'has(jwt.hasOwnProperty)',
+    '"toString" in jwt',
+    '!has(jwt.valueOf)',
+    '!("valueOf" in jwt)',
+    // numbers
+    'jwt.level + 1 == 4',
+    'jwt.level / 2 == 1',
+    'jwt.level % 2 == 1',
+    'jwt.level in [1, 2, 3]',
+    'jwt.level == 3.0',
+    'jwt.ratio == 1.5',
+    'type(jwt.level) == int && type(jwt.ratio) == double && type(jwt.big) == double',
+    'timestamp(jwt.exp) > timestamp("2020-01-01T00:00:00Z")',
+    // null
+    'has(jwt.nullclaim)',
+    'jwt.nullclaim == null',
+    // has() over any base
+    'has(jwt.tenants["t1"].roles)',
+    '!has(jwt.tenants["t1"].nope)',
+    '!has(jwt.sub.x)',
+    '!has(jwt.groups.length)',
+    'has({"a": 1}.a) && !has({"a": 1}.toString)',
+    // RE2
+    'jwt.sub.matches("^al.*e$")',
+    'matches(jwt.sub, "^al")',
+    'jwt.groups.exists(g, g.matches("^mcp-"))',
+    'jwt.sub // the subject, not ")."\n  . matches ("^a")',
+    '(("al") + ("ice")).matches("^alice$")',
+    'jwt.sub.matches("(?i)ALICE")',
+    '"call matches(x) has(y)" == "call matches(x) has(y)"',
+    // ASCII only
+    '"TacoCÆt".lowerAscii() == "tacocÆt"',
+    '"tacocæt".upperAscii() == "TACOCæT"',
+    // what users bring along
+    'base64.encode("hello") == "aGVsbG8="',
+    'base64Encode("hello") == "aGVsbG8="',
+    'string(base64.decode("aGVsbG8=")) == "hello"',
+    'string(base64Decode("aGVsbG8")) == "hello"',
+    'json("{\\"a\\":1}").a + 1 == 2',
+    'json(b"[1]")[0] == 1',
+    'toJson({"a": [1, true, null, "x", 1.5]}) == "{\\"a\\":[1,true,null,\\"x\\",1.5]}"',
+    'cidr("10.0.0.0/8").containsIP(source.address)',
+    '!cidr("192.168.0.0/16").containsIP(source.address)',
+    'cidr("fd00::/8").containsIP("fd12::1")',
+    '!cidr("fd00::/8").containsIP("10.0.0.1")',
+    'isIP("10.0.0.1") && isIP("::1") && !isIP("10.0.0")',
+    'default(jwt.nope, "x") == "x"',
+    'default(jwt.nullclaim, "x") == "x"',
+    'default(jwt.nope.deep, 1) == 1',
+    'default(jwt.sub, "x") == "alice"',
+    '"a1b1".replace("1", "2") == "a2b2"',
+    '"a1b1".replace("1", "2", 1) == "a2b1"',
+    '"a1b1".replace("1", "2", 0) == "a1b1"',
+    '"v1/x".stripPrefix("v1/") == "x" && "x.js".stripSuffix(".js") == "x"',
+    '"x".stripPrefix("y") == "x" && "x".stripSuffix("") == "x"',
+    '"héé".charAt(1) == "é" && "abc".charAt(3) == ""',
+    'jwt.?nope.orValue("z") == "z"',
+    'jwt.?sub.orValue("z") == "alice"',
+    'cel.bind(g, jwt.groups, "eng" in g && size(g) == 2)',
+    'string(timestamp("2026-01-01T00:00:00Z")) == "2026-01-01T00:00:00Z"',
+    'int(timestamp("1970-01-01T00:01:00Z")) == 60 && int(7u) == 7',
+    // the request
+    'request.method == "POST" && request.path == "/mcp/x" && request.pathAndQuery == "/mcp/x?a=1"',
+    'request.host == "gw.example" && request.scheme == "https" && request.version == "HTTP/1.1"',
+    'request.uri == "https://gw.example/mcp/x?a=1"',
+    'request.headers["x-two"] == ["1", "2"]',
+    '!("x-none" in request.headers)',
+    'source.port == 4711',
+    // an error on one side is no error when the other decides
+    'jwt.nope == "x" || jwt.sub == "alice"',
+    'jwt.groups.exists(g, g == 1 || g == "eng")',
+    'size("é") == 1',
+  ])('%s', (source) => {
+    expect(run(source)).toBe(true)
+  })
+})
+
+describe('an error, never true', () => {
+  test.each([
+    ['jwt.nope == "x"', 'no_such_key'],
+    ['jwt.__defineGetter__ == "x"', 'no_such_key'],
+    ['jwt["valueOf"] == 1', 'no_such_key'],
+    ['has(jwt.nope.deeper)', 'no_such_key'],
+    ['has(jwt.tenants["zz"].roles)', 'no_such_key'],
+    ['request.headers["x-none"] == ""', 'no_such_key'],
+    ['jwt.sub', 'not_bool'],
+    ['jwt.groups', 'not_bool'],
+    ['!jwt.sub', 'no_such_overload'],
+    ['!jwt.nullclaim', 'no_such_overload'],
+    ['jwt.sub ? true : false', 'invalid_condition_type'],
+    ['"a" in jwt.sub', 'no_such_overload'],
+    ['jwt.level > "2"', 'no_such_overload'],
+    ['jwt.level / 0 == 1', 'division_by_zero'],
+    ['default(jwt.level / 0, 1) == 1', 'division_by_zero'],
+    ['jwt.sub.matches(jwt.email + "(")', 'evaluation_error'],
+    ['json(jwt.sub).a == 1', 'evaluation_error'],
+    ['cidr(jwt.sub).containsIP("10.0.0.1")', 'evaluation_error'],
+    ['cidr("10.0.0.0/8").containsIP(jwt.sub)', 'evaluation_error'],
+    ['base64.decode("!") == b""', 'evaluation_error'],
+    ['jwt.sub.charAt(99) == ""', 'evaluation_error'],
+  ])('%s: %s', (source, code) => {
+    expect(run(source)).toBe(code)
+  })
+
+  test('and the error says nothing of the values', () => {
+    const jwt = lazyValue(json('{"sub":"secret-subject"}'))
+    const rule = compileRule('int(jwt.sub) == 1 || jwt[jwt.sub] == "x"')
+    if (!rule.ok) throw new Error(rule.error.message)
+    expect(JSON.stringify(rule.value.evaluate({ jwt }))).not.toContain('secret-subject')
+  })
+})
+
+describe('without a token', () => {
+  test.each([
+    ['jwt == null', true],
+    ['has(jwt.sub)', false],
+    ['jwt.sub == "a"', 'no_such_key'],
+    ['jwt.sub != "a"', 'no_such_key'],
+    ['default(jwt.sub, "x") == "x"', true],
+    ['request.method == "POST"', true],
+  ])('%s: %s', (source, expected) => {
+    expect(run(source, withoutToken)).toBe(expected)
+  })
+})
+
+describe('refused at load', () => {
+  test.each([
+    ['jwtt.sub == "a"', 'line 1, column 1', 'jwtt'],
+    ['jwt.sub.startWith("a")', 'column 1', 'startWith'],
+    ['startsWith(jwt.sub)', 'column 1', 'startsWith'],
+    ['has(jwt)', 'column 1', 'has()'],
+    ['jwt.groups.exists(1, true)', 'column 19', 'variable'],
+    ['"a" + 1 == "a1"', 'column 1', 'string + int'],
+    ['1 == "a"', 'column 1', 'int == string'],
+    ['jwt.level > "3" && 3 > "x"', 'column 20', 'int > string'],
+    ['&& true', 'column 1', 'unexpected token: "&&"'],
+    ['jwt.a.b.c(', 'column 11', 'the end of the expression'],
+    ['jwt.sub == "a', 'column 12', 'unterminated'],
+    ['', 'column 1', 'the end of the expression'],
+    ['"a" in "banana"', 'column 1', 'string in string'],
+    ['size(jwt.groups)', 'column 1', 'expected bool'],
+    ['"true"', 'column 1', 'expected bool'],
+    ['jwt.sub.matches("(")', 'column 17', 'RE2'],
+    ['jwt.sub.matches("(?=x)")', 'column 17', 'RE2'],
+    ['matches(jwt.sub, "(?=x)")', 'column 18', 'RE2'],
+    ['llmRequest.model == "x"', 'column 1', 'not available in authorization rules'],
+    ['has(llmRequest.model)', 'column 1', 'not available in authorization rules'],
+    ['request.pth == "x"', 'column 1', 'expected one of method, uri'],
+    ['request["body"] == "x"', 'column 1', 'request has no body'],
+    ['source.adress == "x"', 'column 1', 'expected one of address, port'],
+    ['request.headers["X-Team"] == "x"', 'column 1', 'expected "x-team"'],
+    ['"X-Team" in request.headers', 'column 1', 'expected "x-team"'],
+    ['true && \n  jwtt.sub == "a"', 'line 2, column 3', 'jwtt'],
+    ['{"__proto__": true}.size() == 1', 'column 2', '__proto__'],
+    ['_as(jwt.sub)', 'column 1', '_as'],
+    ['jwt.sub._atches("x")', 'column 1', '_atches'],
+    ...['url', 'form', 'sha256', 'md5', 'uuid', 'random', 'flatten', 'fail', 'variables'].map(
+      (name) => [`${name}("x") == "x"`, 'column 1', name],
+    ),
+    ['url.encode("x") == "x"', 'column 1', 'url'],
+    ['math.greatest(1, 2) == 2', 'column 1', 'math'],
+    ['sha256.encode("x") == "x"', 'column 1', 'sha256'],
+  ])('%s', (source, position, what) => {
+    const problem = run(source)
+    expect(problem).toContain('load: ')
+    expect(problem).toContain(position)
+    expect(problem).toContain(what)
+  })
+
+  test('with the place of the fault behind renamed calls', () => {
+    const source = 'has(jwt.sub) && jwt.sub.matches("a") && jwt.sub.lowerAscii() == 1u + 1'
+    const rule = compileRule(source)
+    expect(rule.ok ? undefined : source.slice(rule.error.start, rule.error.end)).toBe('1u + 1')
+  })
+
+  test.each([
+    '"a".matches(1)',
+    'has(jwt.sub, jwt.sub)',
+    'jwt.sub.lowerAscii(1) == "a"',
+    '"a".upperAscii() == 1',
+    'base64.encode(1) == "a"',
+    'base64 == 1',
+    'default(1) == 1',
+  ])('without a name of ours: %s', (source) => {
+    const problem = run(source)
+    expect(problem).toContain('load: ')
+    expect(problem).not.toMatch(/\b_as\b|_atches|_owerAscii|_pperAscii|Namespace|CelError|dyn</)
+  })
+})
+
+describe('limits', () => {
+  const big = 'x'.repeat(16_384 - 4)
+  test('16,384 characters are read, one more is not', () => {
+    expect(run(`"${big}" == "${big}"`.slice(0, 5))).toContain('load:')
+    expect(run(`true //${'x'.repeat(16_384 - 7)}`)).toBe(true)
+    expect(run(`true //${'x'.repeat(16_384 - 6)}`)).toContain('at most 16384')
+  })
+
+  test.each([
+    ['parentheses', '('.repeat(100) + 'true' + ')'.repeat(100)],
+    ['lists', '['.repeat(100) + ']'.repeat(100) + ' == []'],
+    ['negations', '!'.repeat(16_000) + 'true'],
+    ['a chain of &&', 'true&&'.repeat(2700) + 'true'],
+    ['a chain of +', '1+'.repeat(8000) + '1 == 1'],
+    ['ternaries', 'true?true:'.repeat(1600) + 'true'],
+    ['a list of 1001', `1 in [${'1,'.repeat(1000)}1]`],
+    ['a map of 201', `{${Array.from({ length: 201 }, (_, i) => `"${i}":1`).join(',')}} == {}`],
+    ['members', 'jwt' + '.a'.repeat(8000) + ' == 1'],
+  ])('%s are refused, not a crash', (_name, source) => {
+    expect(run(source)).toContain('load: ')
+  })
+
+  test('what is as deep as allowed still runs on a request', () => {
+    expect(run('(('.repeat(30) + 'true' + '))'.repeat(30))).toBe(true)
+  })
+
+  test('claims nested too deeply are an error of the rules that read them, of no other', () => {
+    const jwt = lazyValue(json(`{"deep":${'['.repeat(500)}${']'.repeat(500)},"sub":"a"}`))
+    expect(run('jwt.sub == "a"', { ...ATTRIBUTES, jwt })).toBe('limit_exceeded')
+    expect(run('request.method == "POST"', { ...ATTRIBUTES, jwt })).toBe(true)
+  })
+
+  test('a pattern that takes for ever elsewhere is done at once', () => {
+    const jwt = lazyValue({ sub: `${'a'.repeat(50_000)}b` })
+    const start = performance.now()
+    expect(run('jwt.sub.matches("^(a+)+$")', { ...ATTRIBUTES, jwt })).toBe(false)
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+
+  test('a pattern from the request has a limit of its own', () => {
+    const jwt = lazyValue({ sub: 'a'.repeat(5000) })
+    expect(run('"x".matches(jwt.sub)', { ...ATTRIBUTES, jwt })).toBe('limit_exceeded')
+  })
+})
+
+describe('what is converted', () => {
+  test('only the variables that the rule reads', () => {
+    let asked = 0
+    const jwt = { json: {}, celValue: () => (asked++, new Map()) }
+    run('request.method == "POST"', { ...ATTRIBUTES, jwt })
+    expect(asked).toBe(0)
+    run('has(jwt.x)', { ...ATTRIBUTES, jwt })
+    expect(asked).toBe(1)
+  })
+
+  test('once for all rules', () => {
+    const jwt = lazyValue(json('{"sub":"a"}'))
+    expect(jwt.celValue()).toBe(jwt.celValue())
+  })
+
+  test('and let go of after the run', () => {
+    const rule = compileRule('jwt.groups.exists(g, g == "eng")')
+    if (!rule.ok) throw new Error(rule.error.message)
+    expect(rule.value.evaluate(ATTRIBUTES)).toEqual({ ok: true, value: true })
+    expect(rule.value.evaluate({})).toEqual({ ok: false, error: 'no_such_key' })
+    expect(rule.value.evaluate(ATTRIBUTES)).toEqual({ ok: true, value: true })
+  })
+
+  test('no result is a promise', () => {
+    for (const source of [
+      'jwt.sub == "alice"',
+      'jwt.groups.map(g, g).exists(g, true)',
+      'cel.bind(x, 1, x == 1)',
+    ])
+      expect(typeof run(source)).toBe('boolean')
+  })
+})
