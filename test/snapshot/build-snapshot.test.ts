@@ -162,7 +162,7 @@ describe('the headers that Envoy sends to ext_authz', () => {
   })
 })
 
-test('a resource that is not what Envoy's API says is an error, never a silent loss', () => {
+test('a resource that is none of the API of Envoy is an error, never a silent loss', () => {
   const odd = { ...route('a'), action: { ...route('a').action, timeouts: { requestMs: NaN } } }
   const ir = { ...base, gateways: [gateway('one', 8080, odd)] }
   expect(() => buildSnapshot(ir, OPTIONS)).toThrow(/timeout/)
