@@ -1,0 +1,179 @@
+// What the store fetches, from where, and what an unknown kid makes it fetch; time is the test's own.
+
+import { describe, expect, test } from 'vitest'
+import {
+  answer,
+  failure,
+  keySet,
+  testStore,
+  wantDiscovery,
+  wantKeySet,
+  type TestStore,
+} from './support/store.js'
+
+const URL = 'https://idp.example/keys'
+const known = (store: TestStore) => store.state().get('keys')
+
+/** A store that has fetched the key set "a". */
+const ready = async (...options: Parameters<typeof testStore>) => {
+  const store = testStore(...options)
+  store.replies.set(URL, answer(keySet('a')))
+  store.want([wantKeySet()])
+  await store.advance(0)
+  return store
+}
+
+describe('several targets', () => {
+  const urls = ['https://idp.example/first', 'https://idp.example/second'] as const
+  const discovery = { issuer: 'https://idp.example' }
+  const store = async (...replies: Parameters<TestStore['replies']['set']>[1][]) => {
+    const own = testStore()
+    urls.forEach((url, index) => own.replies.set(url, replies[index] ?? failure()))
+    own.want([wantDiscovery('keys', ...urls)])
+    await own.advance(0)
+    return own
+  }
+
+  test('the first that answers with a document counts', async () => {
+    const own = await store(answer(discovery), answer({ issuer: 'https://other.example' }))
+    expect(known(own)?.document).toEqual(discovery)
+    expect(own.calls).toEqual([urls[0]])
+  })
+
+  test.each([
+    ['400', answer('', 400)],
+    ['401', answer('', 401)],
+    ['404', answer('', 404)],
+    ['410', answer('', 410)],
+    ['501', answer('', 501)],
+    ['a web page', answer('<html>')],
+    ['another kind of document', answer({ keys: [] })],
+    ['a redirect', failure({ type: 'redirect', status: 302 })],
+  ])('after %s comes the next', async (_, reply) => {
+    const own = await store(reply, answer(discovery))
+    expect(known(own)?.document).toEqual(discovery)
+    expect(known(own)?.error).toBeUndefined()
+    expect(own.calls).toEqual([...urls])
+  })
+
+  test('when none does, the reason of each is told', async () => {
+    const own = await store(answer('', 404), answer({ issuer: 7 }))
+    expect(known(own)?.error).toBe(
+      'https://idp.example/first: HTTP 404; https://idp.example/second: the answer is not a discovery document: "issuer" is not a string',
+    )
+    expect(own.fetches).toEqual([])
+  })
+})
+
+describe('an extra fetch for an unknown kid', () => {
+  test('brings rotated keys at once, and is shared by all who wait', async () => {
+    const store = await ready()
+    store.replies.set(URL, answer(keySet('b')))
+    await Promise.all([store.refetch('keys'), store.refetch('keys'), store.refetch('keys')])
+    expect(known(store)?.document).toEqual(keySet('b'))
+    expect(store.calls.length).toBe(2)
+  })
+
+  test('comes at most every 10 s, however often it is asked for', async () => {
+    const store = await ready()
+    for (let second = 0; second < 30; second += 1) {
+      await store.refetch('keys')
+      await store.advance(1000)
+    }
+    expect(store.calls.length).toBe(1 + 3)
+  })
+
+  test('also while the provider is away', async () => {
+    const store = await ready()
+    store.replies.set(URL, failure())
+    await store.refetch('keys')
+    for (let times = 0; times < 100; times += 1) await store.refetch('keys')
+    expect(store.calls.length).toBe(2)
+    expect(known(store)?.document).toEqual(keySet('a'))
+  })
+
+  test('is not held up by a clock that was set back', async () => {
+    let now = 1_000_000
+    const store = await ready({ now: () => now })
+    await store.refetch('keys')
+    now -= 3_600_000
+    await store.refetch('keys')
+    expect(store.calls.length).toBe(3)
+  })
+
+  test('does not come beside one that is under way', async () => {
+    const store = testStore()
+    store.want([wantKeySet()])
+    await store.advance(0)
+    let done = false
+    const waiting = store.refetch('keys').then(() => (done = true))
+    await store.advance(0)
+    expect([store.calls.length, done]).toEqual([1, false])
+    await store.close()
+    await waiting
+  })
+
+  test('moves the refresh, so that the two do not add up', async () => {
+    const store = await ready()
+    await store.advance(200_000)
+    await store.refetch('keys')
+    await store.advance(299_999)
+    expect(store.calls.length).toBe(2)
+    expect(store.pending()).toBe(1)
+  })
+
+  test('of something that nobody wants is nothing', async () => {
+    const store = await ready()
+    await store.refetch('other')
+    expect(store.calls.length).toBe(1)
+  })
+})
+
+describe('what is wanted', () => {
+  test('a document that is not wanted any more is forgotten, and its call given up', async () => {
+    const store = testStore()
+    store.want([wantKeySet('keys'), wantKeySet('other')])
+    await store.advance(0)
+    expect(store.open()).toBe(2)
+    store.want([wantKeySet('other')])
+    await store.advance(0)
+    expect(store.open()).toBe(1)
+    expect([...store.state().keys()]).not.toContain('keys')
+    expect(store.changes).toEqual([])
+  })
+
+  test('wanting the same again changes nothing', async () => {
+    const store = await ready()
+    store.want([wantKeySet()])
+    await store.advance(1000)
+    expect(store.calls.length).toBe(1)
+    expect(known(store)?.document).toEqual(keySet('a'))
+  })
+
+  test('other targets are fetched at once; the last good document stays until they answer', async () => {
+    const store = await ready()
+    store.want([wantKeySet('keys', 'https://idp.example/moved')])
+    await store.advance(0)
+    expect(known(store)?.document).toEqual(keySet('a'))
+    expect(store.calls.at(-1)).toBe('https://idp.example/moved')
+    // While that call hangs, the target moves again.
+    store.replies.set('https://idp.example/again', answer(keySet('b')))
+    store.want([wantKeySet('keys', 'https://idp.example/again')])
+    await store.advance(0)
+    expect(known(store)?.document).toEqual(keySet('b'))
+    expect(store.open()).toBe(0)
+    expect(store.pending()).toBe(1)
+  })
+
+  test('no more than so many are fetched at a time', async () => {
+    const store = testStore({ maxFetches: 2 })
+    store.want(['a', 'b', 'c', 'd'].map((id) => wantKeySet(id)))
+    await store.advance(0)
+    expect(store.calls.length).toBe(2)
+    store.want([wantKeySet('b'), wantKeySet('c'), wantKeySet('d')])
+    await store.advance(0)
+    expect(store.calls).toEqual(['a', 'b', 'c'].map((id) => `https://idp.example/${id}`))
+    await store.close()
+    expect(store.open()).toBe(0)
+  })
+})

@@ -1,0 +1,54 @@
+// Servers that tests call, closed after each test, and the calls in one word.
+
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { afterEach } from 'vitest'
+import type { RemoteTarget } from '../../../src/ir/remote-target.js'
+import { callRemote, type RemoteRequest } from '../../../src/remote/http-call.js'
+import { startHttpServer, type HttpServerOptions } from '../../support/http-server.js'
+
+/** What each test has open; the last can be closed before its end by closing.pop(). */
+export const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+export const serve = async (listener: RequestListener, options: HttpServerOptions = {}) => {
+  const server = await startHttpServer(listener, options)
+  closing.push(() => server.close())
+  return server.port
+}
+
+/** A server of raw bytes. */
+export const serveRaw = async (onConnection: (socket: Socket) => void): Promise<number> => {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    onConnection(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A target that connects to this port of loopback. */
+export const at = (port: number, more: Partial<RemoteTarget> = {}): RemoteTarget => ({
+  url: 'http://idp.example/keys?a=b',
+  endpoints: { type: 'addresses', addresses: [{ ip: '127.0.0.1', port }] },
+  ...more,
+})
+
+export const get = (target: RemoteTarget, more: Partial<RemoteRequest> = {}) =>
+  callRemote(target, { method: 'GET', ...more })
+
+/** undefined: the call did not fail. */
+export const failureOf = async (target: RemoteTarget, more: Partial<RemoteRequest> = {}) => {
+  const result = await get(target, more)
+  return result.ok ? undefined : result.error
+}
