@@ -1,0 +1,12 @@
+// The demo's identity provider for docker-compose: it listens on every interface of its container, and is
+// http://127.0.0.1:9000 for browsers (through the published port) and for Gatehouse (in the shared network).
+
+import { createServer } from 'node:http'
+import { DEMO_IDP } from '../dist/demo/demo-parties.js'
+import { identityProviderListener } from '../dist/demo/identity-provider.js'
+
+const port = 9000
+const origin = `http://127.0.0.1:${port}`
+const server = createServer(await identityProviderListener(DEMO_IDP, origin))
+server.listen(port, '0.0.0.0', () => console.log(`identity provider at ${origin}`))
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(0))

@@ -1,0 +1,135 @@
+// Gatehouse beside an Envoy that somebody else configures: config/compose/envoy.yaml and config/demo, on free ports.
+
+import { spawn, execFile, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { startBackend, type Backend } from '../support/backend.js'
+import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { envoyPath } from '../support/envoy.js'
+import { eventually } from '../support/eventually.js'
+import { bearer, initialize, send } from '../support/http.js'
+import { freePort } from '../support/ports.js'
+import { startGatehouse, type Gatehouse } from '../support/stack.js'
+import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
+
+const CONFIG = resolve(import.meta.dirname, '../../config')
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
+
+let backend: Backend
+let idp: DocumentServer
+let key: SigningKey
+let gatehouse: Gatehouse
+let envoy: ChildProcess
+let folder: string
+let origin: string
+
+/** The ports that the files name → the ones of this test. */
+let ports: ReadonlyMap<number, number>
+
+const withPorts = (text: string): string =>
+  text.replace(/\b(8080|9000|3001|18000|19000)\b/g, (port) => String(ports.get(Number(port))))
+
+async function demoResources(): Promise<object[]> {
+  const names = (await readdir(join(CONFIG, 'demo'))).sort()
+  const texts = await Promise.all(names.map((name) => readFile(join(CONFIG, 'demo', name), 'utf8')))
+  return texts.flatMap((text) =>
+    parseAllDocuments(withPorts(text)).map((document) => document.toJS() as object),
+  )
+}
+
+const issuer = (): string => `${idp.origin}/application/o/mcp/`
+
+beforeAll(async () => {
+  backend = await startBackend()
+  idp = await startDocumentServer()
+  key = await newKey('k1')
+  idp.serve('/application/o/mcp/jwks/', keySet(key))
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-beside-'))
+  ports = new Map([
+    [8080, await freePort()],
+    [9000, idp.port],
+    [3001, backend.port],
+    [18000, await freePort()],
+    [19000, await freePort()],
+  ])
+  origin = `http://127.0.0.1:${String(ports.get(8080))}`
+  gatehouse = await startGatehouse({
+    command: 'serve',
+    resources: await demoResources(),
+    flags: ['--grpc', `127.0.0.1:${String(ports.get(18000))}`],
+  })
+  const config = join(folder, 'envoy.yaml')
+  await writeFile(config, withPorts(await readFile(join(CONFIG, 'compose/envoy.yaml'), 'utf8')))
+  envoy = spawn(envoyPath(), ['-c', config, '--use-dynamic-base-id', '--concurrency', '1'], {
+    stdio: 'ignore',
+  })
+  await eventually(async () => {
+    expect((await send(origin, '/mcp', initialize)).status).toBe(401)
+  }, 30_000)
+})
+
+afterAll(async () => {
+  const ended = once(envoy, 'exit')
+  envoy.kill('SIGKILL')
+  await ended
+  await gatehouse.close()
+  await idp.close()
+  await backend.close()
+  await rm(folder, { recursive: true })
+})
+
+const tokenOf = (...groups: readonly string[]): Promise<string> =>
+  signToken({ key, claims: { iss: issuer(), aud: 'mcp-demo', groups } })
+
+test('a caller without a token gets the challenge', async () => {
+  const answer = await send(origin, '/mcp', initialize)
+  expect(answer.headers['www-authenticate']).toBe(
+    `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+  )
+})
+
+test('a member of the group passes, another does not', async () => {
+  const member = await send(origin, '/mcp', {
+    ...initialize,
+    headers: bearer(await tokenOf('mcp-users')),
+  })
+  expect(member.status).toBe(200)
+  const other = await send(origin, '/mcp', {
+    ...initialize,
+    headers: bearer(await tokenOf('staff')),
+  })
+  expect(other.status).toBe(403)
+})
+
+test('the documents are served without a token, with CORS', async () => {
+  const answer = await send(origin, '/.well-known/oauth-protected-resource/mcp', {
+    headers: { origin: 'https://app.example' },
+  })
+  expect(answer.status).toBe(200)
+  expect(answer.headers['access-control-allow-origin']).toBe('https://app.example')
+  expect(JSON.parse(answer.body)).toMatchObject({ authorization_servers: [`${origin}/mcp`] })
+})
+
+test('their own route is as it was', async () => {
+  expect(await send(origin, '/healthz')).toMatchObject({ status: 200, body: 'fine\n' })
+})
+
+test('without Gatehouse the protected route answers 503, and their own goes on', async () => {
+  const token = await tokenOf('mcp-users')
+  const seen = backend.requests.length
+  await gatehouse.stop('SIGKILL')
+  const answer = await send(origin, '/mcp', { ...initialize, headers: bearer(token) })
+  expect(answer.status).toBe(503)
+  expect(backend.requests).toHaveLength(seen)
+  expect((await send(origin, '/healthz')).status).toBe(200)
+})
+
+test('config/envoy/bootstrap.yaml is what `gatehouse bootstrap` prints', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'bootstrap'])
+  expect(await readFile(join(CONFIG, 'envoy/bootstrap.yaml'), 'utf8')).toBe(stdout)
+})
