@@ -1,0 +1,223 @@
+// A real Envoy on our ADS server, by both protocols: what it is sent, refuses, and keeps serving meanwhile.
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/ir/json.js'
+import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
+import { realAds } from '../support/ads-server.js'
+import type { RealAds, RealEnvoy } from '../support/ads-server.js'
+import { eventually } from '../support/eventually.js'
+import { freePort } from '../support/ports.js'
+
+const ADS: JsonObject = { ads: {}, resource_api_version: 'V3' }
+const HTTP =
+  'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
+const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router'
+
+let ads: RealAds
+let backends: Server[]
+let port: number
+
+beforeEach(async () => {
+  backends = []
+  port = await freePort()
+  ads = await realAds()
+  await ads.start()
+})
+
+afterEach(async () => {
+  await ads.close()
+  for (const backend of backends) backend.close()
+})
+
+/** Answers with its name; resolves to its port. */
+const backend = async (name: string): Promise<number> => {
+  const server = createServer((_, response) => response.end(name)).listen(0, '127.0.0.1')
+  backends.push(server)
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+const address = (to: number): JsonObject => ({
+  socket_address: { address: '127.0.0.1', port_value: to },
+})
+
+const listener = (on: number, routes = 'routes', extra: JsonObject = {}): JsonObject => ({
+  '@type': LISTENER_TYPE,
+  name: `listener-${String(on)}`,
+  address: address(on),
+  filter_chains: [
+    {
+      filters: [
+        {
+          name: 'envoy.filters.network.http_connection_manager',
+          typed_config: {
+            '@type': HTTP,
+            stat_prefix: 'test',
+            rds: { route_config_name: routes, config_source: ADS },
+            http_filters: [
+              { name: 'envoy.filters.http.router', typed_config: { '@type': ROUTER } },
+            ],
+            ...extra,
+          },
+        },
+      ],
+    },
+  ],
+})
+
+const routes = (
+  cluster: string,
+  match: JsonObject = { prefix: '/' },
+  name = 'routes',
+): JsonObject => ({
+  '@type': ROUTE_TYPE,
+  name,
+  virtual_hosts: [{ name: 'all', domains: ['*'], routes: [{ match, route: { cluster } }] }],
+})
+
+/** An EDS cluster and its endpoint. */
+const cluster = (name: string, to: number): JsonObject[] => [
+  {
+    '@type': CLUSTER_TYPE,
+    name,
+    type: 'EDS',
+    eds_cluster_config: { eds_config: ADS },
+    connect_timeout: '1s',
+  },
+  {
+    '@type': ENDPOINT_TYPE,
+    cluster_name: name,
+    endpoints: [{ lb_endpoints: [{ endpoint: { address: address(to) } }] }],
+  },
+]
+
+const get = async (on = port): Promise<string> => {
+  const response = await fetch(`http://127.0.0.1:${String(on)}/`)
+  return `${String(response.status)} ${await response.text()}`
+}
+
+/** Sends requests without pause until it is stopped; the distinct answers, in order of appearance. */
+const traffic = () => {
+  const answers = new Set<string>()
+  let on = true
+  const running = (async () => {
+    while (on) answers.add(await get().catch((error: unknown) => String(error)))
+  })()
+  return {
+    stop: async (): Promise<string[]> => {
+      on = false
+      await running
+      return [...answers]
+    },
+  }
+}
+
+const clusterNames = async (envoy: RealEnvoy): Promise<string[]> => {
+  const { cluster_statuses } = JSON.parse(await envoy.admin('/clusters?format=json')) as {
+    cluster_statuses: { name: string; added_via_api?: boolean }[]
+  }
+  return cluster_statuses.filter((c) => c.added_via_api === true).map((c) => c.name)
+}
+
+const nacks = (): string[] =>
+  ads.events.flatMap(({ kind, message }) => (kind === 'nack' ? [message ?? ''] : []))
+
+describe.each([
+  { protocol: 'state of the world', delta: false },
+  { protocol: 'incremental', delta: true },
+])('$protocol', ({ delta }) => {
+  const connect = () => ads.startEnvoy({ cluster: 'default/gw', delta })
+
+  test('serves, moves traffic to a new cluster without a failed request, and removes the old', async () => {
+    const [one, two] = [await backend('one'), await backend('two')]
+    ads.publish({ 'default/gw': [listener(port), routes('one'), ...cluster('one', one)] })
+    const envoy = await connect()
+    expect(await get()).toBe('200 one')
+    await eventually(() => expect(ads.settled()).toBe(true))
+
+    const requests = traffic()
+    ads.publish({ 'default/gw': [listener(port), routes('two'), ...cluster('two', two)] })
+    await eventually(async () => expect(await get()).toBe('200 two'))
+    await eventually(async () => expect(await clusterNames(envoy)).toEqual(['two']))
+    expect(await requests.stop()).toEqual(['200 one', '200 two'])
+    expect(nacks()).toEqual([])
+  })
+
+  test('a listener that is new is opened, one that is gone is closed', async () => {
+    const other = await freePort()
+    const one = await backend('one')
+    const common = [routes('one'), ...cluster('one', one)]
+    ads.publish({ 'default/gw': [listener(port), ...common] })
+    await connect()
+    expect(await get()).toBe('200 one')
+    ads.publish({ 'default/gw': [listener(other), ...common] })
+    await eventually(async () => expect(await get(other)).toBe('200 one'))
+    await eventually(() => expect(get()).rejects.toThrow())
+  })
+
+  test('what Envoy refuses is reported once, does no harm, and is mended by the next version', async () => {
+    const [one, two] = [await backend('one'), await backend('two')]
+    const common = [listener(port), ...cluster('one', one), ...cluster('two', two)]
+    ads.publish({ 'default/gw': [...common, routes('one')] })
+    await connect()
+    expect(await get()).toBe('200 one')
+
+    ads.publish({ 'default/gw': [...common, routes('two', { safe_regex: { regex: '(' } })] })
+    await eventually(() => expect(nacks()).toHaveLength(1))
+    expect(nacks()[0]).toContain('missing )')
+    expect(await get()).toBe('200 one')
+    expect(ads.settled()).toBe(false)
+
+    ads.publish({ 'default/gw': [...common, routes('two', { safe_regex: { regex: '/.*' } })] })
+    await eventually(async () => expect(await get()).toBe('200 two'))
+    await eventually(() => expect(ads.settled()).toBe(true))
+    expect(nacks()).toHaveLength(1)
+  })
+
+  test('a new stream at the same version leaves nothing warming, and takes the next change', async () => {
+    const [one, two] = [await backend('one'), await backend('two')]
+    const common = [listener(port), ...cluster('one', one), ...cluster('two', two)]
+    ads.publish({ 'default/gw': [...common, routes('one')] })
+    const envoy = await connect()
+    const requests = traffic()
+    ads.events.length = 0
+    ads.endStreams()
+    await eventually(() => expect(ads.events.filter(acknowledged)).toHaveLength(4))
+    expect(await envoy.admin('/stats?filter=cluster_manager.warming_clusters')).toContain(': 0')
+    expect(await envoy.admin('/stats?filter=total_listeners_warming')).toContain(': 0')
+    ads.publish({ 'default/gw': [...common, routes('two')] })
+    await eventually(async () => expect(await get()).toBe('200 two'))
+    expect(await requests.stop()).toEqual(['200 one', '200 two'])
+  })
+
+  test('traffic goes on while the server is away, and changes come when it is back', async () => {
+    const [one, two] = [await backend('one'), await backend('two')]
+    const common = [listener(port), ...cluster('one', one), ...cluster('two', two)]
+    ads.publish({ 'default/gw': [...common, routes('one')] })
+    await connect()
+    const requests = traffic()
+    await ads.stop()
+    expect(await get()).toBe('200 one')
+    ads.publish({ 'default/gw': [...common, routes('two')] })
+    await ads.start()
+    await eventually(async () => expect(await get()).toBe('200 two'), 30_000)
+    expect(await requests.stop()).toEqual(['200 one', '200 two'])
+  })
+
+  test('two Envoys get the gateways that they serve', async () => {
+    const other = await freePort()
+    const [one, two] = [await backend('one'), await backend('two')]
+    ads.publish({
+      'default/gw': [listener(port), routes('one'), ...cluster('one', one)],
+      'default/other': [listener(other), routes('two'), ...cluster('two', two)],
+    })
+    await Promise.all([connect(), ads.startEnvoy({ cluster: 'default/other', delta })])
+    expect([await get(port), await get(other)]).toEqual(['200 one', '200 two'])
+  })
+})
+
+const acknowledged = ({ kind }: { readonly kind: string }): boolean => kind === 'ack'
