@@ -21,7 +21,7 @@ export interface Attachment {
 
 /** target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>
-  recalled(context, `attachment ${target}`, (own) => {
+  recalled(context, 'attachment', target, (own) => {
     const policies = (own.reader.read('policiesOn', target) ?? []).map((policy) =>
       translatePolicy(own, policy),
     )

@@ -4,14 +4,10 @@ import type { Condition, ResourceStatus } from '../ir/status.js'
 import { sectionsOf, tlsPolicyFor, translateTlsPolicy, type TlsPolicy } from './backend-tls.js'
 import { about, isFalse, isTrue, statusOf } from './conditions.js'
 import type { Context } from './context.js'
-import type { Targets } from './policy-status.js'
+import type { Users } from './policy-status.js'
 import { compareText, keyIn, keyOf, targetKey } from './world.js'
 
-export function tlsPolicyStatus(
-  context: Context,
-  policy: TlsPolicy,
-  { users }: Targets,
-): ResourceStatus {
+export function tlsPolicyStatus(context: Context, policy: TlsPolicy, users: Users): ResourceStatus {
   const targets = policy.spec.targetRefs.map(({ group, kind, name }) =>
     targetKey(group, kind, policy.metadata.namespace, name),
   )

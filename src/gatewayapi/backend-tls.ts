@@ -58,8 +58,7 @@ export const translateTlsPolicy = (
   context: Context,
   policy: TlsPolicy,
 ): Result<UpstreamTls, TlsPolicyProblem> =>
-  recalled(context, `tls-policy ${keyOf(policy)}`, (own) => {
-    own.reader.read('backendTlsPolicies', keyOf(policy))
+  recalled(context, 'tls-policy', policy, (own) => {
     const authorities = translateAuthorities(own, policy)
     // An option may ask for more than we do: ignoring it could be less safe than was meant.
     if (policy.unsupported.length > 0)

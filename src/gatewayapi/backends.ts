@@ -57,7 +57,7 @@ function lookUp(context: Context, from: Referrer, ref: BackendRef): Lookup {
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = `${targetKey(ref.group, ref.kind, namespace, ref.name)} ${ref.port ?? ''}`
-  return recalled(context, `destination ${key}`, (own) => find(own, namespace, ref))
+  return recalled(context, 'destination', key, (own) => find(own, namespace, ref))
 }
 
 type Find = (context: Context, namespace: string, ref: BackendRef) => Lookup

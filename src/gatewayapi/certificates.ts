@@ -37,9 +37,7 @@ export function resolveCertificate(
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = keyIn(to.namespace, to.name)
-  return recalled(context, `certificate ${key}`, (own) =>
-    readCertificate(own, to.namespace, to.name),
-  )
+  return recalled(context, 'certificate', key, (own) => readCertificate(own, to.namespace, to.name))
 }
 
 const invalid = (message: string) => err({ reason: 'InvalidCertificateRef', message } as const)

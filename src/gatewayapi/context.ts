@@ -18,12 +18,11 @@ export interface Context {
 
 export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io'
 
-/**
- * The remembered result of compute; what it reads is noted for it alone. A compute that is about a resource it was
- * handed must read that resource too, or another one of the same name would not be noticed.
- */
+/** The remembered result of compute about a subject; what it reads is noted for it alone (recall.ts). */
 export const recalled = <Value>(
   context: Context,
-  key: string,
+  what: string,
+  subject: unknown,
   compute: (context: Context) => Value,
-): Value => context.reader.recall(key, (reader) => compute({ ...context, reader }))
+): Value =>
+  context.reader.recall(what, subject, (reader) => compute({ reader, options: context.options }))

@@ -7,7 +7,7 @@ import { about, isFalse, isTrue, statusOf, unsupportedNote } from './conditions.
 import { recalled, type Context } from './context.js'
 import { translateListener, type Gateway, type TranslatedListener } from './listeners.js'
 import { parametersProblem } from './parameters.js'
-import { keyOf } from './world.js'
+import { keyIn, keyOf } from './world.js'
 
 export interface TranslatedGateway {
   readonly key: string
@@ -23,10 +23,10 @@ export const translateGateway = (
   context: Context,
   key: string,
 ): TranslatedGateway | 'foreign' | undefined =>
-  recalled(context, `gateway ${key}`, (own) => {
+  recalled(context, 'gateway', key, (own) => {
     const gateway = own.reader.read('gateways', key)
     if (gateway === undefined) return undefined
-    const gatewayClass = own.reader.read('gatewayClasses', gateway.spec.gatewayClassName)
+    const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))
     // In files every Gateway is ours, also one whose class nobody wrote down.
     if (gatewayClass !== undefined && gatewayClass.spec.controllerName !== controllerName(own))
       return 'foreign'
@@ -44,7 +44,8 @@ function gatewayConditions(
   listeners: readonly TranslatedListener[],
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
-  const note = unsupportedNote(gateway.unsupported)
+  // What concerns TLS refuses its listeners; the rest is ignored.
+  const note = unsupportedNote(gateway.unsupported.filter((field) => !field.includes('tls')))
   const isProgrammed = bad.length < listeners.length
   const accepted =
     bad.length === 0

@@ -1,9 +1,8 @@
 // ProxyParameters → the limits of guardrail webhook connections, or what is wrong with them (decision 22, specification Limits).
 
-import type { ResourceStatus } from '../ir/status.js'
+import type { Condition } from '../ir/status.js'
 import type { ProxyParametersSpec } from '../resources/proxy-parameters.js'
-import type { Resource } from '../resources/resources.js'
-import { isFalse, isTrue, statusOf } from './conditions.js'
+import { isFalse, isTrue } from './conditions.js'
 import type { Context } from './context.js'
 import { keyIn } from './world.js'
 
@@ -13,13 +12,13 @@ const LARGEST: Readonly<Record<string, number>> = {
   GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS: 86_400,
 }
 
-export function parametersStatus(parameters: Resource<ProxyParametersSpec>): ResourceStatus {
-  const problems = envProblems(parameters.spec)
-  return statusOf(parameters, [
+export function parametersConditions(spec: ProxyParametersSpec): readonly Condition[] {
+  const problems = envProblems(spec)
+  return [
     problems.length === 0
       ? isTrue('Accepted', 'Accepted', 'Parameters accepted')
       : isFalse('Accepted', 'Invalid', `${problems.join('\n')}; the defaults stay in force`),
-  ])
+  ]
 }
 
 function envProblems({ env }: ProxyParametersSpec): readonly string[] {

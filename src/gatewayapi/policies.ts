@@ -23,8 +23,7 @@ export interface TranslatedPolicy {
 }
 
 export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
-  recalled(context, `policy ${keyOf(policy)}`, (own) => {
-    own.reader.read('proxyPolicies', keyOf(policy))
+  recalled(context, 'policy', policy, (own) => {
     const { traffic, backend } = policy.spec
     const from = {
       group: own.options.apiGroup,

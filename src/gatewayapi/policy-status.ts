@@ -3,19 +3,14 @@
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import { about, isFalse, isTrue, statusOf } from './conditions.js'
 import { attachPolicies } from './attachments.js'
-import { GATEWAY_API_GROUP, type Context } from './context.js'
+import { GATEWAY_API_GROUP, recalled, type Context } from './context.js'
 import { translateGateway } from './gateways.js'
 import { isRouteTarget, isServiceTarget, translatePolicy, type ProxyPolicy } from './policies.js'
-import type { TranslatedRoute } from './routes.js'
+import { translateRoute, type TranslatedRoute } from './routes.js'
 import { compareText, keyIn, targetKey } from './world.js'
 
-/** What the rest of the translation tells of a target. */
-export interface Targets {
-  /** By "NAMESPACE/NAME" of the HTTPRoute. */
-  readonly routes: ReadonlyMap<string, TranslatedRoute>
-  /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
-  readonly users: ReadonlyMap<string, readonly string[]>
-}
+/** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
+export type Users = ReadonlyMap<string, readonly string[]>
 
 type TargetRef = ProxyPolicy['spec']['targetRefs'][number]
 
@@ -28,13 +23,16 @@ interface TargetState {
   readonly notes: readonly string[]
 }
 
-export function policyStatus(
-  context: Context,
-  policy: ProxyPolicy,
-  targets: Targets,
-): ResourceStatus {
+export function policyStatus(context: Context, policy: ProxyPolicy, users: Users): ResourceStatus {
+  // Who uses a Service is known of all routes together; a policy on routes alone depends on those routes alone.
+  return policy.spec.targetRefs.every(isRouteTarget)
+    ? recalled(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
+    : buildStatus(context, policy, users)
+}
+
+function buildStatus(context: Context, policy: ProxyPolicy, users: Users): ResourceStatus {
   const translated = translatePolicy(context, policy)
-  const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, targets))
+  const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
   const gateways = [...new Set(states.flatMap((state) => state.gateways))].sort(compareText)
   const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
   const pending = states.flatMap((state) => state.pending ?? [])
@@ -79,7 +77,7 @@ function targetState(
   context: Context,
   policy: ProxyPolicy,
   ref: TargetRef,
-  targets: Targets,
+  users: Users,
 ): TargetState {
   const { namespace, name } = policy.metadata
   const target = targetKey(ref.group, ref.kind, namespace, ref.name)
@@ -90,14 +88,15 @@ function targetState(
   if (isServiceTarget(ref))
     return context.reader.read('services', key) === undefined
       ? pending(`Service ${key} not found`)
-      : { gateways: targets.users.get(target) ?? [], notes: [], ...lost }
+      : { gateways: users.get(target) ?? [], notes: [], ...lost }
   if (!isRouteTarget(ref))
     return {
       ...pending(`${ref.kind} ${key} is not known`),
       gateways: ownGateway(context, ref, key),
     }
-  const route = targets.routes.get(key)
-  if (route === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
+  const httpRoute = context.reader.read('httpRoutes', key)
+  if (httpRoute === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
+  const route = translateRoute(context, httpRoute)
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
   return { gateways: route.gateways, notes: corsNotes(policy, route), ...lost }

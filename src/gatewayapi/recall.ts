@@ -10,8 +10,11 @@ export type Row<Name extends TableName> =
 
 export interface Reader {
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined
-  /** The remembered result of compute, or a new one. The same key always goes with the same computation. */
-  recall<Value>(key: string, compute: (reader: Reader) => Value): Value
+  /**
+   * The remembered result of compute, or a new one. what names the computation; subject is what it is about, and all
+   * that it depends on beside what it reads: a resource (the object), or a key.
+   */
+  recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value
 }
 
 export interface Recall {
@@ -20,10 +23,14 @@ export interface Recall {
 }
 
 interface Result {
-  readonly key: string
+  readonly what: string
+  readonly subject: unknown
   readonly value: unknown
   readonly reads: readonly Read[]
   readonly parts: readonly Result[]
+  /** Number of the last round that looked whether it is fresh, and what that round found. */
+  checkedIn: number
+  isFresh: boolean
 }
 
 interface Read {
@@ -32,60 +39,67 @@ interface Read {
   readonly value: unknown
 }
 
+type Results = Map<string, Map<unknown, Result>>
+
+interface Past {
+  readonly world: World
+  readonly results: Results
+}
+
 export function createRecall(): Recall {
-  let previousWorld: World | undefined
-  let previous: ReadonlyMap<string, Result> = new Map()
+  let number = 0
+  let previous: Past | undefined
   return {
     round: (world) => {
-      const round = new Round(world, previousWorld, previous)
-      previousWorld = world
-      previous = round.results
+      const round = new Round(number++, world, previous)
+      previous = { world, results: round.results }
       return new NotingReader(round)
     },
   }
 }
 
 class Round {
-  readonly results = new Map<string, Result>()
-  readonly #fresh = new Map<Result, boolean>()
+  readonly results: Results = new Map()
 
   constructor(
+    readonly number: number,
     readonly world: World,
-    readonly previousWorld: World | undefined,
-    readonly previous: ReadonlyMap<string, Result>,
+    readonly past: Past | undefined,
   ) {}
 
-  recall(key: string, compute: (reader: Reader) => unknown): Result {
-    const done = this.results.get(key)
+  recall(what: string, subject: unknown, compute: (reader: Reader) => unknown): Result {
+    const done = this.results.get(what)?.get(subject)
     if (done !== undefined) return done
-    const before = this.previous.get(key)
+    const before = this.past?.results.get(what)?.get(subject)
     if (before !== undefined && this.#isFresh(before)) return before
-    const result = this.#compute(key, compute)
-    this.results.set(key, result)
+    const reader = new NotingReader(this)
+    const value = compute(reader)
+    const { reads, parts } = reader
+    const result = { what, subject, value, reads, parts, checkedIn: this.number, isFresh: true }
+    this.#keep(result)
     return result
   }
 
   /** A fresh result is kept for the next round, with its parts, which nobody may ask for by themselves. */
   #isFresh(result: Result): boolean {
-    const known = this.#fresh.get(result)
-    if (known !== undefined) return known
-    const fresh =
+    if (result.checkedIn === this.number) return result.isFresh
+    result.isFresh =
       result.reads.every((read) => this.#isSame(read)) &&
       result.parts.every((part) => this.#isFresh(part))
-    this.#fresh.set(result, fresh)
-    if (fresh) this.results.set(result.key, result)
-    return fresh
+    result.checkedIn = this.number
+    if (result.isFresh) this.#keep(result)
+    return result.isFresh
   }
 
   #isSame({ table, key, value }: Read): boolean {
-    if (this.world[table] === this.previousWorld?.[table]) return true
+    if (this.world[table] === this.past?.world[table]) return true
     return this.world[table].get(key) === value
   }
 
-  #compute(key: string, compute: (reader: Reader) => unknown): Result {
-    const reader = new NotingReader(this)
-    const value = compute(reader)
-    return { key, value, reads: reader.reads, parts: reader.parts }
+  #keep(result: Result): void {
+    const known = this.results.get(result.what)
+    if (known === undefined) this.results.set(result.what, new Map([[result.subject, result]]))
+    else known.set(result.subject, result)
   }
 }
 
@@ -101,8 +115,8 @@ class NotingReader implements Reader {
     return value
   }
 
-  recall<Value>(key: string, compute: (reader: Reader) => Value): Value {
-    const result = this.round.recall(key, compute)
+  recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value {
+    const result = this.round.recall(what, subject, compute)
     this.parts.push(result)
     return result.value as Value
   }

@@ -1,10 +1,12 @@
 // In which order the routes of a virtual host are tried (Gateway API, HTTPRouteRule matches: precedence).
 
-import type { Route } from '../ir/route.js'
+import type { Route, RouteMatch } from '../ir/route.js'
 import { compareText } from './world.js'
 
 export interface OrderedRoute {
   readonly route: Route
+  /** Of rankOf(): the higher is tried first. */
+  readonly rank: number
   /** Milliseconds since the epoch; of the HTTPRoute. */
   readonly created: number
   /** NAMESPACE/NAME of the HTTPRoute. */
@@ -14,14 +16,18 @@ export interface OrderedRoute {
   readonly match: number
 }
 
+/** Exact paths, then longer ones, then those with a method, then by their number of headers and of query parameters. */
+export function rankOf({ path, method, headers, queryParams }: RouteMatch): number {
+  const exact = path.type === 'Exact' ? 1 : 0
+  // Each is below the next factor: paths have at most 1024 characters, matches at most 16 headers and parameters.
+  const byPath = exact * 2048 + path.value.length
+  const byMethod = byPath * 2 + (method === undefined ? 0 : 1)
+  return (byMethod * 32 + headers.length) * 32 + queryParams.length
+}
+
 export function byPrecedence(a: OrderedRoute, b: OrderedRoute): number {
-  const [left, right] = [a.route.match, b.route.match]
   return (
-    Number(right.path.type === 'Exact') - Number(left.path.type === 'Exact') ||
-    right.path.value.length - left.path.value.length ||
-    Number(right.method !== undefined) - Number(left.method !== undefined) ||
-    right.headers.length - left.headers.length ||
-    right.queryParams.length - left.queryParams.length ||
+    b.rank - a.rank ||
     a.created - b.created ||
     compareText(a.httpRoute, b.httpRoute) ||
     a.rule - b.rule ||

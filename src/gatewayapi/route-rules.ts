@@ -15,7 +15,7 @@ import { extendCorsForMcp } from './mcp-cors.js'
 import type { Mcp } from './mcp.js'
 import { translateBackends, type RouteBackends } from './route-backends.js'
 import { translateMatch } from './route-matches.js'
-import type { OrderedRoute } from './route-order.js'
+import { rankOf, type OrderedRoute } from './route-order.js'
 import { authzEntry, wellKnownEntry } from './table-entries.js'
 import { ruleProblems } from './unimplemented-fields.js'
 import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
@@ -183,16 +183,21 @@ class RouteBuilder {
 
   #ordered(match: RouteMatch, position: number): OrderedRoute {
     const { requestHeaders, responseHeaders } = this.filters
-    const isAsked = this.#isProtected && this.action.type !== 'refuse'
+    if (this.action.type === 'refuse') return this.#refused(match, position)
     return this.#place(position, {
       name: this.#name(position),
       match,
       action: this.action,
-      ...(isAsked ? { authz: this.#key } : {}),
+      ...(this.#isProtected ? { authz: this.#key } : {}),
       ...(this.cors === undefined ? {} : { cors: this.cors }),
       ...(requestHeaders === undefined ? {} : { requestHeaders }),
       ...(responseHeaders === undefined ? {} : { responseHeaders }),
     })
+  }
+
+  /** Bare: what else the rule says may be what Envoy would refuse. */
+  #refused(match: RouteMatch, position: number): OrderedRoute {
+    return this.#place(position, { name: this.#name(position), match, action: this.action })
   }
 
   #answered(match: RouteMatch, position: number, suffix?: string): OrderedRoute {
@@ -214,6 +219,7 @@ class RouteBuilder {
     const { route: httpRoute, index } = this.input
     return {
       route,
+      rank: rankOf(route.match),
       created: httpRoute.metadata.creationTimestamp ?? 0,
       httpRoute: keyOf(httpRoute),
       rule: index,

@@ -32,10 +32,8 @@ export interface TranslatedRoute {
 }
 
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
-  recalled(context, `route ${keyOf(route)}`, (own) => {
+  recalled(context, 'route', route, (own) => {
     const { namespace, name } = route.metadata
-    // Read, so that another object under the same name is seen as a change.
-    own.reader.read('httpRoutes', keyOf(route))
     const parents = translateParents(own, route)
     const gateways = attachedGateways(parents)
     const attachment = attachPolicies(

@@ -3,24 +3,24 @@
 
 import type { Ir } from '../ir/ir.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
-import type { ResourceStatus } from '../ir/status.js'
-import type { Resources } from '../resources/resources.js'
+import type { Condition, ResourceStatus } from '../ir/status.js'
+import type { Resource, Resources } from '../resources/resources.js'
 import { tlsPolicyStatus } from './backend-tls-status.js'
 import { isTrue, statusOf } from './conditions.js'
-import type { Context, TranslatorOptions } from './context.js'
+import { recalled, type Context, type TranslatorOptions } from './context.js'
 import { withSharedPorts } from './shared-ports.js'
 import { gatewayClassStatus, translateGateway, type TranslatedGateway } from './gateways.js'
 import { buildGateways, certificatesOf } from './ir-listeners.js'
-import { parametersStatus } from './parameters.js'
-import { policyStatus, type Targets } from './policy-status.js'
+import { parametersConditions } from './parameters.js'
+import { policyStatus, type Users } from './policy-status.js'
 import { createRecall, type Recall } from './recall.js'
 import { translateRoute, type TranslatedRoute } from './routes.js'
 import { createShelf, type Shelf } from './shelf.js'
-import { buildWorld, compareText, keyOf, type World } from './world.js'
+import { buildWorld, compareText, keyOf, type BuiltWorld } from './world.js'
 
 export interface Translation {
   readonly ir: Ir
-  /** Sorted by kind, namespace, name: of every resource whose kind has a status. */
+  /** Of every resource, sorted by kind, namespace and name; without conditions for kinds that have none. */
   readonly statuses: readonly ResourceStatus[]
   /** Sorted by id. */
   readonly wanted: readonly WantedDocument[]
@@ -33,11 +33,11 @@ export interface Translator {
 export function createTranslator(options: TranslatorOptions): Translator {
   const recall: Recall = createRecall()
   const shelf: Shelf = createShelf()
-  let world: World | undefined
+  let built: BuiltWorld | undefined
   return {
     translate: (resources, remote) => {
-      world = buildWorld(resources, remote, world)
-      const context: Context = { reader: recall.round(world), options }
+      built = buildWorld(resources, remote, built)
+      const context: Context = { reader: recall.round(built.world), options }
       const translation = translateAll(context, shelf, resources)
       shelf.endRound()
       return translation
@@ -90,44 +90,46 @@ function buildStatuses(
   gateways: readonly TranslatedGateway[],
   routes: readonly TranslatedRoute[],
 ): readonly ResourceStatus[] {
-  const targets: Targets = {
-    routes: new Map(routes.map((route) => [route.key, route])),
-    users: usersOf(routes),
-  }
-  const own = new Set(gateways.map(({ key }) => key))
+  const users = usersOf(routes)
+  const silent = (kept: readonly Resource<unknown>[]) =>
+    kept.map((resource) => own(resource, () => []))
+  const own = (resource: Resource<unknown>, conditions: () => readonly Condition[]) =>
+    recalled(context, 'status', resource, () => statusOf(resource, conditions()))
   return [
-    ...resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, targets)),
-    ...gateways.map((gateway, index) => withSharedPorts(gateway, gateways.slice(0, index))),
-    ...resources.gateways
-      .filter((gateway) => !own.has(keyOf(gateway)))
-      .map((gateway) => statusOf(gateway, [])),
+    ...resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
+    ...silent(resources.configMaps),
+    ...silent(resources.endpointSlices),
+    ...gatewayStatuses(resources, gateways),
     ...resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
     ...routes.map(({ status }) => status),
-    ...resources.proxyBackends.map((backend) =>
-      statusOf(backend, [isTrue('Accepted', 'Accepted', 'Backend accepted')]),
+    ...resources.proxyBackends.map((backend) => own(backend, () => [BACKEND_ACCEPTED])),
+    ...resources.proxyParameters.map((parameters) =>
+      own(parameters, () => parametersConditions(parameters.spec)),
     ),
-    ...resources.proxyParameters.map(parametersStatus),
-    ...resources.proxyPolicies.map((policy) => policyStatus(context, policy, targets)),
-    ...silent(resources).map((resource) => statusOf(resource, [])),
-  ].sort(
-    (a, b) =>
-      compareText(a.kind, b.kind) ||
-      compareText(a.namespace, b.namespace) ||
-      compareText(a.name, b.name),
-  )
+    ...resources.proxyPolicies.map((policy) => policyStatus(context, policy, users)),
+    ...silent(resources.referenceGrants),
+    ...silent(resources.secrets),
+    ...silent(resources.services),
+  ]
 }
 
-/** Kinds that have no conditions; /status lists them all the same. */
-const silent = (resources: Resources) => [
-  ...resources.configMaps,
-  ...resources.endpointSlices,
-  ...resources.referenceGrants,
-  ...resources.secrets,
-  ...resources.services,
-]
+const BACKEND_ACCEPTED = isTrue('Accepted', 'Accepted', 'Backend accepted')
+
+function gatewayStatuses(
+  resources: Resources,
+  gateways: readonly TranslatedGateway[],
+): readonly ResourceStatus[] {
+  return resources.gateways.map((gateway) => {
+    const index = gateways.findIndex((own) => own.gateway === gateway)
+    const own = gateways[index]
+    return own === undefined
+      ? statusOf(gateway, [])
+      : withSharedPorts(own, gateways.slice(0, index))
+  })
+}
 
 /** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
-function usersOf(routes: readonly TranslatedRoute[]): Targets['users'] {
+function usersOf(routes: readonly TranslatedRoute[]): Users {
   const users = new Map<string, Set<string>>()
   for (const { uses, gateways } of routes)
     for (const target of uses) {

@@ -23,9 +23,7 @@ export interface World {
   readonly gatewayClasses: Table<Resource<GatewayClassSpec>>
   readonly gateways: Table<Resource<GatewaySpec>>
   readonly httpRoutes: Table<Resource<HttpRouteSpec>>
-  readonly proxyPolicies: Table<Resource<ProxyPolicySpec>>
   readonly proxyBackends: Table<Resource<ProxyBackendSpec>>
-  readonly backendTlsPolicies: Table<Resource<BackendTlsPolicySpec>>
   readonly proxyParameters: Table<Resource<ProxyParametersSpec>>
   readonly services: Table<Resource<ServiceSpec>>
   readonly secrets: Table<Resource<SecretData>>
@@ -50,31 +48,64 @@ export const keyIn = (namespace: string, name: string): string => `${namespace}/
 export const targetKey = (group: string, kind: string, namespace: string, name: string): string =>
   `${group}/${kind}/${namespace}/${name}`
 
-/** previous: the world of the last translation. */
+/** A world, and what it was made of. */
+export interface BuiltWorld {
+  readonly world: World
+  readonly resources: Resources
+}
+
+/** previous: the world of the last translation; a table whose resources did not change is taken from it. */
 export function buildWorld(
   resources: Resources,
   remote: Table<RemoteDocument>,
-  previous: World | undefined,
-): World {
-  const now: World = {
-    gatewayClasses: tableOf(resources.gatewayClasses, (resource) => resource.metadata.name),
-    gateways: tableOf(resources.gateways, keyOf),
-    httpRoutes: tableOf(resources.httpRoutes, keyOf),
-    proxyPolicies: tableOf(resources.proxyPolicies, keyOf),
-    proxyBackends: tableOf(resources.proxyBackends, keyOf),
-    backendTlsPolicies: tableOf(resources.backendTlsPolicies, keyOf),
-    proxyParameters: tableOf(resources.proxyParameters, keyOf),
-    services: tableOf(resources.services, keyOf),
-    secrets: tableOf(resources.secrets, keyOf),
-    configMaps: tableOf(resources.configMaps, keyOf),
-    policiesOn: groupsOf(byAge(resources.proxyPolicies), targetKeys),
-    tlsPoliciesOn: groupsOf(byAge(resources.backendTlsPolicies), targetKeys),
-    endpointSlices: groupsOf(resources.endpointSlices, serviceOfSlice),
-    referenceGrants: groupsOf(resources.referenceGrants, ({ metadata }) => [metadata.namespace]),
+  previous: BuiltWorld | undefined,
+): BuiltWorld {
+  const of: Builder = (collection, table, build) =>
+    previous !== undefined && isSameRow(resources[collection], previous.resources[collection])
+      ? previous.world[table]
+      : build(resources[collection], previous?.world[table])
+  const world: World = {
+    gatewayClasses: of('gatewayClasses', 'gatewayClasses', byKey),
+    gateways: of('gateways', 'gateways', byKey),
+    httpRoutes: of('httpRoutes', 'httpRoutes', byKey),
+    proxyBackends: of('proxyBackends', 'proxyBackends', byKey),
+    proxyParameters: of('proxyParameters', 'proxyParameters', byKey),
+    services: of('services', 'services', byKey),
+    secrets: of('secrets', 'secrets', byKey),
+    configMaps: of('configMaps', 'configMaps', byKey),
+    policiesOn: of('proxyPolicies', 'policiesOn', byTarget),
+    tlsPoliciesOn: of('backendTlsPolicies', 'tlsPoliciesOn', byTarget),
+    endpointSlices: of('endpointSlices', 'endpointSlices', byService),
+    referenceGrants: of('referenceGrants', 'referenceGrants', byNamespace),
     remote,
   }
-  return previous === undefined ? now : keepingTables(now, previous)
+  return { world, resources }
 }
+
+type Builder = <Collection extends keyof Resources, Name extends keyof World>(
+  collection: Collection,
+  table: Name,
+  build: (resources: Resources[Collection], previous: World[Name] | undefined) => World[Name],
+) => World[Name]
+
+const byKey = <Spec>(resources: readonly Resource<Spec>[]): Table<Resource<Spec>> =>
+  new Map(resources.map((resource) => [keyOf(resource), resource]))
+
+type Grouping<Spec> = (
+  resources: readonly Resource<Spec>[],
+  previous: Group<Spec> | undefined,
+) => Group<Spec>
+
+const byTarget = <Spec extends Targeting>(
+  resources: readonly Resource<Spec>[],
+  previous: Group<Spec> | undefined,
+): Group<Spec> => groupsOf(resources.toSorted(olderFirst), targetKeys, previous)
+
+const byService: Grouping<EndpointSliceData> = (resources, previous) =>
+  groupsOf(resources, serviceOfSlice, previous)
+
+const byNamespace: Grouping<ReferenceGrantSpec> = (resources, previous) =>
+  groupsOf(resources, ({ metadata }) => [metadata.namespace], previous)
 
 /** The oldest first, as conflicts are decided (decision 25): creationTimestamp, then namespace and name. */
 export function olderFirst(a: Resource<unknown>, b: Resource<unknown>): number {
@@ -84,9 +115,6 @@ export function olderFirst(a: Resource<unknown>, b: Resource<unknown>): number {
 
 /** By code units: the same on every machine, whatever its locale. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-const byAge = <Spec>(resources: readonly Resource<Spec>[]): readonly Resource<Spec>[] =>
-  resources.toSorted(olderFirst)
 
 interface Targeting {
   readonly targetRefs: readonly {
@@ -109,14 +137,10 @@ function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): readonly str
   return service === undefined ? [] : [keyIn(metadata.namespace, service)]
 }
 
-const tableOf = <Spec>(
-  resources: readonly Resource<Spec>[],
-  key: (resource: Resource<Spec>) => string,
-): Table<Resource<Spec>> => new Map(resources.map((resource) => [key(resource), resource]))
-
 function groupsOf<Spec>(
   resources: readonly Resource<Spec>[],
   keys: (resource: Resource<Spec>) => readonly string[],
+  previous: Group<Spec> | undefined,
 ): Group<Spec> {
   const groups = new Map<string, Resource<Spec>[]>()
   for (const resource of resources)
@@ -125,32 +149,14 @@ function groupsOf<Spec>(
       if (group === undefined) groups.set(key, [resource])
       else group.push(resource)
     }
-  return groups
+  return new Map([...groups].map(([key, group]) => [key, sameGroup(group, previous?.get(key))]))
 }
 
-function keepingTables(now: World, previous: World): World {
-  const entries = Object.entries(now).map(([name, table]) => [
-    name,
-    keepingRows(table as Table<unknown>, previous[name as keyof World]),
-  ])
-  const kept = Object.fromEntries(entries) as Record<string, Table<unknown>>
-  return kept as unknown as World
-}
+const sameGroup = <Member>(
+  now: readonly Member[],
+  before: readonly Member[] | undefined,
+): readonly Member[] => (before !== undefined && isSameRow(now, before) ? before : now)
 
-function keepingRows(now: Table<unknown>, before: Table<unknown>): Table<unknown> {
-  const kept = new Map<string, unknown>()
-  let same = now.size === before.size
-  for (const [key, row] of now) {
-    const old = before.get(key)
-    kept.set(key, isSameRow(row, old) ? old : row)
-    same &&= kept.get(key) === old
-  }
-  return same ? before : kept
-}
-
-const isSameRow = (row: unknown, old: unknown): boolean =>
-  row === old ||
-  (Array.isArray(row) &&
-    Array.isArray(old) &&
-    row.length === old.length &&
-    row.every((member, index) => member === old[index]))
+const isSameRow = (now: readonly unknown[], before: readonly unknown[]): boolean =>
+  now === before ||
+  (now.length === before.length && now.every((member, index) => member === before[index]))
