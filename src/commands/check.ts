@@ -13,9 +13,6 @@ export async function check(settings: Settings, io: CommandIo): Promise<ExitCode
   return report.isGood ? 0 : 1
 }
 
-/** Conditions that are False only because nothing is fetched here. */
-const UNFETCHED = new Set(['KeySetUnavailable', 'DiscoveryUnavailable'])
-
 export interface CheckReport {
   readonly isGood: boolean
   readonly text: string
@@ -27,7 +24,7 @@ export function reportCheck({ provider, translation }: Offline): CheckReport {
   const isGood = provider.problems.length === 0 && wrong.length === 0
   const lines = [
     ...provider.problems.map(problemLine),
-    ...(provider.notes ?? []).map((note) => `note: ${problemLine(note)}`),
+    ...(provider.notes ?? []).map(({ source, message }) => `${source}: note: ${message}`),
     ...findings.map(({ line }) => line),
     ...translation.wanted.map(uncheckedLine),
     summary(provider, wrong.length),
@@ -48,21 +45,31 @@ interface Finding {
 function findingsOf(status: ResourceStatus, resources: Resources): readonly Finding[] {
   const source = sourceOf(status, resources)
   const name = status.namespace === '' ? status.name : `${status.namespace}/${status.name}`
-  return status.conditions.filter(isWorthALine).map((condition) => {
-    const isWrong = condition.status !== 'True'
-    const { type, reason, message, ancestor } = condition
-    const where = ancestor === undefined ? '' : ` on ${ancestor}`
-    const what = `${status.kind} ${name}: ${type}=${condition.status} (${reason})${where}: ${message.replaceAll('\n', '; ')}`
-    return { isWrong, line: `${isWrong ? '' : 'note: '}${source}: ${what}` }
+  return status.conditions.filter(isCheckedOffline).flatMap((condition) => {
+    const isWrong = isBad(condition)
+    const lines = condition.message.split('\n').filter((line) => isWrong || !isPlain(line))
+    if (lines.length === 0) return []
+    const what = `${status.kind} ${name}: ${headOf(condition)}: ${lines.join('; ')}`
+    return [{ isWrong, line: `${source}: ${isWrong ? '' : 'note: '}${what}` }]
   })
 }
 
-/** A reason that is the condition's own name, or Valid, says that all is well. */
-const isWorthALine = ({ type, status, reason }: Condition): boolean =>
-  status === 'True' ? reason === 'PartiallyValid' || !isPlain(type, reason) : !UNFETCHED.has(reason)
+/** Here every key set is one that was never fetched. */
+const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
 
-const isPlain = (type: string, reason: string): boolean =>
-  reason === type || reason === 'Valid' || reason === 'Attached'
+/** Conflicted is the one type that is bad when it is True. */
+const isBad = ({ type, status }: Condition): boolean =>
+  type === 'Conflicted' ? status !== 'False' : status !== 'True'
+
+/** A line of a condition's message that says only that all is well, or what goes without saying here. */
+const isPlain = (line: string): boolean =>
+  /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/.test(line) ||
+  line.endsWith('has not been fetched yet')
+
+function headOf({ type, status, reason, ancestor, section }: Condition): string {
+  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+  return `${type}=${status} (${reason})${place === '' ? '' : ` on ${place}`}`
+}
 
 function sourceOf(status: ResourceStatus, resources: Resources): string {
   const all = Object.values(resources as unknown as Record<string, Resources['secrets']>).flat()

@@ -1,0 +1,222 @@
+// check, translate, bootstrap and crds as a person or a CI job sees them: what is printed, where, and the exit code.
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { bootstrap } from '../../src/commands/bootstrap.js'
+import { check } from '../../src/commands/check.js'
+import type { CommandIo, ExitCode } from '../../src/commands/command-io.js'
+import { crds } from '../../src/commands/crds.js'
+import { translate } from '../../src/commands/translate.js'
+import { parseCommandLine, type Settings } from '../../src/settings.js'
+import {
+  allow,
+  gateway,
+  mcpRoute,
+  proxyBackend,
+  proxyPolicy,
+  remoteJwks,
+  toYaml,
+} from '../support/resources.js'
+
+type Command = (settings: Settings, io: CommandIo) => Promise<ExitCode>
+
+let folder: string
+beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), 'gatehouse-commands-'))))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function run(command: Command, ...args: readonly string[]) {
+  const line = parseCommandLine(args, {})
+  if (line.type !== 'settings') throw new Error(JSON.stringify(line))
+  let out = ''
+  let err = ''
+  const code = await command(line.settings, {
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    stop: new AbortController().signal,
+    atExit: () => undefined,
+  })
+  return { code, out: out.replaceAll(folder, 'DIR'), err: err.replaceAll(folder, 'DIR') }
+}
+
+/** A file of its own folder; the folder's path. */
+async function filed(name: string, text: string): Promise<string> {
+  const path = join(folder, name)
+  await mkdir(path)
+  await writeFile(join(path, 'resources.yaml'), text)
+  return path
+}
+
+const jwt = (more: object = {}) => ({
+  mode: 'Strict',
+  providers: [
+    {
+      issuer: 'https://idp.example/o/mcp/',
+      audiences: ['mcp-client'],
+      jwks: remoteJwks('idp', 9000, '/o/mcp/jwks/'),
+    },
+  ],
+  mcp: { provider: 'IdpOne', clientId: 'mcp-client', metadataIssuer: 'Gateway', ...more },
+})
+
+const documents = (policy: object): string =>
+  toYaml(
+    gateway([8080]),
+    proxyBackend('idp', { host: 'idp.example', port: 9000 }),
+    proxyBackend('mcp', { host: '127.0.0.1', port: 3001 }),
+    mcpRoute('mcp', 'mcp'),
+    proxyPolicy('mcp', 'mcp', policy),
+  )
+
+const good = documents({ jwtAuthentication: jwt({ corsHeaders: 'AsWritten' }) })
+
+describe('check', () => {
+  test('of good resources says so, and what it did not look at', async () => {
+    expect(await run(check, 'check', await filed('good', good))).toEqual({
+      code: 0,
+      err: '',
+      out: [
+        'note: http://idp.example/o/mcp/.well-known/openid-configuration (discovery document) is not checked offline',
+        'note: http://idp.example:9000/o/mcp/jwks/ (key set) is not checked offline',
+        '5 resources read; all is well',
+        '',
+      ].join('\n'),
+    })
+  })
+
+  test('of a document that does not decode names file, line, column and what was expected', async () => {
+    const path = await filed('undecodable', good.replace('mode: Strict', 'mode: strict'))
+    const { code, out } = await run(check, 'check', path)
+    expect(code).toBe(1)
+    expect(out).toMatch(
+      /^DIR\/undecodable\/resources\.yaml:\d+:\d+: spec\.traffic\.jwtAuthentication\.mode: "strict" is not one of Strict, Optional, Permissive/,
+    )
+    expect(out).toContain('; 1 problem in documents, 0 in what they mean\n')
+  })
+
+  test('of resources that do not work together names the resource, its file and the condition', async () => {
+    const path = await filed('invalid', documents({ authorization: allow('jwt.groups ==') }))
+    const { code, out } = await run(check, 'check', path)
+    expect(code).toBe(1)
+    expect(out).toMatch(
+      /^DIR\/invalid\/resources\.yaml:\d+: ProxyPolicy default\/mcp: Accepted=False \(\w+\) on default\/gw: .*matchExpressions\[0\]: line 1, column 14/m,
+    )
+  })
+
+  test('notes what works but not as it may have been meant, and lets it pass', async () => {
+    const path = await filed(
+      'noted',
+      documents({ jwtAuthentication: jwt({ clientId: undefined }) }),
+    )
+    const { code, out } = await run(check, 'check', path)
+    expect(code).toBe(0)
+    expect(out).toContain(': note: ProxyPolicy default/mcp: Accepted=True (PartiallyValid)')
+    expect(out).toContain('all is well')
+  })
+
+  test('counts a listener in conflict as wrong, though its condition is True', async () => {
+    const listener = (name: string) => ({ name, port: 8080, protocol: 'HTTP' })
+    const path = await filed('conflict', toYaml(gateway([listener('a'), listener('b')])))
+    const { code, out } = await run(check, 'check', path)
+    expect(code).toBe(1)
+    expect(out).toContain('Conflicted=True')
+  })
+
+  test('of a path that is not there is wrong', async () => {
+    const { code, out } = await run(check, 'check', join(folder, 'nowhere'))
+    expect(code).toBe(1)
+    expect(out).toContain('DIR/nowhere')
+  })
+
+  test('knows our kinds by another API group when told', async () => {
+    const other = good.replaceAll('policy.gatehouse.dev', 'policy.example.org')
+    const path = await filed('group', other)
+    expect((await run(check, 'check', path, '--api-group', 'policy.example.org')).code).toBe(0)
+    expect((await run(check, 'check', path)).code).toBe(1)
+  })
+})
+
+interface EnvoyConfig {
+  readonly node: object
+  readonly admin: { readonly address: { readonly socket_address: object } }
+  readonly static_resources: {
+    readonly listeners?: { readonly name: string; readonly address: object }[]
+    readonly clusters: { readonly name: string; readonly load_assignment: object }[]
+  }
+}
+
+describe('translate', () => {
+  test('prints one YAML document: listeners, backends, and the way to Gatehouse', async () => {
+    const path = await filed('translated', good)
+    const flags = ['--connect', '10.0.0.5:18000', '--listen-address', '127.0.0.1']
+    const { code, out, err } = await run(translate, 'translate', path, ...flags)
+    const { listeners, clusters } = (parse(out) as EnvoyConfig).static_resources
+    expect([code, err]).toEqual([0, ''])
+    expect(listeners?.map(({ name, address }) => [name, address])).toEqual([
+      ['default/gw/8080', { socket_address: { address: '127.0.0.1', port_value: 8080 } }],
+    ])
+    expect(clusters.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['gatehouse_ext_authz', 'gatehouse_ext_proc']),
+    )
+    expect(out).toContain('10.0.0.5')
+    expect(out).not.toMatch(/[&*]a\d/)
+  })
+
+  test('prints nothing when a document cannot be read, and says why on stderr', async () => {
+    const path = await filed('untranslated', 'kind: [')
+    const { code, out, err } = await run(translate, 'translate', path)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(/^DIR\/untranslated\/resources\.yaml:1:\d+: /)
+  })
+
+  test('of a broken policy prints a route that refuses, and says why on stderr', async () => {
+    const path = await filed('refusing', documents({ authorization: allow('jwt.groups ==') }))
+    const { code, out, err } = await run(translate, 'translate', path)
+    expect(code).toBe(0)
+    expect(out).toContain('direct_response')
+    expect(err).toContain('Accepted=False')
+  })
+})
+
+describe('bootstrap', () => {
+  test('leads every Gateway’s Envoy to --grpc by default', async () => {
+    const { code, out } = await run(bootstrap, 'bootstrap', '--grpc', 'unix:/run/g.sock')
+    const config = parse(out) as EnvoyConfig
+    expect(code).toBe(0)
+    expect(config.node).toMatchObject({ cluster: '*' })
+    expect(config.admin.address.socket_address).toEqual({ address: '127.0.0.1', port_value: 19000 })
+    expect(config.static_resources.clusters.map(({ name }) => name)).toEqual([
+      'gatehouse_xds',
+      'gatehouse_ext_authz',
+      'gatehouse_ext_proc',
+    ])
+    for (const cluster of config.static_resources.clusters)
+      expect(JSON.stringify(cluster.load_assignment)).toContain('/run/g.sock')
+  })
+
+  test('serves one Gateway with --gateway, at --connect, with its admin at --envoy-admin', async () => {
+    const { out } = await run(
+      bootstrap,
+      ...['bootstrap', '--gateway', 'team/gw', '--connect', 'gatehouse.internal:1'],
+      ...['--envoy-admin', '127.0.0.1:2'],
+    )
+    const config = parse(out) as EnvoyConfig
+    expect(config.node).toMatchObject({ cluster: 'team/gw' })
+    expect(config.admin.address.socket_address).toEqual({ address: '127.0.0.1', port_value: 2 })
+    expect(out).toContain('gatehouse.internal')
+  })
+})
+
+test('crds prints one definition per kind, of the API group that was asked for', async () => {
+  const { code, out } = await run(crds, 'crds', '--api-group', 'policy.example.org')
+  const names = parseAllDocuments(out).map((document) => document.getIn(['metadata', 'name']))
+  expect(code).toBe(0)
+  expect(names.sort()).toEqual([
+    'proxybackends.policy.example.org',
+    'proxyparameters.policy.example.org',
+    'proxypolicies.policy.example.org',
+  ])
+})
