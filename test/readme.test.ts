@@ -1,0 +1,43 @@
+// The README's table of settings is what the program knows. `npm run goldens` rewrites it.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { format } from 'prettier'
+import { expect, test } from 'vitest'
+import { FLAGS, flagName } from '../src/settings/flags.js'
+
+const README = resolve(import.meta.dirname, '../README.md')
+const SECTION = /<!-- settings -->[\s\S]*<!-- \/settings -->/
+
+const cell = (text: string): string => text.replace(/\|/g, '\\|')
+
+/** As the rows of one shape that they all have. */
+const flags: readonly (readonly [
+  string,
+  { readonly value?: string; readonly default: string | undefined; readonly meaning: string },
+])[] = Object.entries(FLAGS)
+
+function settingsTable(): string {
+  const rows = flags.map(([key, flag]) => {
+    const value = flag.value === undefined ? '' : ` ${flag.value}`
+    const preset = flag.default === undefined ? '' : `\`${flag.default}\``
+    return `| \`--${flagName(key)}${cell(value)}\` | ${preset} | ${cell(flag.meaning)} |`
+  })
+  return ['| flag | default | meaning |', '|---|---|---|', ...rows].join('\n')
+}
+
+test('the table of settings is fresh', async () => {
+  const readme = readFileSync(README, 'utf8')
+  const section = `<!-- settings -->\n\n${settingsTable()}\n\n<!-- /settings -->`
+  const fresh = await format(
+    readme.replace(SECTION, () => section),
+    {
+      parser: 'markdown',
+      semi: false,
+      singleQuote: true,
+      printWidth: 100,
+    },
+  )
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(README, fresh)
+  else expect(readme).toBe(fresh)
+})
