@@ -1,8 +1,13 @@
 // Files and folders → the resources in them, once: what `check` and `translate` read.
 
 import { readFile } from 'node:fs/promises'
-import { brokenFile, decodeFile, EMPTY_RECORD, type FileRecord } from './file-record.js'
-import { MAX_FILE_BYTES } from './file-record.js'
+import {
+  brokenFile,
+  decodeFile,
+  EMPTY_RECORD,
+  MAX_FILE_BYTES,
+  type FileRecord,
+} from './file-record.js'
 import { codeOf, findFiles, type FoundFile } from './file-tree.js'
 import { kindsOf, type Kind } from './kinds.js'
 import { collectResources } from './resource-set.js'
