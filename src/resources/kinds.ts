@@ -29,8 +29,6 @@ export interface Kind {
   readonly clusterScoped?: boolean
 }
 
-export const DEFAULT_API_GROUP = 'policy.gatehouse.dev'
-
 /** apiGroup: {policy_api_group} of the specification. */
 export const kindsOf = (apiGroup: string): readonly Kind[] => [
   own(apiGroup, 'ProxyPolicy', 'proxyPolicies', proxyPolicySpec),
