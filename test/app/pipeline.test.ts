@@ -1,0 +1,181 @@
+// When a change is translated and published, when it is held back, and what a bug leaves in force.
+
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createPipeline, type Pipeline } from '../../src/app/pipeline.js'
+import { unpublished } from '../../src/app/report.js'
+import type { Translation } from '../../src/gatewayapi/translator.js'
+import type { Ir } from '../../src/ir/ir.js'
+import type { WantedDocument } from '../../src/ir/remote-target.js'
+import type { ProviderState, Resources } from '../../src/resources/resources.js'
+import type { Snapshot } from '../../src/snapshot/build-snapshot.js'
+
+const NONE: Resources = {
+  gatewayClasses: [],
+  gateways: [],
+  httpRoutes: [],
+  proxyPolicies: [],
+  proxyBackends: [],
+  proxyParameters: [],
+  backendTlsPolicies: [],
+  referenceGrants: [],
+  services: [],
+  endpointSlices: [],
+  secrets: [],
+  configMaps: [],
+}
+
+const irOf = (name: string): Ir => ({
+  gateways: [],
+  destinations: [
+    { name, endpoints: { type: 'name', host: 'mcp.example', port: 1 }, protocol: 'http1' },
+  ],
+  certificates: [],
+  authz: [],
+  proc: [],
+})
+
+const complete: ProviderState = { resources: NONE, problems: [], complete: true }
+const broken: ProviderState = {
+  resources: NONE,
+  problems: [{ source: 'a.yaml:1:2', message: 'is no YAML' }],
+  complete: false,
+}
+
+let translated: () => Translation
+let wanted: (readonly WantedDocument[])[]
+let published: Snapshot[]
+let failures: number
+let timers: (() => void)[]
+let pipeline: Pipeline
+
+beforeEach(() => {
+  translated = () => ({ ir: irOf('a'), statuses: [], wanted: [] })
+  wanted = []
+  published = []
+  failures = 0
+  timers = []
+  pipeline = createPipeline({
+    translator: { translate: () => translated() },
+    remote: { want: (documents) => wanted.push(documents), state: () => new Map() },
+    publisher: {
+      publish: (snapshot) => published.push(snapshot) > 0,
+      current: () => published.at(-1),
+    },
+    options: { listenAddress: '::', trustedHops: 0, systemCaFile: '/ca', accessLog: false },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    onFailure: () => (failures += 1),
+    onRun: () => undefined,
+    startTimer(callback) {
+      timers.push(callback)
+      return () => (timers = timers.filter((timer) => timer !== callback))
+    },
+  })
+})
+
+const fire = (): void => {
+  for (const timer of timers.splice(0)) timer()
+}
+
+const obstacles = (): readonly string[] => unpublished(pipeline.state(), published.at(-1))
+
+describe('resources', () => {
+  test('are published at once', () => {
+    expect(obstacles()).toEqual(['the resources have not been read yet'])
+    pipeline.resourcesChanged(complete)
+    expect(published).toHaveLength(1)
+    expect(obstacles()).toEqual([])
+  })
+
+  test('with a document that never decoded are not published at the start; the reason is said', () => {
+    pipeline.resourcesChanged(broken)
+    expect(published).toEqual([])
+    expect(obstacles()).toEqual(['a.yaml:1:2: is no YAML'])
+    pipeline.resourcesChanged(complete)
+    expect(published).toHaveLength(1)
+  })
+
+  test('that were published once are published again, whatever breaks later', () => {
+    pipeline.resourcesChanged(complete)
+    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [] })
+    pipeline.resourcesChanged(broken)
+    expect(published.map(({ ir }) => ir.destinations[0]?.name)).toEqual(['a', 'b'])
+    expect(obstacles()).toEqual([])
+  })
+
+  test('say which documents they want, also when they are held back', () => {
+    const documents = [{ id: 'k', kind: 'KeySet' as const, targets: [] }]
+    translated = () => ({ ir: irOf('a'), statuses: [], wanted: documents })
+    pipeline.resourcesChanged(broken)
+    expect(wanted).toEqual([documents])
+  })
+})
+
+describe('remote documents', () => {
+  test('that arrive together make one run', () => {
+    pipeline.resourcesChanged(complete)
+    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [] })
+    pipeline.remoteChanged()
+    pipeline.remoteChanged()
+    expect([published.length, timers.length]).toEqual([1, 1])
+    fire()
+    expect(published).toHaveLength(2)
+  })
+
+  test('are taken at once when a check waits for them, and then not a second time', () => {
+    pipeline.resourcesChanged(complete)
+    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [] })
+    pipeline.remoteChanged()
+    pipeline.flush()
+    expect(published).toHaveLength(2)
+    expect(timers).toEqual([])
+  })
+
+  test('before the resources are read do nothing, and flush without a change does not either', () => {
+    pipeline.remoteChanged()
+    fire()
+    pipeline.flush()
+    expect(published).toEqual([])
+  })
+
+  test('leave no timer behind at the end', () => {
+    pipeline.resourcesChanged(complete)
+    pipeline.remoteChanged()
+    pipeline.close()
+    expect(timers).toEqual([])
+  })
+})
+
+describe('a bug', () => {
+  const bug = (): never => {
+    throw new Error('a bug')
+  }
+
+  test('in the translation leaves the last good one in force, is counted and shown', () => {
+    pipeline.resourcesChanged(complete)
+    translated = bug
+    pipeline.resourcesChanged(complete)
+    expect(published).toHaveLength(1)
+    expect(failures).toBe(1)
+    expect(pipeline.state()).toMatchObject({ failure: 'a bug', translation: { ir: irOf('a') } })
+    expect(obstacles()).toEqual([])
+  })
+
+  test('in the encoding does so too', () => {
+    pipeline.resourcesChanged(complete)
+    const [destination] = irOf('b').destinations
+    const odd = { ...irOf('b'), gateways: undefined as unknown as Ir['gateways'] }
+    translated = () => ({ ir: { ...odd, destinations: [destination!] }, statuses: [], wanted: [] })
+    pipeline.resourcesChanged(complete)
+    expect([published.length, failures]).toEqual([1, 1])
+  })
+
+  test('is forgotten by the next run that succeeds', () => {
+    translated = bug
+    pipeline.resourcesChanged(complete)
+    expect(obstacles()).toEqual(['the resources could not be translated: a bug'])
+    translated = () => ({ ir: irOf('a'), statuses: [], wanted: [] })
+    pipeline.resourcesChanged(complete)
+    expect(pipeline.state().failure).toBeUndefined()
+    expect(obstacles()).toEqual([])
+  })
+})
