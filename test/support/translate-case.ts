@@ -8,6 +8,7 @@ import type { TranslatorOptions } from '../../src/gatewayapi/context.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { RemoteDocument, RemoteState } from '../../src/ir/remote-target.js'
 import type { Condition, ResourceStatus } from '../../src/ir/status.js'
+import type { DecodedResource } from '../../src/resources/decode.js'
 import { decodeFile } from '../../src/resources/file-record.js'
 import { kindsOf } from '../../src/resources/kinds.js'
 import { collectResources } from '../../src/resources/resource-set.js'
@@ -26,7 +27,7 @@ interface Setting {
   readonly show?: readonly (keyof Ir | 'wanted' | 'status')[]
 }
 
-const OPTIONS: TranslatorOptions = {
+export const OPTIONS: TranslatorOptions = {
   apiGroup: API_GROUP,
   clusterDomain: 'cluster.local',
   metadataIssuer: 'Provider',
@@ -34,13 +35,19 @@ const OPTIONS: TranslatorOptions = {
 
 const DEFAULTS = readFileSync(join(import.meta.dirname, '../golden/_defaults.yaml'), 'utf8')
 
+/** Always the same, as ids of wanted documents are made of it. */
+const AUTHORITY = readFileSync(join(import.meta.dirname, '../golden/_authority.pem'), 'utf8')
+
 /** Placeholders of a case's file → what stands in their place, so that no private key is kept in a file. */
 const placeholders = (): Readonly<Record<string, string>> => {
   const [pair, other]: readonly KeyPair[] = [selfSigned('a.example'), selfSigned('b.example')]
   return Object.fromEntries(
-    Object.entries({ CERTIFICATE: pair?.cert, PRIVATE_KEY: pair?.key, OTHER_KEY: other?.key }).map(
-      ([name, pem]) => [`<${name}>`, pem ?? ''],
-    ),
+    Object.entries({
+      AUTHORITY,
+      CERTIFICATE: pair?.cert,
+      PRIVATE_KEY: pair?.key,
+      OTHER_KEY: other?.key,
+    }).map(([name, pem]) => [`<${name}>`, pem ?? '']),
   )
 }
 
@@ -85,33 +92,40 @@ function resourcesOf(
   /** nameOf() of what the case itself wrote. */
   readonly own: ReadonlySet<string>
 } {
-  const kinds = kindsOf(API_GROUP)
-  const text = Object.entries(PEMS).reduce((all, [name, pem]) => fill(all, name, pem), documents)
-  const records = [text, DEFAULTS].map((part, index) =>
-    decodeFile(Buffer.from(part), index === 0 ? 'case.yaml' : 'defaults.yaml', kinds),
+  const written = decodeDocuments(documents)
+  const all = [...written, ...DEFAULT_DOCUMENTS].filter(
+    ({ resource }) => !omit.includes(nameOf({ ...resource, ...resource.metadata })),
   )
-  const problems = records.flatMap((record) => record.problems)
-  if (problems.length > 0)
-    throw new Error(problems.map((p) => `${p.source} ${p.message}`).join('\n'))
-  const wanted = records
-    .flatMap((record) => record.resources)
-    .filter(({ resource }) => !omit.includes(nameOf({ ...resource, ...resource.metadata })))
-  const { resources } = collectResources(wanted)
-  const own = records[0]?.resources.map(({ resource }) =>
-    nameOf({ ...resource, ...resource.metadata }),
-  )
-  return { resources, own: new Set(own) }
+  const own = written.map(({ resource }) => nameOf({ ...resource, ...resource.metadata }))
+  return { resources: collectResources(all).resources, own: new Set(own) }
 }
+
+/** Throws where a document does not decode: the cases are about what does. */
+function decodeDocuments(documents: string): readonly DecodedResource[] {
+  const text = Object.entries(PEMS).reduce((all, [name, pem]) => fill(all, name, pem), documents)
+  const { resources, problems } = decodeFile(Buffer.from(text), 'case.yaml', kindsOf(API_GROUP))
+  if (problems.length > 0)
+    throw new Error(problems.map(({ source, message }) => `${source} ${message}`).join('\n'))
+  return resources
+}
+
+/** Every document of a case's input, and the defaults. */
+export const caseDocuments = (input: string): readonly DecodedResource[] => [
+  ...decodeDocuments(splitSetting(input).documents),
+  ...DEFAULT_DOCUMENTS,
+]
+
+const DEFAULT_DOCUMENTS = decodeDocuments(DEFAULTS)
 
 type Named = Pick<ResourceStatus, 'kind' | 'namespace' | 'name'>
 
 const nameOf = ({ kind, namespace, name }: Named): string => `${kind} ${namespace}/${name}`
 
 /** Stands alone on its line: every line of the text is indented as it is. */
-const fill = (text: string, placeholder: string, pem: string): string =>
-  text.replace(new RegExp(`^( *)${placeholder}$`, 'gm'), (_, indent: string) =>
-    pem.trim().replace(/^/gm, indent),
-  )
+function fill(text: string, placeholder: string, pem: string): string {
+  const line = new RegExp(`^( *)${placeholder}$`, 'gm')
+  return text.replace(line, (_, indent: string) => pem.trim().replace(/^/gm, indent))
+}
 
 function withPlaceholders(output: object): object {
   const text = Object.entries(PEMS).reduce(

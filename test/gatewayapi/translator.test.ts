@@ -1,0 +1,115 @@
+// The translation remembers: what it gives after a change must be what it would give from scratch, and what the change
+// does not concern must be the same objects as before.
+
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createTranslator } from '../../src/gatewayapi/translator.js'
+import type { RemoteDocument } from '../../src/ir/remote-target.js'
+import type { DecodedResource } from '../../src/resources/decode.js'
+import { collectResources } from '../../src/resources/resource-set.js'
+import type { Resources } from '../../src/resources/resources.js'
+import { goldenCases } from '../support/golden.js'
+import { caseDocuments, OPTIONS } from '../support/translate-case.js'
+
+const GOLDENS = join(import.meta.dirname, '../golden/translate')
+
+/** A small pseudo-random generator (mulberry32): the same sequence in every run. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+const toResources = (documents: Iterable<DecodedResource>): Resources =>
+  collectResources([...documents]).resources
+
+const pool: readonly DecodedResource[] = [
+  ...new Set(goldenCases(GOLDENS).flatMap(({ input }) => caseDocuments(input))),
+]
+
+describe('a translation after changes', () => {
+  test.each([1, 2, 3, 4])('is what it is from scratch, sequence %i', (seed) => {
+    const random = createRandom(seed)
+    const translator = createTranslator(OPTIONS)
+    const present = new Set(pool.filter(() => random(4) === 0))
+    const remote = new Map<string, RemoteDocument>()
+    for (let step = 0; step < 60; step += 1) {
+      for (let change = random(4); change >= 0; change -= 1) {
+        const document = pool[random(pool.length)]
+        if (document !== undefined && !present.delete(document)) present.add(document)
+      }
+      const resources = toResources(present)
+      const state = new Map(remote)
+      const translation = translator.translate(resources, state)
+      expect(translation).toEqual(createTranslator(OPTIONS).translate(resources, state))
+      const fetched = translation.wanted[random(translation.wanted.length + 1)]
+      if (fetched !== undefined)
+        remote.set(fetched.id, { document: { keys: [{ kid: `${step}` }] }, fetchedAt: step })
+    }
+  })
+})
+
+describe('what a change does not concern', () => {
+  const document = (name: string): readonly DecodedResource[] => {
+    const golden = goldenCases(GOLDENS).find((one) => one.name === name)
+    return golden === undefined ? [] : caseDocuments(golden.input)
+  }
+  const named = (name: string, documents: readonly DecodedResource[]): readonly DecodedResource[] =>
+    documents
+      .filter(({ resource }) => ['HTTPRoute', 'ProxyPolicy'].includes(resource.kind))
+      .map((original) => renamed(original, name))
+  const renamed = (original: DecodedResource, name: string): DecodedResource => {
+    const copy = structuredClone(original)
+    const spec = copy.resource.spec as { targetRefs?: { name: string }[] }
+    spec.targetRefs = spec.targetRefs?.map((ref) => ({ ...ref, name }))
+    return {
+      ...copy,
+      resource: { ...copy.resource, metadata: { ...copy.resource.metadata, name } },
+    }
+  }
+  const base = document('idp-one-protects-an-mcp-route')
+  const many = ['a', 'b', 'c'].flatMap((name) => named(name, base))
+
+  test('is the same object as before', () => {
+    const translator = createTranslator(OPTIONS)
+    const before = translator.translate(toResources([...base, ...many]), new Map())
+    const changed = many.map((one) =>
+      one.resource.metadata.name === 'b' && one.resource.kind === 'ProxyPolicy'
+        ? structuredClone(one)
+        : one,
+    )
+    const after = translator.translate(toResources([...base, ...changed]), new Map())
+    expect(before.ir.authz.map(({ key }) => key)).toEqual([
+      'default/a/0',
+      'default/b/0',
+      'default/c/0',
+      'default/mcp/0',
+    ])
+    const same = after.ir.authz.map((entry, index) => entry === before.ir.authz[index])
+    expect(same).toEqual([true, false, true, true])
+    expect(after.ir.destinations[0]).toBe(before.ir.destinations[0])
+    const statusOf = ({ statuses }: typeof before, name: string) =>
+      statuses.find((status) => status.kind === 'ProxyPolicy' && status.name === name)
+    expect(statusOf(after, 'a')).toBe(statusOf(before, 'a'))
+  })
+
+  test('is the whole translation when nothing changed', () => {
+    const translator = createTranslator(OPTIONS)
+    const [before, after] = [1, 2].map(() => translator.translate(toResources(base), new Map()))
+    expect(after?.ir.gateways[0]).toBe(before?.ir.gateways[0])
+  })
+
+  test('stays when another Gateway takes a route', () => {
+    const translator = createTranslator(OPTIONS)
+    const gateway = base.find(({ resource }) => resource.kind === 'Gateway')
+    if (gateway === undefined) throw new Error('the defaults have no Gateway')
+    const before = translator.translate(toResources(base), new Map())
+    const after = translator.translate(toResources([...base, renamed(gateway, 'zz')]), new Map())
+    expect(after.ir.gateways.map(({ name }) => name)).toEqual(['gw', 'zz'])
+    expect(after.ir.gateways[0]).toBe(before.ir.gateways[0])
+  })
+})
