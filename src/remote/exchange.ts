@@ -44,20 +44,14 @@ export const exchange = async (socket: Socket, request: Exchange): Promise<Answe
   }
 }
 
-/** The client never opens a connection itself: it has this one, once. No timeouts of its own: the deadline is the caller's. */
-const clientOver = (socket: Socket, url: URL): Client => {
-  let unused = true
-  return new Client(`http://${url.host}`, {
+/** The client never opens a connection: it is given this one. No timeouts of its own: the deadline is the caller's. */
+const clientOver = (socket: Socket, url: URL): Client =>
+  new Client(`http://${url.host}`, {
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: (_options, callback) => {
-      const gone = unused ? undefined : new RemoteError({ type: 'broken', code: 'ECONNRESET' })
-      unused = false
-      // The client is in the middle of its own work when it asks: an answer at once would be lost.
-      queueMicrotask(() => (gone === undefined ? callback(null, socket) : callback(gone, null)))
-    },
+    // The client is in the middle of its own work when it asks: an answer at once would be lost.
+    connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
   })
-}
 
 const receive = async (answer: Dispatcher.ResponseData, maxBytes: number): Promise<Answer> => {
   const status = answer.statusCode

@@ -1,8 +1,10 @@
 // Answers of real servers, good and bad: what comes back, what is refused, and when the waiting ends.
 
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { exchange } from '../../src/remote/exchange.js'
 import { createCallRemote } from '../../src/remote/http-call.js'
 import { describeFailure } from '../../src/remote/remote-failure.js'
 import { at, failureOf, get, serve, serveRaw } from './support/servers.js'
@@ -106,11 +108,16 @@ describe('time', () => {
     expect(await ends(port)).toEqual(timeout)
   })
 
-  test('a TLS handshake that never ends', async () => {
-    const target = at(await serveRaw(() => {}), {
+  test('a TLS handshake that never ends, and its connection is closed', async () => {
+    let closed: Promise<unknown> | undefined
+    const port = await serveRaw((socket) => {
+      closed = once(socket.resume(), 'close')
+    })
+    const target = at(port, {
       tls: { hostname: 'idp.example', subjectAltNames: [], authorities: 'System' },
     })
     expect(await failureOf(target, { timeoutMs: 100 })).toEqual(timeout)
+    await closed
   })
 
   test('a resolver that never answers', async () => {
@@ -120,6 +127,25 @@ describe('time', () => {
       ok: false,
       error: { type: 'timeout', timeoutMs: 50 },
     })
+  })
+
+  test('a deadline between connecting and asking leaves no connection', async () => {
+    let closed: Promise<unknown> | undefined
+    const port = await serveRaw((socket) => {
+      closed = once(socket.resume(), 'close')
+    })
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    await expect(
+      exchange(socket, {
+        url: new URL('http://idp.example/'),
+        method: 'GET',
+        headers: {},
+        maxBytes: 1,
+        signal: AbortSignal.abort(),
+      }),
+    ).rejects.toThrow('the connection broke')
+    await closed
   })
 
   test('a caller that gives up closes the connection', async () => {

@@ -101,6 +101,18 @@ describe('an extra fetch for an unknown kid', () => {
     expect(store.calls.length).toBe(3)
   })
 
+  test('that only waited for one under way leaves the extra one for later', async () => {
+    const store = await ready()
+    store.want([wantKeySet('keys', 'https://idp.example/slow')])
+    await store.advance(0)
+    const waiting = store.refetch('keys')
+    store.replies.set(URL, answer(keySet('b')))
+    store.want([wantKeySet('keys', URL)])
+    await waiting
+    await store.refetch('keys')
+    expect(store.calls.length).toBe(4)
+  })
+
   test('does not come beside one that is under way', async () => {
     const store = testStore()
     store.want([wantKeySet()])
