@@ -11,6 +11,8 @@ export interface TlsFiles {
   readonly cert: string
   readonly key: string
   readonly clientCa?: string
+  /** How often the files are looked at, in milliseconds; default 10,000. */
+  readonly rereadMs?: number
 }
 
 export interface Certificates {
@@ -34,11 +36,7 @@ const REREAD_MS = 10_000
  * Files that stop being usable leave the last good ones in place, with a log line.
  * @throws {Error} the files cannot be read or used at the start.
  */
-export const watchCertificates = async (
-  files: TlsFiles,
-  logger: Logger,
-  rereadMs = REREAD_MS,
-): Promise<Certificates> => {
+export const watchCertificates = async (files: TlsFiles, logger: Logger): Promise<Certificates> => {
   let current = await readPems(files)
   const identityListeners = new Set<IdentityListener>()
   const caListeners = new Set<CaListener>()
@@ -60,7 +58,7 @@ export const watchCertificates = async (
       logger.warn({ cert: files.cert, reason }, 'TLS certificate not usable, the last one stays')
     }
   }
-  const timer = setInterval(() => void reread(), rereadMs)
+  const timer = setInterval(() => void reread(), files.rereadMs ?? REREAD_MS)
   timer.unref()
 
   // Told a moment later: grpc-js looks for the first update only after it has added itself.

@@ -71,6 +71,8 @@ describe('state of the world', () => {
     expect(await take(after)).toBe('Cluster a')
     after.ask(ENDPOINT_TYPE, ['a'], { versionInfo: 'any' })
     expect(await take(after)).toBe('ClusterLoadAssignment a')
+    after.ask(ROUTE_TYPE, [])
+    expect(await take(after)).toBe('RouteConfiguration')
   })
 
   test('a request with a stale nonce is ignored', async () => {

@@ -1,0 +1,103 @@
+// A gRPC server with small services, and clients of it; closed after each test by closeAll().
+
+import { create } from '@bufbuild/protobuf'
+import { Client, credentials, status } from '@grpc/grpc-js'
+import type { ServiceError, UntypedServiceImplementation } from '@grpc/grpc-js'
+import {
+  CheckRequestSchema,
+  CheckResponseSchema,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import type {
+  CheckRequest,
+  CheckResponse,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import type {
+  HealthCheckRequest,
+  HealthCheckResponse,
+} from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import { AUTHORIZATION, authorizationService, healthService } from '../../src/grpc/protos.js'
+import { startGrpcServer } from '../../src/grpc/server.js'
+import type { GrpcServer, GrpcService } from '../../src/grpc/server.js'
+import { recordingLogger } from './recording-logger.js'
+
+const started: GrpcServer[] = []
+const clients: Client[] = []
+
+export const closeAll = async (): Promise<void> => {
+  clients.splice(0).forEach((client) => client.close())
+  await Promise.all(started.splice(0).map((server) => server.close()))
+}
+
+const recording = recordingLogger()
+export const { lines } = recording
+
+export const start = async (services: readonly GrpcService[], address = '127.0.0.1:0') => {
+  const server = await startGrpcServer({ address, services, logger: recording.logger })
+  started.push(server)
+  return server
+}
+
+export const connect = (server: GrpcServer): Client => {
+  const client = new Client(server.address, credentials.createInsecure())
+  clients.push(client)
+  return client
+}
+
+export const authorization = (check: UntypedServiceImplementation[string]): GrpcService => ({
+  name: AUTHORIZATION,
+  definition: authorizationService,
+  implementation: { check },
+})
+
+export const allowing = authorization(
+  (_call: unknown, callback: (e: null, r: CheckResponse) => void) =>
+    callback(null, create(CheckResponseSchema)),
+)
+
+export const method = <Request, Response>(definition: typeof healthService, name: string) => {
+  const found = definition[name]
+  if (found === undefined) throw new Error(`no method ${name}`)
+  return {
+    path: found.path,
+    serialize: found.requestSerialize as (request: Request) => Buffer,
+    deserialize: found.responseDeserialize as (bytes: Buffer) => Response,
+  }
+}
+
+const call = <Request, Response>(
+  client: Client,
+  definition: typeof healthService,
+  name: string,
+  request: Request,
+): Promise<Response> => {
+  const { path, serialize, deserialize } = method<Request, Response>(definition, name)
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, serialize, deserialize, request, (error, response) => {
+      if (error !== null) reject(error)
+      else if (response !== undefined) resolve(response)
+    })
+  })
+}
+
+export const check = (client: Client) =>
+  call<CheckRequest, CheckResponse>(
+    client,
+    authorizationService,
+    'check',
+    create(CheckRequestSchema),
+  )
+
+export const health = (client: Client, service = '') =>
+  call<HealthCheckRequest, HealthCheckResponse>(
+    client,
+    healthService,
+    'check',
+    create(HealthCheckRequestSchema, { service }),
+  )
+
+export const codeOf = (work: Promise<unknown>): Promise<number> =>
+  work.then(
+    () => status.OK,
+    (error: unknown) => (error as ServiceError).code,
+  )

@@ -1,0 +1,129 @@
+import { create } from '@bufbuild/protobuf'
+import { status } from '@grpc/grpc-js'
+import type { Client, ServerDuplexStream } from '@grpc/grpc-js'
+import { afterEach, describe, expect, test } from 'vitest'
+import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import {
+  HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus as Serving,
+} from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import type {
+  HealthCheckRequest,
+  HealthCheckResponse,
+} from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import {
+  AUTHORIZATION,
+  EXTERNAL_PROCESSOR,
+  externalProcessorService,
+  healthService,
+} from '../../src/grpc/protos.js'
+import type { GrpcService } from '../../src/grpc/server.js'
+import {
+  closeAll,
+  allowing,
+  authorization,
+  check,
+  codeOf,
+  connect,
+  health,
+  method,
+  start,
+} from './grpc-harness.js'
+
+afterEach(closeAll)
+
+describe('health', () => {
+  test('says SERVING of every service and of the whole, and does not know others', async () => {
+    const client = connect(await start([allowing]))
+    expect((await health(client)).status).toBe(Serving.SERVING)
+    expect((await health(client, AUTHORIZATION)).status).toBe(Serving.SERVING)
+    expect(await codeOf(health(client, 'no.such.Service'))).toBe(status.NOT_FOUND)
+  })
+
+  test('tells watchers of changes, and that a service is unknown', async () => {
+    const server = await start([allowing])
+    const client = connect(server)
+    const watched = watch(client, AUTHORIZATION)
+    expect(await watched.next()).toBe(Serving.SERVING)
+    server.setServing(false)
+    expect(await watched.next()).toBe(Serving.NOT_SERVING)
+    expect((await health(client)).status).toBe(Serving.NOT_SERVING)
+    server.setServing(true)
+    expect(await watched.next()).toBe(Serving.SERVING)
+    expect(await watch(client, 'no.such.Service').next()).toBe(Serving.SERVICE_UNKNOWN)
+  })
+})
+
+const watch = (client: Client, service: string) => {
+  const { path, serialize, deserialize } = method<HealthCheckRequest, HealthCheckResponse>(
+    healthService,
+    'watch',
+  )
+  const request = create(HealthCheckRequestSchema, { service })
+  const stream = client.makeServerStreamRequest(path, serialize, deserialize, request)
+  stream.on('error', () => undefined)
+  const iterator = (stream as AsyncIterable<HealthCheckResponse>)[Symbol.asyncIterator]()
+  return {
+    next: async (): Promise<Serving | undefined> => {
+      const next = await iterator.next()
+      return next.done === true ? undefined : next.value.status
+    },
+  }
+}
+
+describe('drain', () => {
+  test('waits for a running check, refuses new ones, then is down', async () => {
+    const finishers: (() => void)[] = []
+    const server = await start([
+      authorization((_call: unknown, callback: (e: null, r: CheckResponse) => void) =>
+        finishers.push(() => callback(null, create(CheckResponseSchema))),
+      ),
+    ])
+    const running = check(connect(server))
+    await expect.poll(() => finishers.length).toBe(1)
+    let drained = false
+    const draining = server.drain(5_000).then(() => (drained = true))
+    expect(await codeOf(check(connect(server)))).toBe(status.UNAVAILABLE)
+    expect(drained).toBe(false)
+    finishers[0]?.()
+    await expect(running).resolves.toBeDefined()
+    await draining
+  })
+
+  test('lets a service end its streams, and cuts off what is left when the time is up', async () => {
+    const streams: ServerDuplexStream<unknown, unknown>[] = []
+    const processor = (drain?: GrpcService['drain']): GrpcService => ({
+      name: EXTERNAL_PROCESSOR,
+      definition: externalProcessorService,
+      implementation: {
+        process: (stream: ServerDuplexStream<unknown, unknown>) => void streams.push(stream),
+      },
+      ...(drain !== undefined && { drain }),
+    })
+    const polite = await start([
+      processor(() => {
+        streams.forEach((s) => s.emit('error', { code: status.UNAVAILABLE, details: 'stopping' }))
+      }),
+    ])
+    const ended = openStream(connect(polite))
+    await expect.poll(() => streams.length).toBe(1)
+    await polite.drain(5_000)
+    expect(await ended).toBe(status.UNAVAILABLE)
+
+    const stubborn = await start([processor()])
+    const cut = openStream(connect(stubborn))
+    await expect.poll(() => streams.length).toBe(2)
+    await stubborn.drain(50)
+    expect(await cut).not.toBe(status.OK)
+  })
+})
+
+/** The status code that the stream ends with. */
+const openStream = (client: Client): Promise<number> => {
+  const { path, serialize, deserialize } = method(externalProcessorService, 'process')
+  const stream = client.makeBidiStreamRequest(path, serialize, deserialize)
+  stream.on('data', () => undefined)
+  stream.on('error', () => undefined)
+  return new Promise((resolve) => stream.on('status', ({ code }) => resolve(code)))
+}

@@ -1,0 +1,174 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { create } from '@bufbuild/protobuf'
+import { Client, credentials } from '@grpc/grpc-js'
+import type { ChannelCredentials, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  CheckRequestSchema,
+  CheckResponseSchema,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import type {
+  CheckRequest,
+  CheckResponse,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { isPrivatePeer } from '../../src/grpc/peer.js'
+import { AUTHORIZATION, authorizationService, messageCodec } from '../../src/grpc/protos.js'
+import { startGrpcServer } from '../../src/grpc/server.js'
+import type { GrpcServer } from '../../src/grpc/server.js'
+import { selfSigned } from '../support/certificates.js'
+import type { KeyPair } from '../support/certificates.js'
+import { eventually } from '../support/eventually.js'
+import { recordingLogger } from './recording-logger.js'
+
+let folder: string
+let server: GrpcServer | undefined
+let peers: boolean[]
+const { logger, lines } = recordingLogger()
+const localhost = selfSigned('localhost', '127.0.0.1')
+const other = selfSigned('localhost', '127.0.0.1')
+const client = selfSigned('envoy.example')
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-tls-'))
+  peers = []
+  lines.length = 0
+})
+
+afterEach(async () => {
+  await server?.close()
+  server = undefined
+  await rm(folder, { recursive: true })
+})
+
+const file = async (name: string, text: string): Promise<string> => {
+  const path = join(folder, name)
+  await writeFile(path, text)
+  return path
+}
+
+const install = async ({ cert, key }: KeyPair) => ({
+  cert: await file('cert.pem', cert),
+  key: await file('key.pem', key),
+  rereadMs: 20,
+})
+
+const start = async (clientCa?: string): Promise<GrpcServer> => {
+  const files = await install(localhost)
+  const tls =
+    clientCa === undefined ? files : { ...files, clientCa: await file('ca.pem', clientCa) }
+  const check = (
+    call: ServerUnaryCall<CheckRequest, CheckResponse>,
+    callback: sendUnaryData<CheckResponse>,
+  ): void => {
+    peers.push(
+      isPrivatePeer({ getPeer: () => '192.0.2.1:1', getAuthContext: () => call.getAuthContext() }),
+    )
+    callback(null, create(CheckResponseSchema))
+  }
+  const services = [
+    { name: AUTHORIZATION, definition: authorizationService, implementation: { check } },
+  ]
+  server = await startGrpcServer({ address: '127.0.0.1:0', tls, services, logger })
+  return server
+}
+
+const check = async (
+  address: string,
+  creds: ChannelCredentials,
+): Promise<CheckResponse | undefined> => {
+  const channel = new Client(address, creds)
+  try {
+    return await new Promise((resolve, reject) => {
+      channel.makeUnaryRequest(
+        `/${AUTHORIZATION}/Check`,
+        messageCodec(CheckRequestSchema).serialize,
+        messageCodec(CheckResponseSchema).deserialize,
+        create(CheckRequestSchema),
+        (error, response) => (error === null ? resolve(response) : reject(error)),
+      )
+    })
+  } finally {
+    channel.close()
+  }
+}
+
+const trusting = (authority: KeyPair, own?: KeyPair): ChannelCredentials =>
+  own === undefined
+    ? credentials.createSsl(Buffer.from(authority.cert))
+    : credentials.createSsl(
+        Buffer.from(authority.cert),
+        Buffer.from(own.key),
+        Buffer.from(own.cert),
+      )
+
+describe('TLS', () => {
+  test('serves the certificate; a client without one of its own is not a private peer', async () => {
+    const { address } = await start()
+    expect(await check(address, trusting(localhost))).toBeDefined()
+    expect(peers).toEqual([false])
+    await expect(check(address, trusting(other))).rejects.toThrow()
+    await expect(check(address, credentials.createInsecure())).rejects.toThrow()
+  })
+
+  test('with a client authority, lets in only clients that it signed, and they are private', async () => {
+    const { address } = await start(client.cert)
+    await expect(check(address, trusting(localhost))).rejects.toThrow()
+    await expect(check(address, trusting(localhost, other))).rejects.toThrow()
+    expect(peers).toEqual([])
+    expect(await check(address, trusting(localhost, client))).toBeDefined()
+    expect(peers).toEqual([true])
+  })
+
+  test('follows the files, and keeps the last good ones when they cannot be used', async () => {
+    const { address } = await start()
+    await install(other)
+    await eventually(() => check(address, trusting(other)))
+    await file('key.pem', 'no key')
+    await eventually(() => {
+      expect(lines.some(({ message }) => message.includes('not usable'))).toBe(true)
+    })
+    expect(await check(address, trusting(other))).toBeDefined()
+  })
+
+  test('does not start with files that cannot be used', async () => {
+    const files = await install({ ...localhost, key: other.key })
+    const options = { address: '127.0.0.1:0', tls: files, services: [], logger }
+    await expect(startGrpcServer(options)).rejects.toThrow()
+    await expect(
+      startGrpcServer({ ...options, tls: { ...files, key: join(folder, 'no-such.pem') } }),
+    ).rejects.toThrow('ENOENT')
+  })
+
+  test('speaks nothing older than TLS 1.2', async () => {
+    const [, port] = (await start()).address.split(':')
+    const socket = connect({
+      port: Number(port),
+      maxVersion: 'TLSv1.1',
+      minVersion: 'TLSv1',
+      rejectUnauthorized: false,
+    })
+    const outcome = await new Promise((resolve) => {
+      socket.once('secureConnect', () => resolve('connected'))
+      socket.once('error', () => resolve('refused'))
+    })
+    socket.destroy()
+    expect(outcome).toBe('refused')
+  })
+})
+
+describe('a private peer', () => {
+  const from = (address: string): boolean =>
+    isPrivatePeer({ getPeer: () => address, getAuthContext: () => ({}) })
+
+  test.each(['unknown', '127.0.0.1:5000', '::1:5000', '::ffff:127.0.0.1:5000', '127.8.8.8:1'])(
+    'is %s',
+    (address) => expect(from(address)).toBe(true),
+  )
+  test.each(['10.0.0.1:5000', '::ffff:10.0.0.1:1', 'fe80::1:5', '127.evil.example:80', ''])(
+    'is not %s',
+    (address) => expect(from(address)).toBe(false),
+  )
+})
