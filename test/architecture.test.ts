@@ -45,7 +45,6 @@ const FENCES: Record<string, string> = {
   jose: 'extauthz/',
   '@kubernetes/client-node': 'resources/kubernetes-',
   zod: 'resources/',
-  chokidar: 'resources/',
   'prom-client': 'admin/',
 }
 
