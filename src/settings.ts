@@ -13,7 +13,7 @@ import {
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
 import { formatAddress } from './settings/values.js'
-import { didYouMean } from './settings/did-you-mean.js'
+import { similarWord } from './similar.js'
 
 export interface Settings extends FlagValues {
   readonly command: CommandName
@@ -63,7 +63,7 @@ function help(command: string | undefined): CommandLine {
 
 function unknownCommand(word: string): CommandLine {
   if (word.startsWith('-')) return wrong(`${word} stands before the command`, 'put flags behind it')
-  const near = didYouMean(word, commandNames)
+  const near = similarWord(word, commandNames)
   return wrong(
     `"${word}" is not a command`,
     near === undefined ? `expected one of ${commandNames.join(', ')}` : `did you mean "${near}"?`,
@@ -164,7 +164,7 @@ function unknownFlag(command: CommandName, raw: string): string {
   const key = all.get(raw)
   if (key !== undefined)
     return `${raw} is not a flag of "gatehouse ${command}"; it belongs to ${FLAGS[key].commands.join(', ')}`
-  const near = didYouMean(
+  const near = similarWord(
     raw,
     flagsOf(command).map((own) => `--${flagName(own)}`),
   )

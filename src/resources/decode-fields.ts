@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../result.js'
 import { describeIssue } from './describe-issue.js'
 import { isMap, valueAt, type FieldPath } from './field-path.js'
 import type { Kind } from './kinds.js'
-import { similarWord } from './similar.js'
+import { similarWord } from '../similar.js'
 import { unknownFields, type UnknownField } from './unknown-fields.js'
 
 /** Something said of a field: at its key or at its value. */

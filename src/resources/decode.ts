@@ -7,7 +7,7 @@ import { findKind } from './find-kind.js'
 import type { Kind } from './kinds.js'
 import { clusterMetadata, namespacedMetadata } from './metadata.js'
 import type { Metadata, Problem, Resource, Resources } from './resources.js'
-import { similarWord } from './similar.js'
+import { similarWord } from '../similar.js'
 import { parseYaml, type DocumentText, type ParsedDocument } from './yaml-document.js'
 
 export interface DecodedResource {

@@ -1,7 +1,7 @@
 // What a schema found wrong with a value → a sentence: what is there, what was expected.
 
 import type { z } from 'zod'
-import { similarWord } from './similar.js'
+import { similarWord } from '../similar.js'
 
 const LONGEST_QUOTE = 60
 

@@ -1,7 +1,7 @@
 // apiVersion and kind of a document → the kind that decodes it, or why there is none.
 
 import { OTHER_GATEWAY_API_KINDS, type Kind } from './kinds.js'
-import { similarWord } from './similar.js'
+import { similarWord } from '../similar.js'
 
 export type FoundKind =
   | { readonly type: 'kind'; readonly kind: Kind }
