@@ -8,6 +8,7 @@ import { err, ok, type Result } from '../result.js'
 import { resolveBackend, type Backend } from './backends.js'
 import type { Context } from './context.js'
 import type { Referrer } from './reference-grants.js'
+import { ageNotes, keyNotes, unavailableNote } from './remote-notes.js'
 import {
   connectionToBackend,
   connectionToIssuer,
@@ -48,6 +49,8 @@ export function translateKeySet(
       : err('jwks: exactly one of remote and inline is needed, there is neither')
   if (remote.jwksPath === undefined && idp !== 'IdpTwo')
     return err('jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived')
+  if (remote.jwksPath !== undefined && /[\s#\\\p{Cc}]/u.test(remote.jwksPath))
+    return err(`jwks.remote.jwksPath "${remote.jwksPath}" is not a path`)
   const backend = resolveBackend(context, from, remote.backendRef)
   return backend.ok
     ? fetchedKeySet(context, provider, backend.value)
@@ -59,7 +62,7 @@ function inlineKeySet(text: string): Result<TranslatedKeySet, string> {
   if (jwks === undefined || !Array.isArray(jwks['keys']))
     return err('jwks.inline is not a JSON object with an array "keys"')
   const keySet: KeySet = { state: 'available', source: { type: 'inline' }, jwks }
-  return ok({ keySet, wanted: [], notes: [] })
+  return ok({ keySet, wanted: [], notes: keyNotes('jwks.inline', jwks) })
 }
 
 function parseObject(text: string): JsonObject | undefined {
@@ -88,16 +91,13 @@ function fetchedKeySet(
   const source = { type: 'remote', id: wanted.id, url: target.value.url } as const
   const known = context.reader.read('remote', wanted.id)
   if (known?.document === undefined) {
-    const unavailable = `The key set ${source.url} is not available: ${known?.error ?? 'it has not been fetched yet'}`
+    const unavailable = unavailableNote('key set', source.url, known)
     return ok({ ...reached, keySet: { state: 'unavailable', source }, notes: [], unavailable })
   }
-  const keySet: KeySet = { state: 'available', source, jwks: known.document }
-  const notes = known.error === undefined ? [] : [ageNote(source.url, known.fetchedAt, known.error)]
-  return ok({ ...reached, keySet, notes })
+  const jwks = known.document
+  const notes = [...ageNotes('key set', source.url, known), ...keyNotes(source.url, jwks)]
+  return ok({ ...reached, keySet: { state: 'available', source, jwks }, notes })
 }
-
-const ageNote = (url: string, fetchedAt: number | undefined, error: string): string =>
-  `The key set ${url} is the one of ${new Date(fetchedAt ?? 0).toISOString()}, it cannot be refreshed: ${error}`
 
 function keySetTarget(
   { issuer, jwks }: ProviderSpec,

@@ -8,6 +8,7 @@ import { err, ok, type Result } from '../result.js'
 import type { Context } from './context.js'
 import type { JwtSpec, ProviderSpec } from './key-sets.js'
 import { translateRegistration } from './registration.js'
+import { ageNotes, unavailableNote } from './remote-notes.js'
 import {
   connectionToIssuer,
   parseIssuer,
@@ -109,12 +110,10 @@ function discoveryNotes(
   { targets }: WantedDocument,
 ): readonly string[] {
   const url = targets[0]?.url ?? ''
-  if (known?.document === undefined)
-    return [
-      `The discovery document ${url} is not available: ${known?.error ?? 'it has not been fetched yet'}`,
-    ]
+  if (known?.document === undefined) return [unavailableNote('discovery document', url, known)]
   const { issuer: named, authorization_response_iss_parameter_supported: sendsIss } = known.document
   return [
+    ...ageNotes('discovery document', url, known),
     ...(named === issuer
       ? []
       : [

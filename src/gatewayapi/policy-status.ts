@@ -7,6 +7,7 @@ import { GATEWAY_API_GROUP, recalled, type Context } from './context.js'
 import { translateGateway } from './gateways.js'
 import { isRouteTarget, isServiceTarget, translatePolicy, type ProxyPolicy } from './policies.js'
 import { translateRoute, type TranslatedRoute } from './routes.js'
+import { mcpPathsOf, unreachableDocuments } from './well-known-routes.js'
 import { compareText, keyIn, targetKey } from './world.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
@@ -99,7 +100,7 @@ function targetState(
   const route = translateRoute(context, httpRoute)
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
-  return { gateways: route.gateways, notes: corsNotes(policy, route), ...lost }
+  return { gateways: route.gateways, notes: mcpNotes(route, policy), ...lost }
 }
 
 /** A policy may not target a Gateway, but that is where its author looks for the answer. */
@@ -109,8 +110,18 @@ function ownGateway(context: Context, { group, kind }: TargetRef, key: string): 
   return gateway === undefined || gateway === 'foreign' ? [] : [key]
 }
 
-/** Decision 13a: the headers that were added are named. */
-const corsNotes = (policy: ProxyPolicy, { key, corsAdded }: TranslatedRoute): readonly string[] =>
-  policy.spec.traffic?.jwtAuthentication?.mcp === undefined || corsAdded.length === 0
-    ? []
-    : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]
+/** What the status says of an MCP route and the policy that protects it. */
+function mcpNotes({ attachment, corsAdded, key, route }: TranslatedRoute, policy: ProxyPolicy) {
+  const mcp = attachment.jwt?.policy === policy ? attachment.jwt.jwt?.mcp : undefined
+  if (mcp === undefined) return []
+  const unreachable = unreachableDocuments(mcpPathsOf(mcp, route.spec), route.spec)
+  return [
+    // Decision 13a: what was added is named.
+    ...(corsAdded.length === 0
+      ? []
+      : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]),
+    ...(unreachable.length === 0
+      ? []
+      : [`HTTPRoute ${key} does not match ${unreachable.join(' and ')}: clients cannot log in`]),
+  ]
+}

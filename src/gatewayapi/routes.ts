@@ -15,6 +15,7 @@ import { compareText, keyIn, keyOf, targetKey } from './world.js'
 
 export interface TranslatedRoute {
   readonly key: string
+  readonly route: HttpRoute
   readonly routes: readonly OrderedRoute[]
   readonly placements: readonly Placement[]
   /** NAMESPACE/NAME of the Gateways that it is attached to; sorted. */
@@ -46,6 +47,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
     )
     return {
       key: keyOf(route),
+      route,
       attachment,
       gateways,
       placements: uniquePlacements(parents),

@@ -3,7 +3,7 @@
 
 import type { PathMatch, RouteMatch } from '../ir/route.js'
 import type { HttpRouteSpec } from '../resources/http-route.js'
-import { WELL_KNOWN_ROOTS } from '../oauth/paths.js'
+import { registrationPath, resourceMetadataPath, WELL_KNOWN_ROOTS } from '../oauth/paths.js'
 import type { Mcp } from './mcp.js'
 import type { McpPaths } from '../ir/proc-entry.js'
 
@@ -15,6 +15,22 @@ export const isWellKnown = ({ value }: PathMatch): boolean =>
 export function coveredRoots({ path }: RouteMatch): readonly string[] {
   if (path.type === 'Exact') return []
   return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
+}
+
+/** The documents that no match of the route lets clients reach; headers and methods of the matches are not looked at. */
+export function unreachableDocuments(
+  { mcpPath }: McpPaths,
+  route: HttpRouteSpec,
+): readonly string[] {
+  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
+  const isReached = (document: string) =>
+    paths.some(({ type, value }) =>
+      type === 'PathPrefix'
+        ? `${document}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
+        : type === 'Exact' && value === document,
+    )
+  const documents = [resourceMetadataPath(mcpPath), registrationPath(mcpPath)]
+  return documents.filter((document) => !isReached(document))
 }
 
 /** Last segment of a root: the suffix of the name of a route in front of a broader match. */
