@@ -37,11 +37,11 @@ export const metadataReply = (
       'gatehouse_metadata_unavailable',
       { 'retry-after': RETRY_AFTER_SECONDS },
     )
-  const reply = jsonReply(200, body, 'gatehouse_metadata', {
+  // To HEAD too: Envoy leaves the body out, and without one it would leave out content-type as well.
+  return jsonReply(200, body, 'gatehouse_metadata', {
     'cache-control': 'no-cache',
     ...(entry.paths.origin === undefined ? { vary: 'x-forwarded-proto' } : {}),
   })
-  return request.method === 'HEAD' ? { ...reply, body: new Uint8Array() } : reply
 }
 
 const documentOf = (
