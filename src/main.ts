@@ -64,7 +64,7 @@ async function version(): Promise<string> {
 
 /** The first signal asks the command to close; a second one does not wait for it. */
 function stopAtSignals(stop: AbortController): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(1)
       stop.abort()

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { unlink } from 'node:fs/promises'
-import { isIP, type AddressInfo } from 'node:net'
+import { connect, isIP, type AddressInfo } from 'node:net'
 import type { Json } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { formatAddress, type ServerAddress } from '../settings/values.js'
@@ -133,13 +133,25 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Answer)
 }
 
 async function listen(server: Server, address: ServerAddress): Promise<void> {
-  if (address.type === 'unix') await unlink(address.path).catch(() => undefined)
+  if (address.type === 'unix') await removeDeadSocket(address.path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     const listening = (): void => resolve()
     if (address.type === 'unix') server.listen(address.path, listening)
     else server.listen(address.port, address.host, listening)
   })
+}
+
+/** What a process that is gone left behind; one that somebody listens on stays, and is in use. */
+async function removeDeadSocket(path: string): Promise<void> {
+  const isDead = await new Promise<boolean>((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(false)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
+  })
+  if (isDead) await unlink(path)
 }
 
 function boundAddress(server: Server, address: ServerAddress): string {

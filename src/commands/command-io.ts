@@ -8,7 +8,7 @@ export interface CommandIo {
   /** stderr: what is wrong, for a person. */
   readonly err: (text: string) => void
   readonly logger: Logger
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   readonly stop: AbortSignal
   /** Called when the process ends, however suddenly but by SIGKILL; must do its work at once. */
   readonly atExit: (callback: () => void) => void

@@ -48,17 +48,27 @@ async function start(
 
 /** What the system says → what a person can do about it. */
 export function startProblem(error: unknown): string {
-  const { code, message, address, port, path } = error as NodeJS.ErrnoException & {
-    readonly address?: string
-    readonly port?: number
+  const { code, message, hostname, ...at } = error as SystemError
+  const where = at.port === undefined ? (at.path ?? at.address) : `${at.address}:${at.port}`
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${where} is in use by another process: stop it, or choose another address with --admin or --grpc`
+    case 'EADDRNOTAVAIL':
+      return `${where} is not an address of this machine: choose another with --admin or --grpc`
+    case 'EACCES':
+      return `this user may not listen on ${where}: choose another address with --admin or --grpc`
+    case 'ENOTFOUND':
+      return `${hostname} is not a known host: choose another address with --admin or --grpc`
+    default:
+      return message
   }
-  const where = path ?? address ?? (port === undefined ? message : `${address ?? ''}:${port}`)
-  if (code === 'EADDRINUSE')
-    return `${port === undefined ? where : `${address ?? ''}:${port}`} is in use by another process: stop it, or choose another address with --admin or --grpc`
-  if (code === 'EACCES') return `${where} may not be used by this user: choose another address`
-  if (code === 'EADDRNOTAVAIL')
-    return `${where} is not an address of this machine: choose another with --admin or --grpc`
-  return message
+}
+
+/** What Node adds to errors of listen. */
+interface SystemError extends NodeJS.ErrnoException {
+  readonly address?: string
+  readonly port?: number
+  readonly hostname?: string
 }
 
 function deferred(): { readonly settled: Promise<Error>; readonly settle: (error: Error) => void } {

@@ -51,6 +51,8 @@ export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild
     await writeFile(file, JSON.stringify(options.bootstrap), { mode: 0o600 })
     const child = spawn(options.envoyPath, envoyArguments(file, options), {
       stdio: ['ignore', 'inherit', 'pipe'],
+      // A process group of its own: Ctrl-C on the terminal is for us, who let requests under way finish first.
+      detached: true,
     })
     const exited = watch(child, options.logger, removeFolder)
     await once(child, 'spawn')

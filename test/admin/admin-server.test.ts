@@ -1,5 +1,7 @@
 // The admin address as an operator, a probe, Prometheus and a hostile web page see it.
 
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { request } from 'node:http'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -207,22 +209,37 @@ test('HEAD has the headers alone', async () => {
   ])
 })
 
-test('listens on a Unix socket, also where a dead process left one', async () => {
-  const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
+describe('a Unix socket', () => {
   const source: AdminSource = {
     status: () => REPORT,
     readiness: () => ({ ready: true, reasons: [] }),
     configDump: () => ({}),
     metrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
   }
-  server = await startAdminServer({ type: 'unix', path }, source, quiet)
-  const status = await new Promise((resolve, reject) => {
-    request({ socketPath: path, path: '/healthz' }, (response) => {
-      response.resume()
-      resolve(response.statusCode)
+
+  test('is listened on, also where a process that is gone left one', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
+    // A process that ends without closing leaves its socket behind.
+    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+    spawnSync(process.execPath, ['-e', script])
+    expect(existsSync(path)).toBe(true)
+    server = await startAdminServer({ type: 'unix', path }, source, quiet)
+    const status = await new Promise((resolve, reject) => {
+      request({ socketPath: path, path: '/healthz' }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+        .on('error', reject)
+        .end()
     })
-      .on('error', reject)
-      .end()
+    expect([server.address, status]).toEqual([`unix:${path}`, 200])
   })
-  expect([server.address, status]).toEqual([`unix:${path}`, 200])
+
+  test('that another process listens on is in use', async () => {
+    const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
+    server = await startAdminServer({ type: 'unix', path }, source, quiet)
+    await expect(startAdminServer({ type: 'unix', path }, source, quiet)).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    })
+  })
 })
