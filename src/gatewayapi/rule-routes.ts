@@ -1,0 +1,83 @@
+// The matches of one rule → its routes: protected, answered by ext_proc (well-known paths of an MCP route), or refused.
+
+import { routeKey, routeName } from '../ir/names.js'
+import type { Cors, RefuseAction, Route, RouteAction, RouteMatch } from '../ir/route.js'
+import type { Filters } from './filters.js'
+import { rankOf, type OrderedRoute } from './route-order.js'
+import type { RuleInput } from './route-rules.js'
+import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
+import { keyOf } from './world.js'
+
+/** What the routes of a rule have in common. */
+export interface RuleRoutes {
+  /** Present: every match of the rule refuses. */
+  readonly refusal?: RefuseAction
+  readonly action: RouteAction
+  readonly filters: Filters
+  readonly cors?: Cors
+}
+
+/** position: of the match in its rule. */
+export function buildRoutes(
+  input: RuleInput,
+  rule: RuleRoutes,
+  match: RouteMatch,
+  position: number,
+): readonly OrderedRoute[] {
+  return routesOf(input, rule, match).map(({ suffix, ...route }) => {
+    const { namespace, name } = input.route.metadata
+    const named = { name: routeName(namespace, name, input.index, position, suffix), ...route }
+    return {
+      route: named,
+      rank: rankOf(named.match),
+      created: input.route.metadata.creationTimestamp ?? 0,
+      httpRoute: keyOf(input.route),
+      rule: input.index,
+      match: position,
+    }
+  })
+}
+
+/** A route, and what tells it from the others of its match. */
+type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string }
+
+function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
+  // Bare: what else the rule says may be what Envoy would refuse.
+  if (rule.refusal !== undefined) return [{ match, action: rule.refusal }]
+  if (input.attachment.jwt?.jwt?.mcp === undefined) return [plainRoute(input, rule, match)]
+  if (isWellKnown(match.path)) return [answeredRoute(input, rule, match)]
+  const fronts = coveredRoots(match).map((root) => ({
+    ...answeredRoute(input, rule, { ...match, path: { type: 'PathPrefix', value: root } }),
+    suffix: rootName(root),
+  }))
+  return [...fronts, plainRoute(input, rule, match)]
+}
+
+function plainRoute({ route, index, attachment }: RuleInput, rule: RuleRoutes, match: RouteMatch) {
+  const { action, cors, filters } = rule
+  const { requestHeaders, responseHeaders } = filters
+  if (action.type === 'refuse') return { match, action }
+  const isProtected = attachment.jwt !== undefined || attachment.authorization !== undefined
+  return {
+    match,
+    action,
+    ...(isProtected ? { authz: keyOfRule(route, index) } : {}),
+    ...(cors === undefined ? {} : { cors }),
+    ...(requestHeaders === undefined ? {} : { requestHeaders }),
+    ...(responseHeaders === undefined ? {} : { responseHeaders }),
+  }
+}
+
+const answeredRoute = (
+  { route, index }: RuleInput,
+  { cors }: RuleRoutes,
+  match: RouteMatch,
+): Unnamed => ({
+  match,
+  action: { type: 'answered' },
+  proc: { key: keyOfRule(route, index), mode: 'well-known' },
+  ...(cors === undefined ? {} : { cors }),
+})
+
+const keyOfRule = ({ metadata }: RuleInput['route'], index: number): string =>
+  routeKey(metadata.namespace, metadata.name, index)
