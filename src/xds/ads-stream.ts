@@ -65,7 +65,7 @@ export class AdsStream {
     const snapshot = this.#options.snapshot()
     if (snapshot === undefined || this.#writing || this.#closed) return
     for (const type of this.#inOrder()) {
-      if (!type.owed && this.#mustWait(type)) continue
+      if (this.#mustWait(type)) continue
       const wanted = type.wanted(snapshot.get(type.typeUrl) ?? NOTHING)
       const nonce = String(this.#nonces + 1)
       const push = type.next(wanted, this.#mayRemove(type, snapshot), nonce)
@@ -113,10 +113,10 @@ export class AdsStream {
     return PUSH_ORDER.flatMap((typeUrl) => this.#types.get(typeUrl) ?? [])
   }
 
-  /** Its last response is not answered yet, or one that it waits for. */
-  #mustWait(type: TypeStream): boolean {
-    return [type.typeUrl, ...(WAITS_FOR.get(type.typeUrl) ?? [])].some((typeUrl) => {
-      const since = this.#types.get(typeUrl)?.delivery.waitingSince
+  /** One that it waits for is not answered yet; nor its own last one, unless Envoy asked for more. */
+  #mustWait({ typeUrl, owed }: TypeStream): boolean {
+    return [...(owed ? [] : [typeUrl]), ...(WAITS_FOR.get(typeUrl) ?? [])].some((other) => {
+      const since = this.#types.get(other)?.delivery.waitingSince
       return since !== undefined && performance.now() - since < this.#options.patienceMs
     })
   }

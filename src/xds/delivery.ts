@@ -15,6 +15,8 @@ export interface Changes {
   readonly updated: readonly EncodedResource[]
   /** Held, and wanted no more. */
   readonly gone: readonly string[]
+  /** As gone, but the response that removed them was refused: to be removed with the next one, not by one more. */
+  readonly lingering: readonly string[]
 }
 
 /** A response, as far as it matters here. */
@@ -25,6 +27,9 @@ interface Sent {
   readonly removed: readonly string[]
 }
 
+/** In place of a version. */
+const REMOVAL = ''
+
 interface InFlight {
   readonly version: string
   readonly sentAt: number
@@ -33,6 +38,7 @@ interface InFlight {
     string,
     { readonly version: string; readonly before?: EncodedResource }
   >
+  readonly removed: readonly string[]
 }
 
 // An incremental client may be owed several responses at once; one that answers none is not worth more memory.
@@ -55,7 +61,13 @@ export class Delivery {
       ({ name, version }) =>
         this.#held.get(name)?.version !== version && this.#refused.get(name) !== version,
     )
-    return { updated, gone: [...this.#held.keys()].filter((name) => !wanted.has(name)) }
+    const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
+    const lingers = (name: string): boolean => this.#refused.get(name) === REMOVAL
+    return {
+      updated,
+      gone: unwanted.filter((name) => !lingers(name)),
+      lingering: unwanted.filter(lingers),
+    }
   }
 
   /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
@@ -82,9 +94,10 @@ export class Delivery {
       this.#held.set(name, { version, resource })
     }
     this.forget(push.removed)
-    this.#inFlight.set(push.nonce, { version: push.version, sentAt: performance.now(), changed })
-    for (const nonce of this.#inFlight.keys()) {
-      if (this.#inFlight.size > MAX_IN_FLIGHT) this.#inFlight.delete(nonce)
+    const { nonce, version, removed } = push
+    this.#inFlight.set(nonce, { version, sentAt: performance.now(), changed, removed })
+    for (const old of this.#inFlight.keys()) {
+      if (this.#inFlight.size > MAX_IN_FLIGHT) this.#inFlight.delete(old)
     }
   }
 
@@ -102,18 +115,26 @@ export class Delivery {
       this.#refused.set(name, version)
       this.#held.set(name, { version: '', ...(before && { resource: before }) })
     }
+    for (const name of answered?.removed ?? []) {
+      this.#refused.set(name, REMOVAL)
+      this.#held.set(name, { version: '' })
+    }
     return answered?.version
   }
 
-  /** Envoy answers in order: what was sent before is answered too. */
+  /** Envoy answers in order: what was sent before and not answered is settled with it. */
   #take(nonce: string): InFlight | undefined {
     const answered = this.#inFlight.get(nonce)
     if (answered === undefined) return undefined
-    for (const earlier of [...this.#inFlight.keys()]) {
+    const changed = new Map(answered.changed)
+    for (const [earlier, inFlight] of [...this.#inFlight]) {
       this.#inFlight.delete(earlier)
       if (earlier === nonce) break
+      for (const [name, change] of inFlight.changed) {
+        if (!changed.has(name)) changed.set(name, change)
+      }
     }
-    return answered
+    return { ...answered, changed }
   }
 
   /** What an incremental client says it has from an earlier stream. */

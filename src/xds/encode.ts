@@ -101,10 +101,10 @@ const sortKeys = (json: Json): Json => {
 const findLost = (sent: Json, received: Json | undefined, path: string): string | undefined => {
   if (typeof sent !== 'object' || sent === null) return received === undefined ? path : undefined
   if (typeof received !== 'object' || received === null) return path
-  const target = received as Readonly<Record<string, Json | undefined>>
-  for (const [key, value] of Object.entries(sent) as [string, Json][]) {
+  const target = new Map(Object.entries<Json>(received))
+  for (const [key, value] of Object.entries<Json>(sent)) {
     const at = Array.isArray(sent) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
-    const lost = findLost(value, target[key], at)
+    const lost = findLost(value, target.get(key), at)
     if (lost !== undefined) return lost
   }
   return undefined

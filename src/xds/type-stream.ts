@@ -55,13 +55,18 @@ export class TypeStream {
 
   /** The response that is due; undefined: none. mayRemove: nothing that is left still refers to what goes. */
   next(wanted: ResourceMap, mayRemove: boolean, nonce: string): Push | undefined {
-    const { updated, gone } = this.delivery.changes(wanted)
+    const { updated, gone, lingering } = this.delivery.changes(wanted)
     const removed = mayRemove ? gone : []
     const sendsRemovals = this.protocol === 'incremental' || this.#isComplete()
     if (!this.owed && updated.length === 0 && !(sendsRemovals && removed.length > 0))
       return undefined
     return this.protocol === 'incremental'
-      ? this.#send(nonce, versionOf(wanted), updated, this.#withMissing(removed, wanted))
+      ? this.#send(
+          nonce,
+          versionOf(wanted),
+          updated,
+          this.#withMissing([...removed, ...lingering], wanted),
+        )
       : this.#sendWorld(nonce, wanted, updated, removed)
   }
 

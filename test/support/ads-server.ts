@@ -12,6 +12,7 @@ import { createAdsService } from '../../src/xds/ads-server.js'
 import type { AdsService } from '../../src/xds/ads-server.js'
 import { buildBootstrap } from '../../src/xds/bootstrap.js'
 import { encodeResource } from '../../src/xds/encode.js'
+import type { EncodedResource } from '../../src/xds/encode.js'
 import { SnapshotCache } from '../../src/xds/snapshot-cache.js'
 import type { NodeSnapshot } from '../../src/xds/snapshot-cache.js'
 import { shortType } from '../../src/xds/type-urls.js'
@@ -105,10 +106,10 @@ export const realAds = async (): Promise<RealAds> => {
 }
 
 const group = (all: readonly JsonObject[]): NodeSnapshot => {
-  const types = new Map<string, Map<string, ReturnType<typeof encodeResource>>>()
+  const types = new Map<string, Map<string, EncodedResource>>()
   for (const resource of all.map((json) => encodeResource(json))) {
-    const { typeUrl, name } = resource
-    types.set(typeUrl, (types.get(typeUrl) ?? new Map()).set(name, resource))
+    const ofType = types.get(resource.typeUrl) ?? new Map<string, EncodedResource>()
+    types.set(resource.typeUrl, ofType.set(resource.name, resource))
   }
   return types
 }
