@@ -45,6 +45,14 @@ const policy = (port: number, ...rules: readonly string[]): object =>
     authorization: allow(...rules),
   })
 
+const resources = (port: number, ...rules: readonly string[]): readonly object[] => [
+  gateway([port]),
+  proxyBackend('backend', backend),
+  proxyBackend('idp', idp),
+  mcpRoute('mcp', 'backend'),
+  policy(port, ...rules),
+]
+
 const tokenOf = (...groups: readonly string[]): Promise<string> =>
   signToken({ key, claims: { iss: ISSUER, aud: 'mcp-client', groups } })
 
@@ -59,15 +67,7 @@ beforeAll(async () => {
     token_endpoint: `${ISSUER}token`,
     jwks_uri: `${ISSUER}jwks/`,
   })
-  stack = await startStack({
-    resources: (port) => [
-      gateway([port]),
-      proxyBackend('backend', backend),
-      proxyBackend('idp', idp),
-      mcpRoute('mcp', 'backend'),
-      policy(port, '"mcp-users" in jwt.groups'),
-    ],
-  })
+  stack = await startStack({ resources: (port) => resources(port, '"mcp-users" in jwt.groups') })
   await eventually(async () => {
     const answer = await send(stack.origin, '/mcp', initialize)
     expect(answer.status).toBe(401)
@@ -171,7 +171,7 @@ describe('the operator', () => {
     const headers = bearer(await tokenOf('editors'))
     const call = () => send(stack.origin, '/mcp', { ...initialize, headers })
     expect((await call()).status).toBe(403)
-    await stack.write('resources.yaml', ...resourcesWith('"editors" in jwt.groups'))
+    await stack.write('resources.yaml', ...resources(stack.port, '"editors" in jwt.groups'))
     await eventually(async () => expect((await call()).status).toBe(200), 1_000)
   })
 
@@ -203,31 +203,48 @@ describe('the operator', () => {
   })
 })
 
-const resourcesWith = (...rules: readonly string[]): readonly object[] => [
-  gateway([stack.port]),
-  proxyBackend('backend', backend),
-  proxyBackend('idp', idp),
-  mcpRoute('mcp', 'backend'),
-  policy(stack.port, ...rules),
-]
-
 describe('the end', () => {
-  test('SIGTERM: the request under way finishes, new ones are refused, the exit code is 0 and no Envoy is left', async () => {
+  /** A request that the backend has and does not answer yet. */
+  async function underWay(at: Stack) {
     const headers = bearer(await tokenOf('editors'))
     const arrived = new Promise<() => void>((arrive) => {
       backend.answer((_request, response) => {
         arrive(() => response.end('late'))
       })
     })
-    const underWay = send(stack.origin, '/mcp', { ...initialize, headers })
-    const finish = await arrived
+    const answer = send(at.origin, '/mcp', { ...initialize, headers })
+    return { answer, finish: await arrived }
+  }
+
+  const isGone = (at: Stack) => expect(fetch(`${at.envoyAdmin}/ready`)).rejects.toThrow()
+
+  test('SIGTERM: the request under way finishes, new ones are refused, the exit code is 0 and no Envoy is left', async () => {
+    const { answer, finish } = await underWay(stack)
     const stopped = stack.stop()
     await eventually(() => expect(send(stack.origin, '/mcp')).rejects.toThrow('ECONNREFUSED'))
     expect((await fetch(`${stack.admin}/readyz`)).status).toBe(503)
     finish()
-    expect((await underWay).body).toBe('late')
+    expect((await answer).body).toBe('late')
     expect(await stopped).toBe(0)
-    await expect(fetch(`${stack.envoyAdmin}/ready`)).rejects.toThrow()
+    await isGone(stack)
+  })
+
+  test('a second signal does not wait: the exit code is 1, and still no Envoy is left', async () => {
+    const other = await startStack({
+      resources: (port) => resources(port, '"editors" in jwt.groups'),
+      flags: ['--drain-timeout', '1h'],
+    })
+    await eventually(async () => {
+      expect((await send(other.origin, '/mcp', initialize)).status).toBe(401)
+    })
+    const { answer } = await underWay(other)
+    const failed = expect(answer).rejects.toThrow()
+    other.child.kill('SIGINT')
+    await eventually(() => expect(other.log()).toContain('draining'))
+    expect(await other.stop('SIGINT')).toBe(1)
+    await failed
+    await eventually(() => isGone(other))
+    await other.close()
   })
 })
 
