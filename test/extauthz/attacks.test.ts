@@ -312,6 +312,17 @@ describe('the Authorization header', () => {
     expect((await check({ headers: headers(good) })).status).toBe(expected)
   })
 
+  test('may be 16 KiB long, and no longer', async () => {
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
+    const ofLength = async (length: number): Promise<[string, string][]> => {
+      const empty = (await sign(key, { pad: '' })).length
+      const token = await sign(key, { pad: 'x'.repeat(Math.floor(((length - empty) * 3) / 4)) })
+      return [['authorization', `Bearer ${token}`]]
+    }
+    expect((await check({ headers: await ofLength(16_300) })).status).toBe(200)
+    expect((await check({ headers: await ofLength(16_400) })).status).toBe(401)
+  })
+
   test('reads the joined form of the headers too', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     expect((await check({ raw: false, headers: [bearer(good)] })).status).toBe(200)

@@ -182,6 +182,16 @@ describe('modes', () => {
     ])
   })
 
+  test.each(['garbage', 'a.b.c'])(
+    'without any keys the token %j is not looked into',
+    async (token) => {
+      for (const mode of ['Strict', 'Optional'] as const) {
+        const { check } = checker([entry({ jwt: jwt(UNAVAILABLE, { mode }) })])
+        expect((await check({ headers: [bearer(token)] })).status).toBe(503)
+      }
+    },
+  )
+
   test('a token of a provider with keys gets in while another provider has none', async () => {
     const second = provider(available(other.jwk), { issuer: 'https://two.example' })
     const both = jwt(UNAVAILABLE, { providers: [provider(UNAVAILABLE), second] })

@@ -52,6 +52,20 @@ describe('an unknown kid', () => {
     expect(observed.decisions[0]?.reason).toBe('unknown-key')
   })
 
+  test('leaves no timer behind when the provider answers or fails', async () => {
+    const token = await sign(after)
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    const cleared = vi.spyOn(globalThis, 'clearTimeout')
+    for (const refetchKeySet of [() => Promise.resolve(), () => Promise.reject(new Error())]) {
+      await checker(() => table(before), { refetchKeySet }).check({ headers: [bearer(token)] })
+      const mine = timers.mock.results[timers.mock.calls.findIndex(([, ms]) => ms === 500)]
+      expect(cleared).toHaveBeenCalledWith(mine?.value)
+      timers.mockClear()
+      cleared.mockClear()
+    }
+    vi.restoreAllMocks()
+  })
+
   test('is not looked up for a token that would be refused anyway', async () => {
     const refetchKeySet = vi.fn(() => Promise.resolve())
     const { check } = checker(() => table(before), { refetchKeySet })
