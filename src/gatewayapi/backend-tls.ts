@@ -1,11 +1,11 @@
 // BackendTLSPolicy → how TLS to its backend is made. A broken policy is an error: its backend refuses, plain text is never spoken.
 
-import { X509Certificate } from 'node:crypto'
 import type { SubjectAltName, UpstreamTls } from '../ir/destination.js'
 import type { BackendTlsPolicySpec } from '../resources/backend-tls-policy.js'
 import type { Resource } from '../resources/resources.js'
 import { err, ok, type Result } from '../result.js'
 import { recalled, type Context } from './context.js'
+import { isCertificates } from './pem.js'
 import { isHostname } from './hostnames.js'
 import { keyIn, keyOf, targetKey } from './world.js'
 
@@ -126,17 +126,7 @@ function readBundle(
   if (resource === undefined)
     return bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} not found`)
   const pem = resource.spec.data[CA_KEY]
-  return pem !== undefined && isCertificateBundle(pem)
+  return pem !== undefined && isCertificates(pem)
     ? ok(pem)
     : bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} has no certificate in ${CA_KEY}`)
-}
-
-/** Parsed here because Envoy would refuse the whole cluster for one that does not parse. */
-function isCertificateBundle(pem: string): boolean {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
-  try {
-    return blocks.length > 0 && blocks.every((block) => new X509Certificate(block).raw.length > 0)
-  } catch {
-    return false
-  }
 }

@@ -1,11 +1,11 @@
 // certificateRefs of an HTTPS listener → certificates. Each is parsed here: Envoy would refuse the whole listener for a bad one.
 
-import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Certificate } from '../ir/ir.js'
 import { certificateName } from '../ir/names.js'
 import type { GatewaySpec } from '../resources/gateway.js'
 import { err, ok, type Result } from '../result.js'
 import { GATEWAY_API_GROUP, recalled, type Context } from './context.js'
+import { isServerPair } from './pem.js'
 import { isReferencePermitted, missingGrant } from './reference-grants.js'
 import { keyIn } from './world.js'
 
@@ -54,15 +54,9 @@ function readCertificate(
   const privateKey = secret.spec.data['tls.key']
   if (certificateChain === undefined || privateKey === undefined)
     return invalid(`Secret ${key} needs tls.crt and tls.key`)
-  return isPair(certificateChain, privateKey)
+  return isServerPair(certificateChain, privateKey)
     ? ok({ name: certificateName(namespace, name), certificateChain, privateKey })
-    : invalid(`Secret ${key}: tls.crt and tls.key are not a certificate and its private key in PEM`)
-}
-
-function isPair(certificateChain: string, privateKey: string): boolean {
-  try {
-    return new X509Certificate(certificateChain).checkPrivateKey(createPrivateKey(privateKey))
-  } catch {
-    return false
-  }
+    : invalid(
+        `Secret ${key}: tls.crt and tls.key are not a certificate and its private key in PEM (RSA from 2048 bits, or ECDSA)`,
+      )
 }

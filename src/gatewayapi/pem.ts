@@ -1,0 +1,39 @@
+// PEM texts of users → whether Envoy can load them: it would refuse the whole listener or cluster for one that it cannot.
+
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+
+const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** One certificate or several, all of which can be parsed. */
+export const isCertificates = (pem: string): boolean => parseCertificates(pem) !== undefined
+
+/** The chain's first certificate is the key's, and of a kind that Envoy can serve with. */
+export function isServerPair(certificateChain: string, privateKey: string): boolean {
+  const [certificate] = parseCertificates(certificateChain) ?? []
+  const key = parsePrivateKey(privateKey)
+  return key !== undefined && isServerKey(key) && certificate?.checkPrivateKey(key) === true
+}
+
+function parseCertificates(pem: string): readonly X509Certificate[] | undefined {
+  try {
+    const certificates = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
+    return certificates.length > 0 ? certificates : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function parsePrivateKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    return undefined
+  }
+}
+
+const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
+
+function isServerKey({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  if (asymmetricKeyType === 'rsa') return (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048
+  return asymmetricKeyType === 'ec' && CURVES.includes(asymmetricKeyDetails?.namedCurve ?? '')
+}
