@@ -1,0 +1,52 @@
+// An Envoy that is not Gatehouse's child: started as a person would, from what `gatehouse bootstrap` prints.
+
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { parse } from 'yaml'
+import { startEnvoy } from '../../src/envoy/child.js'
+import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
+import type { JsonObject } from '../../src/ir/json.js'
+import { envoyPath } from './envoy.js'
+import { freePort } from './ports.js'
+
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
+const LIVE_MS = 30_000
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+export interface OtherEnvoy {
+  /** Of one statistic; undefined: Envoy has none of that name. */
+  stat(name: string): Promise<number | undefined>
+  /** The names of the listeners that it has. */
+  listeners(): Promise<readonly string[]>
+  stop(): Promise<void>
+}
+
+/** Resolves when its listeners are active. grpc: as in --grpc; gateway: NS/NAME, absent for every one. */
+export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<OtherEnvoy> {
+  const adminAddress = `127.0.0.1:${String(await freePort())}`
+  const args = ['bootstrap', '--grpc', grpc, '--envoy-admin', adminAddress]
+  if (gateway !== undefined) args.push('--gateway', gateway)
+  const yaml = execFileSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
+  const child = await startEnvoy({
+    envoyPath: envoyPath(),
+    bootstrap: parse(yaml) as JsonObject,
+    logger: quiet,
+    concurrency: 1,
+  })
+  const admin = `http://${adminAddress}`
+  const get = async (path: string): Promise<string> => (await fetch(admin + path)).text()
+  await waitUntilLive(child, admin, LIVE_MS)
+  return {
+    stat: async (name) => {
+      const line = (await get('/stats')).split('\n').find((each) => each.startsWith(`${name}: `))
+      return line === undefined ? undefined : Number(line.slice(name.length + 2))
+    },
+    listeners: async () => {
+      const { listener_statuses: all = [] } = JSON.parse(await get('/listeners?format=json')) as {
+        listener_statuses?: { name: string }[]
+      }
+      return all.map(({ name }) => name)
+    },
+    stop: async () => void (await child.stop()),
+  }
+}

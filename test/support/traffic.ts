@@ -1,0 +1,67 @@
+// Requests without a pause over several connections that are kept alive, and what became of each.
+
+import { Agent, request } from 'node:http'
+
+export interface Outcome {
+  /** 0: the connection broke or was refused before a whole answer came. */
+  readonly status: number
+  readonly body: string
+  /** Why there is no status. */
+  readonly error?: string
+}
+
+export interface Traffic {
+  /** So far. */
+  readonly outcomes: readonly Outcome[]
+  /** After the requests that are under way; all outcomes. */
+  stop(): Promise<readonly Outcome[]>
+}
+
+export interface TrafficOptions {
+  readonly url: string
+  readonly headers?: Record<string, string>
+  /** Default 2. */
+  readonly connections?: number
+}
+
+export function startTraffic({ url, headers = {}, connections = 2 }: TrafficOptions): Traffic {
+  const outcomes: Outcome[] = []
+  let stopped = false
+  const run = async (): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (!stopped) outcomes.push(await once(url, headers, agent))
+    agent.destroy()
+  }
+  const runs = Array.from({ length: connections }, run)
+  return {
+    outcomes,
+    stop: async () => {
+      stopped = true
+      await Promise.all(runs)
+      return outcomes
+    },
+  }
+}
+
+const once = (url: string, headers: Record<string, string>, agent: Agent): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const broken = (error: Error): void => resolve({ status: 0, body: '', error: error.message })
+    const outgoing = request(url, { headers, agent }, (incoming) => {
+      let body = ''
+      incoming.setEncoding('utf8').on('data', (text: string) => (body += text))
+      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, body }))
+      incoming.on('error', broken)
+    })
+    outgoing.on('error', broken)
+    outgoing.end()
+  })
+
+/** How often each status came. */
+export function statusesOf(outcomes: readonly Outcome[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status, error } of outcomes) {
+    const name = error ?? String(status)
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
