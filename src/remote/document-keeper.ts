@@ -22,7 +22,7 @@ export interface KeeperDeps {
 }
 
 export interface DocumentKeeper {
-  /** Other targets for the same document: fetched anew at once, the last good one stays until then. */
+  /** Other targets for the same document: asked at once when the ones before did not answer, else when a fetch is due. */
   update(wanted: WantedDocument): void
   /** Resolves when a fetch is done: the one under way, else an extra one, at most one in 10 s; otherwise at once. */
   refetch(): Promise<void>
@@ -83,8 +83,9 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
     update: (next) => {
       if (isDeepStrictEqual(next, wanted)) return
       wanted = next
-      abort.abort()
-      void fetchNow()
+      if (underWay !== undefined) abort.abort()
+      // Endpoints come and go all the time; a document that is good needs no fetch for that.
+      else if (known.error !== undefined) void fetchNow()
     },
     refetch: async () => {
       if (underWay !== undefined) return underWay

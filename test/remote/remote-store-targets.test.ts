@@ -102,15 +102,15 @@ describe('an extra fetch for an unknown kid', () => {
   })
 
   test('that only waited for one under way leaves the extra one for later', async () => {
-    const store = await ready()
-    store.want([wantKeySet('keys', 'https://idp.example/slow')])
+    const store = testStore()
+    store.want([wantKeySet()])
     await store.advance(0)
     const waiting = store.refetch('keys')
-    store.replies.set(URL, answer(keySet('b')))
-    store.want([wantKeySet('keys', URL)])
+    store.replies.set('https://idp.example/moved', answer(keySet('b')))
+    store.want([wantKeySet('keys', 'https://idp.example/moved')])
     await waiting
     await store.refetch('keys')
-    expect(store.calls.length).toBe(4)
+    expect(store.calls.length).toBe(3)
   })
 
   test('does not come beside one that is under way', async () => {
@@ -162,19 +162,36 @@ describe('what is wanted', () => {
     expect(known(store)?.document).toEqual(keySet('a'))
   })
 
-  test('other targets are fetched at once; the last good document stays until they answer', async () => {
+  test('endpoints that change leave a good document alone until its refresh', async () => {
     const store = await ready()
     store.want([wantKeySet('keys', 'https://idp.example/moved')])
-    await store.advance(0)
-    expect(known(store)?.document).toEqual(keySet('a'))
+    await store.advance(299_999)
+    expect([store.calls.length, known(store)?.document]).toEqual([1, keySet('a')])
+    await store.advance(1)
     expect(store.calls.at(-1)).toBe('https://idp.example/moved')
-    // While that call hangs, the target moves again.
-    store.replies.set('https://idp.example/again', answer(keySet('b')))
-    store.want([wantKeySet('keys', 'https://idp.example/again')])
+  })
+
+  test('endpoints that change while the provider is away are asked at once', async () => {
+    const store = await ready()
+    store.replies.set(URL, failure())
+    await store.advance(400_000)
+    store.replies.set('https://idp.example/moved', answer(keySet('b')))
+    store.want([wantKeySet('keys', 'https://idp.example/moved')])
     await store.advance(0)
     expect(known(store)?.document).toEqual(keySet('b'))
-    expect(store.open()).toBe(0)
     expect(store.pending()).toBe(1)
+  })
+
+  test('endpoints that change while a call hangs are asked instead', async () => {
+    const store = testStore()
+    store.replies.set('https://idp.example/moved', answer(keySet('b')))
+    store.want([wantKeySet()])
+    await store.advance(0)
+    expect(store.open()).toBe(1)
+    store.want([wantKeySet('keys', 'https://idp.example/moved')])
+    await store.advance(0)
+    expect(known(store)).toEqual({ document: keySet('b'), fetchedAt: 1_000_000 })
+    expect([store.open(), store.pending()]).toEqual([0, 1])
   })
 
   test('no more than so many are fetched at a time', async () => {
