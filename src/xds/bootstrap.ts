@@ -31,6 +31,9 @@ export const buildAdmin = (admin: AdminAddress): JsonObject => ({
   address: { socket_address: { address: admin.host, port_value: admin.port } },
 })
 
+/** Envoy's default may wait 30 s: what was changed while Gatehouse was away would be as late. */
+const RECONNECT: JsonObject = { base_interval: '0.25s', max_interval: '3s' }
+
 /** envoy.config.bootstrap.v3.Bootstrap */
 export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
   node: { id: options.nodeId, cluster: options.nodeCluster },
@@ -39,7 +42,9 @@ export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
     ads_config: {
       api_type: options.delta === true ? 'DELTA_GRPC' : 'GRPC',
       transport_api_version: 'V3',
-      grpc_services: [{ envoy_grpc: { cluster_name: XDS_CLUSTER } }],
+      grpc_services: [
+        { envoy_grpc: { cluster_name: XDS_CLUSTER, retry_policy: { retry_back_off: RECONNECT } } },
+      ],
       set_node_on_first_message_only: true,
     },
     cds_config: ADS_SOURCE,
