@@ -26,7 +26,8 @@ function intersect(a: string, b: string): string | undefined {
   return covers(b, a) ? a : undefined
 }
 
-const covers = (wide: string, narrow: string): boolean =>
+/** wide is narrow, or a pattern that narrow fits (or is a part of). */
+export const covers = (wide: string, narrow: string): boolean =>
   wide === '*' ||
   wide === narrow ||
   (wide.startsWith('*.') && narrow !== '*' && narrow.endsWith(wide.slice(1)))

@@ -3,6 +3,7 @@
 import type { Certificate, FilterChain, Gateway, Listener, VirtualHost } from '../ir/ir.js'
 import { listenerName, virtualHostName } from '../ir/names.js'
 import type { TranslatedGateway } from './gateways.js'
+import { reservedDomains } from './listener-isolation.js'
 import type { TranslatedListener } from './listeners.js'
 import { byPrecedence } from './route-order.js'
 import type { TranslatedRoute } from './routes.js'
@@ -75,13 +76,28 @@ function buildListener(
   ]
   const chains = unique
     .sort((a, b) => compareText(a.routeConfig, b.routeConfig))
-    .map((listener) => buildChain(shelf, listener, placed))
+    .map((listener) =>
+      buildChain(shelf, listener, domainsOf(listener.routeConfig, listeners, placed)),
+    )
   return shelf.keep(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
-function buildChain(shelf: Shelf, listener: TranslatedListener, placed: Placed): FilterChain {
+type Domains = readonly (readonly [string, readonly TranslatedRoute[]])[]
+
+/** listeners: of the port. */
+function domainsOf(
+  routeConfig: string,
+  listeners: readonly TranslatedListener[],
+  placed: Placed,
+): Domains {
+  const sharing = listeners.filter((listener) => listener.routeConfig === routeConfig)
+  const reserved = reservedDomains(sharing).map((domain) => [domain, []] as const)
+  const domains = new Map([...reserved, ...(placed.get(routeConfig) ?? [])])
+  return [...domains].sort(([a], [b]) => compareText(a, b))
+}
+
+function buildChain(shelf: Shelf, listener: TranslatedListener, domains: Domains): FilterChain {
   const { routeConfig, spec, certificates } = listener
-  const domains = [...(placed.get(routeConfig) ?? [])].sort(([a], [b]) => compareText(a, b))
   const virtualHosts = domains.map(([domain, routes]) =>
     shelf.keep(`virtual host ${virtualHostName(routeConfig, domain)}`, routes, () =>
       buildVirtualHost(routeConfig, domain, routes),

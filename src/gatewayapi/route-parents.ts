@@ -6,6 +6,7 @@ import { isFalse } from './conditions.js'
 import { GATEWAY_API_GROUP, type Context } from './context.js'
 import { translateGateway, type TranslatedGateway } from './gateways.js'
 import { intersectHostnames, isHostnamePattern } from './hostnames.js'
+import { ownDomains } from './listener-isolation.js'
 import { allowsHttpRoutes, allowsNamespace, type TranslatedListener } from './listeners.js'
 import type { HttpRoute } from './route-rules.js'
 import { keyIn } from './world.js'
@@ -76,7 +77,11 @@ function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): A
   const shared = allowing
     .map((listener) => ({
       listener,
-      domains: intersectHostnames(listener.spec.hostname, route.spec.hostnames),
+      domains: ownDomains(
+        listener,
+        gateway.listeners,
+        intersectHostnames(listener.spec.hostname, route.spec.hostnames),
+      ),
     }))
     .filter(({ domains }) => domains.length > 0)
   if (shared.length === 0)

@@ -44,6 +44,13 @@ export interface TranslatedRule {
   readonly corsAdded: readonly string[]
 }
 
+/** What a rule without matches matches (Gateway API, HTTPRouteRule matches). */
+const EVERYTHING: HttpRouteRule['matches'][number] = {
+  path: { type: 'PathPrefix', value: '/' },
+  headers: [],
+  queryParams: [],
+}
+
 const FILTERS = [
   'CORS',
   'RequestHeaderModifier',
@@ -61,7 +68,7 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
     rule,
     filters.rewrite?.hostname !== undefined,
   )
-  const matches = rule.matches.map(translateMatch)
+  const matches = (rule.matches.length > 0 ? rule.matches : [EVERYTHING]).map(translateMatch)
   const problems = [
     ...matches.flatMap((match) => (match.ok ? [] : [match.error])),
     ...filters.problems,
