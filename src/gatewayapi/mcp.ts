@@ -63,7 +63,11 @@ export function translateMcp(
     },
     registration: registration.registration,
     wanted: [wanted],
-    notes: [...issuerNotes(metadataIssuer), ...discoveryNotes(provider.issuer, known, wanted)],
+    notes: [
+      ...issuerNotes(metadataIssuer),
+      ...registration.notes,
+      ...discoveryNotes(provider.issuer, known, wanted),
+    ],
     warnings: registration.warnings,
   })
 }

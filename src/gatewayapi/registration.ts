@@ -8,6 +8,9 @@ import { targetOfIssuer } from './remote-targets.js'
 
 export interface TranslatedRegistration {
   readonly registration: Registration
+  /** What works otherwise than one may expect. */
+  readonly notes: readonly string[]
+  /** What does not work. */
   readonly warnings: readonly string[]
 }
 
@@ -18,7 +21,8 @@ export function translateRegistration(
   reach: Reach,
   discovery: JsonObject | undefined,
 ): TranslatedRegistration {
-  if (clientId !== undefined) return { registration: { type: 'answer', clientId }, warnings: [] }
+  if (clientId !== undefined)
+    return { registration: { type: 'answer', clientId }, notes: [], warnings: [] }
   if (provider === 'IdpOne')
     return refused('mcp.clientId is not set, and IdpOne does not register clients')
   return provider === 'IdpTwo'
@@ -28,6 +32,7 @@ export function translateRegistration(
 
 const refused = (description: string): TranslatedRegistration => ({
   registration: { type: 'refuse', description },
+  notes: [],
   warnings: [`Client registration is refused: ${description}`],
 })
 
@@ -40,7 +45,9 @@ function proxiedToIdpTwo(
     return refused(`mcp.clientId is not set, and the issuer is not one of IdpTwo's`)
   const path = `/v1/mgmt/mcp/client/${project.projectId}/${project.serverId}/register`
   const target = targetOfIssuer(connection, url, path)
-  return { registration: { type: 'proxy', target }, warnings: [] }
+  const note =
+    'mcp.clientId is not set: registration is passed on to IdpTwo, which refuses it without a management key'
+  return { registration: { type: 'proxy', target }, notes: [note], warnings: [] }
 }
 
 /** The document's own endpoint, where it has the issuer's origin: a document cannot send us anywhere else. */
@@ -51,6 +58,7 @@ function proxiedAsDiscovered(
   if (discovery === undefined)
     return {
       registration: { type: 'refuse', description: "the provider's metadata is not available yet" },
+      notes: [],
       warnings: [],
     }
   const endpoint = discovery['registration_endpoint']
@@ -60,5 +68,5 @@ function proxiedAsDiscovered(
       'mcp.clientId is not set, and the provider names no registration endpoint of its own origin',
     )
   const target = targetOfIssuer(connection, issuer, endpoint.slice(origin.length))
-  return { registration: { type: 'proxy', target }, warnings: [] }
+  return { registration: { type: 'proxy', target }, notes: [], warnings: [] }
 }

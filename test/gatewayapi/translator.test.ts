@@ -53,6 +53,14 @@ describe('a translation after changes', () => {
   })
 })
 
+test('conditions say which generation of their resource they are about', () => {
+  const golden = goldenCases(GOLDENS).find(({ name }) => name === 'idp-one-protects-an-mcp-route')
+  const resources = toResources(caseDocuments(golden?.input ?? ''))
+  const { statuses } = createTranslator(OPTIONS).translate(resources, new Map())
+  const policy = statuses.find(({ kind }) => kind === 'ProxyPolicy')
+  expect(policy?.conditions.map((condition) => condition.observedGeneration)).toEqual([3, 3])
+})
+
 describe('what a change does not concern', () => {
   const document = (name: string): readonly DecodedResource[] => {
     const golden = goldenCases(GOLDENS).find((one) => one.name === name)
