@@ -124,4 +124,4 @@ const entryOf = ({ name, parent }: DescField): string => {
 }
 
 const valueTypeOf = (map: DescField & { readonly fieldKind: 'map' }): string =>
-  map.message?.typeName ?? map.enum?.typeName ?? scalarName(map.scalar)
+  map.message?.typeName ?? map.enum?.typeName ?? scalarName(map.scalar ?? ScalarType.STRING)
