@@ -1,12 +1,27 @@
-// Golden test of the translation Ir → xDS; every output must be a configuration that a real Envoy accepts.
+// Golden test of the translation Ir → xDS. Every output must also survive the strict encoding, and be part of a
+// configuration that a real Envoy accepts.
 
 import { join } from 'node:path'
-import { describe, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { findEnvoy } from '../../src/envoy/find-envoy.js'
+import { validateConfig } from '../../src/envoy/validate.js'
 import type { Ir } from '../../src/ir/ir.js'
+import { encodeResource } from '../../src/xds/encode.js'
+import { buildStaticConfig } from '../../src/xds/static-config.js'
 import { buildXds } from '../../src/xds/translator/build-xds.js'
 import type { XdsOptions } from '../../src/xds/translator/xds-options.js'
+import type { XdsByNode, XdsResources } from '../../src/xds/translator/xds-resources.js'
 import { expectGolden, goldenCases } from '../support/golden.js'
+
+/** What a case's file holds beside the Ir. */
+interface Input extends Ir {
+  readonly options?: Partial<XdsOptions>
+  /** Types of the output that the case is about; everything when absent. */
+  readonly show?: readonly (keyof XdsResources)[]
+  /** Nodes of the output that the case is about; "*" when absent. */
+  readonly nodes?: readonly string[]
+}
 
 const OPTIONS: XdsOptions = {
   listenAddress: '0.0.0.0',
@@ -16,12 +31,44 @@ const OPTIONS: XdsOptions = {
   accessLog: false,
 }
 
+const shown = (byNode: XdsByNode, input: Input): object =>
+  Object.fromEntries(
+    (input.nodes ?? ['*']).map((node) => {
+      const entries = Object.entries(byNode.get(node) ?? {})
+      return [node, Object.fromEntries(entries.filter(([type]) => isShown(type, input)))]
+    }),
+  )
+
+const isShown = (type: string, { show }: Input): boolean =>
+  show === undefined || show.some((wanted) => wanted === type)
+
 describe('Ir → xDS', () => {
+  let envoy: string
+
+  beforeAll(async () => {
+    envoy = await findEnvoy()
+  }, 600_000)
+
   for (const golden of goldenCases(join(import.meta.dirname, 'xds'))) {
-    test(golden.name, () => {
-      const input = parse(golden.input) as Ir & { readonly options?: Partial<XdsOptions> }
-      const byNode = buildXds(input, { ...OPTIONS, ...input.options })
-      expectGolden(golden, Object.fromEntries(byNode))
+    test.concurrent(golden.name, async () => {
+      const input = parse(golden.input) as Input
+      const xds = { ...OPTIONS, ...input.options }
+      const byNode = buildXds(input, xds)
+      expectGolden(golden, shown(byNode, input))
+      for (const resources of byNode.values()) Object.values(resources).flat().forEach(encode)
+      expect(await validateConfig(envoy, staticConfig(input, xds))).toEqual({ ok: true })
     })
   }
 })
+
+const encode = (resource: XdsResources['listeners'][number]): void => {
+  encodeResource(resource)
+}
+
+const staticConfig = (ir: Ir, xds: XdsOptions) =>
+  buildStaticConfig(ir, {
+    xds,
+    connection: { address: { type: 'unix', path: '/run/gatehouse/gatehouse.sock' } },
+    envoyAdmin: { host: '127.0.0.1', port: 0 },
+    certificates: 'inline',
+  })

@@ -43,6 +43,14 @@ const PATH_FIELDS: JsonObject = {
   path_with_escaped_slashes_action: 'REJECT_REQUEST',
 }
 
+/**
+ * A private address must not be trusted with x-envoy-* headers (CVE-2024-45806). No range at all would mean
+ * Envoy's default, every private one; nothing can connect from the broadcast address.
+ */
+const NOBODY_IS_INTERNAL: JsonObject = {
+  cidr_ranges: [{ address_prefix: '255.255.255.255', prefix_len: 32 }],
+}
+
 /** envoy.config.listener.v3.Filter */
 export const buildHttpConnectionManager = (
   chain: FilterChain,
@@ -58,8 +66,7 @@ export const buildHttpConnectionManager = (
       ...PATH_FIELDS,
       use_remote_address: true,
       xff_num_trusted_hops: options.trustedHops,
-      // Nobody is internal: a private address must not be trusted with x-envoy-* headers (CVE-2024-45806).
-      internal_address_config: {},
+      internal_address_config: NOBODY_IS_INTERNAL,
       early_header_mutation_extensions: [buildEarlyHeaderMutation()],
       local_reply_config: LOCAL_REPLY_CONFIG,
       common_http_protocol_options: { headers_with_underscores_action: 'REJECT_REQUEST' },
