@@ -1,6 +1,6 @@
 // Gatehouse gone, slow or starting again beside an Envoy of its own life: callers get 503, and nothing unchecked gets through.
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test, type TestContext } from 'vitest'
 import { startBackend, type Backend } from '../support/backend.js'
 import {
   json,
@@ -58,7 +58,7 @@ class World {
     idp.serve('/v1/apps/agentic/P1/MS1/.well-known/openid-configuration', { issuer: ISSUER })
   }
 
-  static async start(): Promise<World> {
+  static async start({ onTestFinished }: TestContext): Promise<World> {
     const grpc = `127.0.0.1:${String(await freePort())}`
     const world = new World(
       await startBackend(),
@@ -98,9 +98,9 @@ class World {
   async serve(resources = this.resources, ...more: readonly string[]): Promise<Gatehouse> {
     const flags = ['--grpc', this.grpc, '--listen-address', '127.0.0.1', ...more]
     const gatehouse = await startGatehouse({ command: 'serve', resources, flags })
-    this.closers.push(() => {
-      gatehouse.child.kill('SIGCONT')
-      return gatehouse.close()
+    this.closers.push(async () => {
+      await gatehouse.stop('SIGKILL')
+      await gatehouse.close()
     })
     return gatehouse
   }
@@ -144,8 +144,8 @@ class World {
 }
 
 describe.concurrent('Gatehouse is killed', () => {
-  test('the protected route and its documents answer 503, the open one goes on; all is well when it is back', async () => {
-    const world = await World.start()
+  test('the protected route and its documents answer 503, the open one goes on; all is well when it is back', async (context) => {
+    const world = await World.start(context)
     const first = await world.serve()
     await world.startEnvoy()
     await world.works()
@@ -162,8 +162,8 @@ describe.concurrent('Gatehouse is killed', () => {
     expect(await world.statusOf('/mcp')).toBe(401)
   })
 
-  test('a change that was made meanwhile is in force when it is back', async () => {
-    const world = await World.start()
+  test('a change that was made meanwhile is in force when it is back', async (context) => {
+    const world = await World.start(context)
     const first = await world.serve()
     await world.startEnvoy()
     await world.works()
@@ -174,8 +174,8 @@ describe.concurrent('Gatehouse is killed', () => {
 })
 
 describe.concurrent('Gatehouse is there but does not answer', () => {
-  test('callers get 503 within the time of a check, never through', async () => {
-    const world = await World.start()
+  test('callers get 503 within the time of a check, never through', async (context) => {
+    const world = await World.start(context)
     const gatehouse = await world.serve()
     await world.startEnvoy()
     await world.works()
@@ -193,8 +193,8 @@ describe.concurrent('Gatehouse is there but does not answer', () => {
 })
 
 describe.concurrent('Gatehouse starts again and again under traffic', () => {
-  test('a caller is let through, or told 503; one without a token never gets through', async () => {
-    const world = await World.start()
+  test('a caller is let through, or told 503; one without a token never gets through', async (context) => {
+    const world = await World.start(context)
     const first = await world.serve()
     await world.startEnvoy()
     await world.works()
@@ -219,8 +219,8 @@ describe.concurrent('Gatehouse starts again and again under traffic', () => {
     )
   })
 
-  test('a stream that comes back at the same version leaves no cluster or listener warming, and takes changes', async () => {
-    const world = await World.start()
+  test('a stream that comes back at the same version leaves no cluster or listener warming, and takes changes', async (context) => {
+    const world = await World.start(context)
     const first = await world.serve()
     const envoy = await world.startEnvoy()
     await world.works()
@@ -242,8 +242,8 @@ describe.concurrent('Gatehouse starts again and again under traffic', () => {
 })
 
 describe.concurrent('SIGTERM', () => {
-  test('a check that waits for fresh keys gets them', async () => {
-    const world = await World.start()
+  test('a check that waits for fresh keys gets them', async (context) => {
+    const world = await World.start(context)
     const gatehouse = await world.serve()
     await world.startEnvoy()
     await world.works()
@@ -260,8 +260,8 @@ describe.concurrent('SIGTERM', () => {
     expect(await stopped).toBe(0)
   })
 
-  test('a registration under way at the provider is waited for', async () => {
-    const world = await World.start()
+  test('a registration under way at the provider is waited for', async (context) => {
+    const world = await World.start(context)
     const gatehouse = await world.serve(world.resources, '--drain-timeout', '4s')
     await world.startEnvoy()
     await world.works()
@@ -278,8 +278,8 @@ describe.concurrent('SIGTERM', () => {
     expect(await stopped).toBe(0)
   })
 
-  test('a registration that takes longer than the drain ends with 503, never at the backend', async () => {
-    const world = await World.start()
+  test('a registration that takes longer than the drain ends with 503, never at the backend', async (context) => {
+    const world = await World.start(context)
     const gatehouse = await world.serve(world.resources, '--drain-timeout', '1s')
     await world.startEnvoy()
     await world.works()
@@ -296,8 +296,8 @@ describe.concurrent('SIGTERM', () => {
 })
 
 describe.concurrent('Envoys come and go', () => {
-  test('one that starts again gets everything', async () => {
-    const world = await World.start()
+  test('one that starts again gets everything', async (context) => {
+    const world = await World.start(context)
     await world.serve()
     const envoy = await world.startEnvoy()
     await world.works()
@@ -308,8 +308,8 @@ describe.concurrent('Envoys come and go', () => {
     expect(await world.statusOf('/mcp')).toBe(401)
   })
 
-  test('two at once: one for every Gateway, one for a Gateway of its own', async () => {
-    const world = await World.start()
+  test('two at once: one for every Gateway, one for a Gateway of its own', async (context) => {
+    const world = await World.start(context)
     const other = await freePort()
     const gatehouse = await world.serve([
       ...world.resources,
