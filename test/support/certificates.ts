@@ -1,0 +1,46 @@
+// Certificates for parties that tests invent, made by the openssl command; each is its own authority.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface KeyPair {
+  /** PEM; also the authority to trust. */
+  readonly cert: string
+  /** PEM. */
+  readonly key: string
+}
+
+/** names: DNS names, IP addresses and URIs, all as subject alternative names. */
+export function selfSigned(...names: readonly string[]): KeyPair {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-certificate-'))
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const subject = [
+    '-subj',
+    '/CN=test',
+    '-days',
+    '2',
+    '-addext',
+    `subjectAltName=${names.map(san).join(',')}`,
+  ]
+  const keyKind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  try {
+    execFileSync(
+      'openssl',
+      ['req', '-x509', ...keyKind, ...subject, '-keyout', key, '-out', cert],
+      {
+        stdio: 'ignore',
+      },
+    )
+    return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const san = (name: string): string => {
+  if (name.includes('://')) return `URI:${name}`
+  return isIP(name) === 0 ? `DNS:${name}` : `IP:${name}`
+}

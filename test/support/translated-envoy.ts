@@ -1,0 +1,60 @@
+// An Ir → a real Envoy that runs the static configuration translated from it, without any Gatehouse behind it.
+
+import { startEnvoy } from '../../src/envoy/child.js'
+import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
+import type { Ir } from '../../src/ir/ir.js'
+import type { Logger } from '../../src/logger.js'
+import { buildStaticConfig } from '../../src/xds/static-config.js'
+import type { GatehouseAddress } from '../../src/xds/gatehouse-clusters.js'
+import type { XdsOptions } from '../../src/xds/translator/xds-options.js'
+import { envoyPath } from './envoy.js'
+import { freePort } from './ports.js'
+
+export interface TranslatedEnvoy {
+  readonly adminOrigin: string
+  close(): Promise<void>
+}
+
+export interface TranslatedEnvoyOptions extends Partial<XdsOptions> {
+  /** Where ext_authz and ext_proc are; by default nothing listens there. */
+  readonly gatehouse?: GatehouseAddress
+}
+
+const NOBODY: GatehouseAddress = { type: 'unix', path: '/nonexistent/gatehouse.sock' }
+
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}
+
+/** Resolves when its listeners are active. */
+export async function startTranslated(
+  ir: Ir,
+  { gatehouse = NOBODY, ...xds }: TranslatedEnvoyOptions = {},
+): Promise<TranslatedEnvoy> {
+  const admin = { host: '127.0.0.1', port: await freePort() }
+  const adminOrigin = `http://127.0.0.1:${String(admin.port)}`
+  const bootstrap = buildStaticConfig(ir, {
+    xds: {
+      listenAddress: '127.0.0.1',
+      trustedHops: 0,
+      systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
+      headersRead: [],
+      accessLog: false,
+      ...xds,
+    },
+    connection: { address: gatehouse },
+    envoyAdmin: admin,
+    certificates: 'inline',
+  })
+  const child = await startEnvoy({
+    envoyPath: envoyPath(),
+    bootstrap,
+    logger: silent,
+    concurrency: 1,
+  })
+  await waitUntilLive(child, adminOrigin, 20_000)
+  return { adminOrigin, close: async () => void (await child.stop()) }
+}
