@@ -91,7 +91,11 @@ const keepLastGood = (decoded: Decoded, previous: FileRecord): Omit<FileRecord, 
     resources: [...decoded.resources, ...kept],
     problems: decoded.problems.map((problem) =>
       stays(problem)
-        ? { ...problem, message: `${problem.message} (the last good version stays in force)` }
+        ? {
+            ...problem,
+            message: `${problem.message} (the last good version stays in force)`,
+            stays: true,
+          }
         : problem,
     ),
     notes: decoded.notes,

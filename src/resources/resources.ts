@@ -62,6 +62,8 @@ export interface Problem {
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
+  /** The last good version of the document stays in force; the message says so too. */
+  readonly stays?: true
 }
 
 /** What a provider reports, whole, at every change. */
