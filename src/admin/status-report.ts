@@ -22,6 +22,8 @@ export interface ReadProblem {
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
+  /** The last good version of the document stays in force. */
+  readonly stays?: true
 }
 
 export interface ReportedResource extends ReadResource {
@@ -98,7 +100,7 @@ function groupProblems(problems: readonly ReadProblem[]): Map<string, Broken> {
   for (const problem of problems) {
     const { apiVersion = '', kind = '', namespace = '', name = '' } = problem
     const resource = { apiVersion, kind, namespace, name, source: withoutColumn(problem.source) }
-    const key = name === '' ? problem.source : documentKey(resource)
+    const key = problemKey(problem, resource)
     const before = broken.get(key)
     if (before === undefined) broken.set(key, { resource, messages: [problem.message] })
     else before.messages.push(problem.message)
@@ -106,8 +108,14 @@ function groupProblems(problems: readonly ReadProblem[]): Map<string, Broken> {
   return broken
 }
 
+/** One that stays is the resource itself; any other is a document beside it, such as a second definition. */
+function problemKey(problem: ReadProblem, resource: ReadResource): string {
+  if (resource.name === '') return problem.source
+  return problem.stays === true ? documentKey(resource) : `beside ${documentKey(resource)}`
+}
+
 const stale = ({ messages }: Broken, own: readonly Condition[]): readonly Condition[] => [
-  invalid(`${messages.join('; ')}; the last good version stays in force`),
+  invalid(messages.join('; ')),
   ...own.filter((condition) => condition.type !== 'Accepted'),
 ]
 
@@ -124,9 +132,11 @@ const fileOf = (source: string): string => withoutColumn(source).replace(/:\d+$/
 const identity = (resource: Omit<ReadResource, 'source'>): string =>
   [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' ')
 
-/** The same resource in another file is another document: defined twice. */
-const documentKey = (resource: ReadResource): string =>
-  `${identity(resource)} ${fileOf(resource.source)}`
+/** No namespace is "default": a problem may not say it, and of kinds without one there are no two. */
+const documentKey = (resource: ReadResource): string => {
+  const namespace = resource.namespace === '' ? 'default' : resource.namespace
+  return `${identity({ ...resource, namespace })} ${fileOf(resource.source)}`
+}
 
 function byKindAndName(a: ReportedResource, b: ReportedResource): number {
   const order = (r: ReportedResource): string =>

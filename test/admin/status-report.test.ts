@@ -72,7 +72,14 @@ test('a document whose last good version stays in force is one entry that says s
   const reported = reportResources(
     [{ ...policy, source: 'a.yaml:1' }],
     [{ ...policy, conditions: [accepted, attached] }],
-    [{ ...policy, source: 'a.yaml:4:3', message: 'spec.x: unknown field' }],
+    [
+      {
+        ...policy,
+        source: 'a.yaml:4:3',
+        message: 'spec.x: unknown field (the last good version stays in force)',
+        stays: true,
+      },
+    ],
   )
   expect(reported).toHaveLength(1)
   expect(reported[0]?.conditions).toEqual([
@@ -80,23 +87,26 @@ test('a document whose last good version stays in force is one entry that says s
       type: 'Accepted',
       status: 'False',
       reason: 'Invalid',
-      message: 'spec.x: unknown field; the last good version stays in force',
+      message: 'spec.x: unknown field (the last good version stays in force)',
     }),
     attached,
   ])
 })
 
-test('the second definition in another file is an entry of its own; the first stays accepted', () => {
-  const reported = reportResources(
-    [{ ...policy, source: 'a.yaml:1' }],
-    [{ ...policy, conditions: [accepted] }],
-    [{ ...policy, source: 'b.yaml:1:1', message: 'is defined twice; a.yaml:1 counts' }],
-  )
-  expect(reported.map(({ source, conditions }) => [source, conditions[0]?.status])).toEqual([
-    ['a.yaml:1', 'True'],
-    ['b.yaml:1', 'False'],
-  ])
-})
+test.each(['a.yaml:9:1', 'b.yaml:1:1'])(
+  'the second definition, at %s, is an entry of its own',
+  (source) => {
+    const reported = reportResources(
+      [{ ...policy, source: 'a.yaml:1' }],
+      [{ ...policy, conditions: [accepted] }],
+      [{ ...policy, source, message: 'is defined twice; a.yaml:1 counts' }],
+    )
+    expect(reported.map(({ source, conditions }) => [source, conditions[0]?.status])).toEqual([
+      ['a.yaml:1', 'True'],
+      [source.replace(/:1$/, ''), 'False'],
+    ])
+  },
+)
 
 test('resources are counted by kind and whether they are accepted', () => {
   const reported = reportResources(
