@@ -25,7 +25,7 @@ export type ProviderSpec = JwtSpec['providers'][number]
 export interface TranslatedKeySet {
   readonly keySet: KeySet
   readonly wanted: readonly WantedDocument[]
-  /** How the provider is reached; absent: by its issuer's own URL. */
+  /** How the keys are reached; absent: they are inline. */
   readonly connection?: Connection
   /** What the status says of keys that are older than they should be. */
   readonly notes: readonly string[]
@@ -81,14 +81,12 @@ function fetchedKeySet(
   provider: ProviderSpec,
   backend: Backend | undefined,
 ): Result<TranslatedKeySet, string> {
-  const target = keySetTarget(provider, backend)
-  if (!target.ok) return target
-  const wanted = wantedDocument('KeySet', [target.value])
-  const reached = {
-    wanted: [wanted],
-    ...(backend === undefined ? {} : { connection: connectionToBackend(backend) }),
-  }
-  const source = { type: 'remote', id: wanted.id, url: target.value.url } as const
+  const place = placeOfKeys(provider, backend)
+  if (!place.ok) return place
+  const { connection, target } = place.value
+  const wanted = wantedDocument('KeySet', connection, [target])
+  const reached = { wanted: [wanted], connection }
+  const source = { type: 'remote', id: wanted.id, url: target.url } as const
   const known = context.reader.read('remote', wanted.id)
   if (known?.document === undefined) {
     const unavailable = unavailableNote('key set', source.url, known)
@@ -99,19 +97,22 @@ function fetchedKeySet(
   return ok({ ...reached, keySet: { state: 'available', source, jwks }, notes })
 }
 
-function keySetTarget(
+function placeOfKeys(
   { issuer, jwks }: ProviderSpec,
   backend: Backend | undefined,
-): Result<RemoteTarget, string> {
+): Result<{ readonly connection: Connection; readonly target: RemoteTarget }, string> {
   const path = jwks.remote?.jwksPath
-  if (path !== undefined && backend !== undefined)
-    return ok(targetAt(connectionToBackend(backend), backend.authority, path))
+  if (path !== undefined && backend !== undefined) {
+    const connection = connectionToBackend(backend)
+    return ok({ connection, target: targetAt(connection, backend.authority, path) })
+  }
   const url = parseIssuer(issuer)
   const project = projectOf(issuer)
   if (url === undefined || project === undefined)
     return err(`jwks names no path, and none can be derived from the issuer ${issuer}: ${IDP_TWO}`)
   const connection = backend === undefined ? connectionToIssuer(url) : connectionToBackend(backend)
-  return ok(targetOfIssuer(connection, url, `/${project.projectId}/.well-known/jwks.json`))
+  const derived = `/${project.projectId}/.well-known/jwks.json`
+  return ok({ connection, target: targetOfIssuer(connection, url, derived) })
 }
 
 const IDP_TWO = "IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID"

@@ -85,7 +85,11 @@ const RFC_8414 = '/.well-known/oauth-authorization-server'
 function discoveryDocument(spec: McpSpec, { issuer, connection }: Reach): WantedDocument {
   const openid = targetOfIssuer(connection, issuer, `${issuer.path}${OPENID}`)
   const oauth = targetOfIssuer(connection, issuer, `${RFC_8414}${issuer.path}`)
-  return wantedDocument('Discovery', spec.provider === undefined ? [oauth, openid] : [openid])
+  return wantedDocument(
+    'Discovery',
+    connection,
+    spec.provider === undefined ? [oauth, openid] : [openid],
+  )
 }
 
 /** As written, but for authorizationServers, which is computed (decision 12b). */

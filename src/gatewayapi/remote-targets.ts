@@ -28,11 +28,14 @@ export function parseIssuer(issuer: string): IssuerUrl | undefined {
 
 /** Where we connect, and how. */
 export interface Connection {
+  /** What is connected to, whatever its endpoints are just now: a Destination's name, or "issuer". */
+  readonly via: string
   readonly endpoints: Endpoints
   readonly tls?: UpstreamTls
 }
 
 export const connectionToBackend = ({ destination }: Backend): Connection => ({
+  via: destination.name,
   endpoints: destination.endpoints,
   ...(destination.tls === undefined ? {} : { tls: destination.tls }),
 })
@@ -43,13 +46,21 @@ export function connectionToIssuer(issuer: IssuerUrl): Connection {
   const isTls = issuer.scheme === 'https'
   const endpoints = endpointsOfHost(host, port === '' ? (isTls ? 443 : 80) : Number(port))
   return isTls
-    ? { endpoints, tls: { hostname: host, subjectAltNames: [], authorities: 'System' } }
-    : { endpoints }
+    ? {
+        via: 'issuer',
+        endpoints,
+        tls: { hostname: host, subjectAltNames: [], authorities: 'System' },
+      }
+    : { via: 'issuer', endpoints }
 }
 
-export function targetAt(connection: Connection, authority: string, path: string): RemoteTarget {
-  const scheme = connection.tls === undefined ? 'http' : 'https'
-  return { url: `${scheme}://${authority}${path}`, ...connection }
+export function targetAt(
+  { endpoints, tls }: Connection,
+  authority: string,
+  path: string,
+): RemoteTarget {
+  const url = `${tls === undefined ? 'http' : 'https'}://${authority}${path}`
+  return tls === undefined ? { url, endpoints } : { url, endpoints, tls }
 }
 
 /** The issuer's authority as Host, and its scheme as X-Forwarded-Proto where the connection has another (decision 10). */
@@ -65,11 +76,23 @@ export function targetOfIssuer(
     : { ...target, forwardedProto: issuer.scheme }
 }
 
-/** The same kind and targets give the same id, whoever wants the document. */
+/**
+ * The same kind, connection and URLs give the same id, whoever wants the document: endpoints and authorities that
+ * change make it no other document, so that the last good one stays in use (decision 1).
+ */
 export function wantedDocument(
   kind: WantedDocument['kind'],
+  { via }: Connection,
   targets: readonly RemoteTarget[],
 ): WantedDocument {
-  const hash = createHash('sha256').update(JSON.stringify(targets)).digest('hex').slice(0, 16)
-  return { id: `${kind} ${targets[0]?.url ?? ''} ${hash}`, kind, targets }
+  const identity = targets.map(({ url, tls, forwardedProto }) => [
+    url,
+    tls?.hostname,
+    tls?.subjectAltNames,
+    forwardedProto,
+  ])
+  const hash = createHash('sha256')
+    .update(JSON.stringify([via, identity]))
+    .digest('hex')
+  return { id: `${kind} ${targets[0]?.url ?? ''} ${hash.slice(0, 16)}`, kind, targets }
 }

@@ -121,3 +121,34 @@ describe('what a change does not concern', () => {
     expect(after.ir.gateways[0]).toBe(before.ir.gateways[0])
   })
 })
+
+test('a key set stays the same document when the endpoints of its Service change', () => {
+  const golden = goldenCases(GOLDENS).find(({ name }) => name === 'keys-from-a-service')
+  const documents = caseDocuments(golden?.input ?? '')
+  const slice = (ip: string): DecodedResource => ({
+    collection: 'endpointSlices',
+    position: 'test',
+    resource: {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: {
+        namespace: 'default',
+        name: 'shop',
+        labels: { 'kubernetes.io/service-name': 'shop' },
+      },
+      spec: {
+        addressType: 'IPv4',
+        endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+        ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+      },
+      source: 'test',
+      unsupported: [],
+    },
+  })
+  const translator = createTranslator(OPTIONS)
+  const [one, other] = ['10.0.0.1', '10.0.0.2'].map(
+    (ip) => translator.translate(toResources([...documents, slice(ip)]), new Map()).wanted[0],
+  )
+  expect(other?.id).toBe(one?.id)
+  expect(other?.targets).not.toEqual(one?.targets)
+})
