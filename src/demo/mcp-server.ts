@@ -8,6 +8,8 @@ export interface McpServer {
   readonly host: string
   readonly port: number
   close(): Promise<void>
+  /** Without waiting for its end. */
+  kill(): void
 }
 
 /** The server listens on every interface and its port is not known before: this makes it loopback and tells the port. */
@@ -29,7 +31,12 @@ export async function startMcpServer(port = 0): Promise<McpServer> {
     execArgv: ['--import', `data:text/javascript,${encodeURIComponent(LOOPBACK)}`],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
-  return { host: '127.0.0.1', port: await listening(child), close: () => stop(child) }
+  return {
+    host: '127.0.0.1',
+    port: await listening(child),
+    close: () => stop(child),
+    kill: () => child.kill('SIGKILL'),
+  }
 }
 
 function listening(child: ChildProcess): Promise<number> {
