@@ -35,6 +35,7 @@ async function main(): Promise<ExitCode> {
   })
   const stop = new AbortController()
   stopAtSignals(stop)
+  stopWithReader(stop)
   const died = stopAtBugs(stop, logger)
   const command = await COMMANDS[line.settings.command]()
   const code = await command(line.settings, {
@@ -69,6 +70,14 @@ function stopAtSignals(stop: AbortController): void {
       if (stop.signal.aborted) process.exit(1)
       stop.abort()
     })
+}
+
+/** Nobody reads our results any more (`| head`): that is an end, not an error. */
+function stopWithReader(stop: AbortController): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    stop.abort()
+  })
 }
 
 /** What nothing caught is a bug: it is logged, the command closes, and the exit code says so. */

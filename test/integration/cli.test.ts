@@ -50,3 +50,9 @@ test('good input is exit code 0: the demo’s resources', () => {
   expect(gatehouse('crds')).toMatchObject({ status: 0, stderr: '' })
   expect(gatehouse('bootstrap')).toMatchObject({ status: 0, stderr: '' })
 })
+
+test('a reader that has had enough ends it without a word', () => {
+  const command = `"${process.execPath}" dist/main.js translate config/demo | head -c 1`
+  const { stdout, stderr } = spawnSync('sh', ['-c', command], { cwd: ROOT, encoding: 'utf8' })
+  expect([stdout, stderr]).toEqual(['a', ''])
+})
