@@ -239,10 +239,10 @@ describe('header modifiers', () => {
     await send(origin, '/headers', {
       headers: { 'x-set': 'old', 'x-add': 'one', 'x-remove': '1', 'x-of-backend': '0' },
     })
-    const { headers: seen, rawHeaders } = a.requests.at(-1) ?? { headers: {}, rawHeaders: [] }
+    const seen = a.requests.at(-1)?.headers ?? {}
     expect(seen).toMatchObject({ 'x-set': '100% new', host: 'set.example', 'x-of-backend': '1' })
     expect(seen['x-add']).toBe('one, two, three')
-    expect(rawHeaders).not.toContain('x-remove')
+    expect(seen['x-remove']).toBeUndefined()
   })
 
   test('set, add and remove headers of the response', async () => {

@@ -6,10 +6,7 @@ import { any } from './json-object.js'
 import { routeContext } from './route-context.js'
 import { buildVirtualHost } from './virtual-host.js'
 
-/**
- * envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, so that backends and rules see Host as sent.
- * Path parameters are ignored too: some backends take /mcp;a=b for /mcp, so it must meet the route of /mcp, not a wider one.
- */
+/** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, so that backends and rules see Host as sent. */
 export const buildRouteConfiguration = (listener: Listener, chain: FilterChain): JsonObject =>
   any('envoy.config.route.v3.RouteConfiguration', {
     name: chain.name,
@@ -17,5 +14,4 @@ export const buildRouteConfiguration = (listener: Listener, chain: FilterChain):
       buildVirtualHost(virtualHost, routeContext(listener, chain, virtualHost)),
     ),
     ignore_port_in_host_matching: true,
-    ignore_path_parameters_in_path_matching: true,
   })

@@ -2,6 +2,7 @@
 
 import type { VirtualHost } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
+import { pathParameterRoutes } from './path-parameters.js'
 import type { RouteContext } from './route-context.js'
 import { buildRoute } from './route.js'
 
@@ -9,5 +10,8 @@ import { buildRoute } from './route.js'
 export const buildVirtualHost = (virtualHost: VirtualHost, context: RouteContext): JsonObject => ({
   name: virtualHost.name,
   domains: virtualHost.domains,
-  routes: virtualHost.routes.map((route) => buildRoute(route, context)),
+  routes: [
+    ...pathParameterRoutes(virtualHost),
+    ...virtualHost.routes.map((route) => buildRoute(route, context)),
+  ],
 })
