@@ -3,6 +3,8 @@
 import { Agent, request } from 'node:http'
 
 export interface Outcome {
+  /** From 0. Envoy's workers take a change one after the other; a connection stays with its worker. */
+  readonly connection: number
   /** 0: the connection broke or was refused before a whole answer came. */
   readonly status: number
   readonly body: string
@@ -27,12 +29,12 @@ export interface TrafficOptions {
 export function startTraffic({ url, headers = {}, connections = 2 }: TrafficOptions): Traffic {
   const outcomes: Outcome[] = []
   let stopped = false
-  const run = async (): Promise<void> => {
+  const run = async (connection: number): Promise<void> => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    while (!stopped) outcomes.push(await once(url, headers, agent))
+    while (!stopped) outcomes.push({ connection, ...(await once(url, headers, agent)) })
     agent.destroy()
   }
-  const runs = Array.from({ length: connections }, run)
+  const runs = Array.from({ length: connections }, (_, index) => run(index))
   return {
     outcomes,
     stop: async () => {
@@ -43,7 +45,11 @@ export function startTraffic({ url, headers = {}, connections = 2 }: TrafficOpti
   }
 }
 
-const once = (url: string, headers: Record<string, string>, agent: Agent): Promise<Outcome> =>
+const once = (
+  url: string,
+  headers: Record<string, string>,
+  agent: Agent,
+): Promise<Omit<Outcome, 'connection'>> =>
   new Promise((resolve) => {
     const broken = (error: Error): void => resolve({ status: 0, body: '', error: error.message })
     const outgoing = request(url, { headers, agent }, (incoming) => {
