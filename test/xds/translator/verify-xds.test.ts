@@ -1,0 +1,103 @@
+// The self-check of translated resources: every contradiction that Envoy would swallow, or reject as a whole, throws.
+
+import { describe, expect, test } from 'vitest'
+import type { Json, JsonObject } from '../../../src/ir/json.js'
+import { buildXds } from '../../../src/xds/translator/build-xds.js'
+import { verifyXds } from '../../../src/xds/translator/verify-xds.js'
+import type { XdsResources } from '../../../src/xds/translator/xds-resources.js'
+import { chain, destination, forward, ir, route } from '../../support/ir.js'
+
+const tls = (serverName: string) => ({ serverNames: [serverName], certificates: ['default/c'] })
+
+const good = (): XdsResources => {
+  const routes = [route('/mcp', forward('a'), { authz: 'default/mcp/0' }), route('/', forward('a'))]
+  const resources = buildXds(
+    ir({
+      port: 443,
+      chains: [chain('one', routes, tls('a.example')), chain('two', routes, tls('b.example'))],
+      destinations: [destination('a', 80)],
+      certificates: [{ name: 'default/c', certificateChain: 'c', privateKey: 'k' }],
+    }),
+    {
+      listenAddress: '0.0.0.0',
+      trustedHops: 0,
+      systemCaFile: '/ca.pem',
+      headersRead: [],
+      accessLog: false,
+    },
+  ).get('*')
+  if (resources === undefined) throw new Error('nothing for *')
+  return resources
+}
+
+/** The same with every text, as JSON, replaced. */
+const changed = (type: keyof XdsResources, from: string, to: string): XdsResources => {
+  const resources = good()
+  const text = JSON.stringify(resources[type])
+  expect(text).toContain(from)
+  return { ...resources, [type]: JSON.parse(text.replaceAll(from, to)) as Json }
+}
+
+const KEYED = '{"check_settings":{"context_extensions":{"gatehouse.route":"default/mcp/0"}}'
+const PER_ROUTE =
+  '"@type":"type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute"'
+
+describe('verifyXds', () => {
+  test('accepts what the translation makes', () => {
+    expect(() => {
+      verifyXds(good())
+    }).not.toThrow()
+  })
+
+  const keyed = `{${PER_ROUTE},${KEYED.slice(1)}`
+  const cases: readonly [string, XdsResources, RegExp][] = [
+    [
+      'a filter name that no listener has',
+      changed('routes', '"envoy.filters.http.ext_authz"', '"envoy.filters.http.ext_auth"'),
+      /configures the filter envoy\.filters\.http\.ext_auth, which/,
+    ],
+    [
+      'a protected route without a key',
+      changed('routes', '"gatehouse.route":"default/mcp/0"', '"gatehouse.route":""'),
+      /\/mcp says nothing definite/,
+    ],
+    [
+      'a route that says nothing to ext_authz',
+      changed('routes', keyed, `{${PER_ROUTE}`),
+      /\/mcp says nothing definite/,
+    ],
+    [
+      'a route that is public and protected',
+      changed('routes', keyed, `{${PER_ROUTE},"disabled":true,${KEYED.slice(1)}`),
+      /\/mcp says nothing definite/,
+    ],
+    ['a cluster that nothing defines', changed('routes', '"a"', '"b"'), /no cluster is called b/],
+    [
+      'a route configuration that nothing defines',
+      changed('listeners', '"route_config_name":"one"', '"route_config_name":"three"'),
+      /no route configuration is called three/,
+    ],
+    ['a secret that nothing defines', { ...good(), secrets: [] }, /no secret is called default\/c/],
+    [
+      'endpoints that nothing defines',
+      { ...good(), endpoints: [] },
+      /no load assignment is called a/,
+    ],
+    [
+      'two filter chains with one server name',
+      changed('listeners', '"b.example"', '"a.example"'),
+      /two filter chains of default\/gw\/443 match a\.example/,
+    ],
+    [
+      'two resources with one name',
+      { ...good(), clusters: [...good().clusters, good().clusters[0] as JsonObject] },
+      /two resources are called a/,
+    ],
+  ]
+
+  test.each(cases)('throws at %s', (_, resources, message) => {
+    expect(() => {
+      verifyXds(resources)
+    }).toThrow(message)
+  })
+})
