@@ -6,6 +6,24 @@ const conformance =
     ? []
     : [{ test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'] } }]
 
+// Programs of other parties, which scripts/test-parties.mjs installs.
+const parties =
+  process.env['GATEHOUSE_TEST_NODE'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'parties',
+            include: ['test/parties/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 2,
+            testTimeout: 120_000,
+            hookTimeout: 120_000,
+            globalSetup: ['test/support/global-setup.ts'],
+          },
+        },
+      ]
+
 export default defineConfig({
   test: {
     projects: [
@@ -19,6 +37,7 @@ export default defineConfig({
         },
       },
       ...conformance,
+      ...parties,
       {
         test: {
           name: 'integration',

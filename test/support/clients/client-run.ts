@@ -1,7 +1,10 @@
 // What every driver of an official MCP client does and reports: connect, log in as a user, list the tools, call echo.
 
-/** Rejects with a ClientFailure. */
-export type McpClient = (url: string, user: string) => Promise<ClientRun>
+/** Rejects with a ClientFailure. agent: goes to the login page; absent: the one that our own identity provider needs. */
+export type McpClient = (url: string, user: string, agent?: UserAgent) => Promise<ClientRun>
+
+/** Follows an authorization URL to the redirect URI, whose URL is the result. */
+export type UserAgent = (authorization: URL) => Promise<URL>
 
 export interface ClientRun {
   readonly tools: readonly string[]

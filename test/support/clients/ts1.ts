@@ -7,10 +7,17 @@ import type {
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { visit } from '../../../src/demo/headless-login.js'
-import { ClientFailure, asUser, firstText, recordingFetch, type ClientRun } from './client-run.js'
+import {
+  ClientFailure,
+  asUser,
+  firstText,
+  recordingFetch,
+  type ClientRun,
+  type UserAgent,
+} from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'
 
-export async function ts1(url: string, user: string): Promise<ClientRun> {
+export async function ts1(url: string, user: string, agent: UserAgent = visit): Promise<ClientRun> {
   const calls: string[] = []
   const authProvider = new MemoryProvider<OAuthClientInformationMixed, OAuthTokens>()
   const options = { authProvider, fetch: recordingFetch(new URL(url).origin, calls) }
@@ -23,7 +30,7 @@ export async function ts1(url: string, user: string): Promise<ClientRun> {
       if (authProvider.authorization === undefined) throw refusal
     })
     if (authProvider.authorization !== undefined) {
-      const callback = await visit(asUser(authProvider.authorization, user))
+      const callback = await agent(asUser(authProvider.authorization, user))
       await first.finishAuth(callback.searchParams.get('code') ?? '')
       await client.connect(transport())
     }

@@ -1,0 +1,44 @@
+// The realm of the tests, as Keycloak's admin API takes it: what an operator would set up for MCP clients.
+
+export const REALM = 'mcp'
+export const CLIENT_ID = 'gw-public-client'
+
+const mapper = (name: string, config: Readonly<Record<string, string>>): object => ({
+  name,
+  protocol: 'openid-connect',
+  protocolMapper: name,
+  config: { 'access.token.claim': 'true', 'id.token.claim': 'false', ...config },
+})
+
+const user = (name: string, ...groups: readonly string[]): object => ({
+  username: name,
+  enabled: true,
+  email: `${name}@example.com`,
+  emailVerified: true,
+  firstName: name,
+  lastName: 'Test',
+  credentials: [{ type: 'password', value: name, temporary: false }],
+  groups,
+})
+
+/** RealmRepresentation. */
+export const realm: object = {
+  realm: REALM,
+  enabled: true,
+  groups: [{ name: 'mcp-users' }, { name: 'staff' }],
+  users: [user('alice', 'mcp-users', 'staff'), user('bob', 'staff')],
+  clients: [
+    {
+      clientId: CLIENT_ID,
+      publicClient: true,
+      standardFlowEnabled: true,
+      directAccessGrantsEnabled: true,
+      redirectUris: ['http://127.0.0.1:39998/callback'],
+      attributes: { 'pkce.code.challenge.method': 'S256' },
+      protocolMappers: [
+        mapper('oidc-audience-mapper', { 'included.client.audience': CLIENT_ID }),
+        mapper('oidc-group-membership-mapper', { 'claim.name': 'groups', 'full.path': 'false' }),
+      ],
+    },
+  ],
+}

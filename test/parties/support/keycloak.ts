@@ -1,0 +1,166 @@
+// A real Keycloak in memory on loopback, with one realm: a public client, the group mcp-users, two users, and its admin API.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { eventually } from '../../support/eventually.js'
+import { freePort } from '../../support/ports.js'
+import { CLIENT_ID, REALM, realm } from './keycloak-realm.js'
+import { keycloakHome } from './tools.js'
+
+const START_MS = 150_000
+const ADMIN = 'admin'
+
+export interface Keycloak {
+  readonly host: string
+  readonly port: number
+  readonly issuer: string
+  readonly jwksPath: string
+  /** Access token by the password grant; every user's password is the name. */
+  token(user: string): Promise<string>
+  /** A new RSA signing key that is used from now on; its id for disableKey. */
+  addKey(priority: number): Promise<string>
+  /** The id of the key that came with the realm. */
+  firstKey(): Promise<string>
+  /** Its tokens are no longer good, and it leaves the key set. */
+  disableKey(id: string): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startKeycloak(): Promise<Keycloak> {
+  const port = await freePort()
+  const origin = `http://127.0.0.1:${String(port)}`
+  const child = launch(port)
+  try {
+    await up(child, `${origin}/realms/master`)
+    const admin = new AdminApi(origin)
+    await admin.create('/admin/realms', realm)
+    return {
+      host: '127.0.0.1',
+      port,
+      issuer: `${origin}/realms/${REALM}`,
+      jwksPath: `/realms/${REALM}/protocol/openid-connect/certs`,
+      token: (user) => passwordGrant(origin, { realm: REALM, client: CLIENT_ID, user }),
+      addKey: (priority) => addKey(admin, priority),
+      firstKey: () => firstKey(admin),
+      disableKey: (id) => disableKey(admin, id),
+      close: () => stop(child),
+    }
+  } catch (failure) {
+    await stop(child)
+    throw failure
+  }
+}
+
+/** A process group of its own: kc.sh starts a Java that outlives it. */
+function launch(port: number): ChildProcess {
+  const flags = ['--http-host=127.0.0.1', `--http-port=${String(port)}`, '--db=dev-mem']
+  return spawn('bash', ['bin/kc.sh', 'start-dev', ...flags], {
+    cwd: keycloakHome(),
+    detached: true,
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      KC_BOOTSTRAP_ADMIN_USERNAME: ADMIN,
+      KC_BOOTSTRAP_ADMIN_PASSWORD: ADMIN,
+    },
+  })
+}
+
+async function up(child: ChildProcess, url: string): Promise<void> {
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`Keycloak ended with ${String(child.exitCode)}`)
+    const answer = await fetch(url)
+    if (!answer.ok) throw new Error(`Keycloak answers ${String(answer.status)}`)
+  }, START_MS)
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const ended = once(child, 'close')
+  process.kill(-child.pid, 'SIGKILL')
+  await ended
+}
+
+interface Grant {
+  readonly realm: string
+  readonly client: string
+  readonly user: string
+}
+
+async function passwordGrant(origin: string, { realm, client, user }: Grant): Promise<string> {
+  const answer = await fetch(`${origin}/realms/${realm}/protocol/openid-connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'password',
+      client_id: client,
+      username: user,
+      password: user,
+      scope: 'openid',
+    }),
+  })
+  const body = (await answer.json()) as { access_token?: string; error_description?: string }
+  if (body.access_token === undefined) throw new Error(`no token: ${body.error_description ?? ''}`)
+  return body.access_token
+}
+
+/** https://www.keycloak.org/docs-api/latest/rest-api; a token of its own per call, as they live for a minute. */
+class AdminApi {
+  constructor(private readonly origin: string) {}
+
+  async call(method: string, path: string, body?: object): Promise<Response> {
+    const token = await passwordGrant(this.origin, {
+      realm: 'master',
+      client: 'admin-cli',
+      user: ADMIN,
+    })
+    const answer = await fetch(this.origin + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+    return answer
+  }
+
+  /** The id that the Location names. */
+  async create(path: string, body: object): Promise<string> {
+    const answer = await this.call('POST', path, body)
+    return answer.headers.get('location')?.split('/').at(-1) ?? ''
+  }
+}
+
+const COMPONENTS = `/admin/realms/${REALM}/components`
+const KEY_PROVIDER = 'org.keycloak.keys.KeyProvider'
+
+const addKey = (admin: AdminApi, priority: number): Promise<string> =>
+  admin.create(COMPONENTS, {
+    name: `rsa-${String(priority)}`,
+    providerId: 'rsa-generated',
+    providerType: KEY_PROVIDER,
+    config: {
+      priority: [String(priority)],
+      enabled: ['true'],
+      active: ['true'],
+      keySize: ['2048'],
+    },
+  })
+
+interface Component {
+  readonly id: string
+  readonly providerId: string
+  readonly config: Readonly<Record<string, readonly string[]>>
+}
+
+async function firstKey(admin: AdminApi): Promise<string> {
+  const answer = await admin.call('GET', `${COMPONENTS}?type=${KEY_PROVIDER}`)
+  const components = (await answer.json()) as Component[]
+  const found = components.find(({ providerId }) => providerId === 'rsa-generated')
+  if (found === undefined) throw new Error('the realm has no signing key')
+  return found.id
+}
+
+async function disableKey(admin: AdminApi, id: string): Promise<void> {
+  const component = (await (await admin.call('GET', `${COMPONENTS}/${id}`)).json()) as Component
+  const config = { ...component.config, enabled: ['false'], active: ['false'] }
+  await admin.call('PUT', `${COMPONENTS}/${id}`, { ...component, config })
+}

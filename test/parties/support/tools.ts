@@ -1,0 +1,25 @@
+// Where the programs of other parties are: packages of test/parties, and what scripts/test-parties.mjs found on the machine.
+
+import { join, resolve } from 'node:path'
+
+const FOLDER = resolve(import.meta.dirname, '..')
+
+/** The entry point of a package of test/parties. */
+export const program = (name: string, path: string): string =>
+  join(FOLDER, 'node_modules', name, path)
+
+/** A Node that is new enough for these programs, 22.19 or newer. */
+export const newerNode = (): string => named('GATEHOUSE_TEST_NODE')
+
+/** An unpacked Keycloak. */
+export const keycloakHome = (): string => named('GATEHOUSE_TEST_KEYCLOAK')
+
+/** A Chromium, which playwright-core drives. */
+export const chromiumPath = (): string => named('GATEHOUSE_TEST_CHROMIUM')
+
+function named(variable: string): string {
+  const value = process.env[variable]
+  if (value === undefined)
+    throw new Error(`${variable} is not set: start with npm run test:parties`)
+  return value
+}
