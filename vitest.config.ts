@@ -17,6 +17,7 @@ const parties =
             include: ['test/parties/*.test.ts'],
             pool: 'forks' as const,
             maxWorkers: 2,
+            sequence: { groupOrder: 2 },
             testTimeout: 120_000,
             hookTimeout: 120_000,
             globalSetup: ['test/support/global-setup.ts'],
@@ -44,6 +45,8 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: 3,
+          // After the unit tests: groups with other workers take turns.
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 120_000,
           globalSetup: ['test/support/global-setup.ts'],
