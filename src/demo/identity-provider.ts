@@ -99,15 +99,16 @@ function allowLoopbackRedirects(provider: OidcProvider.Provider): void {
 
 /** Rewrites the request to oidc-provider's own paths; the result is the path below the issuer, if it is there. */
 function route(request: IncomingMessage, paths: ShapePaths): string | undefined {
-  const original = request.url ?? '/'
-  const path = original.split('?')[0] ?? ''
+  const asked = request.url ?? '/'
+  const path = asked.split('?')[0] ?? ''
+  // oidc-provider finds its mount path by comparing originalUrl with url: a scope must be in both.
+  const original = path === `${paths.mount}/auth` ? withScope(asked) : asked
   Object.assign(request, { originalUrl: original })
   dropSession(request)
   if (path === paths.jwks && !path.startsWith(paths.mount)) request.url = '/jwks'
   else if (path === paths.registration) request.url = '/reg'
   else if (path.startsWith(`${paths.mount}/`)) {
     request.url = original.slice(paths.mount.length)
-    if (path === `${paths.mount}/auth`) request.url = withScope(request.url)
     return path.slice(paths.mount.length)
   } else request.url = '/not-found'
   return undefined
