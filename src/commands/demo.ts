@@ -12,13 +12,12 @@ import type { CommandIo, ExitCode } from './command-io.js'
 import { startProblem } from './servers.js'
 
 const STDOUT = 1
-/** How lines of Envoy's own log begin in ours. */
-const ENVOY_LINE = 'envoy: '
 
+/** A tour that fails leaves the stack up, to be looked at; the exit code is 1 then. */
 export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const print = createPrint(
     io.out,
-    isatty(STDOUT) && settings.environment['NO_COLOR'] === undefined,
+    isatty(STDOUT) && (settings.environment['NO_COLOR'] ?? '') === '',
   )
   const stack = new Demo()
   io.atExit(() => stack.kill())
@@ -26,17 +25,21 @@ export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode>
   const until = AbortSignal.any([io.stop, fatal.signal])
   let code: ExitCode = 0
   try {
-    await show(await start(stack, settings, io, { print, fatal }), { settings, print, until })
+    const started = await start(stack, settings, io, { print, fatal })
+    await started.ready(until)
+    print.detail('gateway', `${started.origin}/mcp`)
+    if (!settings.noTour && !(await tour(started, print, io.stop))) code = 1
+    if (!until.aborted) printWhatToTry(started, print)
     await aborted(until)
-    until.throwIfAborted()
+    fatal.signal.throwIfAborted()
   } catch (error) {
+    const cause: unknown = fatal.signal.aborted ? fatal.signal.reason : error
     if (fatal.signal.aborted || !io.stop.aborted) {
-      const cause: unknown = fatal.signal.aborted ? fatal.signal.reason : error
       io.err(`gatehouse: ${problem(cause, settings)}\n`)
       code = 1
     }
   }
-  print.line('\nStopping.')
+  print.line('\nStopping …')
   await stack.close()
   return code
 }
@@ -53,10 +56,11 @@ function start(
   { print, fatal }: Telling,
 ): Promise<DemoStack> {
   const logger = settings.given.has('logLevel') ? io.logger : troubleOnly(io.logger)
-  print.line('Starting an identity provider, an MCP server, Gatehouse and Envoy on this machine.')
+  print.heading('Gatehouse demo: a whole stack on this machine')
   return demo.start(settings, {
     logger,
-    note: (sentence) => print.line(sentence),
+    note: (sentence) => print.text(sentence),
+    started: (party, where) => print.detail(party, where),
     provider: (folder) =>
       createFileProvider({
         paths: [folder],
@@ -67,35 +71,38 @@ function start(
   })
 }
 
-interface Showing {
-  readonly settings: Settings
-  readonly print: Print
-  readonly until: AbortSignal
+/** Whether it went as it should. */
+async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<boolean> {
+  try {
+    await takeTour(`${stack.origin}/mcp`, print)
+    return true
+  } catch (error) {
+    if (stop.aborted) return true
+    const what = error instanceof Error ? error.message : String(error)
+    print.trouble(`The tour ends here: ${what}`)
+    print.line('The stack stays up to be looked at; the exit code will be 1.')
+    return false
+  }
 }
 
-async function show(stack: DemoStack, { settings, print, until }: Showing): Promise<void> {
-  await stack.ready(until)
-  const tokens = settings.noTour ? undefined : await takeTour(stack.origin, print)
-  await printWhatToTry(stack, print, tokens)
-}
-
-/** Between the lines of the tour only what went wrong has a place. */
+/** Between the lines of the tour only what went wrong has a place; what Envoy warns of is for operators. */
 const troubleOnly = (logger: Logger): Logger => ({
   debug: () => undefined,
   info: () => undefined,
   warn: (fields, message) => {
-    if (!message.startsWith(ENVOY_LINE)) logger.warn(fields, message)
+    if (!message.startsWith('envoy: ')) logger.warn(fields, message)
   },
   error: (fields, message) => logger.error(fields, message),
 })
 
+/** Ports that nobody may choose do not fail: only the gateway's does, and what --admin says. */
 function problem(error: unknown, settings: Settings): string {
   const { code, port } = error as { code?: string; port?: number }
   const admin = settings.admin.type === 'tcp' ? settings.admin.port : undefined
-  if (port === undefined || port === admin) return startProblem(error)
-  if (code === 'EADDRINUSE') {
+  if (port === undefined || (settings.given.has('admin') && port === admin))
+    return startProblem(error)
+  if (code === 'EADDRINUSE')
     return `port ${String(port)} is in use by another process: stop it, or choose another with --port`
-  }
   if (code === 'EACCES')
     return `this user may not listen on port ${String(port)}: choose another with --port`
   return startProblem(error)

@@ -10,7 +10,11 @@ export const DEMO_IDP: IdpConfig = {
     { name: 'bob', groups: ['staff'] },
   ],
   clientId: 'mcp-demo',
+  tokenPath: true,
 }
 
-/** The ports that config/demo names; the demo writes its own in their place. */
+/** The ports that config/demo names; the demo uses others where these are taken. */
 export const CONFIG_PORTS = { gateway: 8080, identityProvider: 9000, mcpServer: 3001 } as const
+
+/** Of config/demo's route. */
+export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server/mcp'

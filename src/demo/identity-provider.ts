@@ -7,6 +7,7 @@ import type * as OidcProvider from 'oidc-provider'
 import { providerConfiguration, type IdpConfig } from './idp/configuration.js'
 import { interact } from './idp/interaction.js'
 import { shapePaths, type ShapePaths } from './idp/shape.js'
+import { answersToken } from './idp/token-path.js'
 
 export interface IdentityProvider {
   /** Scheme, host and port. */
@@ -53,6 +54,7 @@ export async function identityProviderListener(
   provider.use((ctx: Context, next: Next) => reshape(ctx, next, { config, paths, origin }))
   const handle = provider.callback()
   return (request, response) => {
+    if (answersToken(request, response, { config, origin })) return
     const path = route(request, paths)
     if (!path?.startsWith('/interaction/')) return void handle(request, response)
     interact(provider, config, request, response).catch(() => {

@@ -1,45 +1,69 @@
-// One call of the tool echo over MCP's streamable HTTP: initialize, tell that it is initialized, call, end the session.
+// JSON-RPC messages of an MCP client over streamable HTTP, one at a time, with the session that the server opens.
 
+/** Until the answer is there. */
+const TIMEOUT_MS = 10_000
 const PROTOCOL_VERSION = '2025-11-25'
 
-export interface ToolAnswer {
-  /** The last answer: of the tool call, or of what was refused before it. */
-  readonly response: Response
-  /** What the tool said. */
-  readonly text?: string
+export interface McpAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** The JSON of the answer, also of a server-sent event; undefined: there is none. */
+  readonly body: unknown
 }
 
-export async function callTool(url: string, token?: string): Promise<ToolAnswer> {
+/** Sends one message, an object with "jsonrpc", to the MCP server; rejects when there is no answer. */
+export type SendMessage = (message: object) => Promise<McpAnswer>
+
+export function mcpClient(url: string, token?: string): SendMessage {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': PROTOCOL_VERSION,
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
   }
-  const post = (message: object): Promise<Response> =>
-    fetch(url, {
+  return async (message) => {
+    const response = await fetch(url, {
       method: 'POST',
       headers,
-      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      body: JSON.stringify(message),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-  const clientInfo = { name: 'gatehouse-tour', version: '1' }
-  const params = { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo }
-  const opened = await post({ id: 1, method: 'initialize', params })
-  const session = opened.headers.get('mcp-session-id')
-  await opened.text()
-  if (!opened.ok || session === null) return { response: opened }
-  headers['mcp-session-id'] = session
-  headers['mcp-protocol-version'] = PROTOCOL_VERSION
-  await (await post({ method: 'notifications/initialized' })).text()
-  const echo = { name: 'echo', arguments: { message: 'hello from the tour' } }
-  const response = await post({ id: 2, method: 'tools/call', params: echo })
-  const text = toolText(await response.text())
-  await (await fetch(url, { method: 'DELETE', headers })).text()
-  return { response, ...(text !== undefined && { text }) }
+    const session = response.headers.get('mcp-session-id')
+    if (session !== null) headers['mcp-session-id'] = session
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: parse(await response.text()),
+    }
+  }
 }
 
-/** From a JSON body or the data of a server-sent event. */
-function toolText(body: string): string | undefined {
-  const data = /^data: (.*"result".*)$/m.exec(body)?.[1] ?? body
-  const message = JSON.parse(data) as { result?: { content?: { text?: string }[] } }
-  return message.result?.content?.[0]?.text
+export const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: PROTOCOL_VERSION,
+    capabilities: {},
+    clientInfo: { name: 'tour', version: '1' },
+  },
+} as const
+
+export const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
+
+export const callEcho = (message: string): object => ({
+  jsonrpc: '2.0',
+  id: 2,
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { message } },
+})
+
+/** body: JSON, or server-sent events of which the last one counts. */
+function parse(body: string): unknown {
+  const data = [...body.matchAll(/^data: (.+)$/gm)].at(-1)?.[1] ?? body
+  try {
+    return JSON.parse(data)
+  } catch {
+    return undefined
+  }
 }

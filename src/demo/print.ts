@@ -1,35 +1,63 @@
 // What the demo says, as lines for a person; coloured on a terminal only.
 
 export interface Print {
-  /** The title of a step. */
-  step(title: string): void
-  /** A line that belongs to a step, name and value. */
-  detail(name: string, value: string): void
-  /** An answer's status, and what it means here. */
-  answer(status: number, meaning: string): void
   line(text?: string): void
+  heading(text: string): void
+  /** The next numbered step of the tour. */
+  step(title: string): void
+  request(method: string, url: string, body?: object): void
+  answer(status: number, meaning: string): void
+  /** Something of an answer, or of the stack, with its name. */
+  detail(name: string, value: string): void
+  /** Part of an answer as it came. */
+  text(value: string): void
+  /** A member a line. */
+  json(document: object): void
+  /** A command to copy, and what it shows. */
+  command(purpose: string, ...lines: readonly string[]): void
+  trouble(sentence: string): void
 }
 
 const BOLD = '1'
 const DIM = '2'
+const RED = '31'
 const GREEN = '32'
 const YELLOW = '33'
-const NAME_WIDTH = 24
+const CYAN = '36'
+const NAME_WIDTH = 20
 
 export function createPrint(write: (text: string) => void, colour: boolean): Print {
   const paint = (code: string, text: string): string =>
     colour ? `\u001b[${code}m${text}\u001b[0m` : text
+  const line = (text = ''): void => write(`${text}\n`)
   let steps = 0
   return {
+    line,
+    heading: (text) => line(`\n${paint(BOLD, text)}`),
     step: (title) => {
       steps += 1
-      write(`\n${paint(BOLD, `${String(steps)}. ${title}`)}\n`)
+      line(`\n${paint(BOLD, `${String(steps)}. ${title}`)}`)
     },
-    detail: (name, value) => write(`   ${paint(DIM, name.padEnd(NAME_WIDTH))} ${value}\n`),
+    request: (method, url, body) => {
+      line(`   ${paint(CYAN, '→')} ${method} ${url}`)
+      if (body !== undefined) line(`     ${JSON.stringify(body)}`)
+    },
     answer: (status, meaning) => {
       const code = status < 400 ? GREEN : YELLOW
-      write(`   ${paint(code, String(status))} ${meaning}\n`)
+      line(`   ${paint(CYAN, '←')} ${paint(code, String(status))} ${meaning}`)
     },
-    line: (text = '') => write(`${text}\n`),
+    detail: (name, value) => line(`     ${paint(DIM, name.padEnd(NAME_WIDTH))} ${value}`),
+    text: (value) => line(`     ${value}`),
+    json: (document) => {
+      const members = Object.entries(document).map(
+        ([name, value]) => `       ${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+      )
+      line(`     {\n${members.join(',\n')}\n     }`)
+    },
+    command: (purpose, ...lines) => {
+      line(`\n   ${paint(DIM, `# ${purpose}`)}`)
+      for (const each of lines) line(`   ${each}`)
+    },
+    trouble: (sentence) => line(`\n${paint(RED, sentence)}`),
   }
 }

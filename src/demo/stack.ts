@@ -7,21 +7,24 @@ import type { Provider } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder, type DemoFolder } from './demo-folder.js'
 import { CONFIG_PORTS, DEMO_IDP } from './demo-parties.js'
+import { originOf, type DemoValues } from './demo-resources.js'
+import { aPort } from './free-port.js'
 import { startIdentityProvider, type IdentityProvider } from './identity-provider.js'
-import { loopbackPort } from './loopback-port.js'
 import { startMcpServer, type McpServer } from './mcp-server.js'
-
-const READY_POLL_MS = 50
+import { appSettings, gatewayAddress } from './stack-settings.js'
+import { untilServing } from './until-serving.js'
 
 export interface DemoStack {
-  /** The gateway's origin. */
+  /** The gateway's, for clients. */
   readonly origin: string
-  /** Gatehouse's admin address, HOST:PORT. */
+  /** Gatehouse's admin address: HOST:PORT or unix:PATH. */
   readonly admin: string
-  readonly envoyAdminPort: number
+  /** HOST:PORT */
+  readonly envoyAdmin: string
   readonly identityProvider: IdentityProvider
-  readonly folder: DemoFolder
-  /** Resolves when Envoy serves the demo's configuration; rejects when the signal aborts first. */
+  /** Where the resources are. */
+  readonly folder: string
+  /** Resolves when the gateway serves the demo's route; rejects when the signal aborts first. */
   ready(signal: AbortSignal): Promise<void>
 }
 
@@ -29,6 +32,8 @@ export interface DemoDeps {
   readonly logger: Logger
   /** Told what takes long. */
   readonly note: (sentence: string) => void
+  /** Told what has started, and where it is. */
+  readonly started: (party: string, where: string) => void
   /** A provider of the resources in a folder. */
   readonly provider: (folder: string) => Provider
   readonly onFatal: AppDeps['onFatal']
@@ -43,53 +48,65 @@ export class Demo {
 
   /** Rejects with a system error (EADDRINUSE) or a sentence for a person (no Envoy). */
   async start(settings: Settings, deps: DemoDeps): Promise<DemoStack> {
-    const port = await loopbackPort(settings.port ?? CONFIG_PORTS.gateway)
-    const envoyAdminPort = settings.given.has('envoyAdmin')
-      ? settings.envoyAdmin.port
-      : await loopbackPort(0)
+    const gateway = await gatewayAddress(settings)
     const envoy = await findEnvoy({
       ...(settings.envoy !== undefined && { explicit: settings.envoy }),
       environment: settings.environment,
       onNote: deps.note,
     })
-    const identityProvider = (this.identityProvider = await startIdentityProvider(DEMO_IDP))
-    const mcpServer = (this.mcpServer = await startMcpServer())
-    const ports = {
-      gateway: port,
-      identityProvider: identityProvider.port,
-      mcpServer: mcpServer.port,
+    const { identityProvider, mcpServer } = await this.startParties(deps)
+    const values: DemoValues = {
+      ports: {
+        gateway: gateway.port,
+        identityProvider: identityProvider.port,
+        mcpServer: mcpServer.port,
+      },
+      gatewayHost: gateway.host,
+      apiGroup: settings.apiGroup,
     }
-    const folder = (this.folder = await createDemoFolder({ ports, apiGroup: settings.apiGroup }))
-    const app = (this.app = await startApp(
-      {
-        ...settings,
-        envoy,
-        envoyAdmin: { ...settings.envoyAdmin, port: envoyAdminPort },
-        resources: [folder.resources],
-        listenAddress: settings.given.has('listenAddress') ? settings.listenAddress : '127.0.0.1',
-      },
-      {
-        logger: deps.logger,
-        provider: deps.provider(folder.resources),
-        ownEnvoy: true,
-        onFatal: deps.onFatal,
-      },
-    ))
+    const folder = (this.folder = await createDemoFolder(values))
+    const own = await appSettings({ ...settings, envoy, resources: [folder.path] })
+    const app = (this.app = await startApp(own, {
+      logger: deps.logger,
+      provider: deps.provider(folder.path),
+      ownEnvoy: true,
+      onFatal: deps.onFatal,
+    }))
+    const origin = originOf('gateway', values)
     return {
-      origin: `http://127.0.0.1:${String(port)}`,
+      origin,
       admin: app.admin,
-      envoyAdminPort,
+      envoyAdmin: `${own.envoyAdmin.host}:${String(own.envoyAdmin.port)}`,
       identityProvider,
-      folder,
-      ready: (signal) => untilReady(app.admin, signal),
+      folder: folder.path,
+      ready: (signal) => untilServing(origin, app.admin, signal),
     }
   }
 
+  private async startParties({ started }: DemoDeps): Promise<{
+    readonly identityProvider: IdentityProvider
+    readonly mcpServer: McpServer
+  }> {
+    const identityProvider = (this.identityProvider = await startIdentityProvider({
+      ...DEMO_IDP,
+      port: await aPort(CONFIG_PORTS.identityProvider),
+    }))
+    started('identity provider', identityProvider.issuer)
+    const mcpServer = (this.mcpServer = await startMcpServer(await aPort(CONFIG_PORTS.mcpServer)))
+    started('MCP server', `http://${mcpServer.host}:${String(mcpServer.port)}/mcp`)
+    return { identityProvider, mcpServer }
+  }
+
   async close(): Promise<void> {
-    await this.app?.close()
-    await this.mcpServer?.close()
-    await this.identityProvider?.close()
-    await this.folder?.remove()
+    try {
+      await this.app?.close()
+    } finally {
+      await Promise.all([
+        this.mcpServer?.close(),
+        this.identityProvider?.close(),
+        this.folder?.remove(),
+      ])
+    }
   }
 
   /** For the sudden end of the process. */
@@ -97,13 +114,5 @@ export class Demo {
     this.app?.kill()
     this.mcpServer?.kill()
     this.folder?.removeNow()
-  }
-}
-
-async function untilReady(admin: string, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const { ok } = await fetch(`http://${admin}/readyz`, { signal })
-    if (ok) return
-    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
   }
 }

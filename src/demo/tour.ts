@@ -1,142 +1,86 @@
 // The tour: what an MCP client does from its first request without a token to a tool call, printed as it happens.
+// Every address but the first is one that the client was told on the way.
 
+import { discover, register, type Server } from './tour-discovery.js'
+import { expectStatus, UnexpectedAnswer } from './expectation.js'
 import { logIn } from './headless-login.js'
-import { callTool } from './mcp-call.js'
+import { callEcho, INITIALIZE, INITIALIZED, mcpClient } from './mcp-call.js'
 import type { Print } from './print.js'
 
-const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource/mcp'
-const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server/mcp'
 const REDIRECT_URI = 'http://127.0.0.1:33418/callback'
 
-/** Access tokens by user. */
-export type Tokens = Readonly<Record<'alice' | 'bob', string>>
+/** mcpUrl: the gateway's. Rejects with an Error that says what was expected and what came instead. */
+export async function takeTour(mcpUrl: string, print: Print): Promise<void> {
+  const { resource, server, scopes } = await discover(mcpUrl, print)
+  const clientId = await register(server, REDIRECT_URI, print)
+  const login = { server, clientId, resource, scopes }
+  await callAsAlice(mcpUrl, await logInAs('alice', login, print), print)
+  await callAsBob(mcpUrl, await logInAs('bob', login, print), print)
+}
 
-/** origin: the gateway's. Rejects with an Error that says which step went otherwise than it should. */
-export async function takeTour(origin: string, print: Print): Promise<Tokens> {
-  await withoutToken(origin, print)
-  const scopes = await resourceMetadata(origin, print)
-  const server = await serverMetadata(origin, print)
-  const clientId = await register(server.registration_endpoint, print)
-  const login = {
-    authorizationEndpoint: server.authorization_endpoint,
-    tokenEndpoint: server.token_endpoint,
-    clientId,
+interface Login {
+  readonly server: Server
+  readonly clientId: string
+  readonly resource: string
+  readonly scopes: readonly string[]
+}
+
+async function logInAs(user: string, login: Login, print: Print): Promise<string> {
+  const { authorizationEndpoint, tokenEndpoint } = login.server
+  print.step(`${user} logs in: authorization code with PKCE, through a headless browser`)
+  print.request('GET', `${authorizationEndpoint}?response_type=code&code_challenge_method=S256&…`)
+  print.request('POST', tokenEndpoint)
+  const token = await logIn({
+    authorizationEndpoint,
+    tokenEndpoint,
+    clientId: login.clientId,
     redirectUri: REDIRECT_URI,
-    scope: scopes.join(' '),
-    resource: `${origin}/mcp`,
-  }
-  const alice = await withLogin(print, 'alice', () => logIn({ ...login, user: 'alice' }))
-  await toolCall(origin, alice, print)
-  const bob = await withLogin(print, 'bob', () => logIn({ ...login, user: 'bob' }))
-  await refusedCall(origin, bob, print)
-  return { alice, bob }
-}
-
-async function withoutToken(origin: string, print: Print): Promise<void> {
-  print.step('A client calls the MCP server without a token')
-  print.detail('POST', `${origin}/mcp`)
-  const { response } = await callTool(`${origin}/mcp`)
-  expectStatus(response, 401)
-  print.answer(401, 'not without a token; the challenge says where a login begins:')
-  print.detail('www-authenticate', response.headers.get('www-authenticate') ?? '')
-}
-
-async function resourceMetadata(origin: string, print: Print): Promise<readonly string[]> {
-  print.step('It reads about the protected resource')
-  const document = await getJson<ResourceMetadata>(`${origin}${WELL_KNOWN_RESOURCE}`, print)
-  print.answer(200, 'served by the gateway')
-  print.detail('resource', document.resource)
-  print.detail('authorization_servers', document.authorization_servers.join(', '))
-  print.detail('scopes_supported', document.scopes_supported.join(' '))
-  return document.scopes_supported
-}
-
-async function serverMetadata(origin: string, print: Print): Promise<ServerMetadata> {
-  print.step('It reads about the authorization server')
-  const document = await getJson<ServerMetadata>(`${origin}${WELL_KNOWN_SERVER}`, print)
-  print.answer(200, "the identity provider's own document, with the registration it lacks")
-  print.detail('issuer', document.issuer)
-  print.detail('authorization_endpoint', document.authorization_endpoint)
-  print.detail('registration_endpoint', document.registration_endpoint)
-  return document
-}
-
-async function register(endpoint: string, print: Print): Promise<string> {
-  print.step('It registers itself')
-  print.detail('POST', endpoint)
-  const response = await fetch(endpoint, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ client_name: 'The tour', redirect_uris: [REDIRECT_URI] }),
+    scope: login.scopes.join(' '),
+    resource: login.resource,
+    user,
   })
-  expectStatus(response, 201)
-  const { client_id } = (await response.json()) as { client_id: string }
-  print.answer(201, 'answered by the gateway with the client that the provider knows')
-  print.detail('client_id', client_id)
-  return client_id
-}
-
-async function withLogin(
-  print: Print,
-  user: string,
-  login: () => Promise<string>,
-): Promise<string> {
-  print.step(`${user} logs in (authorization code with PKCE)`)
-  const token = await login()
+  print.answer(200, 'an access token, for the client to send with every call; its claims:')
   const claims = claimsOf(token)
-  print.answer(200, 'an access token; its claims:')
   for (const name of ['iss', 'aud', 'sub', 'groups']) {
-    print.detail(name, [claims[name]].flat().map(String).join(', '))
+    print.detail(name, [claims[name]].flat().join(', '))
   }
   return token
 }
 
-async function toolCall(origin: string, token: string, print: Print): Promise<void> {
-  print.step("alice's client calls the tool echo")
-  print.detail('POST', `${origin}/mcp  (Authorization: Bearer ...)`)
-  const { response, text } = await callTool(`${origin}/mcp`, token)
-  expectStatus(response, 200)
-  print.answer(200, 'the token is good and alice is in mcp-users; the MCP server says:')
-  print.detail('echo', text ?? '')
+async function callAsAlice(mcpUrl: string, token: string, print: Print): Promise<void> {
+  print.step('alice calls a tool')
+  const send = mcpClient(mcpUrl, token)
+  print.request('POST', `${mcpUrl}   Authorization: Bearer …`, INITIALIZE)
+  const opened = await send(INITIALIZE)
+  expectStatus('initialize', opened, 200)
+  const { serverInfo } = resultOf(opened.body) as { serverInfo?: { name?: string } }
+  print.answer(200, `${serverInfo?.name ?? 'the MCP server'} opens a session`)
+  await send(INITIALIZED)
+  const call = callEcho('hello through the gateway')
+  print.request('POST', mcpUrl, call)
+  const called = await send(call)
+  expectStatus('tools/call', called, 200)
+  print.answer(200, 'the tool has run:')
+  print.text(JSON.stringify(resultOf(called.body)))
 }
 
-async function refusedCall(origin: string, token: string, print: Print): Promise<void> {
-  print.step("bob's client calls the same tool")
-  print.detail('POST', `${origin}/mcp  (Authorization: Bearer ...)`)
-  const { response } = await callTool(`${origin}/mcp`, token)
-  expectStatus(response, 403)
-  print.answer(403, 'the token is good, but bob is not in mcp-users')
+async function callAsBob(mcpUrl: string, token: string, print: Print): Promise<void> {
+  print.step('bob, who is not in the group, calls it too')
+  print.request('POST', `${mcpUrl}   Authorization: Bearer …`, INITIALIZE)
+  const refused = await mcpClient(mcpUrl, token)(INITIALIZE)
+  expectStatus("bob's call", refused, 403)
+  print.answer(403, 'a good token, but the policy wants "mcp-users" in jwt.groups')
+  print.text(JSON.stringify(refused.body))
 }
 
-interface ResourceMetadata {
-  readonly resource: string
-  readonly authorization_servers: readonly string[]
-  readonly scopes_supported: readonly string[]
-}
-
-interface ServerMetadata {
-  readonly issuer: string
-  readonly authorization_endpoint: string
-  readonly token_endpoint: string
-  readonly registration_endpoint: string
-}
-
-async function getJson<Document>(url: string, print: Print): Promise<Document> {
-  print.detail('GET', url)
-  const response = await fetch(url)
-  expectStatus(response, 200)
-  return (await response.json()) as Document
-}
-
-function expectStatus(response: Response, status: number): void {
-  if (response.status === status) return
-  throw new Error(
-    `${response.url} answered ${String(response.status)} instead of ${String(status)}`,
-  )
+function resultOf(message: unknown): object {
+  const { result } = (message ?? {}) as { result?: object; error?: object }
+  if (result !== undefined) return result
+  throw new UnexpectedAnswer(`expected a JSON-RPC result, got ${JSON.stringify(message)}`)
 }
 
 /** Only to be shown: the gateway verifies, the tour does not. */
-function claimsOf(token: string): Record<string, unknown> {
+function claimsOf(token: string): Record<string, string | string[]> {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
-  return JSON.parse(payload) as Record<string, unknown>
+  return JSON.parse(payload) as Record<string, string | string[]>
 }

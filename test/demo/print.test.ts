@@ -7,14 +7,28 @@ function printed(colour: boolean): string {
   let text = ''
   const print = createPrint((part) => (text += part), colour)
   print.step('One')
+  print.request('POST', 'http://x/', { a: 1 })
   print.answer(401, 'no')
   print.step('Two')
   print.detail('name', 'value')
+  print.json({ text: 'a', list: ['b', 'c'] })
   return text
 }
 
-test('counts the steps and lines up the details', () => {
-  expect(printed(false)).toBe('\n1. One\n   401 no\n\n2. Two\n   name                     value\n')
+test('counts the steps, shows requests and answers, a member of a document a line', () => {
+  expect(printed(false)).toBe(`
+1. One
+   → POST http://x/
+     {"a":1}
+   ← 401 no
+
+2. Two
+     name                 value
+     {
+       "text": "a",
+       "list": ["b","c"]
+     }
+`)
 })
 
 test('colours on a terminal', () => {

@@ -1,108 +1,164 @@
 // `gatehouse demo` as somebody at a terminal sees it: the tour, what is up then, and what Ctrl-C leaves: nothing.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startBackend } from '../support/backend.js'
-import { python } from '../support/clients/python.js'
+import { startBackend, type Backend } from '../support/backend.js'
+import { ts2 } from '../support/clients/ts2.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
-import { initialize, send } from '../support/http.js'
+import { bearer, initialize, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
-let child: ChildProcess
-let output = ''
-let origin: string
-
-function start(...flags: readonly string[]): ChildProcess {
-  const args = [MAIN, 'demo', '--envoy', envoyPath(), ...flags]
-  return spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+interface Demo {
+  readonly child: ChildProcess
+  /** Everything that it has printed. */
+  output(): string
 }
 
-const found = (pattern: RegExp): string => pattern.exec(output)?.[1] ?? ''
+let temporary: string
+let taken: Backend
+let demo: Demo
+let origin: string
+
+/** In a process group of its own, as a terminal starts it, and with a temporary folder of its own. */
+function start(...flags: readonly string[]): Demo {
+  const child = spawn(process.execPath, [MAIN, 'demo', '--envoy', envoyPath(), ...flags], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: temporary },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => (output += text))
+  return { child, output: () => output }
+}
+
+/** A terminal sends the signal to the whole group. */
+async function pressCtrlC({ child }: Demo): Promise<void> {
+  const ended = once(child, 'close')
+  process.kill(-(child.pid ?? 0), 'SIGINT')
+  await ended
+}
+
+const found = (pattern: RegExp): string => pattern.exec(demo.output())?.[1] ?? ''
+const groupOf = ({ child }: Demo): number => -(child.pid ?? 0)
+const isUp = (started: Demo) => () => expect(started.output()).toContain('Ctrl-C stops everything')
 
 beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'gatehouse-demo-test-'))
+  taken = await startBackend()
   const port = await freePort()
   origin = `http://127.0.0.1:${String(port)}`
-  const admin = `127.0.0.1:${String(await freePort())}`
-  child = start('--port', String(port), '--admin', admin)
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text))
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text))
-  await eventually(() => expect(output).toContain('Ctrl-C stops everything'), 30_000)
+  demo = start('--port', String(port))
+  await eventually(isUp(demo), 30_000)
 })
 
-afterAll(() => {
-  if (child.exitCode === null) child.kill('SIGKILL')
+afterAll(async () => {
+  if (demo.child.exitCode === null) process.kill(groupOf(demo), 'SIGKILL')
+  await taken.close()
+  await rm(temporary, { recursive: true, force: true })
 })
 
 test('takes the tour, step by step, without colours where nobody sees them', () => {
-  const answers = [...output.matchAll(/^ {3}(\d{3}) /gm)].map((match) => match[1])
-  expect(answers).toEqual(['401', '200', '200', '201', '200', '200', '200', '403'])
-  expect(output).toContain(
-    `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource`,
+  const answers = [...demo.output().matchAll(/^ {3}← (\d{3}) /gm)].map((match) => match[1])
+  expect(answers).toEqual(['401', '200', '200', '201', '200', '200', '200', '200', '403'])
+  expect(demo.output()).toContain(
+    `WWW-Authenticate: Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
   )
-  expect(output).toContain('Echo: hello from the tour')
-  expect(output).not.toContain('\u001b')
-  expect(output).not.toContain('"level":')
+  expect(demo.output()).toContain('Echo: hello through the gateway')
+  expect(demo.output()).not.toContain('\u001b')
+  expect(demo.output()).not.toContain('"level":')
 })
 
-test('prints no token, and commands that work', async () => {
-  expect(output).not.toMatch(/eyJ[\w-]{20}/)
-  const header = readFileSync(found(/-H @(\S+alice\.header)/), 'utf8').trim()
-  const answer = await send(origin, '/mcp', {
-    ...initialize,
-    headers: {
-      authorization: header.replace('Authorization: ', ''),
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-  })
+/** From the address that the demo prints for the command line. */
+async function tokenOf(user: string): Promise<string> {
+  const answer = await fetch(`${found(/curl -s (http:\S+)\/alice\)/)}/${user}`)
+  return (await answer.text()).trim()
+}
+
+/** The header that names a new session of alice. */
+async function openSession(): Promise<Record<string, string>> {
+  const headers = {
+    ...bearer(await tokenOf('alice')),
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
+  const answer = await send(origin, '/mcp', { ...initialize, headers })
   expect(answer.status).toBe(200)
+  return { 'mcp-session-id': String(answer.headers['mcp-session-id']) }
+}
+
+test('prints no token, and a command that gets one', async () => {
+  expect(demo.output()).not.toMatch(/eyJ[\w-]{20}/)
+  await openSession()
+  expect(await tokenOf('mallory')).toBe('No such user. There are: alice, bob.')
+})
+
+test('prints the addresses of pages that are there', async () => {
+  for (const page of [found(/status page +(\S+)/), found(/Envoy admin +(\S+)/)])
+    expect((await fetch(page)).status).toBe(200)
 })
 
 test('lets an official client in', async () => {
-  expect((await python(`${origin}/mcp`, 'alice')).echo).toBe('Echo: hi')
+  expect((await ts2(`${origin}/mcp`, 'alice')).echo).toBe('Echo: hi')
 })
 
-test('puts an edit of its resources into force', async () => {
-  const policy = join(found(/resources +(\S+)/), 'policy.yaml')
-  const header = readFileSync(found(/-H @(\S+bob\.header)/), 'utf8').trim()
-  const asBob = { authorization: header.replace('Authorization: ', '') }
-  const call = async () => (await send(origin, '/mcp', { ...initialize, headers: asBob })).status
+test('puts an edit of its resources into force: the command that it prints lets bob in', async () => {
+  const headers = bearer(await tokenOf('bob'))
+  const call = async () => (await send(origin, '/mcp', { ...initialize, headers })).status
   expect(await call()).toBe(403)
-  writeFileSync(policy, readFileSync(policy, 'utf8').replace('"mcp-users" in', '"staff" in'))
-  await eventually(async () => expect(await call()).not.toBe(403))
+  execFileSync('sh', ['-c', found(/(sed -i.bak .+)/)])
+  await eventually(async () => expect(await call()).not.toBe(403), 1_000)
 })
 
-test('leaves nothing behind after Ctrl-C', async () => {
-  const folder = resolve(found(/resources +(\S+)/), '..')
+test('leaves nothing behind after Ctrl-C, and does not wait for a client that holds an event stream', async () => {
+  const headers = { ...bearer(await tokenOf('alice')), accept: 'text/event-stream' }
+  const stream = await fetch(`${origin}/mcp`, { headers: { ...headers, ...(await openSession()) } })
+  expect(stream.status).toBe(200)
   const provider = found(/identity provider +(http:\S+)/)
-  expect(existsSync(folder)).toBe(true)
-  const ended = once(child, 'close')
-  // A terminal sends the signal to the whole process group.
-  process.kill(-(child.pid ?? 0), 'SIGINT')
-  await ended
-  expect(child.exitCode).toBe(0)
-  expect(existsSync(folder)).toBe(false)
+  expect(existsSync(found(/resources +(\S+)/))).toBe(true)
+  const began = performance.now()
+  await pressCtrlC(demo)
+  expect(performance.now() - began).toBeLessThan(5_000)
+  await expect(stream.text()).rejects.toThrow('terminated')
+  expect(demo.child.exitCode).toBe(0)
   await expect(fetch(origin)).rejects.toThrow('fetch failed')
   await expect(fetch(provider)).rejects.toThrow('fetch failed')
-  expect(() => process.kill(-(child.pid ?? 0), 0)).toThrow('ESRCH')
-  expect(output).not.toContain('"level":')
+  expect(() => process.kill(groupOf(demo), 0)).toThrow('ESRCH')
+  expect(readdirSync(temporary)).toEqual([])
+  expect(demo.output()).not.toContain('"level":')
 })
 
-test('says what to do about a taken port', async () => {
-  const backend = await startBackend()
-  const demo = start('--port', String(backend.port))
-  let complaint = ''
-  demo.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text))
-  const [code] = (await once(demo, 'close')) as [number]
-  await backend.close()
+test('--no-tour only starts; Ctrl-C in the middle of the start leaves nothing either', async () => {
+  const quick = start('--no-tour', '--port', '0')
+  await eventually(isUp(quick), 30_000)
+  expect(quick.output()).not.toContain('←')
+  const early = start('--port', '0')
+  await eventually(() => expect(early.output()).toContain('MCP server'))
+  await Promise.all([pressCtrlC(early), pressCtrlC(quick)])
+  expect([quick.child.exitCode, early.child.exitCode]).toEqual([0, 0])
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test.each([
+  ['--port', 'port %s is in use by another process: stop it, or choose another with --port'],
+  [
+    '--admin',
+    '127.0.0.1:%s is in use by another process: stop it, or choose another address with --admin or --grpc',
+  ],
+])('says what to do about a taken %s', async (flag, sentence) => {
+  const port = String(taken.port)
+  const others = flag === '--port' ? [] : ['--port', '0']
+  const refused = start(flag, flag === '--port' ? port : `127.0.0.1:${port}`, ...others)
+  const [code] = (await once(refused.child, 'close')) as [number]
   expect(code).toBe(1)
-  expect(complaint).toBe(
-    `gatehouse: port ${String(backend.port)} is in use by another process: stop it, or choose another with --port\n`,
-  )
+  expect(refused.output()).toContain(`gatehouse: ${sentence.replace('%s', port)}\n`)
+  expect(readdirSync(temporary)).toEqual([])
 })

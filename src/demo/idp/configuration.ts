@@ -24,6 +24,8 @@ export interface IdpConfig {
   readonly serviceAccount?: { readonly clientId: string; readonly secret: string }
   /** RFC 9207 `iss` in authorization responses; IdpOne and IdpTwo send none. */
   readonly sendIss?: boolean
+  /** GET /token/USER answers with an access token: for the command line, and never for anything but a demo. */
+  readonly tokenPath?: boolean
   /** Seconds. */
   readonly tokenTtl?: number
   /** Private signing keys, the first one signs; absent: a fresh RSA key. */

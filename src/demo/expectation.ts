@@ -1,0 +1,32 @@
+// What the tour finds → whether it is what was to be expected there.
+
+/** The tour cannot go on; the message says what was expected and what came instead. */
+export class UnexpectedAnswer extends Error {
+  override readonly name = 'UnexpectedAnswer'
+}
+
+export function expectStatus(
+  what: string,
+  answer: { readonly status: number; readonly body: unknown },
+  expected: number,
+): void {
+  if (answer.status === expected) return
+  const body = answer.body === undefined ? 'no JSON' : JSON.stringify(answer.body)
+  throw new UnexpectedAnswer(
+    `expected ${String(expected)} from ${what}, got ${String(answer.status)} with ${body}`,
+  )
+}
+
+/** The text of a member of a JSON document. */
+export function textOf(what: string, document: unknown, member: string): string {
+  const value = (document as Record<string, unknown> | undefined)?.[member]
+  if (typeof value === 'string') return value
+  throw new UnexpectedAnswer(`expected a text "${member}" in ${what}, got ${JSON.stringify(value)}`)
+}
+
+/** Its texts, when it is a list. */
+export function textsOf(what: string, document: unknown, member: string): readonly string[] {
+  const value = (document as Record<string, unknown> | undefined)?.[member]
+  if (Array.isArray(value)) return value.map(String)
+  throw new UnexpectedAnswer(`expected a list "${member}" in ${what}, got ${JSON.stringify(value)}`)
+}

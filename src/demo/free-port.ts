@@ -1,0 +1,19 @@
+// A port: checked that it is free, or another one that is.
+
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+
+const LOOPBACK = '127.0.0.1'
+
+/** The wanted one; 0: any. Rejects with the system's error (EADDRINUSE, EACCES) when it cannot be had. */
+export async function thePort(wanted: number, host = LOOPBACK): Promise<number> {
+  const server = createServer().listen(wanted, host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** The wanted one on loopback if it is free, else any. */
+export const aPort = (wanted: number): Promise<number> => thePort(wanted).catch(() => thePort(0))
