@@ -343,6 +343,7 @@ describe('CORS', () => {
     backend.answer((_request, response) => {
       response.writeHead(200, {
         'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'TRACE',
         'access-control-expose-headers': 'X-Backend',
       })
       response.end()
@@ -354,6 +355,7 @@ describe('CORS', () => {
     const names = answer.rawHeaders.filter((_, index) => index % 2 === 0)
     expect(names.filter((name) => name === 'access-control-allow-origin')).toHaveLength(1)
     expect(answer.headers['access-control-allow-origin']).toBe(PAGE)
+    expect(answer.headers['access-control-allow-methods']).toBeUndefined()
     expect(answer.headers['access-control-expose-headers']).not.toContain('X-Backend')
   })
 })
