@@ -24,12 +24,10 @@ import { base64url, keySet, newKey, now, signToken, type SigningKey } from '../s
 const ISSUER = 'https://idp.example'
 const OTHER_ISSUER = 'https://other.example/'
 
-const [ours, theirs, ec, ed] = (await Promise.all([
-  newKey('k1'),
-  newKey('k1'),
-  newKey('ec', 'ES256'),
-  newKey('ed', 'EdDSA'),
-])) as [SigningKey, SigningKey, SigningKey, SigningKey]
+const ours = await newKey('k1')
+const theirs = await newKey('k1')
+const ec = await newKey('ec', 'ES256')
+const ed = await newKey('ed', 'EdDSA')
 const attacker = await newKey('k1')
 
 let backend: Backend
