@@ -1,0 +1,17 @@
+// A headless Chromium with a profile of its own, that calls nobody by itself.
+
+import { chromium, type Browser } from 'playwright-core'
+import { chromiumPath } from './tools.js'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: chromiumPath(), headless: true, args: FLAGS })
