@@ -1,0 +1,183 @@
+// A policy without a configured resource: every URL that clients get comes from the request, of which only trusted
+// proxies may say that it was https; the second path of the server metadata; and the exact bodies of refusals.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startBackend, type Backend } from '../support/backend.js'
+import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { eventually } from '../support/eventually.js'
+import { bearer, initialize, send, type Answer } from '../support/http.js'
+import {
+  allow,
+  backendRef,
+  CORS_FILTER,
+  gateway,
+  httpRoute,
+  prefix,
+  proxyBackend,
+  proxyPolicy,
+} from '../support/resources.js'
+import { startStack, type Stack } from '../support/stack.js'
+import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
+
+const PRM = '/.well-known/oauth-protected-resource/mcp'
+const AS = '/.well-known/oauth-authorization-server/mcp'
+const OIDC = '/.well-known/openid-configuration/mcp'
+const HOST = 'gw.example:8080'
+const PAGE = 'http://app.example:6274'
+
+let backend: Backend
+let idp: DocumentServer
+let key: SigningKey
+/** No proxy in front of Envoy, and one. */
+let direct: Stack
+let behindProxy: Stack
+
+const issuer = (): string => `${idp.origin}/plain`
+
+const resources = (port: number): readonly object[] => [
+  gateway([port]),
+  proxyBackend('backend', backend),
+  httpRoute('mcp', {
+    rules: [
+      {
+        matches: ['/mcp', PRM, AS, OIDC].map(prefix),
+        filters: [CORS_FILTER],
+        backendRefs: [backendRef('backend')],
+      },
+    ],
+  }),
+  proxyPolicy('mcp', 'mcp', {
+    jwtAuthentication: {
+      providers: [
+        { issuer: issuer(), audiences: ['api'], jwks: { inline: JSON.stringify(keySet(key)) } },
+      ],
+      mcp: { clientId: 'public-client', metadataIssuer: 'Gateway' },
+    },
+    authorization: allow('jwt.sub == "alice"'),
+  }),
+]
+
+beforeAll(async () => {
+  ;[backend, idp, key] = await Promise.all([startBackend(), startDocumentServer(), newKey('k1')])
+  idp.serve('/.well-known/oauth-authorization-server/plain', {
+    issuer: issuer(),
+    authorization_endpoint: `${issuer()}/authorize`,
+    token_endpoint: `${issuer()}/token`,
+    response_types_supported: ['code'],
+  })
+  ;[direct, behindProxy] = await Promise.all([
+    startStack({ resources }),
+    startStack({ resources, flags: ['--trusted-hops', '1'] }),
+  ])
+  for (const { origin } of [direct, behindProxy])
+    await eventually(async () => expect((await send(origin, AS)).status).toBe(200))
+})
+
+afterAll(async () => {
+  await Promise.all([direct.close(), behindProxy.close()])
+  await Promise.all([backend.close(), idp.close()])
+})
+
+const parse = ({ body }: Answer): Record<string, unknown> =>
+  JSON.parse(body) as Record<string, unknown>
+
+/** Every URL of its own that the gateway tells a client who came to it with these headers. */
+async function toldUrls({ origin }: Stack, headers: Record<string, string>): Promise<unknown[]> {
+  const [refused, resource, server] = await Promise.all([
+    send(origin, '/mcp', { ...initialize, headers }),
+    send(origin, PRM, { headers }),
+    send(origin, AS, { headers }),
+  ])
+  const { issuer: serverIssuer, registration_endpoint } = parse(server)
+  const { resource: name, authorization_servers } = parse(resource)
+  return [
+    refused.headers['www-authenticate'],
+    name,
+    authorization_servers,
+    serverIssuer,
+    registration_endpoint,
+  ]
+}
+
+const urlsAt = (origin: string): unknown[] => [
+  `Bearer resource_metadata="${origin}${PRM}"`,
+  `${origin}/mcp`,
+  [`${origin}/mcp`],
+  `${origin}/mcp`,
+  `${origin}${AS}/client-registration`,
+]
+
+describe('the URLs that a client is told', () => {
+  test('are at the host that it asked', async () => {
+    expect(await toldUrls(direct, { host: HOST })).toEqual(urlsAt(`http://${HOST}`))
+  })
+
+  test('are not https because the client says so', async () => {
+    const headers = { host: HOST, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' }
+    expect(await toldUrls(direct, headers)).toEqual(urlsAt(`http://${HOST}`))
+  })
+
+  test('are https because a trusted proxy says so', async () => {
+    const headers = { host: HOST, 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' }
+    expect(await toldUrls(behindProxy, headers)).toEqual(urlsAt(`https://${HOST}`))
+    expect(await toldUrls(behindProxy, { host: HOST })).toEqual(urlsAt(`http://${HOST}`))
+  })
+
+  test.each(['a"b', 'a, error="x', 'user@gw.example', 'gw.example/x', '%00'])(
+    'are not made of the host %s',
+    async (host) => {
+      for (const path of ['/mcp', PRM, AS]) {
+        const answer = await send(direct.origin, path, { headers: { host } })
+        expect(answer.status).toBeGreaterThanOrEqual(400)
+        expect(JSON.stringify(answer.headers) + answer.body).not.toContain(host)
+      }
+      expect(backend.requests).toEqual([])
+    },
+  )
+})
+
+describe('the second path of the server metadata', () => {
+  test('has the same document, and no body for HEAD', async () => {
+    const answer = await send(direct.origin, OIDC)
+    expect(answer.status).toBe(200)
+    expect(parse(answer)).toEqual(parse(await send(direct.origin, AS)))
+    const head = await send(direct.origin, OIDC, { method: 'HEAD' })
+    expect([head.status, head.body]).toEqual([200, ''])
+  })
+
+  test('has no registration', async () => {
+    const path = `${OIDC}/client-registration`
+    const body = JSON.stringify({ redirect_uris: ['http://127.0.0.1/cb'] })
+    const answer = await send(direct.origin, path, { method: 'POST', body })
+    expect(answer.status).toBe(404)
+    expect(backend.requests).toEqual([])
+  })
+})
+
+describe('a refusal', () => {
+  const headers = { origin: PAGE }
+
+  test('without a token has the word that clients look for, and can be read by a page', async () => {
+    const answer = await send(direct.origin, '/mcp', { ...initialize, headers })
+    expect([answer.status, parse(answer)]).toEqual([
+      401,
+      {
+        error: 'unauthorized',
+        error_description: expect.stringMatching(/^Unauthorized: [\w ,]+$/) as string,
+      },
+    ])
+    expect(answer.headers['access-control-allow-origin']).toBe(PAGE)
+  })
+
+  test('by a rule sends nobody back to the login, and can be read by a page', async () => {
+    const token = await signToken({ key, claims: { iss: issuer(), aud: 'api', sub: 'bob' } })
+    const answer = await send(direct.origin, '/mcp', {
+      ...initialize,
+      headers: { ...headers, ...bearer(token) },
+    })
+    expect([answer.status, parse(answer)['error']]).toEqual([403, 'forbidden'])
+    expect(answer.headers['www-authenticate']).toBeUndefined()
+    expect(answer.headers['access-control-allow-origin']).toBe(PAGE)
+    expect(backend.requests).toEqual([])
+  })
+})
