@@ -114,11 +114,20 @@ describe('in the browser', () => {
   async function screenshot(): Promise<void> {
     if (process.env['UPDATE_SCREENSHOTS'] !== '1') return
     await page.setViewportSize({ width: 1600, height: 900 })
+    await widenSidebar(300)
     await page.getByText('Network', { exact: true }).click()
     await page.getByRole('textbox', { name: 'Network sort direction' }).click()
     await page.getByRole('option', { name: /Oldest/ }).click()
     await page.getByText('Authorization complete').waitFor({ state: 'hidden' })
     await page.screenshot({ path: SCREENSHOT })
+  }
+
+  async function widenSidebar(by: number): Promise<void> {
+    const { x, y } = (await page.getByRole('separator').last().boundingBox()) ?? { x: 0, y: 0 }
+    await page.mouse.move(x + 2, y + 200)
+    await page.mouse.down()
+    await page.mouse.move(x + 2 - by, y + 200, { steps: 5 })
+    await page.mouse.up()
   }
 
   test('version 1 connects by itself, without a proxy of its own (Connection Type Direct)', async () => {
