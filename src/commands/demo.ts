@@ -39,7 +39,7 @@ export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode>
       code = 1
     }
   }
-  print.line('\nStopping …')
+  if (stack.isUp) print.line('\nStopping …')
   await stack.close()
   return code
 }
@@ -101,12 +101,16 @@ function problem(error: unknown, settings: Settings): string {
   const admin = settings.admin.type === 'tcp' ? settings.admin.port : undefined
   if (port === undefined || (settings.given.has('admin') && port === admin))
     return startProblem(error)
+  const remedy = `choose another with ${portFlag(settings)}`
   if (code === 'EADDRINUSE')
-    return `port ${String(port)} is in use by another process: stop it, or choose another with --port`
-  if (code === 'EACCES')
-    return `this user may not listen on port ${String(port)}: choose another with --port`
+    return `port ${String(port)} is in use by another process: stop it, or ${remedy}`
+  if (code === 'EACCES') return `this user may not listen on port ${String(port)}: ${remedy}`
   return startProblem(error)
 }
+
+/** npm keeps flags to itself unless "--" stands before them. */
+const portFlag = ({ environment }: Settings): string =>
+  environment['npm_lifecycle_event'] === 'demo' ? '"npm run demo -- --port N"' : '--port'
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

@@ -97,6 +97,11 @@ export class Demo {
     return { identityProvider, mcpServer }
   }
 
+  /** There is something to close. */
+  get isUp(): boolean {
+    return this.identityProvider !== undefined
+  }
+
   async close(): Promise<void> {
     try {
       await this.app?.close()

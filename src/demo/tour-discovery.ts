@@ -65,7 +65,10 @@ async function serverMetadata(issuer: string, print: Print): Promise<Server> {
   const url = `${origin}/.well-known/oauth-authorization-server${pathname}`
   const document = await getJson(url, print)
   const members = new Map(Object.entries(document as object))
-  print.answer(200, "the identity provider's own document, and a registration_endpoint")
+  print.answer(
+    200,
+    "the identity provider's document; issuer and registration_endpoint are the gateway's",
+  )
   const shown = SHOWN.filter((name) => members.has(name))
   print.json(Object.fromEntries(shown.map((name) => [name, members.get(name) as unknown])))
   print.text(`… and ${String(members.size - shown.length)} members more`)

@@ -11,6 +11,7 @@ const REDIRECT_URI = 'http://127.0.0.1:33418/callback'
 
 /** mcpUrl: the gateway's. Rejects with an Error that says what was expected and what came instead. */
 export async function takeTour(mcpUrl: string, print: Print): Promise<void> {
+  print.heading('The tour: what an MCP client does to get through')
   const { resource, server, scopes } = await discover(mcpUrl, print)
   const clientId = await register(server, REDIRECT_URI, print)
   const login = { server, clientId, resource, scopes }
