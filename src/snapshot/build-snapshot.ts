@@ -6,7 +6,7 @@ import type { Ir } from '../ir/ir.js'
 import { buildXds } from '../xds/translator/build-xds.js'
 import type { XdsOptions } from '../xds/translator/xds-options.js'
 import type { XdsByNode } from '../xds/translator/xds-resources.js'
-import { encodeXds, type EncodedMemory, type EncodedXds } from './encode-xds.js'
+import { encodeXds, type EncodedXds } from './encode-xds.js'
 import { revisionOf } from './revision.js'
 
 export interface Snapshot {
@@ -18,7 +18,6 @@ export interface Snapshot {
   readonly xds: EncodedXds
   readonly authzTable: AuthzTable
   readonly procTable: ProcTable
-  readonly memory: EncodedMemory
 }
 
 /** headersRead is found here: in the rules. */
@@ -30,8 +29,8 @@ export function buildSnapshot(ir: Ir, options: SnapshotOptions, previous?: Snaps
   if (revision === previous?.revision) return previous
   const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
   const xdsJson = buildXds(ir, { ...options, headersRead: headersRead(authzTable) })
-  const { xds, memory } = encodeXds(xdsJson, previous?.memory ?? new Map())
-  return { revision, ir, xdsJson, xds, authzTable, procTable: buildProcTable(ir.proc), memory }
+  const xds = encodeXds(xdsJson)
+  return { revision, ir, xdsJson, xds, authzTable, procTable: buildProcTable(ir.proc) }
 }
 
 /** Lower-case, sorted. */

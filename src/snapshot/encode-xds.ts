@@ -1,5 +1,4 @@
-// xDS resources as JSON → as bytes, by node.cluster, type and name. A resource whose JSON did not change is not
-// encoded again.
+// xDS resources as JSON → as bytes, by node.cluster, type and name. What is the same object is not encoded again.
 
 import type { JsonObject } from '../ir/json.js'
 import { encodeResource, type EncodedResource } from '../xds/encode.js'
@@ -16,24 +15,16 @@ import {
 export type EncodedXds = ReadonlyMap<string, ReadonlyMap<string, EncodedByName>>
 type EncodedByName = ReadonlyMap<string, EncodedResource>
 
-/** What was encoded, by its JSON: of the snapshot in force. */
-export type EncodedMemory = ReadonlyMap<string, EncodedResource>
-
 /** @throws {EncodeError} a resource is not what Envoy's API says: a bug of ours. */
-export function encodeXds(
-  byNode: XdsByNode,
-  before: EncodedMemory,
-): { readonly xds: EncodedXds; readonly memory: EncodedMemory } {
-  const memory = new Map<string, EncodedResource>()
-  const encode = (json: JsonObject): EncodedResource => {
-    const text = JSON.stringify(json)
-    const encoded = memory.get(text) ?? before.get(text) ?? encodeResource(json)
-    memory.set(text, encoded)
-    return encoded
-  }
+export function encodeXds(byNode: XdsByNode): EncodedXds {
   const byName = (resources: readonly JsonObject[]): EncodedByName =>
-    new Map(resources.map(encode).map((resource) => [resource.name, resource]))
-  const xds = new Map(
+    new Map(
+      resources.map((json) => {
+        const resource = encodeResource(json)
+        return [resource.name, resource]
+      }),
+    )
+  return new Map(
     [...byNode].map(([node, { clusters, endpoints, listeners, routes, secrets }]) => [
       node,
       new Map([
@@ -45,5 +36,4 @@ export function encodeXds(
       ]),
     ]),
   )
-  return { xds, memory }
 }

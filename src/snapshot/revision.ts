@@ -1,24 +1,39 @@
 // A model → the hash of its content. What did not change is not read again: its objects are the same.
 
-import { createHash } from 'node:crypto'
-import type { Ir } from '../ir/ir.js'
+import { hash } from 'node:crypto'
+import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
 
-const hashes = new WeakMap<object, string>()
-
-function hashOf(part: object): string {
-  const known = hashes.get(part)
-  if (known !== undefined) return known
-  const hash = createHash('sha256').update(JSON.stringify(part)).digest('base64url')
-  hashes.set(part, hash)
-  return hash
+/** The text says all of the part; what is large below it is in there as a hash. */
+function hashed<Part extends object>(textOf: (part: Part) => string): (part: Part) => string {
+  const hashes = new WeakMap<Part, string>()
+  return (part) => {
+    const known = hashes.get(part)
+    if (known !== undefined) return known
+    const fresh = hash('sha256', textOf(part), 'base64url')
+    hashes.set(part, fresh)
+    return fresh
+  }
 }
 
+const partHash = hashed((part: object) => JSON.stringify(part))
+const hostHash = hashed(({ routes, ...own }: VirtualHost) =>
+  JSON.stringify([own, routes.map(partHash)]),
+)
+const chainHash = hashed(({ virtualHosts, ...own }: FilterChain) =>
+  JSON.stringify([own, virtualHosts.map(hostHash)]),
+)
+const listenerHash = hashed(({ chains, ...own }: Listener) =>
+  JSON.stringify([own, chains.map(chainHash)]),
+)
+const gatewayHash = hashed(({ listeners, ...own }: Gateway) =>
+  JSON.stringify([own, listeners.map(listenerHash)]),
+)
+
 /** Equal for equal content, in every process. */
-export function revisionOf(ir: Ir): string {
-  const hash = createHash('sha256')
-  for (const parts of [ir.gateways, ir.destinations, ir.certificates, ir.authz, ir.proc]) {
-    for (const part of parts) hash.update(hashOf(part))
-    hash.update('.')
-  }
-  return hash.digest('base64url').slice(0, 22)
+export function revisionOf({ gateways, destinations, certificates, authz, proc }: Ir): string {
+  const lists = [
+    gateways.map(gatewayHash),
+    ...[destinations, certificates, authz, proc].map((parts) => parts.map(partHash)),
+  ]
+  return hash('sha256', JSON.stringify(lists), 'base64url').slice(0, 22)
 }

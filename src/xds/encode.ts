@@ -1,12 +1,13 @@
 // One xDS resource: proto3 JSON (snake_case, '@type' in Any) → the bytes that Envoy gets, strictly.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
 import type { Any } from '@bufbuild/protobuf/wkt'
-import type { Json, JsonObject } from '../ir/json.js'
+import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import { registry } from '../grpc/protos.js'
+import { concatParts, partsField } from './encode-parts.js'
 import { locateFault } from './locate-fault.js'
 import { nameField, shortType, TYPE_URL_PREFIX } from './type-urls.js'
 
@@ -48,7 +49,7 @@ export const encodeResource = (json: JsonObject, typeUrl?: string): EncodedResou
 /** Any message of proto/, without a name: a bootstrap, for instance. @throws {EncodeError} */
 export const encodeMessage = (typeUrl: string, json: JsonObject): Uint8Array => {
   const schema = schemaOf(typeUrl)
-  return encodeStrictly(schema, json, shortType(typeUrl))
+  return encodeStrictly(schema, json, { label: shortType(typeUrl), path: '' })
 }
 
 const encodeBody = (typeUrl: string, body: JsonObject): EncodedResource => {
@@ -58,10 +59,58 @@ const encodeBody = (typeUrl: string, body: JsonObject): EncodedResource => {
   if (typeof name !== 'string' || name === '') {
     throw new EncodeError(label, nameField(typeUrl), 'a resource needs a name')
   }
-  const value = encodeStrictly(schema, body, label)
-  const version = createHash('sha256').update(value).digest('base64url').slice(0, 22)
-  return { typeUrl, name, version, any: create(AnySchema, { typeUrl, value }) }
+  const { bytes: value, digest } = encodeInParts(schema, body, { label, path: '' })
+  return { typeUrl, name, version: digest.slice(0, 22), any: create(AnySchema, { typeUrl, value }) }
 }
+
+interface Encoded {
+  readonly bytes: Uint8Array
+  /** Hash of the content. */
+  readonly digest: string
+}
+
+/** Where a message stands, for errors. */
+interface Place {
+  /** Of the resource. */
+  readonly label: string
+  /** Of the message within it; "": it is the resource. */
+  readonly path: string
+}
+
+/** Of the messages that are parts of others. */
+const encodedParts = new WeakMap<JsonObject, Encoded>()
+
+/** The elements of a partsField() are encoded each by itself, and those that are the same objects not again. */
+const encodeInParts = (schema: DescMessage, json: JsonObject, place: Place): Encoded => {
+  const field = partsField(schema)
+  const parts = field && json[field.name]
+  if (field === undefined || !Array.isArray(parts) || !parts.every(isJsonObject)) {
+    const bytes = encodeStrictly(schema, json, place)
+    return { bytes, digest: digestOf(bytes) }
+  }
+  const own = Object.fromEntries(Object.entries(json).filter(([name]) => name !== field.name))
+  const ownBytes = encodeStrictly(schema, own, place)
+  const encoded = (parts as readonly JsonObject[]).map((part, index) =>
+    encodePart(field.message, part, {
+      ...place,
+      path: below(place.path, `${field.name}[${String(index)}]`),
+    }),
+  )
+  return {
+    bytes: concatParts(ownBytes, field.number, encoded),
+    digest: digestOf([digestOf(ownBytes), ...encoded.map(({ digest }) => digest)].join(' ')),
+  }
+}
+
+const encodePart = (schema: DescMessage, json: JsonObject, place: Place): Encoded => {
+  const known = encodedParts.get(json)
+  if (known !== undefined) return known
+  const fresh = encodeInParts(schema, json, place)
+  encodedParts.set(json, fresh)
+  return fresh
+}
+
+const digestOf = (content: Uint8Array | string): string => hash('sha256', content, 'base64url')
 
 const schemaOf = (typeUrl: string, label = 'resource'): DescMessage => {
   const schema = typeUrl.startsWith(TYPE_URL_PREFIX)
@@ -71,7 +120,11 @@ const schemaOf = (typeUrl: string, label = 'resource'): DescMessage => {
   return schema
 }
 
-const encodeStrictly = (schema: DescMessage, json: JsonObject, label: string): Uint8Array => {
+const encodeStrictly = (
+  schema: DescMessage,
+  json: JsonObject,
+  { label, path }: Place,
+): Uint8Array => {
   try {
     const value = toBinary(schema, fromJson(schema, sortKeys(json) as JsonValue, { registry }))
     const back = toJson(schema, fromBinary(schema, value), {
@@ -79,12 +132,12 @@ const encodeStrictly = (schema: DescMessage, json: JsonObject, label: string): U
       useProtoFieldName: true,
       alwaysEmitImplicit: true,
     })
-    const lost = findLost(json, back, '')
+    const lost = findLost(json, back, path)
     if (lost !== undefined) throw new EncodeError(label, lost, 'not carried over the wire')
     return value
   } catch (error) {
     if (error instanceof EncodeError) throw error
-    const fault = locateFault(schema, json)
+    const fault = locateFault(schema, json, path)
     throw new EncodeError(label, fault.path, fault.reason)
   }
 }
@@ -103,9 +156,11 @@ const findLost = (sent: Json, received: Json | undefined, path: string): string 
   if (typeof received !== 'object' || received === null) return path
   const target = new Map(Object.entries<Json>(received))
   for (const [key, value] of Object.entries<Json>(sent)) {
-    const at = Array.isArray(sent) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
+    const at = Array.isArray(sent) ? `${path}[${key}]` : below(path, key)
     const lost = findLost(value, target.get(key), at)
     if (lost !== undefined) return lost
   }
   return undefined
 }
+
+const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)

@@ -9,20 +9,10 @@ import type { DecodedResource } from '../../src/resources/decode.js'
 import { collectResources } from '../../src/resources/resource-set.js'
 import type { Resources } from '../../src/resources/resources.js'
 import { goldenCases } from '../support/golden.js'
+import { createRandom } from '../support/random.js'
 import { caseDocuments, OPTIONS } from '../support/translate-case.js'
 
 const GOLDENS = join(import.meta.dirname, '../golden/translate')
-
-/** A small pseudo-random generator (mulberry32): the same sequence in every run. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
 
 const toResources = (documents: Iterable<DecodedResource>): Resources =>
   collectResources([...documents]).resources

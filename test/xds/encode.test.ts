@@ -147,6 +147,47 @@ describe('encodeResource', () => {
     expect(other.version).not.toBe(one.version)
   })
 
+  test('puts a route configuration together from what it has encoded before', () => {
+    const host = (name: string, ...routes: JsonObject[]) => ({ name, domains: [name], routes })
+    const route = (prefix: string) => ({
+      name: prefix,
+      match: { prefix },
+      // Longer than what fits into one byte of a length.
+      direct_response: { status: 500, body: { inline_string: 'x'.repeat(20_000) } },
+    })
+    const [a, b, c] = [route('/a'), route('/b'), route('/c')]
+    const configuration = (...hosts: JsonObject[]): JsonObject => ({
+      '@type': ROUTE_TYPE,
+      name: 'r',
+      virtual_hosts: hosts,
+      ignore_port_in_host_matching: true,
+    })
+    const kept = host('one', a, b)
+    const before = configuration(kept, host('two', c))
+    const after = configuration(kept, host('two', c, a), host('none'))
+    for (const json of [before, after]) {
+      const known = encodeResource(json)
+      const fresh = encodeResource(structuredClone(json))
+      expect({ '@type': ROUTE_TYPE, ...(decode(known) as object) }).toEqual({
+        ...json,
+        virtual_hosts: (json['virtual_hosts'] as JsonObject[]).map(({ routes, ...own }) =>
+          (routes as JsonObject[]).length === 0 ? own : { ...own, routes },
+        ),
+      })
+      expect(known.any.value).toEqual(fresh.any.value)
+      expect(known.version).toBe(fresh.version)
+    }
+    expect(encodeResource(after).version).not.toBe(encodeResource(before).version)
+  })
+
+  test('names the path of a fault in a route of a virtual host', () => {
+    const routes: JsonObject[] = [{ match: { prefix: '/' } }, { match: { prefx: '/' } }]
+    const json = { '@type': ROUTE_TYPE, name: 'r', virtual_hosts: [{ name: 'v', routes }] }
+    expect(fault(json)).toContain('RouteConfiguration "r": virtual_hosts[0].routes[1].match.prefx')
+    const hosts = { '@type': ROUTE_TYPE, name: 'r', virtual_hosts: [null] }
+    expect(fault(hosts)).toContain('RouteConfiguration "r": virtual_hosts[0]')
+  })
+
   test('encodes the same object once', () => {
     const json = listener()
     expect(encodeResource(json)).toBe(encodeResource(json))

@@ -1,12 +1,13 @@
 // Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
 
 import type { Destination } from '../../ir/destination.js'
-import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
+import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
+import { remembered, rememberedWith } from './remembered.js'
 import { buildRouteConfiguration } from './route-configuration.js'
 import { buildSecret } from './secret.js'
 import { verifyXds } from './verify-xds.js'
@@ -25,13 +26,18 @@ const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
 const destinationNames = (route: Route): readonly (string | undefined)[] =>
   route.action.type === 'forward' ? route.action.destinations.map((to) => to.destination) : []
 
+const namesBelow = remembered(
+  ({ routes }: VirtualHost): ReadonlySet<string | undefined> =>
+    new Set(routes.flatMap(destinationNames)),
+)
+
 const reachable = (
   destinations: readonly Destination[],
   chains: readonly FilterChain[],
 ): readonly Destination[] => {
-  const routes = chains.flatMap((chain) => chain.virtualHosts).flatMap((host) => host.routes)
-  const names = new Set(routes.flatMap(destinationNames))
-  return destinations.filter((destination) => names.has(destination.name))
+  const sets = chains.flatMap((chain) => chain.virtualHosts).map(namesBelow)
+  const names = sets.length === 1 ? sets[0] : new Set(sets.flatMap((set) => [...set]))
+  return destinations.filter((destination) => names?.has(destination.name))
 }
 
 const presented = (
@@ -42,27 +48,40 @@ const presented = (
   return certificates.filter((certificate) => names.has(certificate.name))
 }
 
+const rememberedListener = rememberedWith(buildListener)
+const rememberedCluster = rememberedWith(buildCluster)
+const rememberedAssignment = remembered(buildLoadAssignment)
+const rememberedSecret = remembered(buildSecret)
+const answeredCluster = buildEmptyCluster(ANSWERED_CLUSTER)
+const unresolvedCluster = buildEmptyCluster(UNRESOLVED_CLUSTER)
+
+/** By the chain: its listener is another object whenever anything in it changes, but gives nothing but the port. */
+const rememberedRoutes = rememberedWith((chain: FilterChain, listener: Listener) =>
+  buildRouteConfiguration(listener, chain),
+)
+
 const buildResources = (
   ir: Ir,
   listeners: readonly Listener[],
   options: XdsOptions,
 ): XdsResources => {
+  const key = JSON.stringify(options)
   const chains = chainsOf(listeners)
   const destinations = reachable(ir.destinations, chains)
   return {
-    listeners: listeners.map((listener) => buildListener(listener, options)),
+    listeners: listeners.map((listener) => rememberedListener(listener, options, key)),
     routes: listeners.flatMap((listener) =>
-      listener.chains.map((chain) => buildRouteConfiguration(listener, chain)),
+      listener.chains.map((chain) => rememberedRoutes(chain, listener, String(listener.port))),
     ),
     clusters: [
-      ...destinations.map((destination) => buildCluster(destination, options)),
-      buildEmptyCluster(ANSWERED_CLUSTER),
-      buildEmptyCluster(UNRESOLVED_CLUSTER),
+      ...destinations.map((destination) => rememberedCluster(destination, options, key)),
+      answeredCluster,
+      unresolvedCluster,
     ],
     endpoints: destinations
       .filter((destination) => destination.endpoints.type === 'addresses')
-      .map(buildLoadAssignment),
-    secrets: presented(ir.certificates, chains).map(buildSecret),
+      .map(rememberedAssignment),
+    secrets: presented(ir.certificates, chains).map(rememberedSecret),
   }
 }
 
@@ -73,7 +92,7 @@ const verified = (resources: XdsResources): XdsResources => {
 
 const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`
 
-/** Pure. Throws when the result contradicts itself (verify-xds.ts): a bug, never a user's mistake. */
+/** Pure but for remembering: what did not change in the model gives the same objects. Throws when the result contradicts itself (verify-xds.ts): a bug, never a user's mistake. */
 export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
   const everyListener = onePerPort(ir.gateways.flatMap((gateway) => gateway.listeners))
   return new Map([

@@ -23,3 +23,7 @@ export const routeContext = (
     ...(isExact ? { exactHost: host } : {}),
   }
 }
+
+/** Equal for equal contexts. */
+export const contextKey = ({ port, scheme, exactHost }: RouteContext): string =>
+  `${String(port)} ${scheme} ${exactHost ?? ''}`

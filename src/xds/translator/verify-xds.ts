@@ -5,18 +5,21 @@ import type { JsonObject } from '../../ir/json.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
+import { remembered } from './remembered.js'
 import type { XdsResources } from './xds-resources.js'
 
-const names = (resources: readonly JsonObject[]): readonly string[] =>
-  resources.map((resource) => textAt(resource, 'name') ?? textAt(resource, 'cluster_name') ?? '')
+const nameOf = (resource: JsonObject): string => {
+  const { name, cluster_name: clusterName } = resource
+  if (typeof name === 'string') return name
+  return typeof clusterName === 'string' ? clusterName : ''
+}
+
+const names = (resources: readonly JsonObject[]): readonly string[] => resources.map(nameOf)
 
 const connectionManagers = (listener: JsonObject): readonly JsonObject[] =>
   objectsAt(listener, 'filter_chains')
     .flatMap((chain) => objectsAt(chain, 'filters'))
     .map((filter) => objectAt(filter, 'typed_config'))
-
-const routesOf = (routeConfiguration: JsonObject): readonly JsonObject[] =>
-  objectsAt(routeConfiguration, 'virtual_hosts').flatMap((host) => objectsAt(host, 'routes'))
 
 /** Exactly one of: explicitly public, or checked under a key. */
 const authzProblem = (perRoute: JsonObject): string | undefined => {
@@ -26,32 +29,67 @@ const authzProblem = (perRoute: JsonObject): string | undefined => {
   return isPublic || isChecked ? undefined : 'says nothing definite to ext_authz'
 }
 
-const routeProblems = (route: JsonObject, filters: readonly string[]): readonly string[] => {
-  const perFilter = objectAt(route, 'typed_per_filter_config')
-  const unknown = Object.keys(perFilter).filter((name) => !filters.includes(name))
-  return [
-    authzProblem(objectAt(perFilter, EXT_AUTHZ_FILTER)),
-    ...unknown.map((name) => `configures the filter ${name}, which its listener has not`),
-  ]
-    .filter((problem) => problem !== undefined)
-    .map((problem) => `route ${textAt(route, 'name') ?? ''} ${problem}`)
+const clustersUsed = (route: JsonObject): readonly string[] => [
+  ...textsAt(route, 'route', 'cluster'),
+  ...names(objectsAt(route, 'route', 'weighted_clusters', 'clusters')),
+]
+
+/** What there is to check of a route, or of everything below a virtual host or a route configuration. */
+interface Facts {
+  readonly problems: readonly string[]
+  /** Each with the name of a route that configures it. */
+  readonly filters: ReadonlyMap<string, string>
+  readonly clusters: ReadonlySet<string>
 }
 
-/** Every listener has the same filters, so one list speaks for all. */
+const factsOfRoute = remembered((route: JsonObject): Facts => {
+  const name = textAt(route, 'name') ?? ''
+  const perFilter = objectAt(route, 'typed_per_filter_config')
+  const problem = authzProblem(objectAt(perFilter, EXT_AUTHZ_FILTER))
+  return {
+    problems: problem === undefined ? [] : [`route ${name} ${problem}`],
+    filters: new Map(Object.keys(perFilter).map((filter) => [filter, name])),
+    clusters: new Set(clustersUsed(route)),
+  }
+})
+
+const pooled = (all: readonly Facts[]): Facts => {
+  const filters = new Map<string, string>()
+  const clusters = new Set<string>()
+  for (const facts of all) {
+    for (const [filter, route] of facts.filters)
+      if (!filters.has(filter)) filters.set(filter, route)
+    for (const cluster of facts.clusters) clusters.add(cluster)
+  }
+  return { problems: all.flatMap(({ problems }) => problems), filters, clusters }
+}
+
+const factsOfHost = remembered((host: JsonObject) =>
+  pooled(objectsAt(host, 'routes').map(factsOfRoute)),
+)
+
+const factsOf = remembered((routeConfiguration: JsonObject) =>
+  pooled(objectsAt(routeConfiguration, 'virtual_hosts').map(factsOfHost)),
+)
+
+const routeProblems = (facts: Facts, known: readonly string[]): readonly string[] => [
+  ...facts.problems,
+  ...[...facts.filters]
+    .filter(([filter]) => !known.includes(filter))
+    .map(
+      ([filter, route]) =>
+        `route ${route} configures the filter ${filter}, which its listener has not`,
+    ),
+]
+
 const filterProblems = (resources: XdsResources): readonly string[] =>
   resources.listeners.flatMap(connectionManagers).flatMap((manager) => {
     const filters = names(objectsAt(manager, 'http_filters'))
     const wanted = textAt(manager, 'rds', 'route_config_name')
     return resources.routes
       .filter((routeConfiguration) => textAt(routeConfiguration, 'name') === wanted)
-      .flatMap(routesOf)
-      .flatMap((route) => routeProblems(route, filters))
+      .flatMap((routeConfiguration) => routeProblems(factsOf(routeConfiguration), filters))
   })
-
-const clustersUsed = (route: JsonObject): readonly string[] => [
-  ...textsAt(route, 'route', 'cluster'),
-  ...names(objectsAt(route, 'route', 'weighted_clusters', 'clusters')),
-]
 
 const secretsUsed = (listener: JsonObject): readonly string[] =>
   objectsAt(listener, 'filter_chains').flatMap((chain) =>
@@ -87,7 +125,7 @@ const referenceProblems = (resources: XdsResources): readonly string[] => [
   ),
   ...undefinedNames(
     'cluster',
-    resources.routes.flatMap(routesOf).flatMap(clustersUsed),
+    [...pooled(resources.routes.map(factsOf)).clusters],
     resources.clusters,
   ),
   ...undefinedNames('secret', resources.listeners.flatMap(secretsUsed), resources.secrets),
@@ -98,8 +136,10 @@ const referenceProblems = (resources: XdsResources): readonly string[] => [
   ),
 ]
 
-const duplicates = (values: readonly string[]): readonly string[] =>
-  values.filter((value, index) => values.indexOf(value) !== index)
+const duplicates = (values: readonly string[]): readonly string[] => {
+  const seen = new Set<string>()
+  return values.filter((value) => seen.size === seen.add(value).size)
+}
 
 const serverNameKeys = (listener: JsonObject): readonly string[] =>
   objectsAt(listener, 'filter_chains').flatMap((chain) => {
@@ -118,7 +158,7 @@ const duplicateProblems = (resources: XdsResources): readonly string[] => [
   ),
 ]
 
-/** Throws an Error that lists every contradiction. */
+/** Throws an Error that lists the contradictions: of a filter that is unknown, one route that names it. */
 export const verifyXds = (resources: XdsResources): void => {
   const problems = [
     ...filterProblems(resources),

@@ -1,0 +1,73 @@
+// A snapshot after changes: what remembering gives must be what it would be from scratch.
+
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createTranslator } from '../../src/gatewayapi/translator.js'
+import type { Ir } from '../../src/ir/ir.js'
+import type { RemoteDocument } from '../../src/ir/remote-target.js'
+import type { DecodedResource } from '../../src/resources/decode.js'
+import { collectResources } from '../../src/resources/resource-set.js'
+import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
+import { goldenCases } from '../support/golden.js'
+import { createRandom } from '../support/random.js'
+import { caseDocuments, OPTIONS } from '../support/translate-case.js'
+
+const XDS = {
+  listenAddress: '127.0.0.1',
+  trustedHops: 0,
+  systemCaFile: '/ca.pem',
+  accessLog: false,
+}
+
+const GOLDENS = join(import.meta.dirname, '../golden/translate')
+
+const pool: readonly DecodedResource[] = [
+  ...new Set(goldenCases(GOLDENS).flatMap(({ input }) => caseDocuments(input))),
+]
+
+/** Listeners apart: what rules have read once, Envoy goes on sending (build-snapshot.ts). */
+const comparable = ({ revision, xdsJson, xds }: Snapshot): object => ({
+  revision,
+  json: [...xdsJson].map(([node, resources]) => [node, { ...resources, listeners: [] }]),
+  encoded: [...xds].map(([node, types]) => [
+    node,
+    [...types]
+      .filter(([type]) => !type.endsWith('.Listener'))
+      .map(([, resources]) =>
+        [...resources.values()].map(({ name, version, any }) => [
+          name,
+          version,
+          Buffer.from(any.value).toString('base64'),
+        ]),
+      ),
+  ]),
+})
+
+/** Of other objects throughout: nothing can be remembered of them. */
+const fromScratch = (ir: Ir): Snapshot => buildSnapshot(structuredClone(ir), XDS)
+
+describe('a snapshot after changes', () => {
+  test.each([1, 2, 3])('is what it is from scratch, sequence %i', (seed) => {
+    const random = createRandom(seed)
+    const translator = createTranslator(OPTIONS)
+    const present = new Set(pool.filter(() => random(4) === 0))
+    const remote = new Map<string, RemoteDocument>()
+    let snapshot: Snapshot | undefined
+    let routes = 0
+    for (let step = 0; step < 25; step += 1) {
+      for (let change = random(4); change >= 0; change -= 1) {
+        const document = pool[random(pool.length)]
+        if (document !== undefined && !present.delete(document)) present.add(document)
+      }
+      const { resources } = collectResources([...present])
+      const { ir, wanted } = translator.translate(resources, new Map(remote))
+      snapshot = buildSnapshot(ir, XDS, snapshot)
+      routes += JSON.stringify(snapshot.xdsJson.get('*')?.routes).split('"match":').length
+      expect(comparable(snapshot)).toEqual(comparable(fromScratch(ir)))
+      const fetched = wanted[random(wanted.length + 1)]
+      if (fetched !== undefined)
+        remote.set(fetched.id, { document: { keys: [{ kid: `${step}` }] }, fetchedAt: step })
+    }
+    expect(routes).toBeGreaterThan(200)
+  })
+})
