@@ -107,7 +107,7 @@ class EnvoyRunner implements EnvoyProcess {
 
   kill(): void {
     this.stopping.abort()
-    void this.child?.stop()
+    this.child?.kill()
   }
 }
 

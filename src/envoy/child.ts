@@ -2,6 +2,7 @@
 
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,6 +37,8 @@ export interface EnvoyChild {
   readonly exited: Promise<EnvoyExit>
   /** SIGTERM, after graceMs SIGKILL; resolves when it has ended. */
   stop(graceMs?: number): Promise<EnvoyExit>
+  /** For the end of our own process: SIGTERM without waiting, and no folder is left. */
+  kill(): void
 }
 
 const STOP_GRACE_MS = 5_000
@@ -56,7 +59,7 @@ export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild
     })
     const exited = watch(child, options.logger, removeFolder)
     await once(child, 'spawn')
-    return handle(child, exited)
+    return handle(child, exited, folder)
   } catch (error) {
     await removeFolder()
     throw error
@@ -91,7 +94,7 @@ function watch(child: Process, logger: Logger, clean: () => Promise<void>): Prom
   })
 }
 
-function handle(child: Process, exited: Promise<EnvoyExit>): EnvoyChild {
+function handle(child: Process, exited: Promise<EnvoyExit>, folder: string): EnvoyChild {
   return {
     pid: child.pid ?? 0,
     exited,
@@ -101,6 +104,10 @@ function handle(child: Process, exited: Promise<EnvoyExit>): EnvoyChild {
       const exit = await exited
       clearTimeout(kill)
       return exit
+    },
+    kill() {
+      child.kill('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -48,6 +48,7 @@ async function pressCtrlC({ child }: Demo): Promise<void> {
 }
 
 const found = (pattern: RegExp): string => pattern.exec(demo.output())?.[1] ?? ''
+const TOKEN_ORIGIN = /curl -s (http:\S+)\/token\/alice\)/
 const groupOf = ({ child }: Demo): number => -(child.pid ?? 0)
 const isUp = (started: Demo) => () => expect(started.output()).toContain('Ctrl-C stops everything')
 
@@ -78,26 +79,27 @@ test('takes the tour, step by step, without colours where nobody sees them', () 
 })
 
 /** From the address that the demo prints for the command line. */
-async function tokenOf(user: string): Promise<string> {
-  const answer = await fetch(`${found(/curl -s (http:\S+)\/alice\)/)}/${user}`)
-  return (await answer.text()).trim()
+async function tokenOf(user: string, provider = found(TOKEN_ORIGIN)): Promise<string> {
+  return (await (await fetch(`${provider}/token/${user}`)).text()).trim()
 }
 
-/** The header that names a new session of alice. */
-async function openSession(): Promise<Record<string, string>> {
-  const headers = {
-    ...bearer(await tokenOf('alice')),
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-  }
-  const answer = await send(origin, '/mcp', { ...initialize, headers })
-  expect(answer.status).toBe(200)
-  return { 'mcp-session-id': String(answer.headers['mcp-session-id']) }
+/** The event stream that MCP clients keep open, of a new session. */
+async function openStream(gateway: string, token: string): Promise<Response> {
+  const headers = { ...bearer(token), accept: 'application/json, text/event-stream' }
+  const opened = await send(gateway, '/mcp', {
+    ...initialize,
+    headers: { ...headers, 'content-type': 'application/json' },
+  })
+  const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+  const stream = await fetch(`${gateway}/mcp`, { headers: { ...headers, ...session } })
+  expect([opened.status, stream.status]).toEqual([200, 200])
+  return stream
 }
 
 test('prints no token, and a command that gets one', async () => {
   expect(demo.output()).not.toMatch(/eyJ[\w-]{20}/)
-  await openSession()
+  const stream = await openStream(origin, await tokenOf('alice'))
+  await stream.body?.cancel()
   expect(await tokenOf('mallory')).toBe('No such user. There are: alice, bob.')
 })
 
@@ -119,9 +121,7 @@ test('puts an edit of its resources into force: the command that it prints lets 
 })
 
 test('leaves nothing behind when it is stopped, and does not wait for a client that holds an event stream', async () => {
-  const headers = { ...bearer(await tokenOf('alice')), accept: 'text/event-stream' }
-  const stream = await fetch(`${origin}/mcp`, { headers: { ...headers, ...(await openSession()) } })
-  expect(stream.status).toBe(200)
+  const stream = await openStream(origin, await tokenOf('alice'))
   const provider = found(/identity provider +(http:\S+)/)
   expect(existsSync(found(/resources +(\S+)/))).toBe(true)
   const began = performance.now()
@@ -147,6 +147,21 @@ test('--no-tour only starts; Ctrl-C in the middle of the start leaves nothing ei
   await eventually(() => expect(early.output()).toContain('MCP server'))
   await Promise.all([pressCtrlC(early), pressCtrlC(quick)])
   expect([quick.child.exitCode, early.child.exitCode]).toEqual([0, 0])
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a second Ctrl-C does not wait for what is under way, and leaves nothing either', async () => {
+  const hasty = start('--no-tour', '--port', '0', '--drain-timeout', '1h')
+  await eventually(isUp(hasty), 30_000)
+  const gateway = /gateway +(http:\S+)\/mcp/.exec(hasty.output())?.[1] ?? ''
+  const provider = TOKEN_ORIGIN.exec(hasty.output())?.[1] ?? ''
+  const stream = await openStream(gateway, await tokenOf('alice', provider))
+  hasty.child.kill('SIGINT')
+  await eventually(() => expect(hasty.output()).toContain('Stopping'))
+  await pressCtrlC(hasty)
+  expect(hasty.child.exitCode).toBe(1)
+  await expect(stream.text()).rejects.toThrow('terminated')
+  await eventually(() => expect(fetch(gateway)).rejects.toThrow('fetch failed'))
   expect(readdirSync(temporary)).toEqual([])
 })
 
