@@ -67,19 +67,28 @@ async function bundle(): Promise<string> {
   return (outputFiles[0]?.text ?? '').replaceAll('</script', '<\\/script')
 }
 
+/** What the page's script returns; of its errors the first line, as their stacks name places in the page. */
+async function inPage<T>(expression: string): Promise<T> {
+  try {
+    return await page.evaluate<T>(expression)
+  } catch (failure) {
+    throw new Error(String(failure).split('\n')[0])
+  }
+}
+
 /** Discovery, registration and login, then the use of the MCP server, all in the page but for the login form. */
 async function connect(): Promise<PageRun> {
   const url = JSON.stringify(world.url)
-  const authorization = await page.evaluate<string>(`mcp.logIn(${url})`)
+  const authorization = await inPage<string>(`mcp.logIn(${url})`)
   const { search } = await visit(asUser(new URL(authorization), 'alice'))
-  return page.evaluate<PageRun>(`mcp.use(${url}, ${JSON.stringify(search)})`)
+  return inPage<PageRun>(`mcp.use(${url}, ${JSON.stringify(search)})`)
 }
 
 const posts = (): readonly string[] => calls.filter((call) => call.startsWith('POST /mcp'))
 
 describe('a page of another origin', () => {
   test('reads the challenge', async () => {
-    const challenge = await page.evaluate(`mcp.challenge(${JSON.stringify(world.url)})`)
+    const challenge = await inPage(`mcp.challenge(${JSON.stringify(world.url)})`)
     expect(challenge).toBe(
       `Bearer resource_metadata="${world.stack.origin}/.well-known/oauth-protected-resource/mcp"`,
     )
@@ -111,6 +120,6 @@ describe('with corsHeaders AsWritten', () => {
   })
 
   test('the page cannot read the challenge', async () => {
-    expect(await page.evaluate(`mcp.challenge(${JSON.stringify(world.url)})`)).toBeNull()
+    expect(await inPage(`mcp.challenge(${JSON.stringify(world.url)})`)).toBeNull()
   })
 })
