@@ -1,9 +1,10 @@
-// What the files say now, and what was in force before → what may be in force: a new route waits while a document
-// that has never decoded may hold its policy. Otherwise it would be open for want of a policy that was written.
+// What the files say now, and what was in force before → what may be in force: while a document that has never decoded
+// may hold a policy, new routes wait for it, and policies that are gone stay (it may be one of them, renamed or moved).
+// Otherwise a route would be open for want of a policy that was written.
 
 import type { FileState } from './load-resources.js'
 import { keyOf } from './resource-set.js'
-import type { Problem, ProviderState } from './resources.js'
+import type { Problem, ProviderState, Resource } from './resources.js'
 
 /** Kinds of which a broken document cannot be the policy of a route. */
 const HARMLESS = new Set([
@@ -29,28 +30,38 @@ export const holdBackNewRoutes = (
   const reason = undecoded.find(({ kind }) => kind === undefined || !HARMLESS.has(kind))
   if (reason === undefined) return { ...state, complete: true }
   const known = new Set(previous.resources.httpRoutes.map(keyOf))
-  const { httpRoutes } = state.resources
+  const { httpRoutes, proxyPolicies } = state.resources
   const held = httpRoutes.filter((route) => !known.has(keyOf(route)))
+  const present = new Set(proxyPolicies.map(keyOf))
+  const gone = previous.resources.proxyPolicies.filter((policy) => !present.has(keyOf(policy)))
   return {
     resources: {
       ...state.resources,
       httpRoutes: httpRoutes.filter((route) => known.has(keyOf(route))),
+      proxyPolicies: [...proxyPolicies, ...gone].sort(byKey),
     },
     problems: [
       ...state.problems,
-      ...held.map(({ apiVersion, kind, metadata: { namespace, name }, source }) => ({
-        source: `${source}:1`,
-        message: heldMessage(reason),
-        apiVersion,
-        kind,
-        namespace,
-        name,
+      ...held.map((route) => problemOf(route, heldMessage(reason))),
+      ...gone.map((policy) => ({
+        ...problemOf(policy, keptMessage(reason)),
+        stays: true as const,
       })),
     ],
     ...(state.notes !== undefined && { notes: state.notes }),
     complete: true,
   }
 }
+
+const byKey = (a: Resource<unknown>, b: Resource<unknown>): number => (keyOf(a) < keyOf(b) ? -1 : 1)
+
+const problemOf = (
+  { apiVersion, kind, metadata: { namespace, name }, source }: Resource<unknown>,
+  message: string,
+): Problem => ({ source: `${source}:1`, message, apiVersion, kind, namespace, name })
+
+const keptMessage = ({ source }: Problem): string =>
+  `is gone from the files, but stays in force until the document at ${source} can be decoded or is gone too: it may be this policy`
 
 const heldMessage = ({ source, name }: Problem): string =>
   `waits until ${name === undefined ? 'the document' : `ProxyPolicy ${name}`} at ${source} can be decoded: it may be the policy of this route`

@@ -332,6 +332,36 @@ describe('a broken file', () => {
     expect(both.resources.httpRoutes.map(({ metadata }) => metadata.name)).toEqual(['new', 'old'])
     expect(both.resources.proxyPolicies).toHaveLength(1)
   })
+
+  it.each([
+    ['its kind', policy('Strict').replace('kind: ProxyPolicy', 'kind: ProxyPolcy')],
+    ['its name', policy('strict').replace('name: policy', 'name: renamed')],
+  ])('leaves the policy in force that it was before %s changed', async (_, broken) => {
+    writeFileSync(at('policy.yaml'), policy('Strict'))
+    writeFileSync(at('route.yaml'), route('new'))
+    const running = await watch()
+    writeFileSync(at('policy.yaml'), broken)
+    const kept = await running.until(({ problems }) => problems.length > 0)
+    expect(kept.resources.proxyPolicies.map(({ metadata }) => metadata.name)).toEqual(['policy'])
+    expect(messages(kept).join()).toContain('stays in force until the document at')
+    writeFileSync(at('policy.yaml'), policy('Strict').replace('name: policy', 'name: renamed'))
+    const mended = await running.until(({ problems }) => problems.length === 0)
+    expect(mended.resources.proxyPolicies.map(({ metadata }) => metadata.name)).toEqual(['renamed'])
+  })
+
+  it('leaves the policy in force that was moved to another file with it', async () => {
+    writeFileSync(at('policy.yaml'), policy('Strict'))
+    writeFileSync(at('route.yaml'), route('new'))
+    const running = await watch()
+    writeFileSync(at('moved.yaml'), policy('strict').replace('name: policy', 'name: moved'))
+    await running.until(({ problems }) => problems.length === 1)
+    unlinkSync(at('policy.yaml'))
+    const kept = await running.until(({ problems }) => problems.length === 2)
+    expect(kept.resources.proxyPolicies.map(({ metadata }) => metadata.name)).toEqual(['policy'])
+    unlinkSync(at('moved.yaml'))
+    const gone = await running.until(({ problems }) => problems.length === 0)
+    expect(gone.resources.proxyPolicies).toEqual([])
+  })
 })
 
 describe('folders and links', () => {
