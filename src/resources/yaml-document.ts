@@ -79,16 +79,26 @@ export const parseYaml = ({
   }
 }
 
-/** A value that later steps must not meet: a cycle or a depth beyond reason, a key that reaches for a prototype. */
+/** Half of a character: no UTF-8 can hold it, and so no message to Envoy can. */
+const isIllFormed = (text: string): boolean => /\p{Surrogate}/u.test(text)
+
+const ILL_FORMED = 'has half of a surrogate pair (\\ud800 to \\udfff), which is no character'
+
+/**
+ * A value that later steps must not meet: a cycle or a depth beyond reason, a key that reaches for a prototype, text
+ * that cannot be written as UTF-8.
+ */
 const findUnfit = (
   value: unknown,
   path: FieldPath,
 ): { readonly message: string; readonly path: FieldPath } | undefined => {
+  if (typeof value === 'string' && isIllFormed(value)) return { message: ILL_FORMED, path }
   if (typeof value !== 'object' || value === null) return undefined
   if (path.length > MAX_DEPTH)
     return { message: `is nested more than ${MAX_DEPTH} levels deep`, path }
   for (const [key, inner] of Object.entries(value)) {
     const innerPath = [...path, Array.isArray(value) ? Number(key) : key]
+    if (isIllFormed(key)) return { message: ILL_FORMED, path: innerPath }
     if (key === '__proto__') return { message: '"__proto__" cannot be a key', path: innerPath }
     const unfit = findUnfit(inner, innerPath)
     if (unfit !== undefined) return unfit

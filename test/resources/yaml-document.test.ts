@@ -58,6 +58,16 @@ describe('traps of YAML', () => {
       ['f.yaml:4:9 "__proto__" cannot be a key'],
     ],
     [
+      'half of a surrogate pair',
+      `${CONFIG_MAP}data: { a: "\\ud800" }`,
+      ['f.yaml:4:9 has half of a surrogate pair (\\ud800 to \\udfff), which is no character'],
+    ],
+    [
+      'half of a surrogate pair in a key',
+      `${CONFIG_MAP}data: { "\\udfff": a }`,
+      ['f.yaml:4:7 has half of a surrogate pair (\\ud800 to \\udfff), which is no character'],
+    ],
+    [
       'an unknown tag',
       `${CONFIG_MAP}data: { a: !!js/function x }`,
       ['f.yaml:4:12 Unresolved tag: tag:yaml.org,2002:js/function'],
