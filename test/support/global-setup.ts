@@ -33,7 +33,8 @@ function newest(folder: string): number {
 
 async function envoy(): Promise<string> {
   const { findEnvoy } = await import('../../src/envoy/find-envoy.js')
-  return findEnvoy()
+  const told = process.env['GATEHOUSE_TEST_ENVOY']
+  return findEnvoy(told === undefined ? {} : { explicit: told })
 }
 
 /** A virtual environment below .cache with python/requirements.txt; made anew when that file changes. */
