@@ -60,10 +60,15 @@ function keySetHash(jwks: JsonObject): string {
   return fresh
 }
 
-const contentId = ({ issuer, audiences, keySet }: JwtProvider): string =>
-  JSON.stringify([
-    issuer,
-    audiences,
-    keySet.source,
-    keySet.state === 'available' ? keySetHash(keySet.jwks) : null,
-  ])
+/** As the key set's: the same object while its policy stays as it is. */
+const contentIds = new WeakMap<JwtProvider, string>()
+
+function contentId(provider: JwtProvider): string {
+  const known = contentIds.get(provider)
+  if (known !== undefined) return known
+  const { issuer, audiences, keySet } = provider
+  const keys = keySet.state === 'available' ? keySetHash(keySet.jwks) : null
+  const fresh = JSON.stringify([issuer, audiences, keySet.source, keys])
+  contentIds.set(provider, fresh)
+  return fresh
+}

@@ -18,7 +18,11 @@ export interface Snapshot {
   readonly xds: EncodedXds
   readonly authzTable: AuthzTable
   readonly procTable: ProcTable
+  /** What Envoy sends to ext_authz beside what it always sends; lower-case, sorted. */
+  readonly headersRead: HeadersRead
 }
+
+type HeadersRead = XdsOptions['headersRead']
 
 /** headersRead is found here: in the rules. */
 export type SnapshotOptions = Omit<XdsOptions, 'headersRead'>
@@ -28,13 +32,23 @@ export function buildSnapshot(ir: Ir, options: SnapshotOptions, previous?: Snaps
   const revision = revisionOf(ir)
   if (revision === previous?.revision) return previous
   const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
-  const xdsJson = buildXds(ir, { ...options, headersRead: headersRead(authzTable) })
+  const headersRead = grown(previous?.headersRead ?? [], headersReadBy(authzTable))
+  const xdsJson = buildXds(ir, { ...options, headersRead })
   const xds = encodeXds(xdsJson)
-  return { revision, ir, xdsJson, xds, authzTable, procTable: buildProcTable(ir.proc) }
+  const procTable = buildProcTable(ir.proc)
+  return { revision, ir, xdsJson, xds, authzTable, procTable, headersRead }
 }
 
-/** Lower-case, sorted. */
-function headersRead(table: AuthzTable): readonly string[] | 'all' {
+/**
+ * The list stands in the listener, and a listener that changes closes its connections, event streams among them. So a
+ * header that no rule reads any more stays in it as long as the process lives.
+ */
+function grown(before: HeadersRead, now: HeadersRead): HeadersRead {
+  if (before === 'all' || now === 'all') return 'all'
+  return [...new Set([...before, ...now])].sort()
+}
+
+function headersReadBy(table: AuthzTable): HeadersRead {
   const names = new Set<string>()
   for (const { rules } of table.compiled.entries.values()) {
     if (rules === undefined) continue
@@ -43,5 +57,5 @@ function headersRead(table: AuthzTable): readonly string[] | 'all' {
       for (const name of reads.requestHeaders) names.add(name)
     }
   }
-  return [...names].sort()
+  return [...names]
 }

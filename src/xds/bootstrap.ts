@@ -34,10 +34,28 @@ export const buildAdmin = (admin: AdminAddress): JsonObject => ({
 /** Envoy's default may wait 30 s: what was changed while Gatehouse was away would be as late. */
 const RECONNECT: JsonObject = { base_interval: '0.25s', max_interval: '3s' }
 
+/** Envoy counts file descriptors, not memory: without a limit (it warns of that) a flood of connections takes all of them. */
+const MOST_CONNECTIONS = 50_000
+
+/** envoy.config.overload.v3.OverloadManager; the connections of the admin address do not count. */
+export const buildOverloadManager = (): JsonObject => ({
+  resource_monitors: [
+    {
+      name: 'envoy.resource_monitors.global_downstream_max_connections',
+      typed_config: {
+        '@type':
+          'type.googleapis.com/envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig',
+        max_active_downstream_connections: MOST_CONNECTIONS,
+      },
+    },
+  ],
+})
+
 /** envoy.config.bootstrap.v3.Bootstrap */
 export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
   node: { id: options.nodeId, cluster: options.nodeCluster },
   admin: buildAdmin(options.envoyAdmin),
+  overload_manager: buildOverloadManager(),
   dynamic_resources: {
     ads_config: {
       api_type: options.delta === true ? 'DELTA_GRPC' : 'GRPC',

@@ -156,6 +156,21 @@ describe('the headers that Envoy sends to ext_authz', () => {
     ])
   })
 
+  test('stay when no rule reads them any more, so that the listener keeps its connections', () => {
+    const reading = (...names: string[]): Ir => ({
+      ...base,
+      authz: names.map((name) => rule(name, `request.headers["${name}"] == "a"`)),
+    })
+    const first = buildSnapshot(reading('x-a', 'x-b'), OPTIONS)
+    const second = buildSnapshot(reading('x-b'), OPTIONS, first)
+    const third = buildSnapshot(reading('x-a'), OPTIONS, second)
+    expect(sentHeaders(third)).toEqual(['authorization', 'x-a', 'x-b', 'x-forwarded-proto'])
+    for (const later of [second, third])
+      expect(versions(later, '*')['Listener']).toEqual(versions(first, '*')['Listener'])
+    const fourth = buildSnapshot(reading('x-c'), OPTIONS, third)
+    expect(sentHeaders(fourth)).toContain('x-c')
+  })
+
   test('are all of them when a rule asks for one by a name that is computed', () => {
     const authz = [rule('k', 'request.headers[jwt.header] == "a"')]
     expect(sentHeaders(buildSnapshot({ ...base, authz }, OPTIONS))).toBe('all')

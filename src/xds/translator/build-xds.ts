@@ -92,14 +92,19 @@ const verified = (resources: XdsResources): XdsResources => {
 
 const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`
 
-/** Pure but for remembering: what did not change in the model gives the same objects. Throws when the result contradicts itself (verify-xds.ts): a bug, never a user's mistake. */
+/**
+ * Pure but for remembering: what did not change in the model gives the same objects. Throws when the result contradicts
+ * itself (verify-xds.ts): a bug, never a user's mistake.
+ */
 export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
   const everyListener = onePerPort(ir.gateways.flatMap((gateway) => gateway.listeners))
+  const every = verified(buildResources(ir, everyListener, options))
+  const only = ir.gateways.length === 1 && everyListener.length === ir.gateways[0]?.listeners.length
   return new Map([
-    [EVERY_GATEWAY, verified(buildResources(ir, everyListener, options))],
+    [EVERY_GATEWAY, every],
     ...ir.gateways.map((gateway): [string, XdsResources] => [
       nodeCluster(gateway),
-      verified(buildResources(ir, gateway.listeners, options)),
+      only ? every : verified(buildResources(ir, gateway.listeners, options)),
     ]),
   ])
 }
