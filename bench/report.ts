@@ -1,6 +1,7 @@
 // Rows → the Markdown of docs/performance.md.
 
 import { cpus } from 'node:os'
+import type { ChangeRow } from './change-row.js'
 import type { Row } from './measure.js'
 
 const micro = (value: number | undefined): string =>
@@ -12,9 +13,10 @@ export interface Measurements {
   readonly noFilter: Row
   readonly noop: Row
   readonly startupMs: number
+  readonly changes: readonly ChangeRow[]
 }
 
-export function report({ rows, noFilter, noop, startupMs }: Measurements): string {
+export function report({ rows, noFilter, noop, startupMs, changes }: Measurements): string {
   const cells = rows.map((row) => [
     row.name,
     micro(row.envoyCpu),
@@ -35,16 +37,31 @@ export function report({ rows, noFilter, noop, startupMs }: Measurements): strin
     'p50 / p99, 32 connections',
     'requests/s',
   ]
-  const table = [head, head.map(() => '---'), ...cells].map((line) => `| ${line.join(' | ')} |`)
   return `${PREFACE}
-${table.join('\n')}
+${table(head, cells)}
 
 From the start of the process to ready, with one route and one policy: ${startupMs.toFixed(0)} ms.
+
+${CHANGES}
+${changesTable(changes)}
 
 Measured with Node ${process.versions.node} on ${cpus()[0]?.model ?? 'an unknown CPU'} (${String(cpus().length)} cores), which Envoy, the servers and
 the load share: read the ratios, not the rates.
 `
 }
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n')
+
+const changesTable = (changes: readonly ChangeRow[]): string =>
+  table(
+    ['routes and policies', 'all of them', 'one route changed', 'one policy changed', 'memory'],
+    changes.map(({ count, all, route, policy, memory }) => [
+      count.toLocaleString('en'),
+      ...[all, route, policy].map((value) => `${value.toFixed(1)} ms`),
+      `${memory.toFixed(0)} MB`,
+    ]),
+  )
 
 const total = (row: Row): number => row.envoyCpu + (row.serverCpu ?? 0)
 
@@ -66,4 +83,10 @@ grpc-js answering a constant without reading the request: what any ext_authz ser
 - **jwt_authn + rbac**: Envoy's own filters, the same rule, the same keys; it verifies the signature at every request.
 - **remembered token**: Gatehouse has verified this token before.
 - **new token**: every request brings a token that Gatehouse has never seen.
+`
+
+const CHANGES = `## One change among many
+
+N HTTPRoutes on one listener, each with a backend and a policy of its own: CPU time from the resources to the tables and the
+encoded xDS, at the start and after one of them changed (median), and what the process then holds in memory.
 `

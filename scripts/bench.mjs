@@ -10,7 +10,9 @@ await runScript(async () => {
   const { build } = await import('esbuild')
   const outdir = join(root, '.cache/bench')
   await build({
-    entryPoints: [join(root, 'bench/main.ts'), join(root, 'bench/noop-server.ts')],
+    entryPoints: ['main', 'noop-server', 'one-change'].map((name) =>
+      join(root, `bench/${name}.ts`),
+    ),
     outdir,
     outExtension: { '.js': '.mjs' },
     bundle: true,

@@ -1,0 +1,56 @@
+// One change among N routes and policies: the CPU time from the resources to the encoded xDS and the tables, and the
+// memory of the process. Prints rows as JSON.
+
+import { createTranslator } from '../src/gatewayapi/translator.js'
+import { buildSnapshot, type Snapshot } from '../src/snapshot/build-snapshot.js'
+import type { ChangeRow } from './change-row.js'
+import { manyRoutes } from './many-routes.js'
+
+const COUNTS = [10, 1_000, 5_000]
+/** Of each kind; the first ones warm up. */
+const CHANGES = 40
+const WARM_UP = 10
+
+const OPTIONS = {
+  listenAddress: '127.0.0.1',
+  trustedHops: 0,
+  systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
+  accessLog: false,
+}
+
+const TRANSLATOR = {
+  apiGroup: 'policy.gatehouse.dev',
+  clusterDomain: 'cluster.local',
+  metadataIssuer: 'Provider',
+} as const
+
+function measureChanges(count: number): ChangeRow {
+  const translator = createTranslator(TRANSLATOR)
+  const many = manyRoutes(count)
+  let snapshot: Snapshot | undefined
+  const cost = (): number => {
+    const resources = many.resources()
+    const before = process.cpuUsage()
+    snapshot = buildSnapshot(translator.translate(resources, new Map()).ir, OPTIONS, snapshot)
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1_000
+  }
+  const all = cost()
+  const after = (change: (index: number, version: string) => void): number =>
+    median(
+      [...Array(CHANGES).keys()]
+        .map((step) => {
+          change(step % count, `-${String(step)}`)
+          return cost()
+        })
+        .slice(WARM_UP),
+    )
+  const route = after((index, version) => many.changeRoute(index, version))
+  const policy = after((index, version) => many.changePolicy(index, version))
+  return { count, all, route, policy, memory: process.memoryUsage.rss() / 1_048_576 }
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+process.stdout.write(JSON.stringify(COUNTS.map(measureChanges)))
