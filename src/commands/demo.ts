@@ -97,7 +97,9 @@ const troubleOnly = (logger: Logger): Logger => ({
 
 /** Ports that nobody may choose do not fail: only the gateway's does, and what --admin says. */
 function problem(error: unknown, settings: Settings): string {
-  const { code, port } = error as { code?: string; port?: number }
+  const { code, address, port } = error as { code?: string; address?: string; port?: number }
+  if (code === 'EADDRNOTAVAIL' && address === settings.listenAddress)
+    return `${address} is not an address of this machine: choose another with --listen-address`
   const admin = settings.admin.type === 'tcp' ? settings.admin.port : undefined
   if (port === undefined || (settings.given.has('admin') && port === admin))
     return startProblem(error)

@@ -38,8 +38,10 @@ socket, loopback or a connection with a verified client certificate.`,
   demo: {
     summary: 'a whole local stack on loopback: identity provider, MCP server, Envoy, Gatehouse',
     about: `Starts an identity provider with a login page, an MCP server, Gatehouse and Envoy, takes a short
-tour through a login and a tool call, then stays up and prints what to try. Ctrl-C leaves
-nothing behind.`,
+tour through a login and a tool call, then stays up and prints what to try. The resources are
+files in a folder that it names: an edit is in force at once. Addresses that you leave to the
+defaults give way where something else has them, but for the gateway's port. Ctrl-C leaves
+nothing behind; the exit code is 1 when a step of the tour failed.`,
     examples: ['gatehouse demo', 'gatehouse demo --port 9090 --no-tour'],
   },
   check: {

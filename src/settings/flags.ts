@@ -172,7 +172,7 @@ export const FLAGS = {
   port: one(readInteger(0, 65_535), {
     value: 'N',
     commands: ['demo'],
-    meaning: "the demo gateway's port",
+    meaning: "the demo gateway's port; default 8080; 0: any that is free",
   }),
   noTour: onOff({ commands: ['demo'], meaning: 'start the stack without taking the tour' }),
   logLevel: oneOr(readOneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {

@@ -166,17 +166,23 @@ test('a second Ctrl-C does not wait for what is under way, and leaves nothing ei
 })
 
 test.each([
-  ['--port', 'port %s is in use by another process: stop it, or choose another with --port'],
   [
-    '--admin',
-    '127.0.0.1:%s is in use by another process: stop it, or choose another address with --admin or --grpc',
+    ['--port', 'PORT'],
+    'port PORT is in use by another process: stop it, or choose another with --port',
   ],
-])('says what to do about a taken %s', async (flag, sentence) => {
-  const port = String(taken.port)
-  const others = flag === '--port' ? [] : ['--port', '0']
-  const refused = start(flag, flag === '--port' ? port : `127.0.0.1:${port}`, ...others)
+  [
+    ['--port', '0', '--admin', '127.0.0.1:PORT'],
+    '127.0.0.1:PORT is in use by another process: stop it, or choose another address with --admin or --grpc',
+  ],
+  [
+    ['--port', '0', '--listen-address', '192.0.2.1'],
+    '192.0.2.1 is not an address of this machine: choose another with --listen-address',
+  ],
+])('says what to do about %j', async (flags, sentence) => {
+  const withPort = (text: string): string => text.replace('PORT', String(taken.port))
+  const refused = start(...flags.map(withPort))
   const [code] = (await once(refused.child, 'close')) as [number]
   expect(code).toBe(1)
-  expect(refused.output()).toContain(`gatehouse: ${sentence.replace('%s', port)}\n`)
+  expect(refused.output()).toContain(`gatehouse: ${withPort(sentence)}\n`)
   expect(readdirSync(temporary)).toEqual([])
 })
