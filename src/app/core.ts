@@ -14,6 +14,7 @@ import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/snapshot-cache.js'
 import { createPipeline, type Pipeline } from './pipeline.js'
+import { createProblemLog } from './problem-log.js'
 import { configDump, remoteReport, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
@@ -39,6 +40,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
   const now = (): number => Date.now()
   const metrics = createMetrics()
   const envoys = new Envoys()
+  const logProblems = createProblemLog(logger)
   const cache = new SnapshotCache()
   const ads = createAds({ cache, envoys, metrics, logger, now })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
@@ -65,7 +67,10 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     },
     logger,
     onFailure: () => metrics.translationFailed(),
-    onRun: (state) => metrics.resources(countResources(resourcesReport(state))),
+    onRun: (state) => {
+      metrics.resources(countResources(resourcesReport(state)))
+      logProblems(state)
+    },
     startTimer,
   })
   const services = [

@@ -1,6 +1,6 @@
 // gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
 
-import type { Condition, ResourceStatus } from '../ir/status.js'
+import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { WantedDocument } from '../ir/remote-target.js'
 import type { Problem, ProviderState, Resources } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
@@ -56,10 +56,6 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
 
 /** Here every key set is one that was never fetched. */
 const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
-
-/** Conflicted is the one type that is bad when it is True. */
-const isBad = ({ type, status }: Condition): boolean =>
-  type === 'Conflicted' ? status !== 'False' : status !== 'True'
 
 /** A line of a condition's message that says only that all is well, or what goes without saying here. */
 const isPlain = (line: string): boolean =>

@@ -22,3 +22,7 @@ export interface Condition {
   readonly section?: string
   readonly observedGeneration?: number
 }
+
+/** Conflicted is the one type that is bad when it is True. */
+export const isBad = ({ type, status }: Condition): boolean =>
+  type === 'Conflicted' ? status !== 'False' : status !== 'True'

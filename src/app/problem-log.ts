@@ -1,0 +1,34 @@
+// The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
+
+import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
+import type { Logger } from '../logger.js'
+import type { PipelineState } from './pipeline.js'
+
+/** What it returns is to be called after every run; what was said once is not said again while it lasts. */
+export function createProblemLog(logger: Logger): (state: PipelineState) => void {
+  let known: ReadonlySet<string> = new Set()
+  return ({ provider, translation }) => {
+    const now = new Set([
+      ...(provider?.problems ?? []).map(({ source, message }) => `${source}: ${message}`),
+      ...(translation?.statuses ?? []).flatMap(problemsOf),
+    ])
+    for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)
+    if (known.size > 0 && now.size === 0) logger.info({}, 'the resources are all well again')
+    known = now
+  }
+}
+
+const problemsOf = (status: ResourceStatus): readonly string[] =>
+  status.conditions.filter(isOurs).map((condition) => sentence(status, condition))
+
+/** The remote store says itself which key set it cannot have, and every one is missing for a moment at the start. */
+const isOurs = (condition: Condition): boolean =>
+  isBad(condition) && condition.reason !== 'KeySetUnavailable'
+
+function sentence({ kind, namespace, name }: ResourceStatus, condition: Condition): string {
+  const { type, status, reason, message, ancestor, section } = condition
+  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+  const where = place === '' ? '' : ` on ${place}`
+  const who = namespace === '' ? name : `${namespace}/${name}`
+  return `${kind} ${who}: ${type}=${status} (${reason})${where}: ${message}`
+}

@@ -1,0 +1,68 @@
+// Which problems of the resources an operator reads in the log, and how often.
+
+import { expect, test } from 'vitest'
+import type { PipelineState } from '../../src/app/pipeline.js'
+import { createProblemLog } from '../../src/app/problem-log.js'
+import type { Condition } from '../../src/ir/status.js'
+import { recordingLogger } from '../grpc/recording-logger.js'
+
+const policy = (condition: Condition): PipelineState => ({
+  translation: {
+    ir: { gateways: [], destinations: [], certificates: [], authz: [], proc: [] },
+    statuses: [
+      {
+        apiVersion: 'policy.gatehouse.dev/v1alpha1',
+        kind: 'ProxyPolicy',
+        namespace: 'default',
+        name: 'mcp',
+        conditions: [condition],
+      },
+    ],
+    wanted: [],
+  },
+})
+
+const REFUSED = policy({
+  type: 'Accepted',
+  status: 'False',
+  reason: 'Invalid',
+  message: 'audiences are missing',
+  ancestor: 'default/gateway',
+})
+const GOOD = policy({ type: 'Accepted', status: 'True', reason: 'Valid', message: 'Valid' })
+
+test('a refused resource is named with the reason, once', () => {
+  const { logger, lines } = recordingLogger()
+  const log = createProblemLog(logger)
+  log(REFUSED)
+  log(REFUSED)
+  expect(lines).toMatchObject([
+    {
+      level: 'warn',
+      message:
+        'ProxyPolicy default/mcp: Accepted=False (Invalid) on default/gateway: audiences are missing',
+    },
+  ])
+})
+
+test('a document that cannot be read is named with its place', () => {
+  const { logger, lines } = recordingLogger()
+  const problems = [{ source: 'a.yaml:3:5', message: 'is no YAML' }]
+  createProblemLog(logger)({ provider: { problems, complete: false } as never })
+  expect(lines).toMatchObject([{ level: 'warn', message: 'a.yaml:3:5: is no YAML' }])
+})
+
+test('what is mended is said, and told anew when it comes back', () => {
+  const { logger, lines } = recordingLogger()
+  const log = createProblemLog(logger)
+  for (const state of [REFUSED, GOOD, REFUSED]) log(state)
+  expect(lines.map(({ level }) => level)).toEqual(['warn', 'info', 'warn'])
+})
+
+test('a key set that is still on its way is no problem of the resources', () => {
+  const { logger, lines } = recordingLogger()
+  createProblemLog(logger)(
+    policy({ type: 'Attached', status: 'False', reason: 'KeySetUnavailable', message: 'late' }),
+  )
+  expect(lines).toEqual([])
+})
