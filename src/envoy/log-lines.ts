@@ -30,7 +30,11 @@ export function parseLogLine(line: string): EnvoyLogLine {
   return { level, component: match[2] ?? '', text: match[3] ?? '' }
 }
 
+/** What Envoy warns of although we have asked for it. */
+const EXPECTED = 'caught ENVOY_SIGTERM'
+
 export function logEnvoyLine(line: string, logger: Logger): void {
-  const { level, component, text } = parseLogLine(line)
+  const { component, text, ...parsed } = parseLogLine(line)
+  const level = text === EXPECTED ? 'debug' : parsed.level
   logger[level](component === undefined ? {} : { component }, `envoy: ${text}`)
 }

@@ -10,6 +10,7 @@ test.each([
   ['[[warning|config]] gRPC config: [x] rejected', 'warn', 'gRPC config: [x] rejected'],
   ['[[error|main]] e', 'error', 'e'],
   ['[[critical|main]] cannot bind', 'error', 'cannot bind'],
+  ['[[warning|main]] caught ENVOY_SIGTERM', 'debug', 'caught ENVOY_SIGTERM'],
   ['a line of its own', 'warn', 'a line of its own'],
 ])('%s', (line, level, text) => {
   const { logger, lines } = recordingLogger()
