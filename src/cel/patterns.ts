@@ -19,6 +19,9 @@ export function compilePattern(pattern: string): RE2JS {
   return fresh
 }
 
+/** Instructions of the compiled program. @throws as compilePattern. */
+export const patternSize = (pattern: string): number => compilePattern(pattern).re2().prog.numInst()
+
 function forgetOldest(): void {
   for (const oldest of compiled.keys()) {
     compiled.delete(oldest)

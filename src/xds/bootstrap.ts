@@ -7,6 +7,7 @@ import {
   buildXdsCluster,
   type GatehouseConnection,
 } from './gatehouse-clusters.js'
+import { LAYERED_RUNTIME } from './runtime.js'
 import { ADS_SOURCE } from './translator/config-source.js'
 
 export interface BootstrapOptions {
@@ -55,6 +56,7 @@ export const buildOverloadManager = (): JsonObject => ({
 export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
   node: { id: options.nodeId, cluster: options.nodeCluster },
   admin: buildAdmin(options.envoyAdmin),
+  layered_runtime: LAYERED_RUNTIME,
   overload_manager: buildOverloadManager(),
   dynamic_resources: {
     ads_config: {

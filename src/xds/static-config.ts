@@ -5,6 +5,7 @@ import type { Ir } from '../ir/ir.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { buildAdmin, buildOverloadManager, type AdminAddress } from './bootstrap.js'
 import { buildServerClusters, type GatehouseConnection } from './gatehouse-clusters.js'
+import { LAYERED_RUNTIME } from './runtime.js'
 import { buildXds } from './translator/build-xds.js'
 import { objectAt, textAt } from './translator/json-path.js'
 import type { XdsOptions } from './translator/xds-options.js'
@@ -94,6 +95,7 @@ export const buildStaticConfig = (ir: Ir, options: StaticConfigOptions): JsonObj
   if (resources === undefined) throw new Error('buildXds made nothing for every gateway')
   return {
     admin: buildAdmin(options.envoyAdmin),
+    layered_runtime: LAYERED_RUNTIME,
     overload_manager: buildOverloadManager(),
     static_resources: staticResources(resources, options),
   }
