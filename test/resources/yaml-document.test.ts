@@ -65,7 +65,7 @@ describe('traps of YAML', () => {
     [
       'half of a surrogate pair in a key',
       `${CONFIG_MAP}data: { "\\udfff": a }`,
-      ['f.yaml:4:7 has half of a surrogate pair (\\ud800 to \\udfff), which is no character'],
+      ['f.yaml:4:9 has half of a surrogate pair (\\ud800 to \\udfff), which is no character'],
     ],
     [
       'an unknown tag',
