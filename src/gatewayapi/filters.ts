@@ -46,8 +46,10 @@ const repeated = (specs: readonly HttpRouteFilter[], index: number): string | un
 
 function translateFilter(spec: HttpRouteFilter): Filters {
   switch (spec.type) {
-    case 'CORS':
-      return { cors: spec.cors, problems: corsProblems(spec.cors) }
+    case 'CORS': {
+      const problems = corsProblems(spec.cors)
+      return problems.length > 0 ? { problems } : { cors: spec.cors, problems }
+    }
     case 'RequestHeaderModifier': {
       const headers = translateHeaderModifier(spec.requestHeaderModifier, ['host'])
       return headers.ok

@@ -42,8 +42,7 @@ export function buildRoutes(
 type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string }
 
 function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
-  // Bare: what else the rule says may be what Envoy would refuse.
-  if (rule.refusal !== undefined) return [{ match, action: rule.refusal }]
+  if (rule.refusal !== undefined) return [refusedRoute(rule.refusal, rule, match)]
   if (input.attachment.jwt?.jwt?.mcp === undefined) return [plainRoute(input, rule, match)]
   if (isWellKnown(match.path)) return [answeredRoute(input, rule, match)]
   const fronts = coveredRoots(match).map((root) => ({
@@ -53,10 +52,20 @@ function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readon
   return [...fronts, plainRoute(input, rule, match)]
 }
 
+/**
+ * Bare: what else the rule says may be what Envoy would refuse. But for CORS, without which a page in a browser sees a
+ * failed connection and not the answer.
+ */
+const refusedRoute = (
+  action: RefuseAction,
+  { cors }: RuleRoutes,
+  match: RouteMatch,
+): Omit<Route, 'name'> => ({ match, action, ...(cors === undefined ? {} : { cors }) })
+
 function plainRoute({ route, index, attachment }: RuleInput, rule: RuleRoutes, match: RouteMatch) {
   const { action, cors, filters } = rule
   const { requestHeaders, responseHeaders } = filters
-  if (action.type === 'refuse') return { match, action }
+  if (action.type === 'refuse') return refusedRoute(action, rule, match)
   const isProtected = attachment.jwt !== undefined || attachment.authorization !== undefined
   return {
     match,

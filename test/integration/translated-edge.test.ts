@@ -31,7 +31,8 @@ const routes: readonly Route[] = [
   route('/documents', { type: 'answered' }, { proc: { key: 'k', mode: 'well-known' }, cors }),
   route('/llm', forward('guarded'), { proc: { key: 'k', mode: 'guard' } }),
   route('/answered', { type: 'answered' }, { cors }),
-  route('/refused', { type: 'refuse', status: 503, body: 'broken' }),
+  route('/refused', { type: 'refuse', status: 503, body: 'broken' }, { cors }),
+  route('/invalid', { type: 'refuse', status: 500, body: '100 % broken\n%REQ(x)%' }, { cors }),
   route('/cors', forward('open', { replaceBackendCors: true }), { cors }),
   route('/as-it-is', forward('open')),
   route('/any', forward('open'), { cors: { ...cors, allowOrigins: ['*'], allowHeaders: ['*'] } }),
@@ -83,6 +84,36 @@ describe('with Gatehouse away', () => {
   test('a route that ext_proc should answer and a route that refuses are 503', async () => {
     expect((await send(origin, '/answered')).status).toBe(503)
     expect(await send(origin, '/refused')).toMatchObject({ status: 503, body: 'broken' })
+  })
+})
+
+describe('a route that refuses', () => {
+  const preflight = {
+    method: 'OPTIONS',
+    headers: { origin: APP, 'access-control-request-method': 'POST' },
+  }
+
+  test.each([
+    ['/refused', 503, 'broken'],
+    ['/invalid', 500, '100 % broken %REQ(x)%'],
+  ])('%s says so to a page of another origin', async (path, status, body) => {
+    for (const method of ['GET', 'POST']) {
+      const answer = await send(origin, path, { method, headers: { origin: APP } })
+      expect(answer).toMatchObject({ status, body })
+      expect(answer.headers['access-control-allow-origin']).toBe(APP)
+      expect(answer.headers['access-control-expose-headers']).toBe('WWW-Authenticate')
+    }
+    expect((await send(origin, path, preflight)).status).toBe(200)
+    const stranger = await send(origin, path, { headers: { origin: 'https://evil.example' } })
+    expect(stranger.status).toBe(status)
+    expect(stranger.headers['access-control-allow-origin']).toBeUndefined()
+  })
+
+  test.each(['500', '503'])('cannot be asked for: x-gatehouse-refused-%s', async (status) => {
+    const headers = { [`x-gatehouse-refused-${status}`]: 'mine' }
+    expect(await send(origin, '/', { headers })).toMatchObject({ status: 200 })
+    expect(await send(origin, '/answered', { headers })).toMatchObject({ status: 503 })
+    expect((await send(origin, '/answered', { headers })).body).not.toContain('mine')
   })
 })
 

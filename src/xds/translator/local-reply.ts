@@ -1,24 +1,69 @@
-// The share of a route's traffic whose backendRef does not resolve gets 500, as the Gateway API wants. A weighted
-// cluster can only fail with 503, so requests to it carry a mark and Envoy's own reply to those is mapped.
+// Answers of Envoy's own that must carry the CORS headers, which it adds to no direct_response: requests to a cluster
+// without endpoints carry a mark, and Envoy's own reply to those is mapped. Should a mark get lost, that reply is 503.
 
 import type { JsonObject } from '../../ir/json.js'
+import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
+import type { RefuseAction } from '../../ir/route.js'
 
-/** Clients cannot send it: every header of this prefix is removed first (early-headers.ts). */
+/**
+ * A weighted cluster can only fail with 503, but the share of a route's traffic whose backendRef does not resolve gets
+ * 500, as the Gateway API wants. Clients cannot send it: every header of this prefix is removed first (early-headers.ts).
+ */
 export const UNRESOLVED_HEADER = 'x-gatehouse-unresolved'
 
 /** envoy.config.core.v3.HeaderValueOption */
-export const UNRESOLVED_MARK: JsonObject = {
-  header: { key: UNRESOLVED_HEADER, value: '1' },
+const mark = (key: string, value: string): JsonObject => ({
+  header: { key, value },
   append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
-}
+})
+
+export const UNRESOLVED_MARK: JsonObject = mark(UNRESOLVED_HEADER, '1')
+
+const refusedHeader = (status: RefuseAction['status']): string =>
+  `x-gatehouse-refused-${String(status)}`
+
+/** A header's value has one line; "%" begins a substitution. */
+const headerText = (text: string): string =>
+  text
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .replaceAll('%', '%%')
+
+/** envoy.config.route.v3.RouteAction. The mark's value is the text of the answer. */
+export const buildRefusal = ({ status, body }: RefuseAction): JsonObject => ({
+  weighted_clusters: {
+    clusters: [
+      {
+        name: UNRESOLVED_CLUSTER,
+        weight: 1,
+        request_headers_to_add: [mark(refusedHeader(status), headerText(body))],
+      },
+    ],
+  },
+})
+
+const marked = (name: string): JsonObject => ({
+  filter: { header_filter: { header: { name, present_match: true } } },
+})
+
+/** envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper */
+const refusalMapper = (status: RefuseAction['status']): JsonObject => ({
+  ...marked(refusedHeader(status)),
+  status_code: status,
+  body_format_override: {
+    text_format_source: { inline_string: `%REQ(${refusedHeader(status)})%` },
+  },
+})
 
 /** envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig */
 export const LOCAL_REPLY_CONFIG: JsonObject = {
   mappers: [
     {
-      filter: { header_filter: { header: { name: UNRESOLVED_HEADER, present_match: true } } },
+      ...marked(UNRESOLVED_HEADER),
       status_code: 500,
       body: { inline_string: 'the backend of this route does not exist\n' },
     },
+    refusalMapper(500),
+    refusalMapper(503),
   ],
 }

@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import { ANSWERED_CLUSTER } from '../../ir/names.js'
-import type { RefuseAction, Route } from '../../ir/route.js'
+import type { Route } from '../../ir/route.js'
 import { CORS_RESPONSE_HEADERS, buildCorsPolicy } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { buildExtProcPerRoute } from './ext-proc.js'
@@ -11,14 +11,9 @@ import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
 import { jsonObject } from './json-object.js'
 import { buildRedirect } from './redirect.js'
+import { buildRefusal } from './local-reply.js'
 import type { RouteContext } from './route-context.js'
 import { buildRouteMatch } from './route-match.js'
-
-/** envoy.config.route.v3.DirectResponseAction */
-const buildDirectResponse = (action: RefuseAction): JsonObject => ({
-  status: action.status,
-  body: { inline_string: action.body },
-})
 
 const actionField = (route: Route, context: RouteContext): JsonObject => {
   const { action } = route
@@ -28,7 +23,7 @@ const actionField = (route: Route, context: RouteContext): JsonObject => {
     case 'redirect':
       return { redirect: buildRedirect(action, route.match.path, context) }
     case 'refuse':
-      return { direct_response: buildDirectResponse(action) }
+      return { route: buildRefusal(action) }
     case 'answered':
       return { route: { cluster: ANSWERED_CLUSTER } }
   }
