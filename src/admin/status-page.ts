@@ -1,6 +1,6 @@
 // A status report → the page at /: what is in force, what is not and why. No scripts, nothing from elsewhere.
 
-import type { Condition } from '../ir/status.js'
+import { isBad, remarksOf, type Condition } from '../ir/status.js'
 import { Html, markup } from './html.js'
 import type {
   EnvoyReport,
@@ -11,32 +11,51 @@ import type {
 } from './status-report.js'
 
 export const STYLE = `
-:root { color-scheme: light dark; --good: #1a7f37; --bad: #cf222e; --dim: #6e7781; --line: #d0d7de; }
+:root { color-scheme: light dark; --page: #f6f8fa; --card: #fff; --text: #1f2328; --dim: #59636e; --line: #d1d9e0;
+  --good: #1a7f37; --good-back: #dafbe1; --bad: #cf222e; --bad-back: #ffebe9; --link: #0969da; }
 @media (prefers-color-scheme: dark) {
-  :root { --good: #3fb950; --bad: #f85149; --dim: #8b949e; --line: #30363d; }
-  body { background: #0d1117; color: #e6edf3; }
+  :root { --page: #0d1117; --card: #151b23; --text: #e6edf3; --dim: #9198a1; --line: #30363d;
+    --good: #3fb950; --good-back: #12261e; --bad: #ff7b72; --bad-back: #2d1517; --link: #58a6ff; }
 }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); }
-td { overflow-wrap: anywhere; }
-.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
-code { font: 13px/1.5 ui-monospace, monospace; }
+* { box-sizing: border-box; }
+body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; margin: 0 auto;
+  max-width: 75rem; padding: 1.5rem 1rem 3rem; }
+header { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem; }
+header nav { margin-left: auto; display: flex; flex-wrap: wrap; gap: 1rem; }
+h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
+a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
+.pill { border-radius: 1rem; font-size: .8rem; padding: .05rem .6rem; white-space: nowrap; display: inline-block;
+  margin-right: .35rem; }
+.pill.good { background: var(--good-back); } .pill.bad { background: var(--bad-back); }
+.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); font-size: .87rem; }
+.trouble { background: var(--bad-back); border-radius: 6px; margin: 1rem 0; padding: .6rem 1rem; }
+table { background: var(--card); border: 1px solid var(--line); border-radius: 6px; border-spacing: 0; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .5rem .9rem; overflow-wrap: break-word; }
+td { border-top: 1px solid var(--line); }
+th { color: var(--dim); font-size: .8rem; font-weight: 600; }
+td.wrap { overflow-wrap: anywhere; } td.first { font-weight: 600; }
+code { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+.said { margin: .15rem 0; white-space: pre-line; overflow-wrap: anywhere; }
+@media (max-width: 45rem) {
+  th { display: none; } tr, td { display: block; } td { border: 0; padding: .1rem .9rem; }
+  tr { border-top: 1px solid var(--line); padding: .5rem 0; } tr:first-child { border: 0; padding: 0; }
+  td:empty { display: none; } td[data-head]::before { content: attr(data-head) ": "; color: var(--dim); }
+  header nav { margin-left: 0; width: 100%; }
+}
 `
 
 /** A whole document. */
 export function statusPage(report: StatusReport): string {
   const state = report.ready
-    ? markup`<p class="good">Ready.</p>`
-    : markup`<p class="bad">Not ready: ${report.reasons.join('; ')}</p>`
+    ? markup`<span class="pill good">Ready</span>`
+    : markup`<span class="pill bad">Not ready</span>`
   return markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Gatehouse</title><link rel="icon" href="data:,"><style>${new Html(STYLE)}</style></head><body>
-<h1>Gatehouse</h1>${state}
-<p class="dim">Snapshot <code>${report.revision ?? 'none yet'}</code>. See also
-<a href="/status">/status</a>, <a href="/metrics">/metrics</a>, <a href="/config_dump">/config_dump</a>.</p>
-<h2>Resources</h2>${resourceTable(report.resources)}
+<header><h1>Gatehouse</h1>${state}<span class="dim">snapshot <code>${report.revision ?? 'none yet'}</code></span>
+<nav><a href="/status">/status</a><a href="/metrics">/metrics</a><a href="/config_dump">/config_dump</a></nav></header>
+${report.reasons.map((reason) => markup`<p class="trouble">${reason}</p>`)}
+<h2>Resources ${resourceCount(report.resources)}</h2>${resourceTable(report.resources)}
 <h2>Envoys</h2>${envoyTable(report.envoys)}
 <h2>Key sets and discovery documents</h2>${remoteTable(report.remote)}
 </body></html>
@@ -53,16 +72,26 @@ function table(heads: readonly string[], rows: readonly Html[], empty: string): 
   </table>`
 }
 
+const isTroubled = ({ conditions }: ReportedResource): boolean => conditions.some(isBad)
+
+function resourceCount(resources: readonly ReportedResource[]): Html | string {
+  if (resources.length === 0) return ''
+  const troubled = resources.filter(isTroubled).length
+  if (troubled === 0) return markup`<span class="pill good">${resources.length}, all well</span>`
+  return markup`<span class="pill bad">${troubled} of ${resources.length} with a problem</span>`
+}
+
+/** What needs a hand comes first. */
 const resourceTable = (resources: readonly ReportedResource[]): Html =>
   table(
     ['Kind', 'Name', 'Conditions', 'Source'],
-    resources.map(
+    [...resources.filter(isTroubled), ...resources.filter((resource) => !isTroubled(resource))].map(
       (resource) =>
         markup`<tr>
-          <td>${resource.kind}</td>
+          <td class="first">${resource.kind}</td>
           <td>${fullName(resource)}</td>
           <td>${conditions(resource)}</td>
-          <td class="dim">${resource.source}</td>
+          <td class="dim wrap">${resource.source}</td>
         </tr>`,
     ),
     'None were read yet.',
@@ -71,22 +100,20 @@ const resourceTable = (resources: readonly ReportedResource[]): Html =>
 const fullName = ({ namespace, name }: ReportedResource): string =>
   namespace === '' ? name : `${namespace}/${name}`
 
-function conditions(resource: ReportedResource): Html | string {
-  if (resource.conditions.length === 0) return ''
-  return markup`${resource.conditions.map(
-    (condition) =>
-      markup`<div>
-        <span class="${condition.status === 'True' ? 'good' : 'bad'}"
-          >${condition.type}=${condition.status}</span
-        >
-        ${reason(condition)}
-      </div>`,
-  )}`
-}
+/** A condition that is as it should be is its name; one that is not says all it knows. */
+const conditions = (resource: ReportedResource): readonly Html[] => resource.conditions.map(pill)
 
-function reason({ reason, message, ancestor }: Condition): string {
-  const where = ancestor === undefined ? '' : ` (${ancestor})`
-  return `${reason}${where}${message === '' ? '' : `: ${message}`}`
+function pill(condition: Condition): Html {
+  const { type, status, reason, message, ancestor, section } = condition
+  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+  if (isBad(condition))
+    return markup`<div class="said">
+      <span class="pill bad">${type}=${status}</span><b>${reason}</b>${place === '' ? '' : ` on ${place}`}: ${message}
+    </div>`
+  const remarks = remarksOf(condition)
+  return markup`<span class="pill good" title="${`${place} ${reason}: ${message}`.trim()}"
+      >${section === undefined ? type : `${section}: ${type}`}</span
+    >${remarks.map((remark) => markup`<div class="said dim">${remark}</div>`)}`
 }
 
 const envoyTable = (envoys: readonly EnvoyReport[]): Html =>
@@ -101,14 +128,17 @@ function envoyRow(envoy: EnvoyReport, { type, sent, acked, nacked }: EnvoyTypeRe
   const current = sent !== undefined && acked === sent ? 'good' : 'dim'
   const refusal = nacked === undefined ? '' : `${nacked.at} ${nacked.version}: ${nacked.message}`
   return markup`<tr>
-    <td>${envoy.node}${gone}</td>
-    <td>${envoy.cluster}</td>
+    <td class="first">${envoy.node}${gone}</td>
+    <td data-head="serves">${envoy.cluster}</td>
     <td>${type.slice(type.lastIndexOf('.') + 1)}</td>
-    <td><code>${sent ?? ''}</code></td>
-    <td class="${current}"><code>${acked ?? ''}</code></td>
-    <td class="bad">${refusal}</td>
+    <td data-head="sent">${code(sent)}</td>
+    <td data-head="accepted" class="${current}">${code(acked)}</td>
+    <td class="bad wrap">${refusal}</td>
   </tr>`
 }
+
+const code = (text: string | undefined): Html | string =>
+  text === undefined ? '' : markup`<code>${text}</code>`
 
 const remoteTable = (documents: readonly RemoteReport[]): Html =>
   table(
@@ -116,12 +146,12 @@ const remoteTable = (documents: readonly RemoteReport[]): Html =>
     documents.map(
       ({ kind, url, ageSeconds, error }) =>
         markup`<tr>
-          <td>${kind}</td>
-          <td>${url}</td>
-          <td class="${ageSeconds === undefined ? 'bad' : 'good'}">
+          <td class="first">${kind === 'KeySet' ? 'Key set' : 'Discovery'}</td>
+          <td class="wrap">${url}</td>
+          <td data-head="age" class="${ageSeconds === undefined ? 'bad' : 'good'}">
             ${ageSeconds === undefined ? 'never fetched' : `${ageSeconds} s`}
           </td>
-          <td class="bad">${error ?? ''}</td>
+          <td class="bad wrap">${error ?? ''}</td>
         </tr>`,
     ),
     'None are needed.',

@@ -1,6 +1,6 @@
 // gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
 
-import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
+import { isBad, remarksOf, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { WantedDocument } from '../ir/remote-target.js'
 import type { Problem, ProviderState, Resources } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
@@ -47,7 +47,7 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
   const name = status.namespace === '' ? status.name : `${status.namespace}/${status.name}`
   return status.conditions.filter(isCheckedOffline).flatMap((condition) => {
     const isWrong = isBad(condition)
-    const lines = condition.message.split('\n').filter((line) => isWrong || !isPlain(line))
+    const lines = isWrong ? condition.message.split('\n') : remarksOf(condition).filter(isNews)
     if (lines.length === 0) return []
     const what = `${status.kind} ${name}: ${headOf(condition)}: ${lines.join('; ')}`
     return [{ isWrong, line: `${source}: ${isWrong ? '' : 'note: '}${what}` }]
@@ -57,10 +57,8 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
 /** Here every key set is one that was never fetched. */
 const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
 
-/** A line of a condition's message that says only that all is well, or what goes without saying here. */
-const isPlain = (line: string): boolean =>
-  /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/.test(line) ||
-  line.endsWith('has not been fetched yet')
+/** Offline this goes without saying. */
+const isNews = (line: string): boolean => !line.endsWith('has not been fetched yet')
 
 function headOf({ type, status, reason, ancestor, section }: Condition): string {
   const place = [ancestor, section].filter((part) => part !== undefined).join(' ')

@@ -26,3 +26,9 @@ export interface Condition {
 /** Conflicted is the one type that is bad when it is True. */
 export const isBad = ({ type, status }: Condition): boolean =>
   type === 'Conflicted' ? status !== 'False' : status !== 'True'
+
+const PLAIN = /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/
+
+/** The lines of a condition's message that say more than that all is well. */
+export const remarksOf = ({ message }: Condition): readonly string[] =>
+  message.split('\n').filter((line) => line !== '' && !PLAIN.test(line))
