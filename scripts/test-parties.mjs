@@ -25,7 +25,7 @@ await runScript(async () => {
     GATEHOUSE_TEST_CHROMIUM: chromium(),
     GATEHOUSE_TEST_KEYCLOAK: keycloak(),
   }
-  say('starting: the Inspector, the conformance suite, a browser, Keycloak (two to four minutes)')
+  say('starting: the Inspector, the conformance suite, a browser, Keycloak (one to three minutes)')
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const args = [
     vitest,
@@ -80,7 +80,11 @@ function keycloak() {
   attempt(
     'mvn',
     ['-q', '-B', `${MAVEN_PLUGIN}:unpack`, `-Dartifact=${artifact}`, `-DoutputDirectory=${draft}`],
-    { trouble: 'Maven could not get Keycloak: see its message above; is Maven Central reachable?' },
+    // Maven leaves a folder of marks where it runs.
+    {
+      cwd: draft,
+      trouble: 'Maven could not get Keycloak: see its message above; is Maven Central reachable?',
+    },
   )
   renameSync(join(draft, `keycloak-${KEYCLOAK}`), home)
   rmSync(draft, { recursive: true })
