@@ -5,6 +5,7 @@ import type { RemoteDocument } from '../ir/remote-target.js'
 import type { BackendTlsPolicySpec } from '../resources/backend-tls-policy.js'
 import type { ConfigMapData } from '../resources/config-map.js'
 import { SERVICE_NAME_LABEL, type EndpointSliceData } from '../resources/endpoint-slice.js'
+import { GATEWAY_API_GROUP } from '../resources/fields.js'
 import type { GatewayClassSpec } from '../resources/gateway-class.js'
 import type { GatewaySpec } from '../resources/gateway.js'
 import type { HttpRouteSpec } from '../resources/http-route.js'
@@ -73,7 +74,7 @@ export function buildWorld(
     services: of('services', 'services', byKey),
     secrets: of('secrets', 'secrets', byKey),
     configMaps: of('configMaps', 'configMaps', byKey),
-    policiesOn: of('proxyPolicies', 'policiesOn', byTarget),
+    policiesOn: of('proxyPolicies', 'policiesOn', byPolicyTarget),
     tlsPoliciesOn: of('backendTlsPolicies', 'tlsPoliciesOn', byTarget),
     endpointSlices: of('endpointSlices', 'endpointSlices', byService),
     referenceGrants: of('referenceGrants', 'referenceGrants', byNamespace),
@@ -100,6 +101,9 @@ const byTarget = <Spec extends Targeting>(
   resources: readonly Resource<Spec>[],
   previous: Group<Spec> | undefined,
 ): Group<Spec> => groupsOf(resources.toSorted(olderFirst), targetKeys, previous)
+
+const byPolicyTarget: Grouping<ProxyPolicySpec> = (resources, previous) =>
+  groupsOf(resources.toSorted(olderFirst), policyTargetKeys, previous)
 
 const byService: Grouping<EndpointSliceData> = (resources, previous) =>
   groupsOf(resources, serviceOfSlice, previous)
@@ -131,6 +135,26 @@ const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly string[] 
     ),
   ),
 ]
+
+/**
+ * A target of a group or kind that policies cannot have is most likely a misspelt HTTPRoute: one of that name has the
+ * policy, which is broken, and must not be open (decision 25a). Gateways are looked up by themselves.
+ */
+function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly string[] {
+  const { targetRefs, traffic, backend } = policy.spec
+  const isProtective = traffic !== undefined || backend?.ai !== undefined
+  const { namespace } = policy.metadata
+  const meant = targetRefs
+    .filter(({ group, kind }) => isProtective && !KNOWN_TARGETS.has(`${group}/${kind}`))
+    .map(({ name }) => targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name))
+  return [...new Set([...targetKeys(policy), ...meant])]
+}
+
+const KNOWN_TARGETS = new Set([
+  `${GATEWAY_API_GROUP}/HTTPRoute`,
+  `${GATEWAY_API_GROUP}/Gateway`,
+  '/Service',
+])
 
 function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): readonly string[] {
   const service = metadata.labels[SERVICE_NAME_LABEL]
