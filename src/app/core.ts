@@ -9,7 +9,9 @@ import type { GrpcService } from '../grpc/server.js'
 import type { RemoteState } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
+import { createCallRemote, systemLookup } from '../remote/http-call.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
+import { systemAuthorities } from '../remote/system-authorities.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/snapshot-cache.js'
@@ -17,7 +19,7 @@ import { createPipeline, type Pipeline } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
 import { configDump, remoteReport, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
-import { systemCaFile } from './system-ca-file.js'
+import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 
 export interface Core {
   readonly pipeline: Pipeline
@@ -44,7 +46,13 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
   const cache = new SnapshotCache()
   const ads = createAds({ cache, envoys, metrics, logger, now })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
+  const caFile = systemCaFile(settings.environment)
+  const callRemote = createCallRemote({
+    lookup: systemLookup,
+    systemAuthorities: systemAuthorities(caFile),
+  })
   const remote: RemoteStore = createRemoteStore({
+    callRemote,
     now,
     logger,
     metrics,
@@ -62,7 +70,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     options: {
       listenAddress: settings.listenAddress,
       trustedHops: settings.trustedHops,
-      systemCaFile: systemCaFile(ownEnvoy),
+      systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
       accessLog: false,
     },
     logger,
@@ -74,7 +82,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     startTimer,
   })
   const services = [
-    ...createCheckAndProcess({ publisher, pipeline, remote, metrics, logger, now }),
+    ...createCheckAndProcess({ publisher, pipeline, remote, callRemote, metrics, logger, now }),
     ads,
   ]
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())

@@ -6,7 +6,7 @@ import { createProcessService } from '../extproc/process-service.js'
 import { isPrivatePeer } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/server.js'
 import type { Logger } from '../logger.js'
-import { callRemote } from '../remote/http-call.js'
+import type { CallRemote } from '../remote/http-call.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { Publisher } from '../snapshot/publisher.js'
@@ -45,11 +45,12 @@ export interface TableDeps extends CommonDeps {
   readonly publisher: Publisher
   readonly pipeline: Pipeline
   readonly remote: RemoteStore
+  readonly callRemote: CallRemote
 }
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
-  const { publisher, pipeline, remote, metrics, logger, now } = deps
+  const { publisher, pipeline, remote, callRemote, metrics, logger, now } = deps
   const check = createCheckService({
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.

@@ -1,4 +1,4 @@
-// The machine Envoy runs on → where it finds the system's certificate authorities.
+// The machine → where it keeps the system's certificate authorities.
 
 import { existsSync } from 'node:fs'
 
@@ -10,6 +10,12 @@ const BUNDLES: readonly [string, ...string[]] = [
   '/etc/ssl/cert.pem',
 ]
 
-/** sameMachine: Envoy is a child of ours; otherwise it is taken to run from its own image. */
-export const systemCaFile = (sameMachine: boolean): string =>
-  (sameMachine ? BUNDLES.find((path) => existsSync(path)) : undefined) ?? BUNDLES[0]
+/** For an Envoy that runs elsewhere: as in its own image. */
+export const ENVOY_CA_FILE = BUNDLES[0]
+
+/** On this machine: SSL_CERT_FILE, as OpenSSL has it, else the distribution's. */
+export function systemCaFile(environment: Readonly<Record<string, string | undefined>>): string {
+  const named = environment['SSL_CERT_FILE']
+  if (named !== undefined && named !== '') return named
+  return BUNDLES.find((path) => existsSync(path)) ?? ENVOY_CA_FILE
+}

@@ -2,7 +2,7 @@
 
 import { stringify } from 'yaml'
 import type { Settings } from '../settings.js'
-import { systemCaFile } from '../app/system-ca-file.js'
+import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
 import { buildStaticConfig } from '../xds/static-config.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
@@ -19,7 +19,7 @@ export async function translate(settings: Settings, io: CommandIo): Promise<Exit
     xds: {
       listenAddress,
       trustedHops,
-      systemCaFile: systemCaFile(false),
+      systemCaFile: ENVOY_CA_FILE,
       headersRead: 'all',
       accessLog: false,
     },

@@ -1,30 +1,36 @@
 // One connection to a target: TCP to the first of its addresses that answers, then TLS as its BackendTLSPolicy says.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls, createSecureContext, type TLSSocket } from 'node:tls'
+import {
+  connect as connectTls,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls'
 import type { Address, UpstreamTls } from '../ir/destination.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { checkCertificateNames } from './certificate-names.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 import { resolveEndpoints, type Lookup } from './resolve.js'
-import { systemAuthorities } from './system-authorities.js'
 
 const MIN_ATTEMPT_MS = 250
 
 /** Rejects with RemoteError; when signal aborts, no socket is left behind. timeoutMs is shared by the addresses. */
 export const connectTarget = async (
   target: RemoteTarget,
-  lookup: Lookup,
+  deps: { readonly lookup: Lookup; readonly systemAuthorities: () => SecureContext },
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Socket> => {
-  const addresses = await resolveEndpoints(target.endpoints, lookup)
+  const addresses = await resolveEndpoints(target.endpoints, deps.lookup)
   const attemptMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
   let last = new RemoteError({ type: 'aborted' })
   for (const address of addresses) {
     if (limits.signal.aborted) break
     try {
       const socket = await openTcp(address, attemptMs, limits.signal)
-      return target.tls === undefined ? socket : await openTls(socket, target.tls, limits.signal)
+      return target.tls === undefined
+        ? socket
+        : await openTls(socket, target.tls, secureContext(target.tls, deps), limits.signal)
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error
       last = error
@@ -61,18 +67,24 @@ class AttemptTimeout extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
+/** Made inside openTls, where an authority that is no certificate becomes a failure of the call. */
+const secureContext =
+  ({ authorities }: UpstreamTls, deps: { readonly systemAuthorities: () => SecureContext }) =>
+  (): SecureContext =>
+    authorities === 'System'
+      ? deps.systemAuthorities()
+      : createSecureContext({ ca: authorities.pem })
+
 const openTls = async (
   socket: Socket,
   tls: UpstreamTls,
+  context: () => SecureContext,
   signal: AbortSignal,
 ): Promise<TLSSocket> => {
   try {
     const secure = connectTls({
       socket,
-      secureContext:
-        tls.authorities === 'System'
-          ? systemAuthorities()
-          : createSecureContext({ ca: tls.authorities.pem }),
+      secureContext: context(),
       // RFC 6066 section 3: an IP address is no server name.
       ...(isIP(tls.hostname) === 0 ? { servername: tls.hostname } : {}),
       checkServerIdentity: (_host, certificate) => checkCertificateNames(tls, certificate),

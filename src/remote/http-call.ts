@@ -1,6 +1,7 @@
 // One HTTP call of our own to a target: bounded in time and bytes, no redirects, to allowed addresses only (decisions 2 and 30).
 
 import { lookup as lookupName } from 'node:dns/promises'
+import type { SecureContext } from 'node:tls'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
 import { connectTarget } from './connect.js'
@@ -34,9 +35,18 @@ export type CallRemote = (
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
-/** lookup: the resolver, of which tests of decision 30 have their own. */
+export interface CallRemoteDeps {
+  /** The resolver, of which tests of decision 30 have their own. */
+  readonly lookup: Lookup
+  /** What wellKnownCACertificates System trusts. */
+  readonly systemAuthorities: () => SecureContext
+}
+
+/** The operating system's resolver. */
+export const systemLookup: Lookup = (host) => lookupName(host, { all: true })
+
 export const createCallRemote =
-  (lookup: Lookup): CallRemote =>
+  (deps: CallRemoteDeps): CallRemote =>
   async (target, request) => {
     const url = httpUrl(target.url)
     if (url === undefined) return err({ type: 'invalid-url' })
@@ -45,7 +55,7 @@ export const createCallRemote =
     const deadline = startDeadline(timeoutMs, request.signal)
     const { signal } = deadline
     const call = async () => {
-      const socket = await connectTarget(target, lookup, { signal, timeoutMs })
+      const socket = await connectTarget(target, deps, { signal, timeoutMs })
       return exchange(socket, {
         url,
         method: request.method,
@@ -63,8 +73,6 @@ export const createCallRemote =
       deadline.end()
     }
   }
-
-export const callRemote: CallRemote = createCallRemote((host) => lookupName(host, { all: true }))
 
 const httpUrl = (text: string): URL | undefined =>
   /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined

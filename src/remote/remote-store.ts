@@ -4,7 +4,7 @@ import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-t
 import type { Logger } from '../logger.js'
 import { createDocumentKeeper, type DocumentKeeper } from './document-keeper.js'
 import { fetchDocument } from './fetch-document.js'
-import { callRemote, type CallRemote } from './http-call.js'
+import type { CallRemote } from './http-call.js'
 import { createLimit } from './limit.js'
 
 export interface RemoteStoreDeps {
@@ -18,7 +18,7 @@ export interface RemoteStoreDeps {
   readonly maxStaleMs?: number | undefined
   /** Default 10. */
   readonly maxFetches?: number
-  readonly callRemote?: CallRemote
+  readonly callRemote: CallRemote
   /** 0 to 1. */
   readonly random?: () => number
   /** Calls back once after so many milliseconds, unless the function it returns is called before. */
@@ -46,7 +46,6 @@ const MAX_FETCHES = 10
 export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
   const keepers = new Map<string, DocumentKeeper>()
   const limit = createLimit(deps.maxFetches ?? MAX_FETCHES)
-  const call = deps.callRemote ?? callRemote
   const closing = new Set<Promise<void>>()
   let state: RemoteState = new Map()
 
@@ -65,7 +64,7 @@ export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
       random: () => (deps.random ?? Math.random)(),
       startTimer: deps.startTimer ?? startTimer,
       maxStaleMs: deps.maxStaleMs,
-      fetch: (document, signal) => limit(() => fetchDocument(document, call, signal)),
+      fetch: (document, signal) => limit(() => fetchDocument(document, deps.callRemote, signal)),
       onFetched: (after, before) => {
         state = new Map(state).set(wanted.id, after)
         if (wanted.kind === 'KeySet')

@@ -5,9 +5,8 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { exchange } from '../../src/remote/exchange.js'
-import { createCallRemote } from '../../src/remote/http-call.js'
 import { describeFailure } from '../../src/remote/remote-failure.js'
-import { at, failureOf, get, serve, serveRaw } from './support/servers.js'
+import { at, callerWith, failureOf, get, serve, serveRaw } from './support/servers.js'
 
 describe('answers', () => {
   test.each([400, 404, 500, 503])('%i is an answer', async (status) => {
@@ -121,7 +120,7 @@ describe('time', () => {
   })
 
   test('a resolver that never answers', async () => {
-    const call = createCallRemote(() => new Promise(() => {}))
+    const call = callerWith(() => new Promise(() => {}))
     const target = at(0, { endpoints: { type: 'name', host: 'idp.example', port: 80 } })
     expect(await call(target, { method: 'GET', timeoutMs: 50 })).toEqual({
       ok: false,

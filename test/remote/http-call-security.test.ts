@@ -1,14 +1,17 @@
 // Where our own calls may go (decision 30), and which certificates they accept.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'
-import { createCallRemote } from '../../src/remote/http-call.js'
+import { systemLookup } from '../../src/remote/http-call.js'
 import { selfSigned, type KeyPair } from '../support/certificates.js'
-import { at, failureOf, get, serve } from './support/servers.js'
+import { at, callerWith, failureOf, get, serve } from './support/servers.js'
 
 describe('where calls may go (decision 30)', () => {
   const resolvingTo = (...addresses: string[]) =>
-    createCallRemote(() =>
+    callerWith(() =>
       Promise.resolve(
         addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
       ),
@@ -52,7 +55,7 @@ describe('where calls may go (decision 30)', () => {
   test('a name is resolved once per call', async () => {
     let lookups = 0
     const port = await serve((_request, response) => response.end('{}'))
-    const call = createCallRemote(() => {
+    const call = callerWith(() => {
       lookups += 1
       return Promise.resolve([
         { address: lookups === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 },
@@ -118,6 +121,22 @@ describe('TLS', () => {
     expect((await call({ authorities: 'System' })).result).toEqual(
       refused('DEPTH_ZERO_SELF_SIGNED_CERT'),
     )
+  })
+
+  test('an authority of the system', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'))
+    const bundle = join(folder, 'bundle.pem')
+    writeFileSync(bundle, other.cert + pair.cert)
+    const port = await serve((_request, response) => response.end('{}'), { tls: pair })
+    const tls = { hostname: 'idp.example', subjectAltNames: [], authorities: 'System' } as const
+    const target = at(port, { url: 'https://idp.example/', tls })
+    const trusting = callerWith(systemLookup, bundle)
+    expect((await trusting(target, { method: 'GET' })).ok).toBe(true)
+    const named = { ...target, tls: { ...tls, hostname: 'other.example' } }
+    expect(await trusting(named, { method: 'GET' })).toEqual(
+      refused('ERR_TLS_CERT_ALTNAME_INVALID', 'other.example'),
+    )
+    rmSync(folder, { recursive: true })
   })
 
   test('an authority that is no certificate', async () => {

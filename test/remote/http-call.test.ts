@@ -2,8 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { callRemote } from '../../src/remote/http-call.js'
-import { at, closing, failureOf, get, serve, serveRaw } from './support/servers.js'
+import { at, callRemote, closing, failureOf, get, serve, serveRaw } from './support/servers.js'
 
 const bodyOf = async (request: IncomingMessage) => {
   const chunks: Buffer[] = []

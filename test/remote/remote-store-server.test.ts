@@ -4,6 +4,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'
 import type { RemoteState, WantedDocument } from '../../src/ir/remote-target.js'
 import { createRemoteStore, type RemoteStore } from '../../src/remote/remote-store.js'
+import { callRemote } from './support/servers.js'
 import { selfSigned, type KeyPair } from '../support/certificates.js'
 import { json, startDocumentServer, type DocumentServer } from '../support/document-server.js'
 
@@ -25,6 +26,7 @@ const start = async (tls?: UpstreamTls, serverTls?: KeyPair) => {
   )
   let changed = (_state: RemoteState) => {}
   const store: RemoteStore = createRemoteStore({
+    callRemote,
     now: () => Date.now(),
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     metrics: { keySetFetch() {} },

@@ -57,6 +57,8 @@ export interface StackOptions {
   /** Documents of resources.yaml; port is the one of Stack.origin. */
   readonly resources: (port: number) => readonly object[]
   readonly flags?: readonly string[]
+  /** Variables beside those of the tests' own environment. */
+  readonly environment?: Readonly<Record<string, string>>
   /** Do not wait for /readyz. */
   readonly unready?: boolean
 }
@@ -78,6 +80,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ...(options.flags ?? []),
     ],
     unready: options.unready ?? false,
+    environment: options.environment ?? {},
   })
   return {
     ...gatehouse,
@@ -91,6 +94,7 @@ export interface GatehouseOptions {
   readonly command: 'run' | 'serve'
   readonly resources: readonly object[]
   readonly flags: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
   readonly unready?: boolean
   readonly adminPort?: number
 }
@@ -102,6 +106,7 @@ export async function startGatehouse(options: GatehouseOptions): Promise<Gatehou
   const args = ['--resources', folder, '--admin', adminAddress, ...options.flags]
   const child = spawn(process.execPath, [MAIN, options.command, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...options.environment },
   })
   const gatehouse = handle(child, folder, `http://${adminAddress}`)
   if (options.unready === true) return gatehouse

@@ -5,7 +5,14 @@ import type { RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import type { RemoteTarget } from '../../../src/ir/remote-target.js'
-import { callRemote, type RemoteRequest } from '../../../src/remote/http-call.js'
+import {
+  createCallRemote,
+  systemLookup,
+  type CallRemote,
+  type RemoteRequest,
+} from '../../../src/remote/http-call.js'
+import type { Lookup } from '../../../src/remote/resolve.js'
+import { systemAuthorities } from '../../../src/remote/system-authorities.js'
 import { startHttpServer, type HttpServerOptions } from '../../support/http-server.js'
 
 /** What each test has open; the last can be closed before its end by closing.pop(). */
@@ -43,6 +50,12 @@ export const at = (port: number, more: Partial<RemoteTarget> = {}): RemoteTarget
   endpoints: { type: 'addresses', addresses: [{ ip: '127.0.0.1', port }] },
   ...more,
 })
+
+/** systemBundle: the file that stands for the system's authorities. */
+export const callerWith = (lookup: Lookup, systemBundle = '/nonexistent'): CallRemote =>
+  createCallRemote({ lookup, systemAuthorities: systemAuthorities(systemBundle) })
+
+export const callRemote = callerWith(systemLookup)
 
 export const get = (target: RemoteTarget, more: Partial<RemoteRequest> = {}) =>
   callRemote(target, { method: 'GET', ...more })
