@@ -35,7 +35,8 @@ td { border-top: 1px solid var(--line); }
 th { color: var(--dim); font-size: .8rem; font-weight: 600; }
 td.wrap { overflow-wrap: anywhere; } td.first { font-weight: 600; }
 code { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
-.said { margin: .15rem 0; white-space: pre-line; overflow-wrap: anywhere; }
+.said { margin: .15rem 0; overflow-wrap: anywhere; } .lines { white-space: pre-line; }
+td.source { min-width: 9rem; }
 @media (max-width: 45rem) {
   th { display: none; } tr, td { display: block; } td { border: 0; padding: .1rem .9rem; }
   tr { border-top: 1px solid var(--line); padding: .5rem 0; } tr:first-child { border: 0; padding: 0; }
@@ -91,7 +92,7 @@ const resourceTable = (resources: readonly ReportedResource[]): Html =>
           <td class="first">${resource.kind}</td>
           <td>${fullName(resource)}</td>
           <td>${conditions(resource)}</td>
-          <td class="dim wrap">${resource.source}</td>
+          <td class="dim wrap source">${resource.source}</td>
         </tr>`,
     ),
     'None were read yet.',
@@ -108,7 +109,7 @@ function pill(condition: Condition): Html {
   const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
   if (isBad(condition))
     return markup`<div class="said">
-      <span class="pill bad">${type}=${status}</span><b>${reason}</b>${place === '' ? '' : ` on ${place}`}: ${message}
+      <span class="pill bad">${type}=${status}</span><b>${reason}</b>${place === '' ? '' : ` on ${place}`}: <span class="lines">${message}</span>
     </div>`
   const remarks = remarksOf(condition)
   return markup`<span class="pill good" title="${`${place} ${reason}: ${message}`.trim()}"

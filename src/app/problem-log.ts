@@ -30,5 +30,5 @@ function sentence({ kind, namespace, name }: ResourceStatus, condition: Conditio
   const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
   const where = place === '' ? '' : ` on ${place}`
   const who = namespace === '' ? name : `${namespace}/${name}`
-  return `${kind} ${who}: ${type}=${status} (${reason})${where}: ${message}`
+  return `${kind} ${who}: ${type}=${status} (${reason})${where}: ${message.replaceAll('\n', '; ')}`
 }

@@ -1,7 +1,7 @@
 // gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
 
 import { isBad, remarksOf, type Condition, type ResourceStatus } from '../ir/status.js'
-import type { WantedDocument } from '../ir/remote-target.js'
+import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import type { Problem, ProviderState, Resources } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
@@ -34,8 +34,16 @@ export function reportCheck({ provider, translation }: Offline): CheckReport {
 
 const problemLine = ({ source, message }: Problem): string => `${source}: ${message}`
 
-const uncheckedLine = ({ kind, targets }: WantedDocument): string =>
-  `note: ${targets[0]?.url ?? ''} (${kind === 'KeySet' ? 'key set' : 'discovery document'}) is not checked offline`
+function uncheckedLine({ kind, targets }: WantedDocument): string {
+  const what = kind === 'KeySet' ? 'key set' : 'discovery document'
+  const doubt = targets.some(isPlainOnTlsPort)
+    ? '; it is asked for without TLS although the port is 443: is a BackendTLSPolicy missing?'
+    : ''
+  return `note: ${targets[0]?.url ?? ''} (${what}) is not checked offline${doubt}`
+}
+
+const isPlainOnTlsPort = ({ tls, endpoints }: RemoteTarget): boolean =>
+  tls === undefined && endpoints.type === 'name' && endpoints.port === 443
 
 interface Finding {
   readonly isWrong: boolean

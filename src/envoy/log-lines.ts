@@ -35,6 +35,7 @@ const EXPECTED = 'caught ENVOY_SIGTERM'
 
 export function logEnvoyLine(line: string, logger: Logger): void {
   const { component, text, ...parsed } = parseLogLine(line)
+  if (text === '') return
   const level = text === EXPECTED ? 'debug' : parsed.level
   logger[level](component === undefined ? {} : { component }, `envoy: ${text}`)
 }

@@ -82,7 +82,7 @@ const describeBound = (origin: string, bound: string, shown: string): string => 
   if (origin !== 'string') return `${shown} is out of range, expected ${bound}`
   return bound === 'at least 1'
     ? 'must not be empty'
-    : `has the wrong length, expected ${bound} characters`
+    : `is too ${bound.startsWith('at least') ? 'short' : 'long'}, expected ${bound} characters`
 }
 
 const tooWhat = (bound: string): string => (bound.startsWith('at least') ? 'few' : 'many')

@@ -26,7 +26,7 @@ const REFUSED = policy({
   type: 'Accepted',
   status: 'False',
   reason: 'Invalid',
-  message: 'audiences are missing',
+  message: 'audiences are missing\nthe issuer is empty',
   ancestor: 'default/gateway',
 })
 const GOOD = policy({ type: 'Accepted', status: 'True', reason: 'Valid', message: 'Valid' })
@@ -40,7 +40,7 @@ test('a refused resource is named with the reason, once', () => {
     {
       level: 'warn',
       message:
-        'ProxyPolicy default/mcp: Accepted=False (Invalid) on default/gateway: audiences are missing',
+        'ProxyPolicy default/mcp: Accepted=False (Invalid) on default/gateway: audiences are missing; the issuer is empty',
     },
   ])
 })

@@ -87,6 +87,12 @@ describe('check', () => {
     })
   })
 
+  test('of keys that would be fetched without TLS from port 443 asks whether that is meant', async () => {
+    const plain = good.replace(/9000/g, '443')
+    const { out } = await run(check, 'check', await filed('plain', plain))
+    expect(out).toMatch(/443\/o\/mcp\/jwks\/.*is a BackendTLSPolicy missing\?/)
+  })
+
   test('of a document that does not decode names file, line, column and what was expected', async () => {
     const path = await filed('undecodable', good.replace('mode: Strict', 'mode: strict'))
     const { code, out } = await run(check, 'check', path)

@@ -17,3 +17,9 @@ test.each([
   logEnvoyLine(line, logger)
   expect(lines).toMatchObject([{ level, message: `envoy: ${text}` }])
 })
+
+test('an empty line is none', () => {
+  const { logger, lines } = recordingLogger()
+  logEnvoyLine('', logger)
+  expect(lines).toEqual([])
+})
