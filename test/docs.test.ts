@@ -1,0 +1,83 @@
+// What the documents promise that a machine can check: links, the tests that they name, scripts, the README's policy.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { reportCheck } from '../src/commands/check.js'
+import { translateOffline } from '../src/commands/offline.js'
+import { parseCommandLine } from '../src/settings.js'
+import { gateway, mcpRoute, proxyBackend, toYaml } from './support/resources.js'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const NAMES = ['architecture', 'claims', 'decisions', 'specification-coverage']
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...NAMES.map((name) => `docs/${name}.md`),
+]
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+test.each(DOCUMENTS)('every link of %s leads somewhere', (document) => {
+  const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link)
+  const missing = links.filter((link) => !existsSync(join(ROOT, dirname(document), link ?? '')))
+  expect(missing).toEqual([])
+})
+
+test.each(DOCUMENTS)(
+  'every npm script and every path of src that %s names is there',
+  (document) => {
+    const text = read(document)
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const run = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name ?? '')
+    const paths = [...text.matchAll(/`((?:src|test|config|proto)\/[\w./-]+)`/g)].map(([, p]) => p)
+    expect(run.filter((name) => scripts[name] === undefined)).toEqual([])
+    expect(paths.filter((path) => !existsSync(join(ROOT, path ?? '')))).toEqual([])
+  },
+)
+
+test('every test that the coverage names is there', () => {
+  const text = read('docs/specification-coverage.md')
+  const named = [...text.matchAll(/`([^`]+\.(?:test\.ts|yaml))`(?: "([^"]+)")?/g)]
+  const missing = named.filter(([, file = '', title = '']) => {
+    const path = `test/${file}`
+    return !existsSync(join(ROOT, path)) || !read(path).includes(title)
+  })
+  expect(named.length).toBeGreaterThan(100)
+  expect(missing.map(([reference]) => reference)).toEqual([])
+})
+
+test('every folder of src has its line in the architecture', () => {
+  const text = read('docs/architecture.md')
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `src/${name}`)
+  expect(folders.filter((folder) => !text.includes(`\`${folder}\``))).toEqual([])
+})
+
+test('the policy of the README does what it is said to do', async () => {
+  const [, policy = ''] = /```yaml\n([\s\S]*?)```/.exec(read('README.md')) ?? []
+  const around = toYaml(
+    gateway([8080]),
+    proxyBackend('idp', { host: 'idp.example', port: 443 }),
+    proxyBackend('mcp', { host: '127.0.0.1', port: 3001 }),
+    mcpRoute('mcp', 'mcp'),
+  )
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-readme-'))
+  await writeFile(join(folder, 'around.yaml'), around)
+  await writeFile(join(folder, 'policy.yaml'), policy)
+  const line = parseCommandLine(['check', folder], {})
+  if (line.type !== 'settings') throw new Error(JSON.stringify(line))
+  const offline = await translateOffline(line.settings)
+  await rm(folder, { recursive: true })
+  expect(reportCheck(offline).text).toMatch(/all is well/)
+  expect(offline.translation.ir.authz).toMatchObject([
+    {
+      jwt: { mode: 'Strict', forwardToken: false, providers: [{ audiences: ['mcp-client'] }] },
+      challenge: { paths: { mcpPath: '/mcp' } },
+      authorization: { allow: ['"mcp-users" in jwt.groups'] },
+    },
+  ])
+})
