@@ -31,10 +31,24 @@ const CHECK_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1,
 ]
 
+const MAX_NODES = 100
+const MAX_NODE_LENGTH = 100
+
+/** A node names itself, so that its names are bounded here, in number and length; the rest count together. */
+function boundedNodes(): (node: string) => string {
+  const known = new Set<string>()
+  return (node) => {
+    const short = node.slice(0, MAX_NODE_LENGTH)
+    if (known.size < MAX_NODES) known.add(short)
+    return known.has(short) ? short : 'other'
+  }
+}
+
 /** With a registry of its own: two in one process (tests) do not meet. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
+  const nodeLabel = boundedNodes()
   collectDefaultMetrics({ register: registry })
   const nacks = new Counter({
     name: 'gatehouse_xds_nacks_total',
@@ -78,7 +92,7 @@ export function createMetrics(): Metrics {
     registers,
   })
   return {
-    xdsNack: (type, node) => nacks.inc({ type, node }),
+    xdsNack: (type, node) => nacks.inc({ type, node: nodeLabel(node) }),
     xdsPush: (type) => pushes.inc({ type }),
     checks: {
       observe(route, decision, reason, seconds) {

@@ -2,6 +2,7 @@
 // thrown out of it; whatever fails on the way is a refusal.
 
 import type { Attributes } from '../cel/attributes.js'
+import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { authenticate, type Authentication } from './authenticate.js'
 import { bearerToken } from './authorization-header.js'
@@ -58,12 +59,14 @@ const FRESH_KEYS_WAIT_MS = 500
 
 /** The answer is an encoded CheckResponse, at once unless a token is new. */
 export function createCheck(options: CheckOptions): Check {
+  const limit = createLogLimit(options.now)
   return (bytes, call) => {
-    const finish = recorder(options)
+    const finish = recorder(options, limit)
     try {
       const envelope = openCheckRequest(bytes)
       const entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
-      if (entry === undefined) return finish(refuseUnchecked('unknown-route'), undefined)
+      if (entry === undefined)
+        return finish(refuseUnchecked('unknown-route'), undefined, envelope.key)
       const decision = decide(options, envelope, entry, call)
       if (!(decision instanceof Promise)) return finish(decision, entry)
       return decision
@@ -86,12 +89,14 @@ function failed({ logger }: CheckOptions, error: unknown): Decision {
 /** Encodes a decision, counts it, and leaves one line in the log. */
 function recorder(
   options: CheckOptions,
-): (decision: Decision, entry: CompiledEntry | undefined) => Uint8Array {
+  limit: LogLimit,
+): (decision: Decision, entry: CompiledEntry | undefined, key?: string) => Uint8Array {
   const start = performance.now()
-  return (decision, entry) => {
+  return (decision, entry, key) => {
     const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true)
     try {
       record(options, decision, entry, (performance.now() - start) / 1000)
+      if (entry === undefined) warnOfUnknown(options, limit, decision, key)
     } catch {
       // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
     }
@@ -108,9 +113,25 @@ function record(
   const route = entry?.entry.route ?? 'unknown'
   const decision = type === 'allow' ? 'allow' : 'deny'
   metrics.observe(route, decision, reason, seconds)
-  const fields = { route, decision, reason, seconds }
-  if (entry === undefined) logger.warn(fields, 'a check names no route of ours')
-  else logger.debug(fields, 'check')
+  if (entry !== undefined) logger.debug({ route, decision, reason, seconds }, 'check')
+}
+
+const MAX_LOGGED_KEY = 200
+
+/** An Envoy that is configured by somebody else, or whoever reaches the address: as many as they like. */
+function warnOfUnknown(
+  { logger }: CheckOptions,
+  limit: LogLimit,
+  { reason }: Decision,
+  key: string | undefined,
+): void {
+  const shown = key?.slice(0, MAX_LOGGED_KEY)
+  const leftOut = limit.take(`${reason} ${shown ?? ''}`)
+  if (leftOut === undefined) return
+  logger.warn(
+    { reason, ...(shown !== undefined && { key: shown }), leftOut },
+    'a check names no route of ours',
+  )
 }
 
 function decide(

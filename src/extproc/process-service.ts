@@ -5,6 +5,7 @@ import { EXTERNAL_PROCESSOR, externalProcessorService } from '../grpc/protos.js'
 import type { GrpcService } from '../grpc/server.js'
 import { ROUTE_METADATA_KEY } from '../ir/names.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
+import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { createOpenStreams } from './open-streams.js'
@@ -23,11 +24,14 @@ export interface ProcessServiceDeps {
 
 export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   const streams = createOpenStreams()
+  const limit = createLogLimit(() => deps.now())
 
   const process = (call: ProcessCall): void => {
     const entry = entryOf(call.metadata, deps.table())
     if (entry === undefined) {
-      deps.logger.warn({}, 'ext_proc stream of an unknown route refused')
+      const leftOut = limit.take('unknown')
+      if (leftOut !== undefined)
+        deps.logger.warn({ leftOut }, 'ext_proc stream of an unknown route refused')
       call.emit('error', { code: status.UNAVAILABLE, details: 'the route is not known' })
       return
     }

@@ -16,6 +16,7 @@ import type {
 import { discoveryService, DISCOVERY } from '../grpc/protos.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/server.js'
+import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { AdsStream } from './ads-stream.js'
 import type { StreamRequest } from './ads-stream.js'
@@ -75,11 +76,15 @@ interface Dialect<Request, Response> {
 interface Open {
   readonly peer: AdsPeer
   readonly stream: AdsStream
+  /** Of lines that the client can cause. */
+  readonly limit: LogLimit
   readonly end: () => void
 }
 
 const PATIENCE_MS = 3_000
 const MAX_REASON_LENGTH = 2_000
+/** Above any NAMESPACE/NAME: what a client calls itself stays in logs and status. */
+const MAX_NAME_LENGTH = 400
 
 export const createAdsService = (options: AdsOptions): AdsService => {
   const open = new Set<Open>()
@@ -136,7 +141,9 @@ const serveStream = <Request extends AnyRequest, Response>(
       if (peer === undefined) {
         return end(call, status.INVALID_ARGUMENT, 'the first request of a stream must carry node')
       }
-      entry = { peer, stream: createStream(serving, peer), end: () => (leave(), void call.end()) }
+      const limit = createLogLimit(() => performance.now())
+      const stream = createStream(serving, peer, limit)
+      entry = { peer, stream, limit, end: () => (leave(), void call.end()) }
       open.add(entry)
       options.logger.info({ ...peer, protocol: dialect.protocol }, 'Envoy connected')
     }
@@ -162,6 +169,7 @@ const serveStream = <Request extends AnyRequest, Response>(
 const createStream = <Request, Response>(
   { call, dialect, options }: Serving<Request, Response>,
   peer: AdsPeer,
+  limit: LogLimit,
 ): AdsStream => {
   const secrets = options.mayReceiveSecrets(call)
   let warned = false
@@ -185,20 +193,38 @@ const createStream = <Request, Response>(
     onNack: (type, version, reason) => {
       const message = reason.slice(0, MAX_REASON_LENGTH)
       const named = { ...peer, type: shortType(type), version, reason: message }
-      options.logger.error(named, 'Envoy refused the configuration and keeps what it has')
+      const leftOut = limit.take(`${type} ${version}`)
+      if (leftOut !== undefined)
+        options.logger.error(
+          { ...named, leftOut },
+          'Envoy refused the configuration and keeps what it has',
+        )
       options.metrics.xdsNack(shortType(type), peer.node)
       options.onNack?.(peer, type, version, message)
     },
   })
 }
 
-const handle = ({ stream, peer }: Open, request: StreamRequest, { logger }: AdsOptions): void => {
-  if (PUSH_ORDER.includes(request.typeUrl)) stream.handle(request)
-  else logger.warn({ ...peer, type: request.typeUrl }, 'Envoy asked for a type that is not served')
+const handle = (
+  { stream, peer, limit }: Open,
+  request: StreamRequest,
+  { logger }: AdsOptions,
+): void => {
+  if (PUSH_ORDER.includes(request.typeUrl)) return stream.handle(request)
+  const type = request.typeUrl.slice(0, MAX_NAME_LENGTH)
+  const leftOut = limit.take(type)
+  if (leftOut !== undefined)
+    logger.warn({ ...peer, type, leftOut }, 'Envoy asked for a type that is not served')
 }
 
 const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
-  node === undefined ? undefined : { stream, node: node.id, cluster: node.cluster }
+  node === undefined
+    ? undefined
+    : {
+        stream,
+        node: node.id.slice(0, MAX_NAME_LENGTH),
+        cluster: node.cluster.slice(0, MAX_NAME_LENGTH),
+      }
 
 const end = <Request, Response>(
   call: Call<Request, Response>,

@@ -14,6 +14,9 @@ const WAITS_FOR: ReadonlyMap<string, readonly string[]> = new Map([
 /** Deletions wait until these are in force as wanted: make before break. */
 const REFERRERS = [LISTENER_TYPE, ROUTE_TYPE]
 
+/** Above any configuration; an incremental client could add names for ever. */
+const MAX_NAMES = 100_000
+
 const NOTHING: ResourceMap = new Map()
 
 /** A request of either protocol, in one form. */
@@ -50,6 +53,7 @@ export class AdsStream {
     this.#options = options
   }
 
+  /** Throws when it asks for too much: the stream must end. */
   handle(request: StreamRequest): void {
     const known = this.#types.get(request.typeUrl)
     const type = known ?? new TypeStream(request.typeUrl, this.#options.protocol)
@@ -57,6 +61,8 @@ export class AdsStream {
     if (known !== undefined && this.#isStale(type, request.nonce)) return
     if (request.nonce !== '') this.#settle(type, request)
     request.subscribe(type, known === undefined)
+    if (type.subscription.names.size > MAX_NAMES)
+      throw new Error(`more than ${MAX_NAMES} names of one type are asked for`)
     this.push()
   }
 

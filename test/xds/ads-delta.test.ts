@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CLUSTER_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
 import { briefDelta, node, startAds, takeDelta } from './ads-harness.js'
@@ -54,6 +55,16 @@ describe('incremental', () => {
     expect(await takeDelta(stream)).toBe('RouteConfiguration r -later')
     ads.publish({ routes: ['r', 'later'] })
     expect(await takeDelta(stream)).toBe('RouteConfiguration later')
+  })
+
+  test('ends a stream that asks for names without end', async () => {
+    ads.publish({ routes: ['r'] })
+    const stream = ads.envoy.delta()
+    const names = (from: number) => Array.from({ length: 60_000 }, (_, i) => `r${from + i}`)
+    stream.ask(ROUTE_TYPE, { node, resourceNamesSubscribe: names(0) })
+    await stream.next()
+    stream.ask(ROUTE_TYPE, { resourceNamesSubscribe: names(60_000) })
+    expect(await stream.ended).toBe(status.INTERNAL)
   })
 
   test('follows subscriptions, whatever nonce they carry', async () => {
