@@ -87,7 +87,8 @@ class Walk {
       if (link.isSymbolicLink()) await this.#follow(resolve(path))
       const found = link.isSymbolicLink() ? await stat(path, { bigint: true }) : link
       if (found.isDirectory()) await this.#folder(path, above)
-      else if (EXTENSIONS.includes(extname(path))) this.#file(path, found)
+      // Not of pipes, sockets and devices: reading one may never end, and with it every later change.
+      else if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found)
     } catch (error) {
       // A file that went away since the folder was listed is no problem: the folder's watcher says so too.
       if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   watch as watchFolder,
   type FSWatcher,
@@ -372,6 +373,13 @@ describe('folders and links', () => {
     await running.until(hasPorts({ a: 80 }))
     writeFileSync(at('x', 'y', 'a.yaml'), backend('a', 81))
     await running.until(hasPorts({ a: 81 }))
+  })
+
+  it('is not held up by a pipe in the folder', async () => {
+    execFileSync('mkfifo', [at('pipe.yaml')])
+    writeFileSync(at('z.yaml'), backend('a'))
+    const running = await watch()
+    await running.until(hasPorts({ a: 80 }))
   })
 
   it('takes out what was in a deleted folder', async () => {
