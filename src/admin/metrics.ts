@@ -1,6 +1,7 @@
 // Events of all parts → Prometheus metrics, under the names that the public interface fixes.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { CheckCounts } from './check-counts.js'
 
 export interface KindCount {
   readonly kind: string
@@ -67,7 +68,9 @@ export function createMetrics(): Metrics {
     help: 'ext_authz checks answered.',
     labelNames: ['route', 'decision', 'reason'] as const,
     registers,
+    collect: () => checkCounts.flush((labels, count) => checks.inc(labels, count)),
   })
+  const checkCounts = new CheckCounts()
   const checkDuration = new Histogram({
     name: 'gatehouse_check_duration_seconds',
     help: 'Time from a check request to its answer.',
@@ -96,7 +99,7 @@ export function createMetrics(): Metrics {
     xdsPush: (type) => pushes.inc({ type }),
     checks: {
       observe(route, decision, reason, seconds) {
-        checks.inc({ route, decision, reason })
+        checkCounts.add(route, decision, reason)
         checkDuration.observe(seconds)
       },
     },

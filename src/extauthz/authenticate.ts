@@ -3,7 +3,7 @@
 import { lazyValue, type LazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
 import type { CompiledJwt } from './authz-table.js'
-import type { BearerToken } from './authorization-header.js'
+import { bearerToken, unreadToken, type BearerToken } from './authorization-header.js'
 import { claim, claimsFault, LEEWAY_SECONDS, readClaims, type ClaimsFault } from './claims.js'
 import { chooseKey, parseJws, verifyJws, type Jws } from './jws.js'
 import type { Provider } from './provider.js'
@@ -36,19 +36,32 @@ export interface AuthenticationContext {
   readonly withFreshKeys: (provider: Provider) => Promise<CompiledJwt | undefined>
 }
 
-/** Answers at once for a token that is remembered, and for none. */
+/** values: of every Authorization header, as sent. Answers at once for a token that is remembered, and for none. */
 export function authenticate(
   jwt: CompiledJwt,
-  bearer: BearerToken,
+  values: readonly string[],
   context: AuthenticationContext,
 ): Authentication | Promise<Authentication> {
+  const unread = unreadToken(values)
+  const unreadDigest = unread === undefined ? '' : tokenDigest(unread)
+  const known = recall(jwt, unreadDigest, context)
+  if (known !== undefined) return known
+  const bearer = bearerToken(values)
   if (bearer.type !== 'token') return withoutToken(jwt, bearer)
-  const digest = tokenDigest(bearer.token)
-  for (const provider of jwt.providers) {
-    const token = provider.memory.find(digest, context.nowSeconds)
+  const digest = bearer.token === unread ? unreadDigest : tokenDigest(bearer.token)
+  return recall(jwt, digest, context) ?? verifyNew(jwt, bearer.token, digest, context)
+}
+
+function recall(
+  { providers }: CompiledJwt,
+  digest: string,
+  { nowSeconds }: AuthenticationContext,
+): Authentication | undefined {
+  for (const provider of providers) {
+    const token = provider.memory.find(digest, nowSeconds)
     if (token !== undefined) return { type: 'verified', token }
   }
-  return verifyNew(jwt, bearer.token, digest, context)
+  return undefined
 }
 
 function withoutToken(jwt: CompiledJwt, bearer: BearerToken): Authentication {

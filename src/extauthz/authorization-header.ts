@@ -13,6 +13,19 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/=-]+)$/i
 const NONE: BearerToken = { type: 'none' }
 const MALFORMED: BearerToken = { type: 'malformed' }
 
+/** As nearly every client writes it. */
+const USUAL_PREFIX = 'Bearer '
+
+/**
+ * What bearerToken() would give if the value is a bearer token at all: enough to look for one that was remembered, as
+ * only those are that bearerToken() has given. undefined: not of the usual form.
+ */
+export function unreadToken(values: readonly string[]): string | undefined {
+  const [value] = values
+  if (value === undefined || values.length > 1 || value.length > MAX_LENGTH) return undefined
+  return value.startsWith(USUAL_PREFIX) ? value.slice(USUAL_PREFIX.length) : undefined
+}
+
 /** values: of every Authorization header, as sent. */
 export function bearerToken(values: readonly string[]): BearerToken {
   const [value] = values

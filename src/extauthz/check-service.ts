@@ -34,7 +34,7 @@ export function createCheckService(options: CheckOptions): GrpcService {
         call: ServerUnaryCall<Uint8Array, Uint8Array>,
         callback: sendUnaryData<Uint8Array>,
       ): void => {
-        const answer = check(asBuffer(call.request), callOf(call))
+        const answer = check(asBuffer(call.request), new ServedCall(call))
         if (answer instanceof Promise) void answer.then((bytes) => callback(null, bytes))
         else callback(null, answer)
       },
@@ -42,12 +42,19 @@ export function createCheckService(options: CheckOptions): GrpcService {
   }
 }
 
-function callOf(call: ServerUnaryCall<Uint8Array, Uint8Array>): CheckCall {
-  return {
-    isCancelled: () => call.cancelled,
-    get deadline() {
-      const deadline = call.getDeadline()
-      return deadline instanceof Date ? deadline.getTime() : deadline
-    },
+/**
+ * A class: an object literal with a getter is given a hidden class of its own at each call, which keeps the whole call
+ * in memory until the next full collection.
+ */
+class ServedCall implements CheckCall {
+  constructor(private readonly call: ServerUnaryCall<Uint8Array, Uint8Array>) {}
+
+  isCancelled(): boolean {
+    return this.call.cancelled
+  }
+
+  get deadline(): number {
+    const deadline = this.call.getDeadline()
+    return deadline instanceof Date ? deadline.getTime() : deadline
   }
 }

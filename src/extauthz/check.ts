@@ -5,7 +5,6 @@ import type { Attributes } from '../cel/attributes.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { authenticate, type Authentication } from './authenticate.js'
-import { bearerToken } from './authorization-header.js'
 import { ruleFault } from './authorize.js'
 import type { AuthzTable, CompiledEntry, CompiledJwt } from './authz-table.js'
 import { encodeDecision } from './check-response.js'
@@ -164,7 +163,7 @@ function authenticateRequest(
   request: CheckRequest,
 ): Authentication | Promise<Authentication> {
   const values = [request.headers.get('authorization') ?? []].flat()
-  return authenticate(jwt, bearerToken(values), {
+  return authenticate(jwt, values, {
     nowSeconds: options.now() / 1000,
     withFreshKeys: (provider) => withFreshKeys(options, provider, entry.key),
   })
