@@ -62,6 +62,26 @@ function pathProblem(path: string): string | undefined {
   return /[?#\s\p{Cc}]/u.test(path) ? 'has a character that is not of a path' : undefined
 }
 
+/**
+ * What a match that cannot be translated would have matched, and no less where that can be said: its path alone; of a
+ * pattern the whole segments before its first sign. undefined: it might be any path.
+ */
+export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
+  const plain = path.type === 'RegularExpression' ? plainPrefix(path.value) : path
+  const translated = plain && translatePath(plain)
+  return translated?.ok === true
+    ? { path: translated.value, headers: [], queryParams: [] }
+    : undefined
+}
+
+function plainPrefix(pattern: string): MatchSpec['path'] | undefined {
+  const text = pattern.replace(/^\^/, '')
+  const plain = /^[\w/~-]*/.exec(text)?.[0] ?? ''
+  const folder = plain === text ? plain : plain.slice(0, plain.lastIndexOf('/'))
+  const value = folder === '' ? plain : folder
+  return value.replaceAll('/', '') === '' ? undefined : { type: 'PathPrefix', value }
+}
+
 /** Gateway API: of matches with the same name the first counts. */
 const firstOfEach = (matches: readonly ValueMatch[]): readonly ValueMatch[] =>
   matches

@@ -13,7 +13,7 @@ import { translateFilters, type Filters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
 import type { Mcp } from './mcp.js'
 import { translateBackends } from './route-backends.js'
-import { translateMatch } from './route-matches.js'
+import { coveringMatch, translateMatch } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { authzEntry, wellKnownEntry } from './table-entries.js'
 import { ruleProblems } from './unimplemented-fields.js'
@@ -68,7 +68,8 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
     rule,
     filters.rewrite?.hostname !== undefined,
   )
-  const matches = (rule.matches.length > 0 ? rule.matches : [EVERYTHING]).map(translateMatch)
+  const specs = rule.matches.length > 0 ? rule.matches : [EVERYTHING]
+  const matches = specs.map(translateMatch)
   const problems = [
     ...matches.flatMap((match) => (match.ok ? [] : [match.error])),
     ...filters.problems,
@@ -84,9 +85,13 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   const refusal = refusalOf(input, problems)
   const action = refusal ?? actionOf(input, filters, backends)
   const shared = { refusal, action, filters, cors: cors?.cors }
-  const routes = matches.flatMap((match, position) =>
-    match.ok ? buildRoutes(input, shared, match.value, position) : [],
-  )
+  const isProtective = attachment.policies.some((policy) => policy.isProtective)
+  const routes = matches.flatMap((match, position) => {
+    if (match.ok) return buildRoutes(input, shared, match.value, position)
+    // Left out, it would leave what it protects to a broader route beside it.
+    const covering = isProtective ? coveringMatch(specs[position] ?? EVERYTHING) : undefined
+    return covering === undefined ? [] : buildRoutes(input, shared, covering, position)
+  })
   return {
     routes,
     authz: authzEntry(input, routes),
