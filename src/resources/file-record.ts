@@ -57,14 +57,15 @@ export const decodeFile = (
     documents.set(piece.text, { line: piece.line, decoded })
     return decoded
   })
-  return { ...keepLastGood(joinDecoded(parts), previous), documents }
+  const known = new Set(kinds.map(({ kind }) => kind))
+  return { ...keepLastGood(joinDecoded(parts), previous, known), documents }
 }
 
 /** A file that cannot be read as a whole: everything it gave before stays. */
 export const brokenFile = (file: string, message: string, previous = EMPTY_RECORD): FileRecord => {
   const problem = { source: `${file}:1:1`, message }
   const decoded = { resources: [], problems: [problem], notes: [] }
-  return { ...keepLastGood(decoded, previous), documents: previous.documents }
+  return { ...keepLastGood(decoded, previous, new Set()), documents: previous.documents }
 }
 
 const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
@@ -75,17 +76,25 @@ const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-const keepLastGood = (decoded: Decoded, previous: FileRecord): Omit<FileRecord, 'documents'> => {
+/** known: the kinds that there are. */
+const keepLastGood = (
+  decoded: Decoded,
+  previous: FileRecord,
+  known: ReadonlySet<string>,
+): Omit<FileRecord, 'documents'> => {
   const present = new Set(decoded.resources.map(({ resource }) => keyOf(resource)))
-  const broken = new Set(decoded.problems.map(problemKey))
+  const keysOf = (problem: Problem) => possibleKeys(problem, known)
+  const broken = new Set(decoded.problems.flatMap(keysOf))
   const absent = previous.resources.filter(({ resource }) => !present.has(keyOf(resource)))
   // A document whose name cannot be read may have been any of those that are gone: all of them stay.
   const nameless = broken.delete(undefined)
   const kept = nameless ? absent : absent.filter(({ resource }) => broken.has(keyOf(resource)))
   const keptKeys = new Set(kept.map(({ resource }) => keyOf(resource)))
   const stays = (problem: Problem) => {
-    const key = problemKey(problem)
-    return key === undefined ? kept.length > 0 : keptKeys.has(key)
+    const keys = keysOf(problem)
+    return keys.includes(undefined)
+      ? kept.length > 0
+      : keys.some((key) => key !== undefined && keptKeys.has(key))
   }
   return {
     resources: [...decoded.resources, ...kept],
@@ -103,8 +112,15 @@ const keepLastGood = (decoded: Decoded, previous: FileRecord): Omit<FileRecord, 
   }
 }
 
-const problemKey = ({ kind, namespace, name }: Problem): string | undefined =>
-  kind === undefined || name === undefined ? undefined : resourceKey(kind, namespace, name)
+/** Of what the document may have been before; undefined: anything. A kind that there is not may stand for any. */
+const possibleKeys = (
+  { kind, namespace, name }: Problem,
+  known: ReadonlySet<string>,
+): readonly (string | undefined)[] => {
+  if (kind === undefined || name === undefined) return [undefined]
+  const kinds = known.has(kind) ? [kind] : [...known]
+  return kinds.map((each) => resourceKey(each, namespace, name))
+}
 
 /** Positions follow a document that moved within its file; what was decoded from it stays the same objects. */
 const moveLines = (decoded: Decoded, lines: number): Decoded => {

@@ -344,10 +344,18 @@ describe('a broken file', () => {
     writeFileSync(at('policy.yaml'), broken)
     const kept = await running.until(({ problems }) => problems.length > 0)
     expect(kept.resources.proxyPolicies.map(({ metadata }) => metadata.name)).toEqual(['policy'])
-    expect(messages(kept).join()).toContain('stays in force until the document at')
+    expect(messages(kept).join()).toContain('stays in force')
     writeFileSync(at('policy.yaml'), policy('Strict').replace('name: policy', 'name: renamed'))
     const mended = await running.until(({ problems }) => problems.length === 0)
     expect(mended.resources.proxyPolicies.map(({ metadata }) => metadata.name)).toEqual(['renamed'])
+  })
+
+  it('leaves the route in force that it was before its kind changed', async () => {
+    writeFileSync(at('route.yaml'), route('old'))
+    const running = await watch()
+    writeFileSync(at('route.yaml'), route('old').replace('HTTPRoute', 'HTPRoute'))
+    const kept = await running.until(({ problems }) => problems.length > 0)
+    expect(kept.resources.httpRoutes.map(({ metadata }) => metadata.name)).toEqual(['old'])
   })
 
   it('leaves the policy in force that was moved to another file with it', async () => {
