@@ -201,6 +201,22 @@ describe('spelling', () => {
     expect((await check({ headers: [bearer(good.slice(0, -1))] })).status).toBe(401)
   })
 
+  test('a remembered token lets in only by a header that would have let it in before', async () => {
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
+    const answer = async (...values: string[]): Promise<number> =>
+      (await check({ headers: values.map((value) => ['authorization', value] as const) })).status
+    expect(await answer(`Bearer ${good}`)).toBe(200)
+    for (const value of [`bearer ${good}`, `BEARER  ${good}`]) expect(await answer(value)).toBe(200)
+    for (const value of [
+      ...[good, ` Bearer ${good}`, `Bearer ${good} `, `Bearer\t${good}`, `Bearer ${good},${good}`],
+      ...[`Basic ${good}`, `Bearer ${good}\0`, `Bearer "${good}"`, `Bearer Bearer ${good}`],
+    ])
+      expect([value, await answer(value)]).toEqual([value, 401])
+    expect(await answer(`Bearer ${good}`, `Bearer ${good}`)).toBe(401)
+    expect(await answer(`Bearer ${good}`, '')).toBe(401)
+    expect(await answer(`Bearer ${' '.repeat(20_000)}${good}`)).toBe(401)
+  })
+
   test('payloads that are no claims', async () => {
     const header = { alg: 'RS256', kid: 'k1' }
     const payloads = [
