@@ -115,7 +115,7 @@ class RunningApp implements App {
     if (!this.deps.ownEnvoy) return []
     if (this.envoy === undefined) return ['Envoy is starting']
     const obstacle = this.envoy.obstacle()
-    return obstacle === undefined ? [] : [obstacle]
+    return obstacle === undefined ? [] : [obstacle, ...this.core.refusals()]
   }
 
   async close(): Promise<void> {

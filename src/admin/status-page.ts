@@ -2,12 +2,13 @@
 
 import { isBad, remarksOf, type Condition } from '../ir/status.js'
 import { Html, markup } from './html.js'
-import type {
-  EnvoyReport,
-  EnvoyTypeReport,
-  RemoteReport,
-  ReportedResource,
-  StatusReport,
+import {
+  shortType,
+  type EnvoyReport,
+  type EnvoyTypeReport,
+  type RemoteReport,
+  type ReportedResource,
+  type StatusReport,
 } from './status-report.js'
 
 export const STYLE = `
@@ -35,6 +36,7 @@ td { border-top: 1px solid var(--line); }
 th { color: var(--dim); font-size: .8rem; font-weight: 600; }
 td.wrap { overflow-wrap: anywhere; } td.first { font-weight: 600; }
 code { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+td code { white-space: nowrap; }
 .said { margin: .15rem 0; overflow-wrap: anywhere; } .lines { white-space: pre-line; }
 td.source { min-width: 9rem; }
 @media (max-width: 45rem) {
@@ -131,7 +133,7 @@ function envoyRow(envoy: EnvoyReport, { type, sent, acked, nacked }: EnvoyTypeRe
   return markup`<tr>
     <td class="first">${envoy.node}${gone}</td>
     <td data-head="serves">${envoy.cluster}</td>
-    <td>${type.slice(type.lastIndexOf('.') + 1)}</td>
+    <td>${shortType(type)}</td>
     <td data-head="sent">${code(sent)}</td>
     <td data-head="accepted" class="${current}">${code(acked)}</td>
     <td class="bad wrap">${refusal}</td>

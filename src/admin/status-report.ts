@@ -46,6 +46,9 @@ export interface EnvoyTypeReport {
   readonly nacked?: { readonly version: string; readonly message: string; readonly at: string }
 }
 
+/** Of a type URL, what people call it: "Listener". */
+export const shortType = (type: string): string => type.slice(type.lastIndexOf('.') + 1)
+
 /** A key set or discovery document that we fetch. */
 export interface RemoteReport {
   readonly kind: 'KeySet' | 'Discovery'

@@ -17,7 +17,7 @@ import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/snapshot-cache.js'
 import { createPipeline, type Pipeline } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
-import { configDump, remoteReport, resourcesReport, unpublished } from './report.js'
+import { configDump, remoteReport, refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 
@@ -27,6 +27,8 @@ export interface Core {
   readonly services: readonly GrpcService[]
   /** Why traffic is not served as written yet; empty: it is. */
   unpublished(): readonly string[]
+  /** What connected Envoys do not take; empty: nothing. */
+  refusals(): readonly string[]
   /** obstacles: beyond what the core knows. */
   adminSource(obstacles: () => readonly string[]): AdminSource
   close(): Promise<void>
@@ -92,6 +94,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     envoys,
     services,
     unpublished: obstacles,
+    refusals: () => refusals(envoys.report()),
     adminSource: (more) => {
       const readiness = () => {
         const reasons = [...obstacles(), ...more()]

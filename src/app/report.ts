@@ -6,7 +6,7 @@ import type {
   RemoteReport,
   ReportedResource,
 } from '../admin/status-report.js'
-import { reportResources } from '../admin/status-report.js'
+import { reportResources, shortType } from '../admin/status-report.js'
 import type { Json } from '../ir/json.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { Resources } from '../resources/resources.js'
@@ -67,6 +67,18 @@ export function unpublished(
   const problems = provider.problems.map(({ source, message }) => `${source}: ${message}`)
   return problems.length > 0 ? problems : ['the resources are not complete yet']
 }
+
+/** What the connected Envoys do not take, as obstacles to being ready. */
+export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
+  envoys
+    .filter(({ connected }) => connected)
+    .flatMap(({ node, types }) =>
+      types.flatMap(({ type, nacked }) =>
+        nacked === undefined
+          ? []
+          : [`${node} refuses its ${shortType(type)}: ${nacked.message.trim()}`],
+      ),
+    )
 
 /** Unredacted. */
 export const configDump = (

@@ -30,12 +30,17 @@ export function parseLogLine(line: string): EnvoyLogLine {
   return { level, component: match[2] ?? '', text: match[3] ?? '' }
 }
 
-/** What Envoy warns of although we have asked for it. */
-const EXPECTED = 'caught ENVOY_SIGTERM'
+/** What Envoy warns of although we have asked for it, or say it ourselves with the node and the version. */
+const EXPECTED = [
+  /^caught ENVOY_SIGTERM$/,
+  /^lds: listener .* config rejected: /,
+  /^gRPC config for \S+ rejected: /,
+  /^\w+ gRPC config stream to gatehouse_xds closed: /,
+]
 
 export function logEnvoyLine(line: string, logger: Logger): void {
   const { component, text, ...parsed } = parseLogLine(line)
   if (text === '') return
-  const level = text === EXPECTED ? 'debug' : parsed.level
+  const level = EXPECTED.some((pattern) => pattern.test(text)) ? 'debug' : parsed.level
   logger[level](component === undefined ? {} : { component }, `envoy: ${text}`)
 }

@@ -10,6 +10,11 @@ test.each([
   ['[[warning|config]] gRPC config: [x] rejected', 'warn', 'gRPC config: [x] rejected'],
   ['[[error|main]] e', 'error', 'e'],
   ['[[critical|main]] cannot bind', 'error', 'cannot bind'],
+  [
+    '[[warning|config]] gRPC config for a.B rejected: why',
+    'debug',
+    'gRPC config for a.B rejected: why',
+  ],
   ['[[warning|main]] caught ENVOY_SIGTERM', 'debug', 'caught ENVOY_SIGTERM'],
   ['a line of its own', 'warn', 'a line of its own'],
 ])('%s', (line, level, text) => {

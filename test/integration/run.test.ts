@@ -140,6 +140,12 @@ describe('an MCP client', () => {
 })
 
 describe('the operator', () => {
+  test('reads no warning when all is well, and every line is JSON', () => {
+    const lines = stack.log().trim().split('\n')
+    const levels = lines.map((line) => (JSON.parse(line) as { level: string }).level)
+    expect(new Set(levels)).toEqual(new Set(['info']))
+  })
+
   test('sees every resource accepted in /status, and the Envoy that took the configuration', async () => {
     const status = (await (await fetch(`${stack.admin}/status`)).json()) as {
       ready: boolean
@@ -185,6 +191,26 @@ describe('the operator', () => {
     expect((await fetch(`${stack.admin}/readyz`)).status).toBe(200)
     expect((await send(stack.origin, '/mcp', initialize)).status).toBe(401)
     await stack.remove('broken.yaml')
+  })
+
+  test('reads of a broken file in the log, and that it is mended', async () => {
+    await stack.writeText('broken.yaml', 'kind: [')
+    await eventually(() => expect(stack.log()).toMatch(/"warn".*broken\.yaml:1:\d+: /))
+    await stack.remove('broken.yaml')
+    await eventually(() => expect(stack.log()).toContain('all well again'))
+  })
+
+  test('learns from /readyz why the first configuration is refused', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as { port: number }
+    const taken = await startStack({ resources: () => [gateway([port])], unready: true })
+    await eventually(async () => {
+      const answer = await fetch(`${taken.admin}/readyz`)
+      expect(await answer.text()).toMatch(/refuses its Listener: .*Address already in use/)
+    })
+    await taken.close()
+    other.close()
   })
 
   test('loses the Envoy, and it is started again', async () => {
