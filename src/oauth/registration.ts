@@ -56,8 +56,12 @@ export const refused = (status: number, error: string, description: string): Jso
 const isRedirectUris = (value: Json | undefined): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRedirectUri)
 
+/** What a browser would run in the place of the page that leads there. */
+const RUNNABLE = /^(?:javascript|data|vbscript):/i
+
 /** RFC 6749 section 3.1.2: an absolute URI (of any scheme: native clients have their own), without a fragment. */
 const isRedirectUri = (value: Json): boolean =>
   typeof value === 'string' &&
+  !RUNNABLE.test(value) &&
   /^[a-z][a-z0-9+.-]*:[^\s#\p{Cc}]+$/iu.test(value) &&
   URL.canParse(value)

@@ -75,6 +75,8 @@ describe('redirect URIs', () => {
     ['null in the list', { redirect_uris: [null] }],
     ['one bad among good', { redirect_uris: ['https://client.example/cb', 'x'] }],
     ['with a line break', { redirect_uris: ['https://client.example/\ncb'] }],
+    ['a script', { redirect_uris: ['JavaScript:alert(1)'] }],
+    ['data', { redirect_uris: ['data:text/html,x'] }],
     ['with a space', { redirect_uris: ['https://client.example/c b'] }],
     ['without a host', { redirect_uris: ['https://'] }],
   ])('%s: 400', (_, body) => {
