@@ -18,17 +18,17 @@ test('a flood of them leaves few lines in the log, whatever they name', () => {
     metrics: { observe: () => undefined },
   })
   for (let i = 0; i < 1000; i++) {
-    check(checkRequest({ key: 'default/gone/0' }), CALL)
-    check(checkRequest({ key: null }), CALL)
-    check(Buffer.from('not a message'), CALL)
+    void check(checkRequest({ key: 'default/gone/0' }), CALL)
+    void check(checkRequest({ key: null }), CALL)
+    void check(Buffer.from('not a message'), CALL)
   }
   expect(lines.map(({ fields }) => fields)).toEqual([
     { reason: 'unknown-route', key: 'default/gone/0', leftOut: 0 },
     { reason: 'unknown-route', leftOut: 0 },
     { reason: 'malformed-check', leftOut: 0 },
   ])
-  for (let i = 0; i < 1000; i++) check(checkRequest({ key: `${'x'.repeat(5000)}${i}` }), CALL)
-  for (let i = 0; i < 1000; i++) check(checkRequest({ key: `${i}` }), CALL)
+  for (let i = 0; i < 1000; i++) void check(checkRequest({ key: `${'x'.repeat(5000)}${i}` }), CALL)
+  for (let i = 0; i < 1000; i++) void check(checkRequest({ key: `${i}` }), CALL)
   expect(lines.length).toBeLessThan(300)
   expect(JSON.stringify(lines).length).toBeLessThan(50_000)
 })
