@@ -1,0 +1,64 @@
+// What remembering must not mix up, and what it must give back.
+
+import { describe, expect, test } from 'vitest'
+import type { Ir } from '../../../src/ir/ir.js'
+import type { Route } from '../../../src/ir/route.js'
+import { buildXds } from '../../../src/xds/translator/build-xds.js'
+
+const OPTIONS = {
+  listenAddress: '127.0.0.1',
+  trustedHops: 0,
+  systemCaFile: '/ca.pem',
+  headersRead: [],
+  accessLog: false,
+}
+
+const route: Route = {
+  name: 'default/r/0/0',
+  match: { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] },
+  action: { type: 'redirect', scheme: 'https', statusCode: 301 },
+}
+
+const irOf = (...hosts: string[]): Ir => ({
+  gateways: [
+    {
+      namespace: 'default',
+      name: 'gw',
+      listeners: [
+        {
+          name: 'default/gw/8080',
+          port: 8080,
+          chains: [
+            {
+              name: 'default/gw/8080',
+              virtualHosts: hosts.map((host) => ({ name: host, domains: [host], routes: [route] })),
+            },
+          ],
+        },
+      ],
+    },
+  ],
+  destinations: [],
+  certificates: [],
+  authz: [],
+  proc: [],
+})
+
+describe('the same route', () => {
+  test('on two virtual hosts redirects to the host of each', () => {
+    const text = JSON.stringify(buildXds(irOf('a.example', 'b.example'), OPTIONS).get('*')?.routes)
+    expect(text).toContain('"host_redirect":"a.example"')
+    expect(text).toContain('"host_redirect":"b.example"')
+  })
+
+  test('with the same model gives the same objects, and with other settings another listener', () => {
+    const ir = irOf('a.example')
+    const first = buildXds(ir, OPTIONS).get('*')
+    const again = buildXds(ir, { ...OPTIONS }).get('*')
+    const other = buildXds(ir, { ...OPTIONS, headersRead: ['x-team'] }).get('*')
+    expect(again?.listeners[0]).toBe(first?.listeners[0])
+    expect(again?.routes[0]).toBe(first?.routes[0])
+    expect(other?.routes[0]).toBe(first?.routes[0])
+    expect(other?.listeners[0]).not.toEqual(first?.listeners[0])
+  })
+})
