@@ -190,6 +190,17 @@ describe.concurrent('Gatehouse is there but does not answer', () => {
     gatehouse.child.kill('SIGCONT')
     await world.works()
   })
+
+  test('the OAuth documents are 503 too, after the time of a call to the provider', async (context) => {
+    const world = await World.start(context)
+    const gatehouse = await world.serve()
+    await world.startEnvoy()
+    await world.works()
+    gatehouse.child.kill('SIGSTOP')
+    expect(await world.statusOf('/.well-known/oauth-protected-resource/mcp')).toBe(503)
+    gatehouse.child.kill('SIGCONT')
+    await world.works()
+  })
 })
 
 describe.concurrent('Gatehouse starts again and again under traffic', () => {

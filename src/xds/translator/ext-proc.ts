@@ -7,7 +7,7 @@ import { EXT_PROC_FILTER } from './filter-names.js'
 import { any, duration } from './json-object.js'
 
 /** Above the 10 s that a proxied registration may take. Does not apply in full duplex. */
-const MESSAGE_TIMEOUT_MS = 20_000
+const MESSAGE_TIMEOUT_MS = 12_000
 
 const OFF: JsonObject = {
   request_header_mode: 'SKIP',

@@ -55,6 +55,30 @@ const refusalMapper = (status: RefuseAction['status']): JsonObject => ({
   },
 })
 
+/**
+ * The OAuth documents when Gatehouse does not answer in time: status_on_error is not for that, and Envoy says 504. To a
+ * caller it is the same as Gatehouse being gone. Below these paths no backend is waited for.
+ */
+const LATE_DOCUMENT_MAPPER: JsonObject = {
+  filter: {
+    and_filter: {
+      filters: [
+        {
+          status_code_filter: {
+            comparison: { op: 'EQ', value: { default_value: 504, runtime_key: 'gatehouse.late' } },
+          },
+        },
+        {
+          header_filter: {
+            header: { name: ':path', string_match: { prefix: '/.well-known/o' } },
+          },
+        },
+      ],
+    },
+  },
+  status_code: 503,
+}
+
 /** envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig */
 export const LOCAL_REPLY_CONFIG: JsonObject = {
   mappers: [
@@ -65,5 +89,6 @@ export const LOCAL_REPLY_CONFIG: JsonObject = {
     },
     refusalMapper(500),
     refusalMapper(503),
+    LATE_DOCUMENT_MAPPER,
   ],
 }
