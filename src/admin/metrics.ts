@@ -14,10 +14,16 @@ export interface CheckMetrics {
   observe(route: string, decision: string, reason: string, seconds: number): void
 }
 
+export interface GuardrailMetrics {
+  /** webhook: name of its backend. */
+  verdict(webhook: string, phase: string, outcome: string, seconds: number): void
+}
+
 export interface Metrics {
   xdsNack(type: string, node: string): void
   xdsPush(type: string): void
   readonly checks: CheckMetrics
+  readonly guardrails: GuardrailMetrics
   keySetFetch(result: string): void
   translationFailed(): void
   /** Whole: kinds that are not in it are gone. */
@@ -42,6 +48,31 @@ function boundedNodes(): (node: string) => string {
     const short = node.slice(0, MAX_NODE_LENGTH)
     if (known.size < MAX_NODES) known.add(short)
     return known.has(short) ? short : 'other'
+  }
+}
+
+// Seconds: a webhook is a word list or a model of its own.
+const WEBHOOK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
+  const verdicts = new Counter({
+    name: 'gatehouse_guardrail_verdicts_total',
+    help: 'Answers of guardrail webhooks, and what was done without one.',
+    labelNames: ['webhook', 'phase', 'outcome'] as const,
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'gatehouse_guardrail_webhook_duration_seconds',
+    help: 'Time from a call of a guardrail webhook to its verdict.',
+    labelNames: ['webhook', 'phase'] as const,
+    buckets: WEBHOOK_BUCKETS,
+    registers,
+  })
+  return {
+    verdict(webhook, phase, outcome, seconds) {
+      verdicts.inc({ webhook, phase, outcome })
+      duration.observe({ webhook, phase }, seconds)
+    },
   }
 }
 
@@ -103,6 +134,7 @@ export function createMetrics(): Metrics {
         checkDuration.observe(seconds)
       },
     },
+    guardrails: createGuardrailMetrics(registers),
     keySetFetch: (result) => keySetFetches.inc({ result }),
     translationFailed: () => translationFailures.inc(),
     resources(counts) {

@@ -12,6 +12,7 @@ import type { Settings } from '../settings.js'
 import { createCallRemote, systemLookup } from '../remote/http-call.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { systemAuthorities } from '../remote/system-authorities.js'
+import { createWebhookPools } from '../remote/webhook-pools.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/snapshot-cache.js'
@@ -49,10 +50,9 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
   const ads = createAds({ cache, envoys, metrics, logger, now })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
   const caFile = systemCaFile(settings.environment)
-  const callRemote = createCallRemote({
-    lookup: systemLookup,
-    systemAuthorities: systemAuthorities(caFile),
-  })
+  const calls = { lookup: systemLookup, systemAuthorities: systemAuthorities(caFile) }
+  const callRemote = createCallRemote(calls)
+  const pools = createWebhookPools(calls)
   const remote: RemoteStore = createRemoteStore({
     callRemote,
     now,
@@ -84,7 +84,17 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     startTimer,
   })
   const services = [
-    ...createCheckAndProcess({ publisher, pipeline, remote, callRemote, metrics, logger, now }),
+    ...createCheckAndProcess({
+      publisher,
+      pipeline,
+      remote,
+      callRemote,
+      pools,
+      maxBodyBytes: settings.maxBodyBytes,
+      metrics,
+      logger,
+      now,
+    }),
     ads,
   ]
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
@@ -116,7 +126,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     async close() {
       pipeline.close()
       publisher.close()
-      await remote.close()
+      await Promise.all([remote.close(), pools.close()])
     },
   }
 }

@@ -8,6 +8,7 @@ import type { GrpcService } from '../grpc/server.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import type { RemoteStore } from '../remote/remote-store.js'
+import type { WebhookPools } from '../remote/webhook-pools.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { Publisher } from '../snapshot/publisher.js'
 import { createAdsService, type AdsService } from '../xds/ads-server.js'
@@ -46,11 +47,14 @@ export interface TableDeps extends CommonDeps {
   readonly pipeline: Pipeline
   readonly remote: RemoteStore
   readonly callRemote: CallRemote
+  readonly pools: WebhookPools
+  readonly maxBodyBytes: number
 }
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
-  const { publisher, pipeline, remote, callRemote, metrics, logger, now } = deps
+  const { publisher, pipeline, remote, callRemote, pools, maxBodyBytes, metrics, logger, now } =
+    deps
   const check = createCheckService({
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.
@@ -62,5 +66,12 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     logger,
     metrics: metrics.checks,
   })
-  return [check, createProcessService({ table: () => publisher.proc, callRemote, now, logger })]
+  const process = createProcessService({
+    table: () => publisher.proc,
+    callRemote,
+    guardrails: { pools, maxBodyBytes, metrics: metrics.guardrails },
+    now,
+    logger,
+  })
+  return [check, process]
 }

@@ -4,19 +4,21 @@ import { status, type Metadata } from '@grpc/grpc-js'
 import { EXTERNAL_PROCESSOR, externalProcessorService } from '../grpc/protos.js'
 import type { GrpcService } from '../grpc/server.js'
 import { ROUTE_METADATA_KEY } from '../ir/names.js'
-import type { ProcEntry } from '../ir/proc-entry.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { createOpenStreams } from './open-streams.js'
 import { runProcessStream, type ProcessCall } from './process-stream.js'
-import type { ProcTable } from './proc-table.js'
+import type { GuardDeps } from './ask-webhooks.js'
+import { createGuardProcessor } from './guard-processor.js'
+import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
 import { createWellKnownProcessor } from './well-known-processor.js'
 
 export interface ProcessServiceDeps {
   table(): ProcTable
   readonly callRemote: CallRemote
+  readonly guardrails: Omit<GuardDeps, 'now' | 'logger'>
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
@@ -51,25 +53,31 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   }
 }
 
-const entryOf = (metadata: Metadata, table: ProcTable): ProcEntry | undefined => {
+const entryOf = (metadata: Metadata, table: ProcTable): CompiledProcEntry | undefined => {
   const keys = metadata.get(ROUTE_METADATA_KEY)
   const [key] = keys
   return keys.length === 1 && typeof key === 'string' ? table.get(key) : undefined
 }
 
 const createProcessor = (
-  entry: ProcEntry,
+  entry: CompiledProcEntry,
   stream: ProcessorStream,
   deps: ProcessServiceDeps,
 ): Processor => {
   switch (entry.type) {
     case 'well-known':
       return createWellKnownProcessor(entry, stream, deps)
+    case 'guard':
+      return createGuardProcessor(entry, stream, {
+        ...deps.guardrails,
+        now: () => deps.now(),
+        logger: deps.logger,
+      })
   }
 }
 
 /** A bug's message may hold what it tripped over, so only its kind is logged. */
-const logError = (logger: Logger, { route }: ProcEntry, error: unknown): void => {
+const logError = (logger: Logger, { route }: CompiledProcEntry, error: unknown): void => {
   if (error instanceof UnexpectedMessage) {
     logger.warn({ route, problem: error.message }, 'ext_proc stream ended')
     return

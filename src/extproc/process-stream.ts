@@ -72,7 +72,10 @@ const dispatch = (processor: Processor, message: ProcessingRequest): Promise<voi
   const { request } = message
   switch (request.case) {
     case 'requestHeaders':
-      return processor.requestHeaders(request.value, message.protocolConfig)
+      return processor.requestHeaders(request.value, {
+        config: message.protocolConfig,
+        metadata: message.metadataContext,
+      })
     case 'requestBody':
       return processor.requestBody(request.value)
     case 'requestTrailers':

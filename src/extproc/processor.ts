@@ -1,5 +1,6 @@
 // What one stream does with the phases of one HTTP request; the stream itself (order, writes, the end) is process-stream's.
 
+import type { Metadata } from '../grpc/generated/envoy/config/core/v3/base_pb.js'
 import type {
   HttpBody,
   HttpHeaders,
@@ -13,8 +14,8 @@ import type {
  * one that throws ends the stream with an error, which refuses the request.
  */
 export interface Processor {
-  /** config: of the stream's first message; undefined: Envoy did not say. */
-  requestHeaders(message: HttpHeaders, config?: ProtocolConfiguration): Promise<void> | void
+  /** first: what came with the stream's first message beside it. */
+  requestHeaders(message: HttpHeaders, first: FirstMessage): Promise<void> | void
   requestBody(message: HttpBody): Promise<void> | void
   requestTrailers(message: HttpTrailers): Promise<void> | void
   responseHeaders(message: HttpHeaders): Promise<void> | void
@@ -22,6 +23,13 @@ export interface Processor {
   responseTrailers(message: HttpTrailers): Promise<void> | void
   /** Whether nothing is owed any more: only then may a stream that Envoy has closed its side of end with OK. */
   isDone(): boolean
+}
+
+export interface FirstMessage {
+  /** undefined: Envoy did not say. */
+  readonly config?: ProtocolConfiguration | undefined
+  /** Dynamic metadata of the filters before this one: the claims of a verified token. */
+  readonly metadata?: Metadata | undefined
 }
 
 /** What a processor has of its stream. */

@@ -31,8 +31,8 @@ export const requestView = (message: HttpHeaders): RequestView | undefined => {
   }
 }
 
-/** Envoy fills raw_value, older ones value. */
-const headersOf = (message: HttpHeaders): ReadonlyMap<string, readonly string[]> => {
+/** By lower-case name, as Latin-1. Envoy fills raw_value, older ones value. */
+export const headersOf = (message: HttpHeaders): ReadonlyMap<string, readonly string[]> => {
   const byName = new Map<string, string[]>()
   for (const { key, value, rawValue } of message.headers?.headers ?? []) {
     const name = key.toLowerCase()

@@ -4,14 +4,18 @@ import { ProcessingMode_BodySendMode as BodySendMode } from '../grpc/generated/e
 import type {
   HttpBody,
   HttpHeaders,
-  ProtocolConfiguration,
 } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { WellKnownEntry } from '../ir/proc-entry.js'
 import { oauthDocumentAt } from '../oauth/paths.js'
 import { MAX_REGISTRATION_BYTES } from '../oauth/registration.js'
 import { awaitBody, errorReply, immediateResponse, type Reply } from './immediate-response.js'
 import { metadataReply } from './metadata-reply.js'
-import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
+import {
+  UnexpectedMessage,
+  type FirstMessage,
+  type Processor,
+  type ProcessorStream,
+} from './processor.js'
 import { refusedReply, registrationReply, type RegistrationDeps } from './registration-reply.js'
 import { requestView, type RequestView } from './request-view.js'
 
@@ -35,10 +39,7 @@ export const createWellKnownProcessor = (
     throw new UnexpectedMessage(`${phase} when ${state}`)
   }
 
-  const requestHeaders = (
-    message: HttpHeaders,
-    config?: ProtocolConfiguration,
-  ): Promise<void> | void => {
+  const requestHeaders = (message: HttpHeaders, { config }: FirstMessage): Promise<void> | void => {
     enter('start', 'answered', 'request headers')
     const next = replyToHeaders(entry, requestView(message))
     if (next !== 'register') return answer(next)

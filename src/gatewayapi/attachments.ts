@@ -10,6 +10,8 @@ export interface Attachment {
   readonly policies: readonly TranslatedPolicy[]
   /** The policy whose jwtAuthentication is in force. */
   readonly jwt?: TranslatedPolicy
+  /** The policy whose promptGuard is in force. */
+  readonly guard?: TranslatedPolicy
   readonly authorization?: Authorization
   /** Milliseconds; of backend.http.requestTimeout. */
   readonly requestTimeoutMs?: number
@@ -28,7 +30,9 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     const conflicts = new Map<string, string>()
     const jwt = winnerOf(policies, JWT, conflicts)
     const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
-    winnerOf(policies, PROMPT_GUARD, conflicts)
+    const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
+    const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
+    if (mixed) conflicts.set(guard.key, MCP_AND_GUARD)
     const authorization = poolAuthorization(
       policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
     )
@@ -36,12 +40,20 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     return {
       policies,
       ...(jwt === undefined ? {} : { jwt }),
+      ...(guard === undefined ? {} : { guard }),
       ...(authorization === undefined ? {} : { authorization }),
       ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
       conflicts,
-      broken: policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
+      broken: [
+        ...policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
+        ...(mixed ? [guard.key] : []),
+      ],
     }
   })
+
+/** One route speaks MCP or to an LLM: its messages could be read as one of them only. */
+const MCP_AND_GUARD =
+  'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic'
 
 interface Field {
   readonly name: string

@@ -4,12 +4,38 @@ import type { Condition } from '../ir/status.js'
 import type { ProxyParametersSpec } from '../resources/proxy-parameters.js'
 import { isFalse, isTrue } from './conditions.js'
 import type { Context } from './context.js'
+import type { Gateway } from './listeners.js'
 import { keyIn } from './world.js'
 
 /** Variable → the largest number that makes sense of it: connections, and seconds (a day). */
 const LARGEST: Readonly<Record<string, number>> = {
   GUARDRAIL_WEBHOOK_MAX_CONNECTIONS: 1_000_000,
   GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS: 86_400,
+}
+
+export interface WebhookLimits {
+  readonly maxConnections: number
+  readonly keepAliveSeconds: number
+}
+
+/** Of the ProxyParameters that the Gateway names, else of those that its GatewayClass names, else the defaults. */
+export function webhookLimits(context: Context, gateway: Gateway): WebhookLimits {
+  const { reader } = context
+  const own = gateway.spec.infrastructure?.parametersRef
+  const ref =
+    own === undefined
+      ? reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))?.spec.parametersRef
+      : { ...own, namespace: gateway.metadata.namespace }
+  const isUsable = ref !== undefined && parametersProblem(context, ref) === undefined
+  const parameters = isUsable
+    ? reader.read('proxyParameters', keyIn(ref.namespace ?? 'default', ref.name))
+    : undefined
+  const numberOf = (name: string, fallback: number): number =>
+    Number(parameters?.spec.env.find((variable) => variable.name === name)?.value ?? fallback)
+  return {
+    maxConnections: numberOf('GUARDRAIL_WEBHOOK_MAX_CONNECTIONS', 100),
+    keepAliveSeconds: numberOf('GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', 300),
+  }
 }
 
 export function parametersConditions(spec: ProxyParametersSpec): readonly Condition[] {

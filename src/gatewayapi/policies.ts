@@ -5,6 +5,7 @@ import type { Resource } from '../resources/resources.js'
 import { authorizationProblems } from './authorization.js'
 import { GATEWAY_API_GROUP, recalled, type Context } from './context.js'
 import { translateJwt, type TranslatedJwt } from './jwt-authentication.js'
+import { translatePromptGuard, type PromptGuard } from './prompt-guard.js'
 import { keyOf } from './world.js'
 
 export type ProxyPolicy = Resource<ProxyPolicySpec>
@@ -13,6 +14,7 @@ export interface TranslatedPolicy {
   readonly key: string
   readonly policy: ProxyPolicy
   readonly jwt?: TranslatedJwt
+  readonly guard?: PromptGuard
   /** Not empty: Accepted=False, and the routes that it targets refuse (decision 25a). */
   readonly problems: readonly string[]
   /** PartiallyValid. */
@@ -32,17 +34,20 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
     }
     const spec = traffic?.jwtAuthentication
     const jwt = spec === undefined ? undefined : translateJwt(own, from, spec)
+    const guardSpec = backend?.ai?.promptGuard
+    const guard = guardSpec === undefined ? undefined : translatePromptGuard(own, from, guardSpec)
     return {
       key: keyOf(policy),
       policy,
       ...(jwt === undefined ? {} : { jwt }),
+      ...(guard === undefined ? {} : { guard }),
       problems: [
         ...policy.spec.targetRefs.flatMap((ref) => targetProblems(policy.spec, ref)),
         ...(jwt?.problems ?? []),
         ...(traffic?.authorization === undefined
           ? []
           : authorizationProblems(traffic.authorization)),
-        ...promptGuardProblems(policy.spec),
+        ...(guard?.problems ?? []),
       ],
       warnings: jwt?.warnings ?? [],
       notes: jwt?.notes ?? [],
@@ -76,9 +81,3 @@ function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): 
     `target ${target} of group "${ref.group}" is not known; expected HTTPRoute of ${GATEWAY_API_GROUP} or Service of the core group`,
   ]
 }
-
-/** The guards are not implemented yet: a route that has one must not be silently unguarded. */
-const promptGuardProblems = ({ backend }: ProxyPolicySpec): readonly string[] =>
-  backend?.ai?.promptGuard === undefined
-    ? []
-    : ['backend.ai.promptGuard is not implemented in this version: the route refuses all traffic']

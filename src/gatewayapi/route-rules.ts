@@ -2,7 +2,7 @@
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Destination } from '../ir/destination.js'
-import type { WellKnownEntry } from '../ir/proc-entry.js'
+import type { GuardEntry, ProcEntry } from '../ir/proc-entry.js'
 import type { Cors } from '../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../resources/http-route.js'
 import type { Resource } from '../resources/resources.js'
@@ -15,7 +15,7 @@ import type { Mcp } from './mcp.js'
 import { translateBackends } from './route-backends.js'
 import { coveringMatch, translateMatch } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
-import { authzEntry, wellKnownEntry } from './table-entries.js'
+import { authzEntry, procEntry } from './table-entries.js'
 import { ruleProblems } from './unimplemented-fields.js'
 import { actionOf, refusalOf } from './rule-action.js'
 import { buildRoutes } from './rule-routes.js'
@@ -29,12 +29,14 @@ export interface RuleInput {
   readonly attachment: Attachment
   /** Why the whole route refuses; empty: it does not. */
   readonly refusals: readonly string[]
+  /** Absent: LLM traffic is not guarded. */
+  readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
 }
 
 export interface TranslatedRule {
   readonly routes: readonly OrderedRoute[]
   readonly authz: readonly AuthzEntry[]
-  readonly proc: readonly WellKnownEntry[]
+  readonly proc: readonly ProcEntry[]
   readonly destinations: readonly Destination[]
   readonly uses: readonly string[]
   readonly refProblems: readonly BackendProblem[]
@@ -95,7 +97,7 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   return {
     routes,
     authz: authzEntry(input, routes),
-    proc: wellKnownEntry(input, routes),
+    proc: procEntry(input, routes),
     destinations: action.type === 'forward' ? backends.destinations : [],
     uses: backends.uses,
     refProblems: backends.refProblems,

@@ -7,6 +7,7 @@ import type { WantedDocument } from '../ir/remote-target.js'
 import type { ResourceStatus } from '../ir/status.js'
 import { attachPolicies, type Attachment } from './attachments.js'
 import { GATEWAY_API_GROUP, recalled, type Context } from './context.js'
+import { guardWebhooks } from './guard-webhooks.js'
 import { translateParents, type Placement, type TranslatedParent } from './route-parents.js'
 import type { OrderedRoute } from './route-order.js'
 import { translateRule, type HttpRoute, type TranslatedRule } from './route-rules.js'
@@ -42,8 +43,17 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name),
     )
     const refusals = [...attachment.broken, ...brokenOnGateways(own, gateways)]
+    const guard = attachment.guard?.guard
+    const webhooks = guard === undefined ? undefined : guardWebhooks(own, guard, gateways)
     const rules = route.spec.rules.map((rule, index) =>
-      translateRule(own, { route, index, rule, attachment, refusals }),
+      translateRule(own, {
+        route,
+        index,
+        rule,
+        attachment,
+        refusals,
+        ...(webhooks === undefined ? {} : { webhooks }),
+      }),
     )
     return {
       key: keyOf(route),
@@ -53,7 +63,11 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       placements: uniquePlacements(parents),
       ...inForce(gateways.length > 0, rules, attachment),
       routes: rules.flatMap(({ routes }) => routes),
-      uses: [...rules.flatMap(({ uses }) => uses), ...(attachment.jwt?.jwt?.uses ?? [])],
+      uses: [
+        ...rules.flatMap(({ uses }) => uses),
+        ...(attachment.jwt?.jwt?.uses ?? []),
+        ...(guard?.uses ?? []),
+      ],
       corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
       status: routeStatus(route, parents, rules),
     }

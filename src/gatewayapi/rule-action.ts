@@ -19,7 +19,7 @@ const refuse = (body: string): RefuseAction => ({ type: 'refuse', status: 500, b
 
 /** Of a rule that nothing refuses. */
 export function actionOf(
-  { rule, attachment }: RuleInput,
+  { rule, attachment, webhooks }: RuleInput,
   filters: Filters,
   backends: RouteBackends,
 ): RouteAction {
@@ -27,29 +27,31 @@ export function actionOf(
   if (backends.weighted.every(({ weight }) => weight === 0))
     return refuse('This route has no backend.')
   const isMcp = attachment.jwt?.jwt?.mcp !== undefined
+  const isGuarded = webhooks !== undefined
   return {
     type: 'forward',
     destinations: backends.weighted,
     ...(filters.rewrite === undefined ? {} : { rewrite: filters.rewrite }),
-    timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp),
+    timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp || isGuarded),
     replaceBackendCors: isMcp && filters.cors !== undefined,
-    allowUpgrades: attachment.jwt === undefined && attachment.authorization === undefined,
+    allowUpgrades:
+      attachment.jwt === undefined && attachment.authorization === undefined && !isGuarded,
   }
 }
 
-/** Decisions 13b and 21: an MCP route streams without end unless somebody says how long it may take. */
+/** Decisions 13b and 21: an MCP route streams without end, and a guarded one waits for its webhooks, unless somebody says how long it may take. */
 function timeoutsOf(
   { timeouts }: HttpRouteRule,
   policyMs: number | undefined,
-  isMcp: boolean,
+  isEndless: boolean,
 ): Timeouts {
   // Without an own limit on the whole, Envoy's default of 15 s would cut a longer one on the backend short.
-  const whole = timeouts.request ?? timeouts.backendRequest ?? (isMcp ? 0 : undefined)
+  const whole = timeouts.request ?? timeouts.backendRequest ?? (isEndless ? 0 : undefined)
   const requestMs = shorter(whole, policyMs)
   return {
     ...(requestMs === undefined ? {} : { requestMs }),
     ...(timeouts.backendRequest === undefined ? {} : { backendRequestMs: timeouts.backendRequest }),
-    ...(isMcp ? { idleMs: 0 } : {}),
+    ...(isEndless ? { idleMs: 0 } : {}),
   }
 }
 

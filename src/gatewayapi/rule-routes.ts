@@ -62,7 +62,11 @@ const refusedRoute = (
   match: RouteMatch,
 ): Omit<Route, 'name'> => ({ match, action, ...(cors === undefined ? {} : { cors }) })
 
-function plainRoute({ route, index, attachment }: RuleInput, rule: RuleRoutes, match: RouteMatch) {
+function plainRoute(
+  { route, index, attachment, webhooks }: RuleInput,
+  rule: RuleRoutes,
+  match: RouteMatch,
+): Unnamed {
   const { action, cors, filters } = rule
   const { requestHeaders, responseHeaders } = filters
   if (action.type === 'refuse') return refusedRoute(action, rule, match)
@@ -71,6 +75,9 @@ function plainRoute({ route, index, attachment }: RuleInput, rule: RuleRoutes, m
     match,
     action,
     ...(isProtected ? { authz: keyOfRule(route, index) } : {}),
+    ...(webhooks === undefined || action.type !== 'forward'
+      ? {}
+      : { proc: { key: keyOfRule(route, index), mode: 'guard' } }),
     ...(cors === undefined ? {} : { cors }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),

@@ -2,7 +2,7 @@
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { routeKey } from '../ir/names.js'
-import type { WellKnownEntry } from '../ir/proc-entry.js'
+import type { ProcEntry } from '../ir/proc-entry.js'
 import type { PathMatch } from '../ir/route.js'
 import type { RuleInput } from './route-rules.js'
 import type { OrderedRoute } from './route-order.js'
@@ -40,13 +40,14 @@ export function authzEntry(
   ]
 }
 
-/** None: no route of the rule is answered by ext_proc. */
-export function wellKnownEntry(
-  input: RuleInput,
-  routes: readonly OrderedRoute[],
-): readonly WellKnownEntry[] {
+/** None: no route of the rule is answered or guarded by ext_proc. */
+export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
   const mcp = input.attachment.jwt?.jwt?.mcp
-  if (mcp === undefined || routes.every(({ route }) => route.proc === undefined)) return []
+  if (routes.every(({ route }) => route.proc === undefined)) return []
+  if (mcp === undefined)
+    return input.webhooks === undefined
+      ? []
+      : [{ type: 'guard', key: keyOfRule(input), route: keyOf(input.route), ...input.webhooks }]
   return [
     {
       type: 'well-known',

@@ -1,9 +1,9 @@
-// What ext_proc must know of one route: the OAuth documents it serves there.
+// What ext_proc must know of one route: the OAuth documents it serves there, or the webhooks that guard its LLM traffic.
 
 import type { JsonObject } from './json.js'
 import type { RemoteTarget } from './remote-target.js'
 
-export type ProcEntry = WellKnownEntry
+export type ProcEntry = WellKnownEntry | GuardEntry
 
 /** Serves the metadata documents and client registration of one MCP route. */
 export interface WellKnownEntry {
@@ -40,3 +40,40 @@ export type Registration =
   | { readonly type: 'proxy'; readonly target: RemoteTarget }
   /** 501 with this error_description. */
   | { readonly type: 'refuse'; readonly description: string }
+
+/** Guards the LLM traffic of one rule of a route. */
+export interface GuardEntry {
+  readonly type: 'guard'
+  /** routeKey() of names.ts: what Envoy sends as x-gatehouse-route. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** Asked in this order before the LLM gets the prompt. */
+  readonly request: readonly Webhook[]
+  /** Asked in this order before the client gets the reply. */
+  readonly response: readonly Webhook[]
+}
+
+export interface Webhook {
+  /** Name of the Destination that it stands for: the label of metrics and logs, and whose connections are shared. */
+  readonly backend: string
+  /** The path is /request or /response unless a header :path says otherwise. */
+  readonly target: RemoteTarget
+  readonly failureMode: 'FailClosed' | 'FailOpen'
+  /** Sorted by name. */
+  readonly headers: readonly WebhookHeader[]
+  readonly inspectToolCalls: boolean
+  /** Milliseconds; absent: none (decision 21). */
+  readonly deadlineMs?: number
+  /** Decision 22; 0: no limit. */
+  readonly maxConnections: number
+  /** How long an idle connection is kept; 0: not at all. */
+  readonly keepAliveSeconds: number
+}
+
+export interface WebhookHeader {
+  /** Lower-case, or :path, :method, :authority. */
+  readonly name: string
+  /** CEL (decision 24). */
+  readonly expression: string
+}

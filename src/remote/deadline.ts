@@ -10,7 +10,14 @@ export interface Deadline {
   end(): void
 }
 
-export const startDeadline = (timeoutMs: number, caller: AbortSignal | undefined): Deadline => {
+/** Node's longest timer; a later deadline is no deadline in practice. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** timeoutMs: undefined: none. */
+export const startDeadline = (
+  timeoutMs: number | undefined,
+  caller: AbortSignal | undefined,
+): Deadline => {
   const controller = new AbortController()
   let failure: RemoteFailure | undefined
   const stop = (reason: RemoteFailure) => {
@@ -18,7 +25,10 @@ export const startDeadline = (timeoutMs: number, caller: AbortSignal | undefined
     controller.abort()
   }
   const onCallerAbort = () => stop({ type: 'aborted' })
-  const timer = setTimeout(() => stop({ type: 'timeout', timeoutMs }), timeoutMs)
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => stop({ type: 'timeout', timeoutMs }), Math.min(timeoutMs, MAX_TIMER_MS))
   if (caller?.aborted === true) onCallerAbort()
   else caller?.addEventListener('abort', onCallerAbort, { once: true })
   return {

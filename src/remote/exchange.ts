@@ -53,7 +53,11 @@ const clientOver = (socket: Socket, url: URL): Client =>
     connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
   })
 
-const receive = async (answer: Dispatcher.ResponseData, maxBytes: number): Promise<Answer> => {
+/** The whole answer. Rejects with RemoteError: redirect, too-large, encoding; or as undici does. */
+export const receive = async (
+  answer: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<Answer> => {
   const status = answer.statusCode
   if (status >= 300 && status < 400) throw new RemoteError({ type: 'redirect', status })
   const headers = Object.fromEntries(

@@ -2,7 +2,7 @@
 // tables do not know yet. Keys that vanished stay for a while (decision 33).
 
 import type { CompiledEntry } from '../extauthz/authz-table.js'
-import type { ProcEntry } from '../ir/proc-entry.js'
+import type { CompiledProcEntry } from '../extproc/proc-table.js'
 import type { Snapshot } from './build-snapshot.js'
 import { RetainedTable, type Table } from './retained-table.js'
 
@@ -23,7 +23,7 @@ export interface Publisher {
   /** The last one published; absent: none yet. */
   current(): Snapshot | undefined
   readonly authz: Table<CompiledEntry>
-  readonly proc: Table<ProcEntry>
+  readonly proc: Table<CompiledProcEntry>
   close(): void
 }
 
@@ -33,7 +33,7 @@ const LOOK_EVERY_MS = 5_000
 
 export function createPublisher(deps: PublisherDeps): Publisher {
   const authz = new RetainedTable<CompiledEntry>()
-  const proc = new RetainedTable<ProcEntry>()
+  const proc = new RetainedTable<CompiledProcEntry>()
   let current: Snapshot | undefined
   let stopTimer: (() => void) | undefined
 

@@ -3,6 +3,7 @@
 import { status } from '@grpc/grpc-js'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
+import { guardrails } from './support/guards.js'
 import { CommonResponse_ResponseStatus } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
@@ -21,6 +22,7 @@ const serve = async (): Promise<ProcServer> => {
   const table = buildProcTable([entry()])
   const server = await startProcServer(
     createProcessService({
+      guardrails: guardrails(),
       table: () => table,
       callRemote: () => Promise.reject(new Error('no call expected')),
       now: () => 0,

@@ -2,6 +2,7 @@
 
 import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
+import { guardrails } from './support/guards.js'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import type { ProcEntry, WellKnownEntry } from '../../src/ir/proc-entry.js'
@@ -22,6 +23,7 @@ const serve = async (entries: readonly ProcEntry[], callRemote?: CallRemote) => 
   const log = (fields: object, message: string) => void logs.push({ ...fields, message })
   const logger: Logger = { debug: log, info: log, warn: log, error: log }
   const service = createProcessService({
+    guardrails: guardrails(),
     table: () => table,
     callRemote: callRemote ?? (() => Promise.reject(new Error('no call expected: secret'))),
     now: () => 0,

@@ -1,6 +1,7 @@
 // The well-known documents and registration of an MCP route, over a real stream.
 
 import { afterEach, describe, expect, test } from 'vitest'
+import { guardrails } from './support/guards.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
@@ -21,7 +22,13 @@ const open = async (own: WellKnownEntry = entry(), callRemote = noCalls): Promis
   const table = buildProcTable([own])
   const now = () => 1_700_000_000_000
   const server = await startProcServer(
-    createProcessService({ table: () => table, callRemote, now, logger: silent }),
+    createProcessService({
+      guardrails: guardrails(),
+      table: () => table,
+      callRemote,
+      now,
+      logger: silent,
+    }),
   )
   closing.push(server)
   return server.open(KEY)

@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guardrails } from '../extproc/support/guards.js'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
@@ -50,7 +51,13 @@ beforeAll(async () => {
   server = await startGrpcServer({
     address: '127.0.0.1:0',
     services: [
-      createProcessService({ table: () => table, callRemote, now: () => 0, logger: silent }),
+      createProcessService({
+        guardrails: guardrails(),
+        table: () => table,
+        callRemote,
+        now: () => 0,
+        logger: silent,
+      }),
     ],
     logger: silent,
   })

@@ -1,0 +1,40 @@
+// What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
+
+import type { Edit, JsonText, Span } from './json-text.js'
+import { applyEdits } from './json-text.js'
+
+export interface Entry {
+  /** text: always shown. tool-call: shown where inspectToolCalls says so (decision 19a). */
+  readonly kind: 'text' | 'tool-call'
+  readonly role: string
+  readonly content: string
+  /** Where a change goes; absent: the message has no text, and none can be put into it. */
+  readonly place?: Span
+  /** The content must stay JSON. */
+  readonly isJson?: boolean
+  /** Places that repeat the text in another form (log probabilities): emptied when it changes. */
+  readonly echoes?: readonly Span[]
+}
+
+export interface Conversation {
+  readonly json: JsonText
+  readonly entries: readonly Entry[]
+  /** A request that asks for its reply as an event stream. */
+  readonly isStreamed: boolean
+}
+
+/** A body that says more than we can read, or nothing we know. The message names no text of it. */
+export class UnreadableForm extends Error {}
+
+/** contents: one per entry. The text itself when nothing changed. */
+export function rewrite({ json, entries }: Conversation, contents: readonly string[]): string {
+  const edits: Edit[] = []
+  entries.forEach((entry, index) => {
+    const content = contents[index] ?? entry.content
+    if (content === entry.content || entry.place === undefined) return
+    edits.push({ ...entry.place, json: JSON.stringify(content) })
+    edits.push(...(entry.echoes ?? []).map((echo) => ({ ...echo, json: 'null' })))
+  })
+  const unique = new Map(edits.map((edit) => [edit.start, edit]))
+  return edits.length === 0 ? json.text : applyEdits(json.text, [...unique.values()])
+}

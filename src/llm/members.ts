@@ -1,0 +1,40 @@
+// Looking into JSON of an LLM API: members by name, and an error for every shape that we do not expect.
+
+import { UnreadableForm } from './conversation.js'
+import type { JsonNode } from './json-text.js'
+
+export type JsonObjectNode = Extract<JsonNode, { readonly type: 'object' }>
+export type JsonArrayNode = Extract<JsonNode, { readonly type: 'array' }>
+export type JsonStringNode = Extract<JsonNode, { readonly type: 'string' }>
+
+const folded = (name: string): string => name.toUpperCase().toLowerCase()
+
+/**
+ * undefined: it has no such member.
+ * @throws UnreadableForm for one that differs in case alone: some servers would take it for this one.
+ */
+export function member(node: JsonObjectNode, name: string): JsonNode | undefined {
+  for (const other of node.members.keys())
+    if (other !== name && folded(other) === folded(name))
+      throw new UnreadableForm(`a member is spelt otherwise than ${name}`)
+  return node.members.get(name)
+}
+
+export function asObject(node: JsonNode | undefined, what: string): JsonObjectNode {
+  if (node?.type !== 'object') throw new UnreadableForm(`${what} is not an object`)
+  return node
+}
+
+export function asArray(node: JsonNode | undefined, what: string): JsonArrayNode {
+  if (node?.type !== 'array') throw new UnreadableForm(`${what} is not an array`)
+  return node
+}
+
+export function asString(node: JsonNode | undefined, what: string): JsonStringNode {
+  if (node?.type !== 'string') throw new UnreadableForm(`${what} is not a string`)
+  return node
+}
+
+/** undefined: absent or null. */
+export const present = (node: JsonNode | undefined): JsonNode | undefined =>
+  node === undefined || node.type === 'null' ? undefined : node

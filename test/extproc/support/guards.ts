@@ -1,0 +1,56 @@
+// A guard of a route and its webhooks, as the model has them, and what the service needs to ask them.
+
+import { createSecureContext } from 'node:tls'
+import type { GuardDeps, Outcome } from '../../../src/extproc/ask-webhooks.js'
+import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
+import { systemLookup } from '../../../src/remote/http-call.js'
+import type { Lookup } from '../../../src/remote/resolve.js'
+import { createWebhookPools, type WebhookPools } from '../../../src/remote/webhook-pools.js'
+
+/** For addresses without TLS. */
+export const plainPools = (lookup: Lookup = systemLookup): WebhookPools =>
+  createWebhookPools({ lookup, systemAuthorities: () => createSecureContext() })
+
+export interface CountedVerdict {
+  readonly webhook: string
+  readonly phase: string
+  readonly outcome: Outcome
+}
+
+/** verdicts: filled as they come. */
+export const guardrails = (
+  pools: WebhookPools = plainPools(),
+  verdicts: CountedVerdict[] = [],
+): Omit<GuardDeps, 'now' | 'logger'> => ({
+  pools,
+  maxBodyBytes: 1024 * 1024,
+  metrics: {
+    verdict: (webhook, phase, outcome) => verdicts.push({ webhook, phase, outcome }),
+  },
+})
+
+export const webhook = (port: number, changes: Partial<Webhook> = {}): Webhook => ({
+  backend: 'service/default/guard/80',
+  target: {
+    url: 'http://guard.example/request',
+    endpoints: { type: 'addresses', addresses: [{ ip: '127.0.0.1', port }] },
+  },
+  failureMode: 'FailClosed',
+  headers: [],
+  inspectToolCalls: false,
+  maxConnections: 100,
+  keepAliveSeconds: 300,
+  ...changes,
+})
+
+export const guardEntry = (
+  key: string,
+  webhooks: Partial<Pick<GuardEntry, 'request' | 'response'>>,
+): GuardEntry => ({
+  type: 'guard',
+  key,
+  route: 'default/llm',
+  request: [],
+  response: [],
+  ...webhooks,
+})
