@@ -1,6 +1,7 @@
 // Calls to guardrail webhooks over kept connections: one undici pool per backend and limits, bounded in number, time
 // and bytes, no redirects, to allowed addresses only (decisions 21, 22 and 30).
 
+import { setMaxListeners } from 'node:events'
 import { Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
@@ -68,6 +69,8 @@ export function createWebhookPools(deps: CallRemoteDeps): WebhookPools {
     // Endpoints or TLS changed: what is under way ends where it began.
     if (known !== undefined) retire(known, () => known.pool.close())
     const connecting = new AbortController()
+    // One listener per connection that is being made.
+    setMaxListeners(0, connecting.signal)
     const pool = openPool(call, deps, connecting.signal)
     pools.set(key, { identity, pool, connecting })
     return pool
