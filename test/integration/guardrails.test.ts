@@ -8,7 +8,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startBackend, type Backend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
-import { send, type Answer } from '../support/http.js'
+import { bearer, send, type Answer } from '../support/http.js'
 import { freePort } from '../support/ports.js'
 import {
   backendRef,
@@ -19,12 +19,14 @@ import {
   proxyBackend,
 } from '../support/resources.js'
 import { startStack, type Stack } from '../support/stack.js'
+import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
 
 let llm: Backend
 let webhook: Backend
 let second: Backend
 let hanging: Server
 let stack: Stack
+let key: SigningKey
 
 interface Wire {
   readonly messages?: readonly { role: string; content: string }[]
@@ -136,9 +138,11 @@ const service = (name: string, port: number, requestTimeout?: string) => [
       ]),
 ]
 
+const ISSUER = 'https://idp.example/'
 const MAX_BODY = 256 * 1024
 
 beforeAll(async () => {
+  key = await newKey('k1')
   llm = await startBackend('llm')
   webhook = await startBackend('webhook')
   second = await startBackend('second')
@@ -175,6 +179,27 @@ beforeAll(async () => {
       ...llmRoute('slow-reply', () => ({ response: [hook('hanging')] }), '/late'),
       ...llmRoute('away', () => ({ request: [hook('nobody')] }), '/away'),
       ...llmRoute('head', (guard) => ({ request: [hook(guard, { headers })] }), '/head'),
+      ...llmRoute(
+        'claims',
+        (guard) => {
+          const guards = [hook(guard, { headers: { 'x-user': 'jwt.sub' } })]
+          return { request: guards, response: guards }
+        },
+        '/claims',
+      ),
+      {
+        apiVersion: 'policy.gatehouse.dev/v1alpha1',
+        kind: 'ProxyPolicy',
+        metadata: { name: 'claims-tokens' },
+        spec: {
+          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'claims' }],
+          traffic: {
+            jwtAuthentication: {
+              providers: [{ issuer: ISSUER, jwks: { inline: JSON.stringify(keySet(key)) } }],
+            },
+          },
+        },
+      },
       ...llmRoute(
         'tools',
         (guard) => ({ response: [hook(guard, { inspectToolCalls: true })] }),
@@ -344,6 +369,17 @@ describe('headers of the webhook', () => {
     expect(request?.headers).not.toHaveProperty('x-nobody')
     expect(request?.headers).not.toHaveProperty('authorization')
   })
+})
+
+test('claims of a verified token reach the headers in both phases; without a token nobody is asked', async () => {
+  const token = await signToken({ key, claims: { iss: ISSUER, sub: 'alice' } })
+  expect((await post('/claims', chat('hi'))).status).toBe(401)
+  expect(webhook.requests).toEqual([])
+  expect((await post('/claims', chat('hi'), bearer(token))).status).toBe(200)
+  expect(webhook.requests.map(({ url, headers }) => [url, headers['x-user']])).toEqual([
+    ['/request', 'alice'],
+    ['/response', 'alice'],
+  ])
 })
 
 describe('a webhook that is no help', () => {
