@@ -21,6 +21,7 @@ import {
 
 export type JwtSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['jwtAuthentication']>
 export type ProviderSpec = JwtSpec['providers'][number]
+export type McpSpec = NonNullable<JwtSpec['mcp']>
 
 export interface TranslatedKeySet {
   readonly keySet: KeySet

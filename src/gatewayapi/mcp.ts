@@ -6,7 +6,7 @@ import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
 import { publishedMembers } from '../oauth/resource-metadata.js'
 import { err, ok, type Result } from '../result.js'
 import type { Context } from './context.js'
-import type { JwtSpec, ProviderSpec } from './key-sets.js'
+import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { translateRegistration } from './registration.js'
 import { ageNotes, unavailableNote } from './remote-notes.js'
 import {
@@ -15,10 +15,8 @@ import {
   targetOfIssuer,
   wantedDocument,
   type Connection,
-  type IssuerUrl,
+  type Reach,
 } from './remote-targets.js'
-
-export type McpSpec = NonNullable<JwtSpec['mcp']>
 
 export interface Mcp {
   readonly spec: McpSpec
@@ -70,12 +68,6 @@ export function translateMcp(
     ],
     warnings: registration.warnings,
   })
-}
-
-/** How the identity provider is reached. */
-export interface Reach {
-  readonly issuer: IssuerUrl
-  readonly connection: Connection
 }
 
 const OPENID = '/.well-known/openid-configuration'

@@ -2,9 +2,8 @@
 
 import type { JsonObject } from '../ir/json.js'
 import type { Registration } from '../ir/proc-entry.js'
-import { projectOf } from './key-sets.js'
-import type { McpSpec, Reach } from './mcp.js'
-import { targetOfIssuer } from './remote-targets.js'
+import { projectOf, type McpSpec } from './key-sets.js'
+import { targetOfIssuer, type Reach } from './remote-targets.js'
 
 export interface TranslatedRegistration {
   readonly registration: Registration

@@ -34,6 +34,12 @@ export interface Connection {
   readonly tls?: UpstreamTls
 }
 
+/** How the identity provider is reached. */
+export interface Reach {
+  readonly issuer: IssuerUrl
+  readonly connection: Connection
+}
+
 export const connectionToBackend = ({ destination }: Backend): Connection => ({
   via: destination.name,
   endpoints: destination.endpoints,

@@ -8,7 +8,7 @@ import { translateGateway, type TranslatedGateway } from './gateways.js'
 import { intersectHostnames, isHostnamePattern } from './hostnames.js'
 import { ownDomains } from './listener-isolation.js'
 import { allowsHttpRoutes, allowsNamespace, type TranslatedListener } from './listeners.js'
-import type { HttpRoute } from './route-rules.js'
+import type { HttpRoute } from './rule-input.js'
 import { keyIn } from './world.js'
 
 export interface Placement {

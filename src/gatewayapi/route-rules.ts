@@ -2,11 +2,9 @@
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Destination } from '../ir/destination.js'
-import type { GuardEntry, ProcEntry } from '../ir/proc-entry.js'
+import type { ProcEntry } from '../ir/proc-entry.js'
 import type { Cors } from '../ir/route.js'
-import type { HttpRouteRule, HttpRouteSpec } from '../resources/http-route.js'
-import type { Resource } from '../resources/resources.js'
-import type { Attachment } from './attachments.js'
+import type { HttpRouteRule } from '../resources/http-route.js'
 import type { BackendProblem } from './backends.js'
 import type { Context } from './context.js'
 import { translateFilters, type Filters } from './filters.js'
@@ -18,20 +16,8 @@ import type { OrderedRoute } from './route-order.js'
 import { authzEntry, procEntry } from './table-entries.js'
 import { ruleProblems } from './unimplemented-fields.js'
 import { actionOf, refusalOf } from './rule-action.js'
+import type { RuleInput } from './rule-input.js'
 import { buildRoutes } from './rule-routes.js'
-
-export type HttpRoute = Resource<HttpRouteSpec>
-
-export interface RuleInput {
-  readonly route: HttpRoute
-  readonly index: number
-  readonly rule: HttpRouteRule
-  readonly attachment: Attachment
-  /** Why the whole route refuses; empty: it does not. */
-  readonly refusals: readonly string[]
-  /** Absent: LLM traffic is not guarded. */
-  readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
-}
 
 export interface TranslatedRule {
   readonly routes: readonly OrderedRoute[]

@@ -4,7 +4,8 @@ import type { Condition, ResourceStatus } from '../ir/status.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from './conditions.js'
 import type { TranslatedParent } from './route-parents.js'
 import { isIgnored } from './unimplemented-fields.js'
-import type { HttpRoute, TranslatedRule } from './route-rules.js'
+import type { TranslatedRule } from './route-rules.js'
+import type { HttpRoute } from './rule-input.js'
 
 export function routeStatus(
   route: HttpRoute,

@@ -4,7 +4,7 @@ import type { RefuseAction, RouteAction, Timeouts } from '../ir/route.js'
 import type { HttpRouteRule } from '../resources/http-route.js'
 import type { Filters } from './filters.js'
 import type { RouteBackends } from './route-backends.js'
-import type { RuleInput } from './route-rules.js'
+import type { RuleInput } from './rule-input.js'
 
 /** problems: of what the HTTPRoute says of the rule. undefined: nothing refuses it. */
 export function refusalOf(

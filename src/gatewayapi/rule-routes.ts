@@ -1,10 +1,10 @@
 // The matches of one rule → its routes: protected, answered by ext_proc (well-known paths of an MCP route), or refused.
 
-import { routeKey, routeName } from '../ir/names.js'
+import { routeName } from '../ir/names.js'
 import type { Cors, RefuseAction, Route, RouteAction, RouteMatch } from '../ir/route.js'
 import type { Filters } from './filters.js'
 import { rankOf, type OrderedRoute } from './route-order.js'
-import type { RuleInput } from './route-rules.js'
+import { keyOfRule, type RuleInput } from './rule-input.js'
 import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
 import { keyOf } from './world.js'
 
@@ -62,11 +62,8 @@ const refusedRoute = (
   match: RouteMatch,
 ): Omit<Route, 'name'> => ({ match, action, ...(cors === undefined ? {} : { cors }) })
 
-function plainRoute(
-  { route, index, attachment, webhooks }: RuleInput,
-  rule: RuleRoutes,
-  match: RouteMatch,
-): Unnamed {
+function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unnamed {
+  const { attachment, webhooks } = input
   const { action, cors, filters } = rule
   const { requestHeaders, responseHeaders } = filters
   if (action.type === 'refuse') return refusedRoute(action, rule, match)
@@ -74,26 +71,19 @@ function plainRoute(
   return {
     match,
     action,
-    ...(isProtected ? { authz: keyOfRule(route, index) } : {}),
+    ...(isProtected ? { authz: keyOfRule(input) } : {}),
     ...(webhooks === undefined || action.type !== 'forward'
       ? {}
-      : { proc: { key: keyOfRule(route, index), mode: 'guard' } }),
+      : { proc: { key: keyOfRule(input), mode: 'guard' } }),
     ...(cors === undefined ? {} : { cors }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
   }
 }
 
-const answeredRoute = (
-  { route, index }: RuleInput,
-  { cors }: RuleRoutes,
-  match: RouteMatch,
-): Unnamed => ({
+const answeredRoute = (input: RuleInput, { cors }: RuleRoutes, match: RouteMatch): Unnamed => ({
   match,
   action: { type: 'answered' },
-  proc: { key: keyOfRule(route, index), mode: 'well-known' },
+  proc: { key: keyOfRule(input), mode: 'well-known' },
   ...(cors === undefined ? {} : { cors }),
 })
-
-const keyOfRule = ({ metadata }: RuleInput['route'], index: number): string =>
-  routeKey(metadata.namespace, metadata.name, index)

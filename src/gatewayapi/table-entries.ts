@@ -1,10 +1,9 @@
 // What ext_authz and ext_proc must know of one rule, from its routes and the policies in force.
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
-import { routeKey } from '../ir/names.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import type { PathMatch } from '../ir/route.js'
-import type { RuleInput } from './route-rules.js'
+import { keyOfRule, type RuleInput } from './rule-input.js'
 import type { OrderedRoute } from './route-order.js'
 import { mcpPathsOf } from './well-known-routes.js'
 import { compareText, keyOf } from './world.js'
@@ -60,9 +59,6 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
     },
   ]
 }
-
-const keyOfRule = ({ route, index }: RuleInput): string =>
-  routeKey(route.metadata.namespace, route.metadata.name, index)
 
 function sortedPaths(paths: readonly PathMatch[]): readonly PathMatch[] {
   const unique = new Map(paths.map((path) => [`${path.value} ${path.type}`, path]))
