@@ -10,7 +10,7 @@ import { collectResources } from '../../src/resources/resource-set.js'
 import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
 import { goldenCases } from '../support/golden.js'
 import { createRandom } from '../support/random.js'
-import { caseDocuments, OPTIONS } from '../support/translate-case.js'
+import { caseDocuments, DEFAULT_DOCUMENTS, OPTIONS } from '../support/translate-case.js'
 
 const XDS = {
   listenAddress: '127.0.0.1',
@@ -21,9 +21,10 @@ const XDS = {
 
 const GOLDENS = join(import.meta.dirname, '../golden/translate')
 
+/** The defaults are always there, so that routes have a Gateway whatever else comes and goes. */
 const pool: readonly DecodedResource[] = [
   ...new Set(goldenCases(GOLDENS).flatMap(({ input }) => caseDocuments(input))),
-]
+].filter((document) => !DEFAULT_DOCUMENTS.includes(document))
 
 /** Listeners apart: what rules have read once, Envoy goes on sending (build-snapshot.ts). */
 const comparable = ({ revision, xdsJson, xds }: Snapshot): object => ({
@@ -47,7 +48,7 @@ const comparable = ({ revision, xdsJson, xds }: Snapshot): object => ({
 const fromScratch = (ir: Ir): Snapshot => buildSnapshot(structuredClone(ir), XDS)
 
 describe('a snapshot after changes', () => {
-  test.each([1, 3, 5])('is what it is from scratch, sequence %i', (seed) => {
+  test.each([1, 2, 3])('is what it is from scratch, sequence %i', (seed) => {
     const random = createRandom(seed)
     const translator = createTranslator(OPTIONS)
     const present = new Set(pool.filter(() => random(4) === 0))
@@ -59,7 +60,7 @@ describe('a snapshot after changes', () => {
         const document = pool[random(pool.length)]
         if (document !== undefined && !present.delete(document)) present.add(document)
       }
-      const { resources } = collectResources([...present])
+      const { resources } = collectResources([...DEFAULT_DOCUMENTS, ...present])
       const { ir, wanted } = translator.translate(resources, new Map(remote))
       snapshot = buildSnapshot(ir, XDS, snapshot)
       routes += JSON.stringify(snapshot.xdsJson.get('*')?.routes).split('"match":').length

@@ -115,7 +115,7 @@ export const caseDocuments = (input: string): readonly DecodedResource[] => [
   ...DEFAULT_DOCUMENTS,
 ]
 
-const DEFAULT_DOCUMENTS = decodeDocuments(DEFAULTS)
+export const DEFAULT_DOCUMENTS = decodeDocuments(DEFAULTS)
 
 type Named = Pick<ResourceStatus, 'kind' | 'namespace' | 'name'>
 
