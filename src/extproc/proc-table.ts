@@ -1,6 +1,6 @@
 // The ext_proc part of the model → what a stream finds by the key that Envoy sends: expressions compiled.
 
-import type { GuardEntry, ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
+import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
 import { compileGuard, type Guard } from './guard.js'
 
 export type CompiledProcEntry = WellKnownEntry | Guard
@@ -8,17 +8,24 @@ export type CompiledProcEntry = WellKnownEntry | Guard
 export interface ProcTable {
   /** undefined: no such route; the stream is ended with an error. */
   get(key: string): CompiledProcEntry | undefined
+  /** What the next table may take over, by key. */
+  readonly parts: ReadonlyMap<string, CompiledPart>
 }
 
-export const buildProcTable = (entries: readonly ProcEntry[]): ProcTable =>
-  new Map(entries.map((entry) => [entry.key, compiled(entry)]))
-
-const guards = new WeakMap<GuardEntry, Guard>()
-
-/** What did not change is not compiled again: its entry is the same object. */
-const compiled = (entry: ProcEntry): CompiledProcEntry => {
-  if (entry.type === 'well-known') return entry
-  const guard = guards.get(entry) ?? compileGuard(entry)
-  guards.set(entry, guard)
-  return guard
+interface CompiledPart {
+  readonly entry: ProcEntry
+  readonly compiled: CompiledProcEntry
 }
+
+/** previous: entries that are the same objects are taken over, not compiled again. */
+export function buildProcTable(entries: readonly ProcEntry[], previous?: ProcTable): ProcTable {
+  const parts = new Map<string, CompiledPart>()
+  for (const entry of entries) {
+    const before = previous?.parts.get(entry.key)
+    parts.set(entry.key, before?.entry === entry ? before : { entry, compiled: compile(entry) })
+  }
+  return { get: (key) => parts.get(key)?.compiled, parts }
+}
+
+const compile = (entry: ProcEntry): CompiledProcEntry =>
+  entry.type === 'guard' ? compileGuard(entry) : entry

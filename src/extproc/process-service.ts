@@ -16,7 +16,7 @@ import { UnexpectedMessage, type Processor, type ProcessorStream } from './proce
 import { createWellKnownProcessor } from './well-known-processor.js'
 
 export interface ProcessServiceDeps {
-  table(): ProcTable
+  table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
   readonly guardrails: Omit<GuardDeps, 'now' | 'logger'>
   /** Milliseconds since the epoch. */
@@ -53,7 +53,10 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   }
 }
 
-const entryOf = (metadata: Metadata, table: ProcTable): CompiledProcEntry | undefined => {
+const entryOf = (
+  metadata: Metadata,
+  table: Pick<ProcTable, 'get'>,
+): CompiledProcEntry | undefined => {
   const keys = metadata.get(ROUTE_METADATA_KEY)
   const [key] = keys
   return keys.length === 1 && typeof key === 'string' ? table.get(key) : undefined

@@ -1,0 +1,67 @@
+// A guarded reply → what may become of it (decisions 15-19).
+
+import type { Attributes } from '../cel/attributes.js'
+import { isHarmless, readReply } from '../llm/read-body.js'
+import type { GuardDeps } from './ask-webhooks.js'
+import { decodeReply } from './decode-reply.js'
+import type { Guard } from './guard.js'
+import { refusal } from './guard-reply.js'
+import { inspectConversation, refused, type Aborted, type Refused } from './inspection.js'
+
+/** By lower-case name. */
+export type Headers = ReadonlyMap<string, readonly string[]>
+
+/** What the reply may become: the bytes as they came, others, or an answer of ours. */
+export type ReplyFinding =
+  | { readonly type: 'same' }
+  | { readonly type: 'changed'; readonly body: Uint8Array }
+  | Refused
+  | Aborted
+
+export interface ReplyContext {
+  readonly guard: Guard
+  readonly headers: Headers
+  readonly attributes: Attributes
+  /** The request had a body: its reply must be an LLM's. */
+  readonly hadBody: boolean
+  readonly signal: AbortSignal
+}
+
+export async function inspectReply(
+  bytes: Uint8Array,
+  { guard, headers, attributes, hadBody, signal }: ReplyContext,
+  deps: GuardDeps,
+): Promise<ReplyFinding> {
+  const encoding = (headers.get('content-encoding') ?? []).join(',').trim().toLowerCase()
+  const body = await decodeReply(bytes, encoding, deps.maxBodyBytes)
+  if (body === undefined) return unreadableReply('it is compressed in a way that cannot be read')
+  const read = readReply(body)
+  if (!read.ok) return !hadBody && isHarmless(body) ? { type: 'same' } : unreadableReply(read.error)
+  const conversation = read.value
+  const { route, response: webhooks } = guard
+  const inspected = await inspectConversation(
+    { route, phase: 'response', webhooks, conversation, attributes, signal },
+    deps,
+  )
+  if (inspected.type !== 'passed') return inspected
+  return inspected.text === conversation.json.text
+    ? { type: 'same' }
+    : { type: 'changed', body: Buffer.from(inspected.text) }
+}
+
+export const TOO_LARGE = 'it is larger than the guardrail may read'
+
+export const unreadableReply = (problem: string): Refused =>
+  refused(
+    refusal(503, `The guardrail cannot read the reply: ${problem}.`, 'guardrail_unreadable'),
+    problem,
+  )
+
+/** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
+export function problemOfReply(headers: Headers, maxBytes: number): string | undefined {
+  if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
+  const types = headers.get('content-type') ?? []
+  if (types.some((type) => /event-stream|ndjson|jsonl|json-seq/i.test(type)))
+    return 'it is a stream, and streamed replies are not guarded yet'
+  return Number(headers.get('content-length')?.[0] ?? 0) > maxBytes ? TOO_LARGE : undefined
+}

@@ -1,0 +1,65 @@
+// The body of a guarded request → what may become of it (decisions 15-19).
+
+import { lazyValue, type Attributes, type LazyValue } from '../cel/attributes.js'
+import type { Json } from '../ir/json.js'
+import { readRequest } from '../llm/read-body.js'
+import type { GuardDeps } from './ask-webhooks.js'
+import type { Guard } from './guard.js'
+import { refusal } from './guard-reply.js'
+import { inspectConversation, refused, type Inspected, type Refused } from './inspection.js'
+
+export interface RequestContext {
+  readonly guard: Guard
+  /** Without llmRequest. */
+  readonly attributes: Attributes
+  readonly signal: AbortSignal
+}
+
+export async function inspectRequest(
+  bytes: Uint8Array,
+  { guard, attributes, signal }: RequestContext,
+  deps: GuardDeps,
+): Promise<Inspected> {
+  const read = readRequest(bytes)
+  if (!read.ok) return unreadableRequest(read.error)
+  const conversation = read.value
+  if (conversation.isStreamed && guard.response.length > 0)
+    return unreadableRequest(
+      'it asks for an event stream, and streamed replies are not guarded yet',
+    )
+  const llmRequest = lazyJson(conversation.json.text)
+  return inspectConversation(
+    {
+      route: guard.route,
+      phase: 'request',
+      webhooks: guard.request,
+      conversation,
+      attributes: { ...attributes, llmRequest },
+      signal,
+    },
+    deps,
+  )
+}
+
+export const unreadableRequest = (problem: string): Refused =>
+  refused(
+    refusal(400, `The guardrail cannot read the body: ${problem}.`, 'guardrail_unreadable'),
+    problem,
+  )
+
+export const requestTooLarge = (): Refused =>
+  refused(
+    refusal(413, 'The body is larger than the guardrail may read.', 'guardrail_too_large'),
+    'the body is too large',
+  )
+
+/** Parsed when an expression first reads it. */
+const lazyJson = (text: string): LazyValue => {
+  const parsed = (): LazyValue => lazyValue(JSON.parse(text) as Json)
+  return {
+    get json() {
+      return parsed().json
+    },
+    celValue: () => parsed().celValue(),
+  }
+}

@@ -1,0 +1,41 @@
+// A conversation of either phase and what its webhooks decide → what may become of the body.
+
+import { rewrite } from '../llm/conversation.js'
+import { askWebhooks, type GuardDeps, type Question } from './ask-webhooks.js'
+import { rejectReply, UNAVAILABLE } from './guard-reply.js'
+import type { Reply } from './immediate-response.js'
+
+/** An answer of ours in place of the body. problem: for the log, without any text of prompt or reply. */
+export interface Refused {
+  readonly type: 'refused'
+  readonly reply: Reply
+  readonly problem: string
+}
+
+/** Nobody waits for the answer any more. */
+export interface Aborted {
+  readonly type: 'aborted'
+}
+
+/** text: the body's, with the changes of the webhooks. */
+export type Inspected = { readonly type: 'passed'; readonly text: string } | Refused | Aborted
+
+export async function inspectConversation(question: Question, deps: GuardDeps): Promise<Inspected> {
+  const decision = await askWebhooks(question, deps)
+  switch (decision.type) {
+    case 'pass':
+      return { type: 'passed', text: rewrite(question.conversation, decision.contents) }
+    case 'reject':
+      return refused(rejectReply(decision.status, decision.text), 'rejected by a webhook')
+    case 'unavailable':
+      return refused(UNAVAILABLE, 'a webhook is unavailable')
+    case 'aborted':
+      return decision
+  }
+}
+
+export const refused = (reply: Reply, problem: string): Refused => ({
+  type: 'refused',
+  reply,
+  problem,
+})
