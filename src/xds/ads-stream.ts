@@ -70,14 +70,16 @@ export class AdsStream {
   push(): void {
     const snapshot = this.#options.snapshot()
     if (snapshot === undefined || this.#writing || this.#closed) return
+    // One clock for both: what waits now must be looked at again later, however little is left to wait.
+    const now = performance.now()
     for (const type of this.#inOrder()) {
-      if (this.#mustWait(type)) continue
+      if (this.#mustWait(type, now)) continue
       const wanted = type.wanted(snapshot.get(type.typeUrl) ?? NOTHING)
       const nonce = String(this.#nonces + 1)
       const push = type.next(wanted, this.#mayRemove(type, snapshot), nonce)
       if (push !== undefined) return this.#write(push)
     }
-    this.#lookAgain()
+    this.#lookAgain(now)
   }
 
   /** Envoy works with the listeners and routes of the snapshot. */
@@ -120,10 +122,10 @@ export class AdsStream {
   }
 
   /** One that it waits for is not answered yet; nor its own last one, unless Envoy asked for more. */
-  #mustWait({ typeUrl, owed }: TypeStream): boolean {
+  #mustWait({ typeUrl, owed }: TypeStream, now: number): boolean {
     return [...(owed ? [] : [typeUrl]), ...(WAITS_FOR.get(typeUrl) ?? [])].some((other) => {
       const since = this.#types.get(other)?.delivery.waitingSince
-      return since !== undefined && performance.now() - since < this.#options.patienceMs
+      return since !== undefined && now < since + this.#options.patienceMs
     })
   }
 
@@ -139,12 +141,12 @@ export class AdsStream {
   }
 
   /** When an answer is overdue, what waits for it goes ahead. */
-  #lookAgain(): void {
+  #lookAgain(now: number): void {
     clearTimeout(this.#timer)
     const { patienceMs } = this.#options
     const waits = [...this.#types.values()]
       .flatMap(({ delivery }) => delivery.waitingSince ?? [])
-      .map((since) => since + patienceMs - performance.now())
+      .map((since) => since + patienceMs - now)
       .filter((ms) => ms > 0)
     if (waits.length === 0) return
     this.#timer = setTimeout(() => this.push(), Math.min(...waits) + 1)
