@@ -1,7 +1,7 @@
 // A provider's JSON Web Key Set (RFC 7517) → the keys that may verify a signature, and why the others may not.
 // Looks at shapes alone; whether a point is on its curve is seen when the table imports the key.
 
-import type { Json, JsonObject } from '../ir/json.js'
+import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import { rsaFault } from './rsa-key.js'
 
 /** Asymmetric algorithms of RFC 7518, 8037 and 9864; HS* and none are not here and never will be (decision 5). */
@@ -73,16 +73,13 @@ export function describeKeySet(jwks: JsonObject): KeySetDescription {
 const member = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function kidOf(key: Json): { readonly kid?: string } {
-  const kid = isObject(key) ? member(key, 'kid') : undefined
+  const kid = isJsonObject(key) ? member(key, 'kid') : undefined
   return typeof kid === 'string' ? { kid } : {}
 }
 
 function describeKey(key: Json): UsableKey | string {
-  if (!isObject(key)) return 'it is not an object'
+  if (!isJsonObject(key)) return 'it is not an object'
   const fault = commonFault(key)
   if (fault !== undefined) return fault
   const shape = publicKey(key)

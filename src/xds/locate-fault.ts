@@ -2,7 +2,7 @@
 
 import { fromJson } from '@bufbuild/protobuf'
 import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf'
-import type { Json, JsonObject } from '../ir/json.js'
+import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import { registry } from '../grpc/protos.js'
 import { TYPE_URL_PREFIX } from './type-urls.js'
 
@@ -30,12 +30,12 @@ const refusal = (schema: DescMessage, json: Json): string | undefined => {
 }
 
 const ownFault = (schema: DescMessage, json: Json, path: string): Fault => {
-  if (isAny(schema) && isObject(json)) {
+  if (isAny(schema) && isJsonObject(json)) {
     const type = json['@type']
     if (typeof type !== 'string') return { path, reason: 'an Any needs "@type"' }
     if (typeOfAny(json) === undefined) return { path, reason: `unknown type "${type}"` }
   }
-  if (isObject(json) && !isWellKnown(schema)) {
+  if (isJsonObject(json) && !isWellKnown(schema)) {
     const unknown = Object.keys(json).find((key) => fieldOf(schema, key) === undefined)
     if (unknown !== undefined) {
       return { path: join(path, unknown), reason: `${schema.typeName} has no such field` }
@@ -53,7 +53,7 @@ const ownFault = (schema: DescMessage, json: Json, path: string): Fault => {
 type Member = readonly [path: string, schema: DescMessage, json: Json]
 
 const members = (schema: DescMessage, json: Json, path: string): Member[] => {
-  if (!isObject(json)) return []
+  if (!isJsonObject(json)) return []
   if (isAny(schema)) {
     const inner = typeOfAny(json)
     if (inner === undefined || isWellKnown(inner)) return []
@@ -72,7 +72,7 @@ const fieldMembers = (field: DescField, value: Json, path: string): Member[] => 
     const { message } = field
     return (value as readonly Json[]).map((item, i) => [`${path}[${i}]`, message, item])
   }
-  if (field.fieldKind === 'map' && field.mapKind === 'message' && isObject(value)) {
+  if (field.fieldKind === 'map' && field.mapKind === 'message' && isJsonObject(value)) {
     const { message } = field
     return Object.entries(value).map(([key, item]) => [`${path}["${key}"]`, message, item])
   }
@@ -95,8 +95,5 @@ const withoutType = (json: JsonObject): JsonObject =>
 const isAny = (schema: DescMessage): boolean => schema.typeName === 'google.protobuf.Any'
 
 const isWellKnown = (schema: DescMessage): boolean => schema.typeName.startsWith('google.protobuf.')
-
-const isObject = (json: Json): json is JsonObject =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
 
 const join = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)

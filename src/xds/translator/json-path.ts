@@ -1,16 +1,13 @@
 // Reading of Envoy's JSON by member names; what is not there is empty.
 
-import type { Json, JsonObject } from '../../ir/json.js'
+import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 
 const EMPTY: JsonObject = {}
-
-const isObject = (json: Json | undefined): json is JsonObject =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
 
 const at = (json: JsonObject, path: readonly string[]): Json | undefined => {
   let found: Json | undefined = json
   for (const name of path) {
-    if (!isObject(found)) return undefined
+    if (!isJsonObject(found)) return undefined
     found = found[name]
   }
   return found
@@ -18,12 +15,12 @@ const at = (json: JsonObject, path: readonly string[]): Json | undefined => {
 
 export const objectAt = (json: JsonObject, ...path: string[]): JsonObject => {
   const found = at(json, path)
-  return isObject(found) ? found : EMPTY
+  return isJsonObject(found) ? found : EMPTY
 }
 
 export const objectsAt = (json: JsonObject, ...path: string[]): readonly JsonObject[] => {
   const found = at(json, path)
-  return Array.isArray(found) ? found.filter(isObject) : []
+  return Array.isArray(found) ? found.filter(isJsonObject) : []
 }
 
 export const textAt = (json: JsonObject, ...path: string[]): string | undefined => {
