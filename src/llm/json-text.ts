@@ -34,12 +34,14 @@ class Malformed extends Error {
 }
 
 export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
-  let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return readJsonText(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {
     return err('not UTF-8')
   }
+}
+
+export function readJsonText(text: string): Result<JsonText, JsonProblem> {
   try {
     return ok({ text, root: new Reader(text).readAll() })
   } catch (error) {
