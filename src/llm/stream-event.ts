@@ -1,7 +1,7 @@
 // What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
 
 import type { LlmApi } from './api.js'
-import type { JsonText, Span } from './json-text.js'
+import { applyEdits, type Edit, type JsonText, type Span } from './json-text.js'
 
 /** A part of a text. Pieces of one channel, in the order of their events, are one text. */
 export interface Piece {
@@ -13,6 +13,8 @@ export interface Piece {
   readonly text: string
   /** Where a change is written, in the event's data. */
   readonly place: Span
+  /** json: the place holds JSON itself, not a string; its text is that JSON, and so must a change be. */
+  readonly form: 'string' | 'json'
   /** The whole text of the channel must stay JSON. */
   readonly isJson?: boolean
   /** Places that repeat the text in another form (log probabilities): emptied when it changes. */
@@ -20,7 +22,7 @@ export interface Piece {
 }
 
 /** A place that says again, whole, what the pieces of a channel said: it must say what they became. */
-export interface Repeat extends Omit<Piece, 'text' | 'echoes'> {
+export interface Repeat extends Omit<Piece, 'text'> {
   /** Should it not be what the channel said, it is a text of its own, to be inspected. */
   readonly text: string
 }
@@ -30,7 +32,37 @@ export interface StreamEvent {
   readonly json: JsonText
   /** In the order of their places. */
   readonly pieces: readonly Piece[]
+  /** They count as said after the pieces. */
   readonly repeats: readonly Repeat[]
-  /** Channels that say nothing after this event; what is held of them need not wait for more. */
+  /**
+   * What says nothing after this event, and need not wait for more: a channel ("0 content"), the first words of several
+   * ("0"), or "" for all. isEnded reads it.
+   */
   readonly ends: readonly string[]
+}
+
+export const isEnded = (channel: string, ends: readonly string[]): boolean =>
+  ends.some((end) => end === '' || channel === end || channel.startsWith(`${end} `))
+
+/** What the places of an event say now; undefined: what they said. */
+export interface EventTexts {
+  /** One per piece. */
+  readonly pieces: readonly (string | undefined)[]
+  /** One per repeat. */
+  readonly repeats: readonly (string | undefined)[]
+}
+
+/** The event's data with other texts, the same string when none is another. */
+export function rewriteEvent(event: StreamEvent, texts: EventTexts): string {
+  const { text } = event.json
+  const edits = new Map<number, Edit>()
+  const change = (said: Piece | Repeat, now: string | undefined): void => {
+    if (now === undefined || now === said.text) return
+    for (const echo of said.echoes ?? []) edits.set(echo.start, { ...echo, json: 'null' })
+    const json = said.form === 'json' ? now : JSON.stringify(now)
+    edits.set(said.place.start, { ...said.place, json })
+  }
+  event.pieces.forEach((piece, index) => change(piece, texts.pieces[index]))
+  event.repeats.forEach((repeat, index) => change(repeat, texts.repeats[index]))
+  return edits.size === 0 ? text : applyEdits(text, [...edits.values()])
 }
