@@ -1,0 +1,116 @@
+// Bodies on guarded routes: what cannot be read is refused, what is too large too, and what is no LLM's passes.
+
+import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  answerJson,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  hook,
+  startGuardedStack,
+  type GuardedStack,
+} from '../support/guardrails.js'
+import { send } from '../support/http.js'
+
+const MAX_BODY = 256 * 1024
+
+let stack: GuardedStack
+
+beforeAll(async () => {
+  stack = await startGuardedStack(
+    [
+      ...guardedRoute('/both', both(hook('guard'))),
+      ...guardedRoute('/open', both(hook('guard', { failureMode: 'FailOpen' }))),
+    ],
+    { flags: ['--max-body-bytes', String(MAX_BODY)] },
+  )
+})
+afterAll(() => stack.close())
+beforeEach(() => stack.reset())
+
+test.each([
+  ['not JSON', '{"messages":'],
+  ['a member twice', '{"messages":[],"messages":[{"role":"user","content":"x"}]}'],
+  ['a member in another case', '{"messages":[],"Messages":[{"role":"user","content":"x"}]}'],
+  ['an unknown form', '{"prompt":"x"}'],
+  ['two forms at once', '{"messages":[],"input":"x"}'],
+  ['an unknown part', '{"messages":[{"role":"user","content":[{"type":"document","text":"x"}]}]}'],
+  ['too deep', `{"messages":[],"x":${'['.repeat(200)}${']'.repeat(200)}}`],
+  ['an event stream, which is not guarded yet', chat('x', { stream: true })],
+])('%s: 400, and the LLM is not asked, also when webhooks fail open', async (_name, body) => {
+  for (const path of ['/both', '/open']) expect((await stack.post(path, body)).status).toBe(400)
+  expect(stack.llm.requests).toEqual([])
+  expect(stack.webhook.requests).toEqual([])
+})
+
+test('a content type that lies, and a compressed request: 400', async () => {
+  expect((await stack.post('/both', chat('x'), { 'content-type': 'text/plain' })).status).toBe(400)
+  expect((await stack.post('/both', chat('x'), { 'content-encoding': 'gzip' })).status).toBe(400)
+})
+
+test('beyond --max-body-bytes: 413, with and without Content-Length', async () => {
+  const large = chat('x'.repeat(MAX_BODY))
+  expect((await stack.post('/both', large)).status).toBe(413)
+  expect((await stack.post('/both', large, { 'transfer-encoding': 'chunked' })).status).toBe(413)
+  const most = chat('x'.repeat(MAX_BODY - 100))
+  expect((await stack.post('/both', most, { 'transfer-encoding': 'chunked' })).status).toBe(200)
+  expect(stack.llm.requests.map(({ body }) => body)).toEqual([most])
+})
+
+test('a GET is untouched, and its reply too when no model speaks in it', async () => {
+  const models = JSON.stringify({ object: 'list', data: [{ id: 'm', object: 'model' }] })
+  stack.llm.answer((_request, response) => void response.end(models))
+  expect((await send(stack.origin, '/both/v1/models')).body).toBe(models)
+  expect((await send(stack.origin, '/both/v1/models', { method: 'HEAD' })).status).toBe(200)
+  expect(stack.webhook.requests).toEqual([])
+  stack.llm.answer(answerJson(completion('a secret')))
+  const stored = await send(stack.origin, '/both/v1/chat/completions/c1')
+  expect(stored.body).toContain('a ****')
+  stack.llm.answer(answerJson({ data: [completion('a secret')] }))
+  expect((await send(stack.origin, '/both/v1/chat/completions')).status).toBe(503)
+})
+
+test('an error of the LLM reaches the client as it is', async () => {
+  stack.llm.answer(answerJson({ error: { message: 'a secret' } }, 429))
+  const answer = await stack.post('/both', chat('hi'))
+  expect(answer).toMatchObject({ status: 429, body: '{"error":{"message":"a secret"}}' })
+  expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request'])
+})
+
+test.each([
+  ['an event stream', { 'content-type': 'text/event-stream' }, 'data: {"choices":[]}\n\n'],
+  ['no JSON', { 'content-type': 'application/json' }, 'a secret'],
+  [
+    'another form',
+    { 'content-type': 'application/json' },
+    '{"content":[{"type":"text","text":"a secret"}]}',
+  ],
+  ['a damaged encoding', { 'content-encoding': 'gzip' }, 'a secret'],
+])(
+  'a reply that is %s: 503, nothing of it passes, however webhooks fail',
+  async (_name, headers, body) => {
+    stack.llm.answer((_request, response) => void response.writeHead(200, headers).end(body))
+    for (const path of ['/both', '/open']) {
+      const answer = await stack.post(path, chat('hi'))
+      expect(answer.status).toBe(503)
+      expect(answer.body).not.toContain('secret')
+      expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'guardrail_unreadable' } })
+    }
+  },
+)
+
+test('a gzip reply is read; a bomb is refused', async () => {
+  const compressed = (text: string) => (_request: unknown, response: ServerResponse) =>
+    void response.writeHead(200, { 'content-encoding': 'gzip', etag: '"1"' }).end(gzipSync(text))
+  stack.llm.answer(compressed(JSON.stringify(completion('a secret'))))
+  const masked = await stack.post('/both', chat('hi'))
+  expect(masked.headers).not.toHaveProperty('content-encoding')
+  expect(masked.headers).not.toHaveProperty('etag')
+  expect(JSON.parse(masked.body)).toEqual(completion('a ****'))
+  expect(stack.llm.requests[0]?.headers['accept-encoding']).toBe('identity')
+  stack.llm.answer(compressed(JSON.stringify(completion('x'.repeat(20 * MAX_BODY)))))
+  expect((await stack.post('/both', chat('hi'))).status).toBe(503)
+})

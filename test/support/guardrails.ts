@@ -1,0 +1,187 @@
+// Guarded LLM routes through the whole product: an LLM and a webhook that tests answer for, and the resources between them.
+
+import type { ServerResponse } from 'node:http'
+import { startBackend, type Backend } from './backend.js'
+import { send, type Answer } from './http.js'
+import {
+  API_GROUP,
+  backendRef,
+  CORS_FILTER,
+  gateway,
+  httpRoute,
+  prefix,
+  proxyBackend,
+  type Document,
+} from './resources.js'
+import { startStack, type Stack, type StackOptions } from './stack.js'
+
+/** What a webhook is asked about. */
+export interface Wire {
+  readonly messages?: readonly { role: string; content: string }[]
+  readonly choices?: readonly { message: { role: string; content: string } }[]
+}
+
+export type Reply = Parameters<Backend['answer']>[0]
+
+export const asked = (webhook: Backend): Wire[] =>
+  webhook.requests.map(({ body }) => (JSON.parse(body) as { body: Wire }).body)
+
+export const answerJson =
+  (value: unknown, status = 200) =>
+  (_request: unknown, response: ServerResponse): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+  }
+
+/** Masks "secret" and refuses "block", in both phases: a user's webhook in a few lines. */
+export const sample: Reply = ({ body }, response) => {
+  const { messages, choices } = (JSON.parse(body) as { body: Wire }).body
+  const texts = messages ?? (choices ?? []).map(({ message }) => message)
+  const mask = (text: string) => text.replaceAll('secret', '****')
+  const masked = texts.map(({ role, content }) => ({ role, content: mask(content) }))
+  const action = texts.some(({ content }) => content.includes('block'))
+    ? { body: 'request blocked', status_code: 403, reason: 'a word' }
+    : texts.every(({ content }) => !content.includes('secret'))
+      ? { reason: 'passed' }
+      : {
+          body: messages
+            ? { messages: masked }
+            : { choices: masked.map((message) => ({ message })) },
+        }
+  answerJson({ action })(undefined, response)
+}
+
+/** A chat completion of an LLM. */
+export const completion = (content: string | null, more: object = {}) => ({
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content, ...more },
+      finish_reason: 'stop',
+      logprobs: null,
+    },
+  ],
+})
+
+/** The body of a chat completion's request. */
+export const chat = (content: string, more: object = {}): string =>
+  JSON.stringify({ model: 'm', messages: [{ role: 'user', content }], ...more })
+
+/** A webhook of a promptGuard: the Service of that name. */
+export const hook = (name: string, more: object = {}): object => ({
+  webhook: { backendRef: { kind: 'Service', name, port: 80 }, ...more },
+})
+
+/** In both phases. */
+export const both = (...hooks: readonly object[]): object => ({ request: hooks, response: hooks })
+
+/** A path whose requests go to the LLM (without that prefix), guarded. */
+export const guardedRoute = (path: string, guards: object, name = path.slice(1)): Document[] => [
+  httpRoute(name, {
+    rules: [
+      {
+        matches: [prefix(path)],
+        filters: [
+          CORS_FILTER,
+          {
+            type: 'URLRewrite',
+            urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } },
+          },
+        ],
+        backendRefs: [backendRef('llm')],
+      },
+    ],
+  }),
+  {
+    apiVersion: `${API_GROUP}/v1alpha1`,
+    kind: 'ProxyPolicy',
+    metadata: { name },
+    spec: {
+      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
+      backend: { ai: { promptGuard: guards } },
+    },
+  },
+]
+
+/** A Service with one endpoint: requestTimeout can target it. */
+export const service = (name: string, port: number, requestTimeout?: string): object[] => [
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name },
+    spec: { ports: [{ port: 80, targetPort: port }] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name, labels: { 'kubernetes.io/service-name': name } },
+    addressType: 'IPv4',
+    ports: [{ port }],
+    endpoints: [{ addresses: ['127.0.0.1'] }],
+  },
+  ...(requestTimeout === undefined
+    ? []
+    : [
+        {
+          apiVersion: `${API_GROUP}/v1alpha1`,
+          kind: 'ProxyPolicy',
+          metadata: { name: `${name}-timeout` },
+          spec: {
+            targetRefs: [{ group: '', kind: 'Service', name }],
+            backend: { http: { requestTimeout } },
+          },
+        },
+      ]),
+]
+
+export interface GuardedStack extends Stack {
+  readonly llm: Backend
+  /** The Service "guard". */
+  readonly webhook: Backend
+  /** A chat completion below this path. */
+  post(path: string, body: string, headers?: Record<string, string>): Promise<Answer>
+  /** The LLM says "hello" and the webhook is the sample again; nothing was asked yet. */
+  reset(): void
+}
+
+/** resources: beside the Gateway, the LLM and the Service "guard". */
+export async function startGuardedStack(
+  resources: readonly object[],
+  options: Omit<StackOptions, 'resources'> = {},
+): Promise<GuardedStack> {
+  const llm = await startBackend('llm')
+  const webhook = await startBackend('webhook')
+  const stack = await startStack({
+    ...options,
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('llm', llm),
+      ...service('guard', webhook.port),
+      ...resources,
+    ],
+  })
+  return {
+    ...stack,
+    llm,
+    webhook,
+    post: (path, body, headers = {}) =>
+      send(stack.origin, `${path}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      }),
+    reset: () => {
+      llm.requests.length = 0
+      webhook.requests.length = 0
+      webhook.answer(sample)
+      llm.answer(answerJson(completion('hello')))
+    },
+    close: async () => {
+      await stack.close()
+      await Promise.all([llm.close(), webhook.close()])
+    },
+  }
+}
