@@ -1,0 +1,40 @@
+// A gateway before an LLM server that nobody here made, with the sample webhook in both phases and one that is away.
+
+import type { Aimock } from './aimock.js'
+import { startBackend, type Backend } from './backend.js'
+import { both, guardedRoute, hook, sample, service } from './guardrails.js'
+import { freePort } from './ports.js'
+import { gateway, proxyBackend } from './resources.js'
+import { startStack, type Stack } from './stack.js'
+
+export interface LlmStack extends Stack {
+  /** Masks "secret" and refuses "block". */
+  readonly webhook: Backend
+}
+
+/** /guarded asks the webhook, /tools shows it tool calls too; /away and /late ask one that is not there, about prompts and replies. */
+export async function startLlmStack(llm: Pick<Aimock, 'host' | 'port'>): Promise<LlmStack> {
+  const webhook = await startBackend('webhook')
+  webhook.answer(sample)
+  const nobody = await freePort()
+  const stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('llm', llm),
+      ...service('guard', webhook.port),
+      ...service('nobody', nobody),
+      ...guardedRoute('/guarded', both(hook('guard'))),
+      ...guardedRoute('/tools', both(hook('guard', { inspectToolCalls: true }))),
+      ...guardedRoute('/away', { request: [hook('nobody')] }),
+      ...guardedRoute('/late', { response: [hook('nobody')] }),
+    ],
+  })
+  return {
+    ...stack,
+    webhook,
+    close: async () => {
+      await stack.close()
+      await webhook.close()
+    },
+  }
+}
