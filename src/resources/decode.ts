@@ -33,7 +33,7 @@ export const decodeDocument = (
   kinds: readonly Kind[],
 ): Decoded => {
   const parsed = parseYaml(text)
-  if (parsed.ok) return decodeValue(parsed.value.value, [], { file, kinds, parsed: parsed.value })
+  if (parsed.ok) return decodeValue(parsed.value.value, [], contextOf(file, kinds, parsed.value))
   const problems = parsed.error.map(({ line, column, message }) => ({
     source: `${file}:${line}:${column}`,
     message,
@@ -41,11 +41,26 @@ export const decodeDocument = (
   return { ...NOTHING, problems }
 }
 
+/** An object of the API server, with its apiVersion and kind; source: what messages call it. Never throws. */
+export const decodeObject = (object: PlainMap, source: string, kinds: readonly Kind[]): Decoded =>
+  decodeValue(object, [], { kinds, sourceOf: () => source, positionOf: () => source })
+
 interface Context {
-  readonly file: string
   readonly kinds: readonly Kind[]
-  readonly parsed: ParsedDocument
+  /** Of a resource: FILE:LINE, or "kubernetes". */
+  sourceOf(path: FieldPath): string
+  /** FILE:LINE:COLUMN, or "kubernetes". */
+  positionOf(path: FieldPath, part: Finding['part']): string
 }
+
+const contextOf = (file: string, kinds: readonly Kind[], parsed: ParsedDocument): Context => ({
+  kinds,
+  sourceOf: (path) => `${file}:${parsed.positionOf(path, 'value').line}`,
+  positionOf: (path, part) => {
+    const { line, column } = parsed.positionOf(path, part)
+    return `${file}:${line}:${column}`
+  },
+})
 
 const decodeValue = (value: unknown, path: FieldPath, context: Context): Decoded => {
   if (value === null || value === undefined) return NOTHING
@@ -100,16 +115,15 @@ const decodeResource = (
     )
     return { ...NOTHING, problems }
   }
-  const { line, column } = context.parsed.positionOf(path, 'value')
   const resource: Resource<unknown> = {
     apiVersion: String(value['apiVersion']),
     kind: kind.kind,
     metadata: metadata.value.value as Metadata,
     spec: body.value.value,
-    source: `${context.file}:${line}`,
+    source: context.sourceOf(path),
     unsupported: body.value.unsupported.map(formatPath),
   }
-  const position = `${context.file}:${line}:${column}`
+  const position = context.positionOf(path, 'value')
   return { ...NOTHING, resources: [{ collection: kind.collection, resource, position }] }
 }
 
@@ -141,10 +155,9 @@ const problemOf = (
   context: Context,
 ): Problem => {
   const whole = [...path, ...finding.path]
-  const { line, column } = context.parsed.positionOf(whole, finding.part)
   const field = formatPath(whole)
   return {
-    source: `${context.file}:${line}:${column}`,
+    source: context.positionOf(whole, finding.part),
     message: field === '' ? finding.message : `${field}: ${finding.message}`,
     ...identityOf(value),
   }

@@ -3,6 +3,7 @@
 // Otherwise a route would be open for want of a policy that was written.
 
 import type { FileState } from './load-resources.js'
+import { KUBERNETES } from './kubernetes-objects.js'
 import { keyOf } from './resource-set.js'
 import type { Problem, ProviderState, Resource } from './resources.js'
 
@@ -27,24 +28,29 @@ export const holdBackNewRoutes = (
   previous: ProviderState | undefined,
 ): ProviderState => {
   if (previous?.complete !== true) return state
-  const reason = undecoded.find(({ kind }) => kind === undefined || !HARMLESS.has(kind))
-  if (reason === undefined) return { ...state, complete: true }
+  const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
+  if (reasons.length === 0) return { ...state, complete: true }
   const known = new Set(previous.resources.httpRoutes.map(keyOf))
   const { httpRoutes, proxyPolicies } = state.resources
-  const held = httpRoutes.filter((route) => !known.has(keyOf(route)))
+  const held = httpRoutes.flatMap((route) =>
+    known.has(keyOf(route)) ? [] : becauseOf(route, reasons),
+  )
   const present = new Set(proxyPolicies.map(keyOf))
-  const gone = previous.resources.proxyPolicies.filter((policy) => !present.has(keyOf(policy)))
+  const gone = previous.resources.proxyPolicies.flatMap((policy) =>
+    present.has(keyOf(policy)) || !mayBeRenamed(reasons) ? [] : becauseOf(policy, reasons),
+  )
+  const isHeld = new Set(held.map(({ resource }) => keyOf(resource)))
   return {
     resources: {
       ...state.resources,
-      httpRoutes: httpRoutes.filter((route) => known.has(keyOf(route))),
-      proxyPolicies: [...proxyPolicies, ...gone].sort(byKey),
+      httpRoutes: httpRoutes.filter((route) => !isHeld.has(keyOf(route))),
+      proxyPolicies: [...proxyPolicies, ...gone.map(({ resource }) => resource)].sort(byKey),
     },
     problems: [
       ...state.problems,
-      ...held.map((route) => problemOf(route, heldMessage(reason))),
-      ...gone.map((policy) => ({
-        ...problemOf(policy, keptMessage(reason)),
+      ...held.map(({ resource, reason }) => problemOf(resource, heldMessage(reason))),
+      ...gone.map(({ resource, reason }) => ({
+        ...problemOf(resource, keptMessage(reason)),
         stays: true as const,
       })),
     ],
@@ -53,12 +59,34 @@ export const holdBackNewRoutes = (
   }
 }
 
+/** Objects of a cluster keep their names: none of them is another one renamed. */
+const mayBeRenamed = (reasons: readonly Problem[]): boolean =>
+  reasons.some(({ source }) => source !== KUBERNETES)
+
+/** The first document that concerns the resource; a policy of a cluster is for routes of its own namespace. */
+function becauseOf<Spec>(
+  resource: Resource<Spec>,
+  reasons: readonly Problem[],
+): readonly { readonly resource: Resource<Spec>; readonly reason: Problem }[] {
+  const reason = reasons.find(
+    ({ source, namespace }) => source !== KUBERNETES || namespace === resource.metadata.namespace,
+  )
+  return reason === undefined ? [] : [{ resource, reason }]
+}
+
 const byKey = (a: Resource<unknown>, b: Resource<unknown>): number => (keyOf(a) < keyOf(b) ? -1 : 1)
 
 const problemOf = (
   { apiVersion, kind, metadata: { namespace, name }, source }: Resource<unknown>,
   message: string,
-): Problem => ({ source: `${source}:1`, message, apiVersion, kind, namespace, name })
+): Problem => ({
+  source: source === KUBERNETES ? source : `${source}:1`,
+  message,
+  apiVersion,
+  kind,
+  namespace,
+  name,
+})
 
 const keptMessage = ({ source }: Problem): string =>
   `is gone from the files, but stays in force until the document at ${source} can be decoded or is gone too: it may be this policy`

@@ -1,0 +1,174 @@
+// The API server → the resources in it, whole, at every change. Nothing is complete before every kind has been listed
+// once (decision 27), so that no route is open for want of its policy.
+
+import type { JsonObject } from '../ir/json.js'
+import { debounce } from './debounce.js'
+import { holdBackNewRoutes } from './hold-back.js'
+import { kindsOf, type Kind } from './kinds.js'
+import type { KubernetesClient } from './kubernetes-client.js'
+import { createObjectStore, KUBERNETES } from './kubernetes-objects.js'
+import { referencedObjects, referenceKey } from './kubernetes-references.js'
+import { startReflector, type Reflector, type ReflectorScope } from './kubernetes-reflector.js'
+import { collectResources } from './resource-set.js'
+import type { Problem, Provider, ProviderState, Resources } from './resources.js'
+
+export interface KubernetesProviderOptions {
+  readonly client: KubernetesClient
+  /** {policy_api_group} of the specification. */
+  readonly apiGroup: string
+  /** Empty: all. */
+  readonly namespaces: readonly string[]
+  /** A sentence for the log: what cannot be read now, and what can again. */
+  readonly onWarning: (message: string) => void
+}
+
+const DEBOUNCE = { quiet: 30, maxWait: 300 }
+/** Read one by one, where something refers to them. */
+const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
+
+export interface KubernetesProvider extends Provider {
+  /** An object as the API server has it, by resourceKey(): for its status. */
+  raw(key: string): JsonObject | undefined
+}
+
+export function createKubernetesProvider(options: KubernetesProviderOptions): KubernetesProvider {
+  const kinds = kindsOf(options.apiGroup)
+  const store = createObjectStore(kinds)
+  const lists = new Map<string, Watched>()
+  const objects = new Map<string, Watched>()
+  const warned = new Map<string, string>()
+  let onChange: (state: ProviderState) => void = () => undefined
+  let state: ProviderState | undefined
+  let closed = false
+
+  const watchScope = (scope: ReflectorScope): Watched => ({
+    scope,
+    reflector: startReflector(options.client, scope, {
+      put: (object, { apiVersion }) => {
+        if (store.put(object, scope.kind, apiVersion)) changed.call()
+      },
+      remove: (object) => {
+        if (store.remove(object, scope.kind)) changed.call()
+      },
+      changed: () => changed.call(),
+    }),
+  })
+  const followReferences = (resources: Resources): void => {
+    const wanted = new Map(referencedObjects(resources).map((each) => [referenceKey(each), each]))
+    for (const [key, watched] of objects)
+      if (!wanted.has(key)) {
+        watched.reflector.close()
+        objects.delete(key)
+        store.remove({ metadata: { ...scopeNames(watched.scope) } }, watched.scope.kind)
+      }
+    for (const [key, { kind, namespace, name }] of wanted)
+      if (!objects.has(key))
+        objects.set(key, watchScope({ kind: kindNamed(kinds, kind), namespace, name }))
+  }
+  const report = (): void => {
+    if (closed) return
+    const collected = collectResources(store.resources())
+    followReferences(collected.resources)
+    const watched = [...lists.values(), ...objects.values()]
+    const unread = watched.flatMap(problemOf)
+    warnAbout(unread, warned, (message) => options.onWarning(message))
+    const complete =
+      state?.complete === true || watched.every(({ reflector }) => reflector.synced())
+    const read = {
+      resources: collected.resources,
+      problems: [...unread, ...store.problems(), ...collected.problems],
+      undecoded: store.undecoded(),
+      complete,
+    }
+    state = complete
+      ? holdBackNewRoutes(read, state?.complete === true ? state : NOTHING_YET)
+      : read
+    onChange(state)
+  }
+  const changed = debounce(report, DEBOUNCE)
+
+  return {
+    start: (listener) => {
+      onChange = listener
+      for (const scope of listScopes(kinds, options.namespaces))
+        lists.set(`${scope.kind.kind}/${scope.namespace ?? ''}`, watchScope(scope))
+      report()
+      return Promise.resolve()
+    },
+    close: () => {
+      closed = true
+      changed.cancel()
+      for (const { reflector } of [...lists.values(), ...objects.values()]) reflector.close()
+      return Promise.resolve()
+    },
+    raw: (key) => store.raw(key),
+  }
+}
+
+interface Watched {
+  readonly scope: ReflectorScope
+  readonly reflector: Reflector
+}
+
+const NOTHING_YET: ProviderState = {
+  resources: collectResources([]).resources,
+  problems: [],
+  complete: true,
+}
+
+const listScopes = (
+  kinds: readonly Kind[],
+  namespaces: readonly string[],
+): readonly ReflectorScope[] =>
+  kinds
+    .filter(({ kind }) => !ON_DEMAND.has(kind))
+    .flatMap((kind): readonly ReflectorScope[] =>
+      kind.clusterScoped === true || namespaces.length === 0
+        ? [{ kind }]
+        : namespaces.map((namespace) => ({ kind, namespace })),
+    )
+
+const scopeNames = ({ namespace = '', name = '' }: ReflectorScope) => ({ namespace, name })
+
+function kindNamed(kinds: readonly Kind[], name: string): Kind {
+  const kind = kinds.find((each) => each.kind === name)
+  if (kind === undefined) throw new Error(`there is no kind ${name}`)
+  return kind
+}
+
+function problemOf({ scope, reflector }: Watched): readonly Problem[] {
+  const { kind, namespace, name } = scope
+  const reason =
+    reflector.problem() ?? (reflector.synced() ? undefined : 'it has not been listed yet')
+  if (reason === undefined) return []
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`
+  const what = name === undefined ? `${kind.kind} cannot be read${where}` : `cannot be read`
+  return [
+    {
+      source: KUBERNETES,
+      message: `${what}: ${reason}`,
+      ...(name === undefined
+        ? {}
+        : { apiVersion: 'v1', kind: kind.kind, namespace: namespace ?? '', name }),
+    },
+  ]
+}
+
+/** Each is said once, and once more when it has changed or is over. */
+function warnAbout(
+  problems: readonly Problem[],
+  warned: Map<string, string>,
+  warn: (message: string) => void,
+): void {
+  const now = new Set(problems.map(({ message, name = '' }) => `${name} ${message}`.trim()))
+  for (const message of warned.keys())
+    if (!now.has(message)) {
+      warned.delete(message)
+      warn(`over: ${message}`)
+    }
+  for (const message of now)
+    if (!warned.has(message) && !message.endsWith('it has not been listed yet')) {
+      warned.set(message, message)
+      warn(message)
+    }
+}

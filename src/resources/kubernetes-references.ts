@@ -1,0 +1,55 @@
+// The Secrets and ConfigMaps that other resources name: no others are read.
+
+import type { ReferenceGrantSpec } from './reference-grant.js'
+import type { Resource, Resources } from './resources.js'
+
+export interface ObjectReference {
+  readonly kind: 'Secret' | 'ConfigMap'
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Sorted and unique. A Secret of another namespace is read only when a ReferenceGrant of that namespace lets it be. */
+export function referencedObjects(resources: Resources): readonly ObjectReference[] {
+  const found = [...certificates(resources), ...authorities(resources)]
+  const byKey = new Map(found.map((each) => [referenceKey(each), each]))
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
+}
+
+export const referenceKey = ({ kind, namespace, name }: ObjectReference): string =>
+  `${kind}/${namespace}/${name}`
+
+const certificates = ({ gateways, referenceGrants }: Resources): readonly ObjectReference[] =>
+  gateways.flatMap(({ metadata, spec }) =>
+    spec.listeners
+      .flatMap(({ tls }) => tls?.certificateRefs ?? [])
+      .filter(({ group, kind }) => group === '' && kind === 'Secret')
+      .map(({ name, namespace = metadata.namespace }) => ({
+        kind: 'Secret' as const,
+        namespace,
+        name,
+      }))
+      .filter(
+        ({ namespace }) =>
+          namespace === metadata.namespace ||
+          referenceGrants.some((grant) => grants(grant, metadata.namespace, namespace)),
+      ),
+  )
+
+const grants = (
+  { metadata, spec }: Resource<ReferenceGrantSpec>,
+  from: string,
+  to: string,
+): boolean =>
+  metadata.namespace === to &&
+  spec.from.some(({ kind, namespace }) => kind === 'Gateway' && namespace === from) &&
+  spec.to.some(({ kind }) => kind === 'Secret')
+
+const authorities = ({ backendTlsPolicies }: Resources): readonly ObjectReference[] =>
+  backendTlsPolicies.flatMap(({ metadata, spec }) =>
+    spec.validation.caCertificateRefs.flatMap(({ group, kind, name }) =>
+      group === '' && (kind === 'ConfigMap' || kind === 'Secret')
+        ? [{ kind, namespace: metadata.namespace, name } as const]
+        : [],
+    ),
+  )

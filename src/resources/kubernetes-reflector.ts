@@ -1,0 +1,136 @@
+// One kind (of one namespace, or one object) of the API server, kept in step: listed, then watched with bookmarks, listed
+// anew after 410 Gone, tried again for ever with growing pauses. What was learnt stays while the API server is away.
+
+import { ListWatch, type KubernetesObject, type Watch } from '@kubernetes/client-node'
+import type { JsonObject } from '../ir/json.js'
+import { KubernetesError, type KubernetesClient } from './kubernetes-client.js'
+import { findKindPath, listPath, type KindPath } from './kubernetes-kinds.js'
+import { listAll } from './kubernetes-list.js'
+import { patientWatch } from './kubernetes-watch.js'
+import type { Kind } from './kinds.js'
+
+export interface ReflectorScope {
+  readonly kind: Kind
+  /** Absent: all, or the kind has none. */
+  readonly namespace?: string
+  /** This object alone. */
+  readonly name?: string
+}
+
+export interface ReflectorEvents {
+  /** An object is there, or has changed. */
+  put(object: JsonObject, path: KindPath): void
+  remove(object: JsonObject): void
+  /** synced() or problem() has changed. */
+  changed(): void
+}
+
+export interface Reflector {
+  /** It has been listed once. */
+  synced(): boolean
+  /** Why it cannot be read now; absent: it can. */
+  problem(): string | undefined
+  close(): void
+}
+
+/** Milliseconds. */
+const FIRST_PAUSE = 200
+const LONGEST_PAUSE = 15_000
+
+export function startReflector(
+  client: KubernetesClient,
+  scope: ReflectorScope,
+  events: ReflectorEvents,
+): Reflector {
+  let isSynced = false
+  let problem: string | undefined
+  let pause = FIRST_PAUSE
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+  let informer: ListWatch<KubernetesObject> | undefined
+
+  const say = (synced: boolean, now: string | undefined): void => {
+    const isNews = synced !== isSynced || now !== problem
+    isSynced = synced
+    problem = now
+    if (isNews) events.changed()
+  }
+  const retry = (error: unknown): void => {
+    if (closed || timer !== undefined) return
+    say(isSynced, sentenceOf(error))
+    timer = setTimeout(() => {
+      timer = undefined
+      void run()
+    }, pause)
+    pause = Math.min(pause * 2, LONGEST_PAUSE)
+  }
+  const reached = (): void => {
+    pause = FIRST_PAUSE
+    if (!closed) say(true, undefined)
+  }
+  const run = async (): Promise<void> => {
+    try {
+      // Found anew each time: the CRD may have come, or serve another version now.
+      const path = await findKindPath(client, scope.kind)
+      if (closed) return
+      informer ??= informerOf(client, scope, path, { ...events, reached, failed: retry })
+      await informer.start()
+      if (closed) await informer.stop()
+    } catch (error) {
+      retry(error)
+    }
+  }
+  void run()
+  return {
+    synced: () => isSynced,
+    problem: () => problem,
+    close: () => {
+      closed = true
+      clearTimeout(timer)
+      void informer?.stop()
+    },
+  }
+}
+
+interface InformerEvents extends ReflectorEvents {
+  /** Everything that was listed has been put. */
+  reached(): void
+  failed(error: unknown): void
+}
+
+function informerOf(
+  client: KubernetesClient,
+  { namespace, name }: ReflectorScope,
+  path: KindPath,
+  events: InformerEvents,
+): ListWatch<KubernetesObject> {
+  const where = listPath(path, namespace)
+  const fieldSelector = name === undefined ? undefined : `metadata.name=${name}`
+  const informer = new ListWatch<KubernetesObject>(
+    where,
+    patientWatch(client.watch, () => events.reached()) as Watch,
+    () => listAll(client, where, fieldSelector),
+    false,
+    undefined,
+    fieldSelector,
+  )
+  const put = (object: KubernetesObject) => events.put(jsonOf(object), path)
+  informer.on('add', put)
+  informer.on('update', put)
+  informer.on('delete', (object) => events.remove(jsonOf(object)))
+  informer.on('error', (error) => events.failed(error))
+  return informer
+}
+
+/** What came over the wire is JSON. */
+const jsonOf = (object: KubernetesObject): JsonObject => object as JsonObject
+
+const sentenceOf = (error: unknown): string => {
+  if (error instanceof KubernetesError) return error.message
+  const { statusCode, code, message } = error as {
+    statusCode?: number
+    code?: string
+    message?: string
+  }
+  return statusCode === undefined ? (code ?? message ?? 'the watch broke') : `HTTP ${statusCode}`
+}
