@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { startAdminServer, type AdminServer } from './admin/admin-server.js'
-import { createCore, type Core } from './app/core.js'
+import { createCore, type Core, type CoreDeps } from './app/core.js'
 import type { EnvoyProcess } from './app/envoy-process.js'
 import { startOwnEnvoy } from './app/own-envoy.js'
 import { createPrivateFolder, type PrivateFolder } from './app/private-folder.js'
@@ -19,6 +19,8 @@ export interface AppDeps {
   readonly provider: Provider
   /** With an Envoy of our own (run, demo). */
   readonly ownEnvoy: boolean
+  /** Told of every run of the pipeline. */
+  readonly onRun?: CoreDeps['onRun']
   /** Something that the process cannot go on without has failed; close() is still to be called. */
   onFatal(error: Error): void
 }

@@ -224,7 +224,9 @@ function crossChecks(settings: Settings): readonly string[] {
 
 function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {
   if (kubernetes)
-    return ['--kubernetes is not there yet in this version; expected --resources PATH']
+    return resources.length > 0
+      ? ['--kubernetes and --resources exclude each other: resources come from one place']
+      : []
   if (namespace.length > 0) return ['--namespace belongs to --kubernetes']
   return resources.length > 0
     ? []

@@ -16,7 +16,7 @@ import { createWebhookPools } from '../remote/webhook-pools.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/snapshot-cache.js'
-import { createPipeline, type Pipeline } from './pipeline.js'
+import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
 import { configDump, remoteReport, refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
@@ -39,9 +39,11 @@ export interface CoreDeps {
   readonly logger: Logger
   /** Envoy is a child of ours, on this machine. */
   readonly ownEnvoy: boolean
+  /** Told of every run of the pipeline. */
+  readonly onRun?: ((state: PipelineState) => void) | undefined
 }
 
-export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): Core {
+export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
   const now = (): number => Date.now()
   const metrics = createMetrics()
   const envoys = new Envoys()
@@ -66,6 +68,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
       apiGroup: settings.apiGroup,
       clusterDomain: settings.clusterDomain,
       metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
+      isCluster: settings.kubernetes,
     }),
     remote,
     publisher,
@@ -80,6 +83,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy }: CoreDeps): 
     onRun: (state) => {
       metrics.resources(countResources(resourcesReport(state)))
       logProblems(state)
+      onRun?.(state)
     },
     startTimer,
   })

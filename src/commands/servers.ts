@@ -1,6 +1,8 @@
 // gatehouse run and gatehouse serve: settings → Gatehouse, until it is asked to stop or something fatal fails.
 
-import { startApp, type App } from '../app.js'
+import { startApp, type App, type AppDeps } from '../app.js'
+import { createCluster } from '../app/cluster.js'
+import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/file-provider.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
@@ -33,17 +35,25 @@ async function start(
   options: StartOptions,
 ): Promise<App | undefined> {
   const { logger } = io
+  try {
+    return await startApp(settings, { logger, ...sourceOf(settings, logger), ...options })
+  } catch (error) {
+    io.err(`gatehouse: ${startProblem(error)}\n`)
+    return undefined
+  }
+}
+
+function sourceOf(settings: Settings, logger: Logger): Pick<AppDeps, 'provider' | 'onRun'> {
+  if (settings.kubernetes) {
+    const cluster = createCluster(settings, logger)
+    return { provider: cluster.provider, onRun: (state) => cluster.onRun(state) }
+  }
   const provider = createFileProvider({
     paths: settings.resources,
     apiGroup: settings.apiGroup,
     onWarning: (message) => logger.warn({}, message),
   })
-  try {
-    return await startApp(settings, { logger, provider, ...options })
-  } catch (error) {
-    io.err(`gatehouse: ${startProblem(error)}\n`)
-    return undefined
-  }
+  return { provider }
 }
 
 /** What the system says → what a person can do about it. */

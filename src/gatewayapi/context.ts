@@ -9,6 +9,8 @@ export interface TranslatorOptions {
   readonly clusterDomain: string
   /** The default of mcp.metadataIssuer (decision 10a). */
   readonly metadataIssuer: 'Provider' | 'Gateway'
+  /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
+  readonly isCluster?: boolean
 }
 
 export interface Context {

@@ -28,8 +28,8 @@ export const translateGateway = (
     if (gateway === undefined) return undefined
     const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))
     // In files every Gateway is ours, also one whose class nobody wrote down.
-    if (gatewayClass !== undefined && gatewayClass.spec.controllerName !== controllerName(own))
-      return 'foreign'
+    const isUnclassed = gatewayClass === undefined && own.options.isCluster !== true
+    if (!isUnclassed && gatewayClass?.spec.controllerName !== controllerName(own)) return 'foreign'
     const listeners = gateway.spec.listeners.map((spec) => translateListener(own, gateway, spec))
     const conditions = [
       ...gatewayConditions(gateway, listeners),

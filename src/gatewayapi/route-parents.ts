@@ -23,6 +23,8 @@ export interface TranslatedParent {
   readonly section?: string
   /** Empty: the route is not attached, and refusal says why. */
   readonly placements: readonly Placement[]
+  /** Names of the listeners that it is attached to. */
+  readonly listeners: readonly string[]
   readonly refusal?: Condition
 }
 
@@ -32,7 +34,8 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
     .flatMap((ref) => {
       const gateway = keyIn(ref.namespace ?? route.metadata.namespace, ref.name)
       const found = translateGateway(context, gateway)
-      if (found === 'foreign') return []
+      if (found === 'foreign' || (found === undefined && context.options.isCluster === true))
+        return []
       const place = {
         gateway,
         ...(ref.sectionName === undefined ? {} : { section: ref.sectionName }),
@@ -42,6 +45,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
             {
               ...place,
               placements: [],
+              listeners: [],
               refusal: refused('NoMatchingParent', `Gateway ${gateway} not found`),
             },
           ]
@@ -50,7 +54,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
 }
 
 type ParentRef = HttpRouteSpec['parentRefs'][number]
-type Attached = Pick<TranslatedParent, 'placements' | 'refusal'>
+type Attached = Pick<TranslatedParent, 'placements' | 'listeners' | 'refusal'>
 
 const refused = (reason: string, message: string): Condition => isFalse('Accepted', reason, message)
 
@@ -62,6 +66,7 @@ function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): A
   )
   const none = (reason: string, message: string): Attached => ({
     placements: [],
+    listeners: [],
     refusal: refused(reason, message),
   })
   const bad = route.spec.hostnames.find((hostname) => !isHostnamePattern(hostname))
@@ -89,7 +94,10 @@ function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): A
       'NoMatchingListenerHostname',
       `No hostname of the route matches a listener of Gateway ${gateway.key}`,
     )
-  return { placements: shared.flatMap(({ listener, domains }) => placementsOf(listener, domains)) }
+  return {
+    placements: shared.flatMap(({ listener, domains }) => placementsOf(listener, domains)),
+    listeners: shared.map(({ listener }) => listener.spec.name),
+  }
 }
 
 const isAllowed = (

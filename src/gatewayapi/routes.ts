@@ -22,6 +22,8 @@ export interface TranslatedRoute {
   readonly placements: readonly Placement[]
   /** NAMESPACE/NAME of the Gateways that it is attached to; sorted. */
   readonly gateways: readonly string[]
+  /** listenerKey() of the listeners that it is attached to. */
+  readonly listeners: readonly string[]
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
   readonly destinations: readonly Destination[]
@@ -62,6 +64,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       attachment,
       gateways,
       placements: uniquePlacements(parents),
+      listeners: attachedListeners(parents),
       ...inForce(gateways.length > 0, rules, attachment),
       routes: rules.flatMap(({ routes }) => routes),
       uses: [
@@ -97,6 +100,17 @@ const attachedGateways = (parents: readonly TranslatedParent[]): readonly string
       .filter(({ placements }) => placements.length > 0)
       .map(({ gateway }) => gateway)
       .sort(compareText),
+  ),
+]
+
+/** gateway: NAMESPACE/NAME. */
+export const listenerKey = (gateway: string, listener: string): string => `${gateway}/${listener}`
+
+const attachedListeners = (parents: readonly TranslatedParent[]): readonly string[] => [
+  ...new Set(
+    parents.flatMap(({ gateway, listeners }) =>
+      listeners.map((listener) => listenerKey(gateway, listener)),
+    ),
   ),
 ]
 

@@ -24,6 +24,8 @@ export interface Translation {
   readonly statuses: readonly ResourceStatus[]
   /** Sorted by id. */
   readonly wanted: readonly WantedDocument[]
+  /** How many routes are attached to a listener, by listenerKey(). */
+  readonly attachedRoutes: ReadonlyMap<string, number>
 }
 
 export interface Translator {
@@ -55,7 +57,15 @@ function translateAll(context: Context, shelf: Shelf, resources: Resources): Tra
       routes.flatMap(({ wanted }) => wanted),
       ({ id }) => id,
     ),
+    attachedRoutes: countAttached(routes),
   }
+}
+
+function countAttached(routes: readonly TranslatedRoute[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { listeners } of routes)
+    for (const listener of listeners) counts.set(listener, (counts.get(listener) ?? 0) + 1)
+  return counts
 }
 
 function ownGateway(context: Context, key: string): readonly TranslatedGateway[] {

@@ -18,11 +18,11 @@ export interface KubernetesProviderOptions {
   readonly apiGroup: string
   /** Empty: all. */
   readonly namespaces: readonly string[]
-  /** A sentence for the log: what cannot be read now, and what can again. */
-  readonly onWarning: (message: string) => void
 }
 
 const DEBOUNCE = { quiet: 30, maxWait: 300 }
+/** Milliseconds for the first lists. */
+const PATIENCE = 2_000
 /** Read one by one, where something refers to them. */
 const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
 
@@ -36,9 +36,10 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
   const store = createObjectStore(kinds)
   const lists = new Map<string, Watched>()
   const objects = new Map<string, Watched>()
-  const warned = new Map<string, string>()
   let onChange: (state: ProviderState) => void = () => undefined
   let state: ProviderState | undefined
+  let patientUntil = 0
+  let patience: NodeJS.Timeout | undefined
   let closed = false
 
   const watchScope = (scope: ReflectorScope): Watched => ({
@@ -66,12 +67,11 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
         objects.set(key, watchScope({ kind: kindNamed(kinds, kind), namespace, name }))
   }
   const report = (): void => {
-    if (closed) return
+    if (closed || (state === undefined && isBeginning())) return
     const collected = collectResources(store.resources())
     followReferences(collected.resources)
     const watched = [...lists.values(), ...objects.values()]
     const unread = watched.flatMap(problemOf)
-    warnAbout(unread, warned, (message) => options.onWarning(message))
     const complete =
       state?.complete === true || watched.every(({ reflector }) => reflector.synced())
     const read = {
@@ -86,18 +86,27 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
     onChange(state)
   }
   const changed = debounce(report, DEBOUNCE)
+  /** Nothing is wrong with what has not been listed yet, for a moment. */
+  const isBeginning = (): boolean =>
+    performance.now() < patientUntil &&
+    [...lists.values()].some(({ reflector }) => !reflector.synced() && !reflector.problem())
 
   return {
-    start: (listener) => {
-      onChange = listener
-      for (const scope of listScopes(kinds, options.namespaces))
-        lists.set(`${scope.kind.kind}/${scope.namespace ?? ''}`, watchScope(scope))
-      report()
-      return Promise.resolve()
-    },
+    start: (listener) =>
+      new Promise((resolve) => {
+        onChange = (now) => {
+          listener(now)
+          resolve()
+        }
+        patientUntil = performance.now() + PATIENCE
+        for (const scope of listScopes(kinds, options.namespaces))
+          lists.set(`${scope.kind.kind}/${scope.namespace ?? ''}`, watchScope(scope))
+        patience = setTimeout(report, PATIENCE + 1)
+      }),
     close: () => {
       closed = true
       changed.cancel()
+      clearTimeout(patience)
       for (const { reflector } of [...lists.values(), ...objects.values()]) reflector.close()
       return Promise.resolve()
     },
@@ -152,23 +161,4 @@ function problemOf({ scope, reflector }: Watched): readonly Problem[] {
         : { apiVersion: 'v1', kind: kind.kind, namespace: namespace ?? '', name }),
     },
   ]
-}
-
-/** Each is said once, and once more when it has changed or is over. */
-function warnAbout(
-  problems: readonly Problem[],
-  warned: Map<string, string>,
-  warn: (message: string) => void,
-): void {
-  const now = new Set(problems.map(({ message, name = '' }) => `${name} ${message}`.trim()))
-  for (const message of warned.keys())
-    if (!now.has(message)) {
-      warned.delete(message)
-      warn(`over: ${message}`)
-    }
-  for (const message of now)
-    if (!warned.has(message) && !message.endsWith('it has not been listed yet')) {
-      warned.set(message, message)
-      warn(message)
-    }
 }

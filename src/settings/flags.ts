@@ -80,7 +80,8 @@ export const FLAGS = {
   }),
   kubernetes: onOff({
     commands: ['serve'],
-    meaning: 'read resources from the Kubernetes API server (not in this version yet)',
+    meaning:
+      'read resources from the Kubernetes API server that KUBECONFIG or the service account of the pod names, and write their status',
   }),
   namespace: many(readDomain, {
     value: 'NS',

@@ -49,7 +49,7 @@ let timers: (() => void)[]
 let pipeline: Pipeline
 
 beforeEach(() => {
-  translated = () => ({ ir: irOf('a'), statuses: [], wanted: [] })
+  translated = () => ({ ir: irOf('a'), statuses: [], wanted: [], attachedRoutes: new Map() })
   wanted = []
   published = []
   failures = 0
@@ -96,7 +96,7 @@ describe('resources', () => {
 
   test('that were published once are published again, whatever breaks later', () => {
     pipeline.resourcesChanged(complete)
-    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [] })
+    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [], attachedRoutes: new Map() })
     pipeline.resourcesChanged(broken)
     expect(published.map(({ ir }) => ir.destinations[0]?.name)).toEqual(['a', 'b'])
     expect(obstacles()).toEqual([])
@@ -104,7 +104,12 @@ describe('resources', () => {
 
   test('say which documents they want, also when they are held back', () => {
     const documents = [{ id: 'k', kind: 'KeySet' as const, targets: [] }]
-    translated = () => ({ ir: irOf('a'), statuses: [], wanted: documents })
+    translated = () => ({
+      ir: irOf('a'),
+      statuses: [],
+      wanted: documents,
+      attachedRoutes: new Map(),
+    })
     pipeline.resourcesChanged(broken)
     expect(wanted).toEqual([documents])
   })
@@ -113,7 +118,7 @@ describe('resources', () => {
 describe('remote documents', () => {
   test('that arrive together make one run', () => {
     pipeline.resourcesChanged(complete)
-    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [] })
+    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [], attachedRoutes: new Map() })
     pipeline.remoteChanged()
     pipeline.remoteChanged()
     expect([published.length, timers.length]).toEqual([1, 1])
@@ -123,7 +128,7 @@ describe('remote documents', () => {
 
   test('are taken at once when a check waits for them, and then not a second time', () => {
     pipeline.resourcesChanged(complete)
-    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [] })
+    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [], attachedRoutes: new Map() })
     pipeline.remoteChanged()
     pipeline.flush()
     expect(published).toHaveLength(2)
@@ -164,7 +169,12 @@ describe('a bug', () => {
     pipeline.resourcesChanged(complete)
     const [destination] = irOf('b').destinations
     const odd = { ...irOf('b'), gateways: undefined as unknown as Ir['gateways'] }
-    translated = () => ({ ir: { ...odd, destinations: [destination!] }, statuses: [], wanted: [] })
+    translated = () => ({
+      ir: { ...odd, destinations: [destination!] },
+      statuses: [],
+      wanted: [],
+      attachedRoutes: new Map(),
+    })
     pipeline.resourcesChanged(complete)
     expect([published.length, failures]).toEqual([1, 1])
   })
@@ -173,7 +183,7 @@ describe('a bug', () => {
     translated = bug
     pipeline.resourcesChanged(complete)
     expect(obstacles()).toEqual(['the resources could not be translated: a bug'])
-    translated = () => ({ ir: irOf('a'), statuses: [], wanted: [] })
+    translated = () => ({ ir: irOf('a'), statuses: [], wanted: [], attachedRoutes: new Map() })
     pipeline.resourcesChanged(complete)
     expect(pipeline.state().failure).toBeUndefined()
     expect(obstacles()).toEqual([])

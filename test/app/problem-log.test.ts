@@ -19,6 +19,7 @@ const policy = (condition: Condition): PipelineState => ({
       },
     ],
     wanted: [],
+    attachedRoutes: new Map(),
   },
 })
 

@@ -156,8 +156,9 @@ describe('commands', () => {
     expect(wrongOf('serve')[0]).toContain('--resources is missing')
   })
 
-  test('serve --kubernetes says that it is not there yet', () => {
-    expect(wrongOf('serve --kubernetes')[0]).toContain('--kubernetes is not there yet')
+  test('serve takes resources from one place', () => {
+    expect(settingsOf('serve --kubernetes --namespace a').kubernetes).toBe(true)
+    expect(wrongOf('serve --kubernetes --resources x')[0]).toContain('exclude each other')
     expect(wrongOf('serve --resources x --namespace a')[0]).toContain('belongs to --kubernetes')
   })
 

@@ -1,0 +1,97 @@
+// What Gatehouse is in a cluster beyond what it is beside files: its resources come from the API server, and one replica
+// writes their status back.
+
+import { hostname } from 'node:os'
+import { listenerKey } from '../gatewayapi/routes.js'
+import type { Logger } from '../logger.js'
+import { createKubernetesClient } from '../resources/kubernetes-client.js'
+import { startLease } from '../resources/kubernetes-lease.js'
+import { createKubernetesProvider } from '../resources/kubernetes-provider.js'
+import { createStatusWriter, type SaidOf } from '../resources/kubernetes-status-writer.js'
+import type { Provider, ProviderState } from '../resources/resources.js'
+import type { Settings } from '../settings.js'
+import type { PipelineState } from './pipeline.js'
+import { resourcesReport } from './report.js'
+
+export interface Cluster {
+  readonly provider: Provider
+  onRun(state: PipelineState): void
+}
+
+const LEASE_NAME = 'gatehouse'
+
+/** Throws an Error for a person when no API server is configured. */
+export function createCluster(settings: Settings, logger: Logger): Cluster {
+  const { apiGroup, environment } = settings
+  const client = createKubernetesClient()
+  const onWarning = (message: string): void => logger.warn({}, message)
+  const source = createKubernetesProvider({
+    client,
+    apiGroup,
+    namespaces: settings.namespace,
+  })
+  let isWriter = false
+  const writer = createStatusWriter({
+    client,
+    apiGroup,
+    raw: (key) => source.raw(key),
+    mayWrite: () => isWriter,
+    onWarning,
+  })
+  const identity = environment['POD_NAME'] ?? hostname()
+  const onChange = (held: boolean): void => {
+    isWriter = held
+    logger.info({ identity }, held ? 'this replica writes status' : 'another replica writes status')
+    if (held) writer.refresh()
+  }
+  const start = async (tell: (state: ProviderState) => void): Promise<() => Promise<void>> => {
+    logger.info({ server: client.server }, 'reading from the API server')
+    await source.start(tell)
+    const namespace = environment['POD_NAMESPACE'] ?? 'default'
+    const lease = startLease({ client, namespace, name: LEASE_NAME, identity, onChange, onWarning })
+    return () => lease.close()
+  }
+  let endLease: (() => Promise<void>) | undefined
+  return {
+    provider: {
+      start: async (tell) => {
+        endLease = await start(tell)
+      },
+      close: async () => {
+        isWriter = false
+        await source.close()
+        await writer.close()
+        await endLease?.()
+        endLease = undefined
+      },
+    },
+    onRun: (state) => writer.update(saidOf(state)),
+  }
+}
+
+/** Nothing is said before everything was read: what refers to a thing that is still to come would be called broken. */
+function saidOf(state: PipelineState): readonly SaidOf[] {
+  const { translation, provider } = state
+  if (provider?.complete !== true || translation === undefined) return []
+  return resourcesReport(state)
+    .filter(({ name }) => name !== '')
+    .map(({ kind, namespace, name, conditions }) => ({
+      kind,
+      namespace,
+      name,
+      conditions,
+      ...(kind === 'Gateway' && { attachedRoutes: countsOf(translation, `${namespace}/${name}`) }),
+    }))
+}
+
+function countsOf(
+  { attachedRoutes }: NonNullable<PipelineState['translation']>,
+  gateway: string,
+): ReadonlyMap<string, number> {
+  const start = listenerKey(gateway, '')
+  return new Map(
+    [...attachedRoutes]
+      .filter(([key]) => key.startsWith(start))
+      .map(([key, count]) => [key.slice(start.length), count]),
+  )
+}

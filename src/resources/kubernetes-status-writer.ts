@@ -1,0 +1,169 @@
+// Writes what we say of the resources into their objects: one replica at a time, only what has changed, tried again after
+// conflicts and failures.
+
+import type { JsonObject } from '../ir/json.js'
+import { isJsonObject } from '../ir/json.js'
+import { KubernetesError, type KubernetesClient } from './kubernetes-client.js'
+import { findKindPath, listPath } from './kubernetes-kinds.js'
+import { trim } from './kubernetes-list.js'
+import { statusFor, type Said } from './kubernetes-status.js'
+import { kindsOf, type Kind } from './kinds.js'
+import { resourceKey } from './resource-set.js'
+
+export interface StatusWriterOptions {
+  readonly client: KubernetesClient
+  /** {policy_api_group} of the specification. */
+  readonly apiGroup: string
+  /** An object as it was last read, by resourceKey(). */
+  raw(key: string): JsonObject | undefined
+  /** Whether it is ours to write. */
+  mayWrite(): boolean
+  /** A sentence for the log. */
+  onWarning(message: string): void
+}
+
+export interface SaidOf extends Said {
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface StatusWriter {
+  /** Everything that is said now. */
+  update(said: readonly SaidOf[]): void
+  /** Looks again at everything: it may have become ours to write. */
+  refresh(): void
+  close(): Promise<void>
+}
+
+const AT_ONCE = 4
+/** Milliseconds. */
+const RETRY_AFTER = 500
+
+export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
+  const kinds = new Map(kindsOf(options.apiGroup).map((kind) => [kind.kind, kind]))
+  const controllerName = `${options.apiGroup}/gatehouse`
+  const wanted = new Map<string, SaidOf>()
+  /** What the API server answered, until the watch has caught up with it. */
+  const written = new Map<string, { readonly basis: JsonObject; readonly object: JsonObject }>()
+  /** What was compared last: thousands stay the same at every change. */
+  const looked = new Map<
+    string,
+    { readonly object: JsonObject; readonly said: Said['conditions'] }
+  >()
+  const queue = new Set<string>()
+  const running = new Set<Promise<void>>()
+  const paths = new Map<string, Promise<string>>()
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const currentOf = (key: string): JsonObject | undefined => {
+    const raw = options.raw(key)
+    const own = written.get(key)
+    if (own === undefined || raw === own.basis) return own?.object ?? raw
+    written.delete(key)
+    return raw
+  }
+  const pathOf = async (kind: Kind, { namespace, name }: SaidOf): Promise<string> => {
+    const scope = kind.clusterScoped === true ? undefined : namespace
+    const key = `${kind.kind} ${scope ?? ''}`
+    const found =
+      paths.get(key) ?? findKindPath(options.client, kind).then((path) => listPath(path, scope))
+    paths.set(key, found)
+    try {
+      return `${await found}/${encodeURIComponent(name)}/status`
+    } catch (error) {
+      paths.delete(key)
+      throw error
+    }
+  }
+  const write = async (key: string, said: SaidOf): Promise<void> => {
+    const kind = kinds.get(said.kind)
+    const basis = options.raw(key)
+    const object = currentOf(key)
+    if (kind === undefined || basis === undefined || object === undefined) return
+    const status = statusFor(object, said, { controllerName, now: timeNow() })
+    if (status === undefined) return
+    const path = await pathOf(kind, said)
+    const answer = await options.client.call('PUT', path, withStatus(object, kind, status, path))
+    written.set(key, { basis, object: jsonOf(trim(answer)) })
+  }
+  const failed = (key: string, said: SaidOf, error: unknown): void => {
+    const status = error instanceof KubernetesError ? error.status : undefined
+    // Gone, or changed in the meantime: the watch brings the new one.
+    if (status === 404) return
+    if (status !== 409) {
+      const message = error instanceof Error ? error.message : String(error)
+      options.onWarning(
+        `the status of ${said.kind} ${said.namespace}/${said.name} cannot be written: ${message}`,
+      )
+    }
+    written.delete(key)
+    queue.add(key)
+    timer ??= setTimeout(() => {
+      timer = undefined
+      pump()
+    }, RETRY_AFTER)
+  }
+  const pump = (): void => {
+    for (const key of queue) {
+      if (running.size >= AT_ONCE || closed || !options.mayWrite()) return
+      queue.delete(key)
+      const said = wanted.get(key)
+      if (said === undefined) continue
+      const work = write(key, said)
+        .catch((error: unknown) => failed(key, said, error))
+        .finally(() => {
+          running.delete(work)
+          if (timer === undefined) pump()
+        })
+      running.add(work)
+    }
+  }
+  const lookAt = (key: string, said: SaidOf): void => {
+    const object = currentOf(key)
+    if (object === undefined) return
+    const before = looked.get(key)
+    if (before?.object === object && before.said === said.conditions) return
+    looked.set(key, { object, said: said.conditions })
+    if (statusFor(object, said, { controllerName, now: timeNow() }) !== undefined) queue.add(key)
+  }
+  const lookAtAll = (): void => {
+    if (!options.mayWrite()) return
+    for (const [key, said] of wanted) lookAt(key, said)
+    for (const key of looked.keys()) if (!wanted.has(key)) looked.delete(key)
+    pump()
+  }
+  return {
+    update: (said) => {
+      wanted.clear()
+      for (const each of said) wanted.set(resourceKey(each.kind, each.namespace, each.name), each)
+      lookAtAll()
+    },
+    refresh: () => {
+      looked.clear()
+      lookAtAll()
+    },
+    close: async () => {
+      closed = true
+      clearTimeout(timer)
+      await Promise.all(running)
+    },
+  }
+}
+
+const jsonOf = (object: object): JsonObject => object as JsonObject
+
+/** Seconds, as the API server writes them. */
+const timeNow = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+
+/** The metadata's resourceVersion makes a conflict of any change in between. */
+function withStatus(
+  object: JsonObject,
+  { kind }: Kind,
+  status: JsonObject,
+  path: string,
+): JsonObject {
+  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {}
+  const apiVersion = path.replace(/^\/apis\/([^/]+\/[^/]+)\/.*/, '$1')
+  return { ...object, apiVersion, kind, metadata, status }
+}
