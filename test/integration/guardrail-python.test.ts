@@ -1,0 +1,55 @@
+// OpenAI's Python client at a guarded LLM: masked text, and the error that it raises for a refusal.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startAimock, type Aimock } from '../support/aimock.js'
+import { startPythonOpenai, type PythonOpenai } from '../support/clients/python-openai.js'
+import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
+
+let llm: Aimock
+let stack: LlmStack
+let python: PythonOpenai
+
+beforeAll(async () => {
+  llm = await startAimock([
+    { match: { userMessage: 'forbidden' }, response: { content: 'you may block this' } },
+    { match: {}, response: { content: 'the secret is out' } },
+  ])
+  stack = await startLlmStack(llm)
+  python = startPythonOpenai(stack.origin)
+})
+afterAll(async () => {
+  await python.close()
+  await stack.close()
+  await llm.close()
+})
+beforeEach(() => llm.forget())
+
+const chat = { path: '/guarded', api: 'chat', stream: false } as const
+
+test('gets the masked reply to a masked prompt', async () => {
+  expect(await python.ask({ ...chat, prompt: 'my secret' })).toEqual({ text: 'the **** is out' })
+  expect(await llm.received()).toEqual([expect.stringContaining('"content":"my ****"')])
+})
+
+test('raises PermissionDeniedError for a prompt that is refused, and the model is not asked', async () => {
+  expect(await python.ask({ ...chat, prompt: 'block this' })).toEqual({
+    error: 'PermissionDeniedError',
+    status: 403,
+    text: '',
+  })
+  expect(await llm.received()).toEqual([])
+})
+
+test('raises PermissionDeniedError for a reply that is refused', async () => {
+  expect(await python.ask({ ...chat, prompt: 'something forbidden' })).toMatchObject({
+    error: 'PermissionDeniedError',
+    text: '',
+  })
+})
+
+test('raises InternalServerError while the webhook is away', async () => {
+  expect(await python.ask({ ...chat, path: '/away', prompt: 'hi' })).toMatchObject({
+    error: 'InternalServerError',
+    status: 503,
+  })
+})
