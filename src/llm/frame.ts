@@ -27,7 +27,7 @@ export interface FrameReader {
 }
 
 /** The raw text of the frame with other data: what else it holds stays, byte for byte. */
-export function withData({ raw, around }: Frame, data: string): string {
-  if (around === undefined) return raw
+export function withData({ raw, data: old, around }: Frame, data: string): string {
+  if (around === undefined || data === old) return raw
   return around.before + data.split('\n').join(around.between) + around.after
 }

@@ -38,7 +38,7 @@ export const readChatReply = (body: JsonObjectNode): readonly Entry[] =>
   })
 
 /** Members of a message whose strings are no prose, or that are read by themselves. */
-const NOT_PROSE: ReadonlySet<string> = new Set([
+export const NOT_PROSE: ReadonlySet<string> = new Set([
   'role',
   'content',
   'name',
@@ -48,7 +48,7 @@ const NOT_PROSE: ReadonlySet<string> = new Set([
   'annotations',
 ])
 /** Below any other member, also one that we do not know, prose stands under one of these names. */
-const PROSE: ReadonlySet<string> = new Set([
+export const PROSE: ReadonlySet<string> = new Set([
   'refusal',
   'reasoning',
   'reasoning_content',
@@ -75,7 +75,7 @@ function contentEntries(node: JsonNode | undefined, role: string): readonly Entr
 }
 
 /** Types of parts that hold no text of their own. */
-const OTHER_PARTS = new Set(['image_url', 'input_audio', 'file'])
+export const OTHER_PARTS = new Set(['image_url', 'input_audio', 'file'])
 
 const partEntries = (parts: JsonArrayNode, role: string): readonly Entry[] =>
   parts.items.flatMap((item) => {
@@ -136,4 +136,4 @@ const textEntry = (node: Extract<JsonNode, { readonly type: 'string' }>, role: s
   place: span(node),
 })
 
-const span = ({ start, end }: Span): Span => ({ start, end })
+export const span = ({ start, end }: Span): Span => ({ start, end })

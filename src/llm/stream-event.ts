@@ -36,7 +36,7 @@ export interface StreamEvent {
   readonly repeats: readonly Repeat[]
   /**
    * What says nothing after this event, and need not wait for more: a channel ("0 content"), the first words of several
-   * ("0"), or "" for all. isEnded reads it.
+   * ("0"), or "" for all: isEnded reads it. Repeats may follow; pieces of an ended channel are a new text.
    */
   readonly ends: readonly string[]
 }

@@ -1,0 +1,66 @@
+// What the chunks of OpenAI's chat completions and of its completions share: choices, their log probabilities, their end.
+
+import { asArray, asObject, asString, member, present, type JsonObjectNode } from './members.js'
+import {
+  goingOn,
+  indexOf,
+  sweep,
+  sweepRest,
+  textOf,
+  together,
+  whole,
+  type Picks,
+  type Said,
+  type SaidText,
+} from './stream-said.js'
+import { errorTexts } from './stream-error-event.js'
+
+/** channel: that of the choice. */
+export type ChoiceReader = (json: string, choice: JsonObjectNode, channel: string) => Said
+
+/** read: the members of a choice that readChoice reads. */
+export const readChoices = (
+  json: string,
+  root: JsonObjectNode,
+  read: ReadonlySet<string>,
+  readChoice: ChoiceReader,
+): Said =>
+  together([
+    ...asArray(member(root, 'choices'), 'choices').items.map((item, at) => {
+      const choice = asObject(item, 'a choice')
+      const channel = indexOf(json, member(choice, 'index'), at)
+      const { texts, ends } = together([
+        goingOn(choiceText(choice, channel)),
+        readChoice(json, choice, channel),
+        whole(sweepRest(choice, channel, new Set([...read, ...COMMON]))),
+      ])
+      const isLast = present(member(choice, 'finish_reason')) !== undefined
+      return { texts: withLogprobs(choice, channel, texts), ends: isLast ? [channel] : ends }
+    }),
+    whole(sweepRest(root, '', OUTSIDE)),
+    whole(errorTexts(root)),
+  ])
+
+const COMMON = ['index', 'text', 'logprobs', 'finish_reason']
+const OUTSIDE: ReadonlySet<string> = new Set(['choices', 'error'])
+
+/** Of completions; some servers of chat completions put it beside the delta. */
+function choiceText(choice: JsonObjectNode, channel: string): readonly SaidText[] {
+  const text = present(member(choice, 'text'))
+  return text === undefined ? [] : [textOf(asString(text, 'text'), `${channel} text`)]
+}
+
+/** They say the text again, token by token; beside no text they are the text. */
+function withLogprobs(
+  choice: JsonObjectNode,
+  channel: string,
+  texts: readonly SaidText[],
+): readonly SaidText[] {
+  const logprobs = present(member(choice, 'logprobs'))
+  if (logprobs === undefined) return texts
+  if (texts.every(({ text }) => text === ''))
+    return [...texts, ...sweep(logprobs, `${channel} logprobs`, isToken)]
+  return texts.map((text) => ({ ...text, echoes: [{ start: logprobs.start, end: logprobs.end }] }))
+}
+
+const isToken: Picks = (name) => name === 'token' || name === 'tokens'

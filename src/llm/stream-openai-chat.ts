@@ -1,0 +1,104 @@
+// A chunk of a streamed OpenAI chat completion: what every choice goes on to say.
+
+import { UnreadableForm } from './conversation.js'
+import type { JsonNode } from './json-text.js'
+import { asArray, asObject, asString, member, present, type JsonObjectNode } from './members.js'
+import { NOT_PROSE, OTHER_PARTS } from './openai-chat.js'
+import { readChoices, type ChoiceReader } from './stream-choices.js'
+import {
+  goingOn,
+  indexOf,
+  repeated,
+  sweep,
+  sweepRest,
+  textOf,
+  together,
+  toolCallOf,
+  type Said,
+  type SaidText,
+} from './stream-said.js'
+
+/** root: with choices. */
+export const readChatChunk = (json: string, root: JsonObjectNode): Said =>
+  readChoices(json, root, READ, readChoice)
+
+const READ: ReadonlySet<string> = new Set(['delta', 'message'])
+
+const readChoice: ChoiceReader = (json, choice, channel) => {
+  const delta = present(member(choice, 'delta'))
+  const message = present(member(choice, 'message'))
+  return together([
+    ...(delta === undefined ? [] : [readDelta(json, asObject(delta, 'a delta'), channel)]),
+    ...(message === undefined ? [] : [readMessage(json, asObject(message, 'a message'), channel)]),
+  ])
+}
+
+function readDelta(json: string, delta: JsonObjectNode, channel: string): Said {
+  const texts = [...contentTexts(delta, channel), ...sweepRest(delta, channel, NOT_PROSE)]
+  const speaks = (of: string): boolean =>
+    texts.some((text) => text.channel === `${channel} ${of}` && text.text !== '')
+  // A model thinks before it speaks: what it thought need not wait for the end of what it says.
+  const thoughts = THOUGHTS.filter((name) => speaks('content') && !speaks(name))
+  const ends = thoughts.map((name) => `${channel} ${name}`)
+  return { texts: [...texts, ...toolCalls(json, delta, channel)], ends }
+}
+
+const THOUGHTS = ['reasoning', 'reasoning_content', 'reasoning_details', 'content thinking']
+
+/** Some servers put the message so far, or the whole one, beside or instead of a delta. */
+function readMessage(json: string, message: JsonObjectNode, channel: string): Said {
+  const isText = present(member(message, 'content'))?.type === 'string'
+  const content = contentTexts(message, isText ? channel : `${channel} message`)
+  const texts = [...sweepRest(message, channel, NOT_PROSE), ...toolCalls(json, message, channel)]
+  return goingOn([...(isText ? repeated(content) : content), ...repeated(texts)])
+}
+
+function contentTexts(said: JsonObjectNode, channel: string): readonly SaidText[] {
+  const content = present(member(said, 'content'))
+  if (content === undefined) return []
+  if (content.type === 'string') return [textOf(content, `${channel} content`)]
+  return asArray(content, 'content').items.flatMap((part) =>
+    partTexts(asObject(part, 'a part of content'), channel),
+  )
+}
+
+function partTexts(part: JsonObjectNode, channel: string): readonly SaidText[] {
+  const type = asString(member(part, 'type'), 'the type of a part').value
+  if (type === 'text') return [textOf(asString(member(part, 'text'), 'text'), `${channel} content`)]
+  const thinking = present(member(part, 'thinking'))
+  if (type === 'thinking' && thinking !== undefined)
+    return sweep(thinking, `${channel} content thinking`, undefined, 'thinking')
+  const texts = sweep(part, `${channel} content`)
+  if (type !== 'refusal' && (!OTHER_PARTS.has(type) || texts.length > 0))
+    throw new UnreadableForm('a part of content is of a type that is not known')
+  return texts
+}
+
+function toolCalls(json: string, said: JsonObjectNode, channel: string): readonly SaidText[] {
+  const calls = present(member(said, 'tool_calls'))
+  const items = calls === undefined ? [] : asArray(calls, 'tool_calls').items
+  const old = present(member(said, 'function_call'))
+  return [
+    ...items.flatMap((item, at) => {
+      const call = asObject(item, 'a tool call')
+      return toolCall(call, `${channel} tool_calls ${indexOf(json, member(call, 'index'), at)}`)
+    }),
+    ...callTexts(old, 'arguments', `${channel} function_call`),
+  ]
+}
+
+const toolCall = (call: JsonObjectNode, channel: string): readonly SaidText[] => [
+  ...callTexts(member(call, 'function'), 'arguments', channel),
+  ...callTexts(member(call, 'custom'), 'input', channel),
+]
+
+function callTexts(
+  node: JsonNode | undefined,
+  name: 'arguments' | 'input',
+  channel: string,
+): readonly SaidText[] {
+  const call = present(node)
+  const given = call && present(member(asObject(call, 'a function call'), name))
+  if (given === undefined) return []
+  return [toolCallOf(asString(given, name), channel, name === 'arguments')]
+}
