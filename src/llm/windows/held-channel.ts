@@ -1,0 +1,95 @@
+// One channel of a streamed reply while it is held: what of it is free to leave, and what that has become.
+
+import type { Piece } from '../stream-event.js'
+import type { HeldText, Release, TextEdit } from './held-text.js'
+import { createWholeText } from './whole-text.js'
+import { createWindowedText } from './windowed-text.js'
+
+export type Speaker = Pick<Piece, 'kind' | 'role' | 'form' | 'isJson'>
+
+export interface HeldChannel {
+  readonly speaker: Speaker
+  /** What is to be shown of it. push, end and answered are the channel's. */
+  readonly text: Pick<HeldText, 'length' | 'unseen' | 'isDue' | 'isTimed' | 'take'>
+  push(text: string): void
+  end(): void
+  /** content: what became of the text that was taken. */
+  answered(content: string): void
+  /** Whether everything before this offset may leave. */
+  isFree(upTo: number): boolean
+  /** Nothing more comes. */
+  readonly isEnded: boolean
+  /** Nothing more comes, and all may leave. */
+  isDone(): boolean
+  /** What a part of the text that is free has become. */
+  leave(start: number, part: string): string
+  /** What was said so far, where it is kept. */
+  readonly said: string | undefined
+  /** What all of it has become, where it is kept. */
+  became(): string
+}
+
+export interface ChannelForm {
+  /** Shown once, when all of it is there; otherwise in windows, as it comes. */
+  readonly isWhole: boolean
+  /** All of it will be said again. */
+  readonly keeps: boolean
+}
+
+export function createHeldChannel(speaker: Speaker, { isWhole, keeps }: ChannelForm): HeldChannel {
+  const text = isWhole ? createWholeText() : createWindowedText()
+  let said = ''
+  let free = 0
+  let isEnded = false
+  let edits: readonly TextEdit[] = []
+  const add = (release: Release | undefined): void => {
+    if (release === undefined) return
+    free = release.upTo
+    if (release.edits.length > 0) edits = [...edits, ...release.edits]
+  }
+  return {
+    speaker,
+    text,
+    push: (more) => {
+      text.push(more)
+      if (keeps) said += more
+    },
+    end: () => {
+      isEnded = true
+      add(text.end())
+    },
+    answered: (content) => add(text.answered(content)),
+    get isEnded() {
+      return isEnded
+    },
+    isFree: (upTo) => upTo <= free,
+    isDone: () => isEnded && free === text.length,
+    leave: (start, part) => {
+      const upTo = start + part.length
+      const now = edited(part, start, edits, isEnded && upTo === text.length)
+      if (!keeps) edits = edits.filter((edit) => edit.end > upTo || edit.start >= upTo)
+      return now
+    },
+    get said() {
+      return keeps ? said : undefined
+    },
+    became: () => edited(said, 0, edits, true),
+  }
+}
+
+/**
+ * start: where the part begins in the text that the edits are of. What is put in stands where its edit begins; at the
+ * very end, in the last part.
+ */
+function edited(part: string, start: number, edits: readonly TextEdit[], isLast: boolean): string {
+  const pieces: string[] = []
+  let at = 0
+  for (const edit of edits) {
+    const [from, to] = [edit.start - start, edit.end - start]
+    const begins = from >= 0 && (from < part.length || (isLast && part !== ''))
+    if (!begins && (to <= 0 || from >= part.length)) continue
+    pieces.push(part.slice(at, Math.max(from, 0)), begins ? edit.text : '')
+    at = Math.max(at, Math.min(to, part.length))
+  }
+  return pieces.join('') + part.slice(at)
+}

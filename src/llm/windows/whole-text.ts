@@ -1,0 +1,34 @@
+// A text that is shown once, whole, when all of it is there: the arguments of a tool call (decision 19a).
+
+import type { HeldText, Release } from './held-text.js'
+
+export function createWholeText(): HeldText {
+  let text = ''
+  let state: 'comes' | 'ended' | 'asked' = 'comes'
+  const all = (edits: Release['edits']): Release => ({ upTo: text.length, edits })
+  const isUnseen = (): boolean => state === 'ended' && text !== ''
+  return {
+    get length() {
+      return text.length
+    },
+    get unseen() {
+      return state === 'asked' ? 0 : text.length
+    },
+    push: (more) => {
+      text += more
+    },
+    end: () => {
+      if (state === 'comes') state = 'ended'
+      return text === '' ? all([]) : undefined
+    },
+    isDue: isUnseen,
+    isTimed: () => false,
+    take: () => {
+      if (!isUnseen()) return undefined
+      state = 'asked'
+      return text
+    },
+    answered: (content) =>
+      all(content === text ? [] : [{ start: 0, end: text.length, text: content }]),
+  }
+}

@@ -1,0 +1,83 @@
+// Texts, masks of them, and a webhook that applies a mask: what property tests of streams are made of.
+
+import * as fc from 'fast-check'
+
+export interface Masked {
+  readonly text: string
+  /** Literal → what is written instead. */
+  readonly mask: ReadonlyMap<string, string>
+}
+
+/** The first literal that fits, from the left: what a webhook does with the texts that it is shown. */
+export function applyMask(text: string, mask: ReadonlyMap<string, string>): string {
+  const literals = [...mask.keys()].map((literal) => literal.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return literals.length === 0
+    ? text
+    : text.replace(new RegExp(literals.join('|'), 'g'), (found) => mask.get(found) ?? '')
+}
+
+const word = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom('the', 'guard', 'of', 'a', 'gate', 'asks', 'ha', 'names'),
+  },
+  { weight: 3, arbitrary: fc.string({ minLength: 1, maxLength: 12 }) },
+  { weight: 2, arbitrary: fc.constantFrom('门卫', '检查每一个', '👩‍🚀', '🙂', 'é', '\u0301') },
+)
+const separator = fc.oneof(
+  { weight: 10, arbitrary: fc.constant(' ') },
+  { weight: 2, arbitrary: fc.constantFrom('\n', ', ', '-', '') },
+)
+/** The separators of a text without white space. */
+const none = fc.constant('')
+
+export const anyText = (maxWords: number): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.boolean(), fc.nat({ max: maxWords }))
+    .chain(([isSpaced, count]) =>
+      fc.array(fc.tuple(word, isSpaced ? separator : none), { minLength: count, maxLength: count }),
+    )
+    .map((words) => words.flat().join(''))
+
+const replacement = fc.oneof(
+  fc.constantFrom('', '*', '****', '[masked]'),
+  fc.string({ maxLength: 300 }),
+)
+
+/** A text and literals of it, each up to 256 characters long and never half a character. */
+export const anyMasked = (maxWords: number): fc.Arbitrary<Masked> =>
+  anyText(maxWords).chain((text) =>
+    fc
+      .array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 256 }), replacement), { maxLength: 5 })
+      .map((picks) => ({ text, mask: maskOf(text, picks) })),
+  )
+
+function maskOf(
+  text: string,
+  picks: readonly (readonly [at: number, length: number, replacement: string])[],
+): ReadonlyMap<string, string> {
+  const mask = new Map<string, string>()
+  for (const [at, length, instead] of picks) {
+    const start = at % (text.length || 1)
+    const literal = text.slice(start, start + length)
+    if (literal !== '' && !/[\ud800-\udfff]/u.test(literal)) mask.set(literal, instead)
+  }
+  return mask
+}
+
+/** Every few words one that is masked: nowhere is there room for a match of 256 characters between two of them. */
+export const denselyMasked: fc.Arbitrary<Masked> = fc
+  .array(fc.tuple(fc.constantFrom('Ann Lee', 'Bob', '李雷'), fc.integer({ min: 12, max: 30 })), {
+    minLength: 60,
+    maxLength: 120,
+  })
+  .map((names) => ({
+    text: names
+      .map(([name, count], at) => `${name} ${'and then '.repeat(count).slice(0, count * 3)}${at}, `)
+      .join(''),
+    mask: new Map([
+      ['Ann Lee', '<NAME>'],
+      ['Bob', ''],
+      ['李雷', '[the name of a person]'],
+    ]),
+  }))
