@@ -25,6 +25,25 @@ const parties =
         },
       ]
 
+// A real API server, which scripts/test-kubernetes.mjs gets.
+const kubernetes =
+  process.env['GATEHOUSE_TEST_APISERVER'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'kubernetes',
+            include: ['test/kubernetes/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 2,
+            sequence: { groupOrder: 3 },
+            testTimeout: 120_000,
+            hookTimeout: 180_000,
+            globalSetup: ['test/kubernetes/support/global-setup.ts'],
+          },
+        },
+      ]
+
 export default defineConfig({
   test: {
     projects: [
@@ -32,13 +51,16 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/integration/**', 'test/conformance/**', 'test/parties/**'],
+          exclude: ['integration', 'conformance', 'parties', 'kubernetes'].map(
+            (folder) => `test/${folder}/**`,
+          ),
           pool: 'forks',
           testTimeout: 20_000,
         },
       },
       ...conformance,
       ...parties,
+      ...kubernetes,
       {
         test: {
           name: 'integration',

@@ -1,4 +1,4 @@
-// A plain or TLS HTTP server on loopback, for the parties that tests invent.
+// A plain or TLS HTTP server, on loopback unless told otherwise, for the parties that tests invent.
 
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
@@ -15,21 +15,23 @@ export interface HttpServer {
 
 export interface HttpServerOptions {
   readonly port?: number
+  /** An address of this machine; absent: 127.0.0.1. */
+  readonly host?: string
   /** PEM. */
   readonly tls?: { readonly key: string; readonly cert: string }
 }
 
 export async function startHttpServer(
   listener: RequestListener,
-  { port = 0, tls }: HttpServerOptions = {},
+  { port = 0, host = '127.0.0.1', tls }: HttpServerOptions = {},
 ): Promise<HttpServer> {
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
-  server.listen(port, '127.0.0.1')
+  server.listen(port, host)
   await once(server, 'listening')
   const address = server.address() as AddressInfo
   return {
-    origin: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${String(address.port)}`,
-    host: '127.0.0.1',
+    origin: `${tls === undefined ? 'http' : 'https'}://${host}:${String(address.port)}`,
+    host,
     port: address.port,
     close: async () => {
       if (!server.listening) return

@@ -1,0 +1,177 @@
+// A real API server with an etcd of its own, and what a cluster's user does with it.
+
+import { KubeConfig, KubernetesObjectApi, type KubernetesObject } from '@kubernetes/client-node'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { eventually } from '../../support/eventually.js'
+import { freePort } from '../../support/ports.js'
+
+/** The address of the network namespace that the tests run in. */
+export const ADDRESS = process.env['GATEHOUSE_TEST_ADDRESS'] ?? ''
+
+const OURS = resolve(import.meta.dirname, '../../../config/crd')
+const GATEWAY_API = process.env['GATEHOUSE_TEST_GATEWAY_API'] ?? ''
+const READ = new Set([
+  'gatewayclasses',
+  'gateways',
+  'httproutes',
+  'backendtlspolicies',
+  'referencegrants',
+])
+const ADMIN = 'admin'
+
+export interface ApiServer {
+  /** For KUBECONFIG: of the administrator, or of another user without any rights until a role gives them. */
+  kubeconfig(user?: string): Promise<string>
+  readonly objects: KubernetesObjectApi
+  /** Creates each, or replaces it. */
+  apply(...objects: readonly object[]): Promise<void>
+  delete(...objects: readonly object[]): Promise<void>
+  get(apiVersion: string, kind: string, name: string, namespace?: string): Promise<AnyObject>
+  /** kill, and start anew with the same data. */
+  stop(): Promise<void>
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+export type AnyObject = KubernetesObject & { readonly spec?: unknown; readonly status?: unknown }
+
+export interface ApiServerOptions {
+  /** Without any CRD. */
+  readonly bare?: boolean
+}
+
+export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<ApiServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-kubernetes-'))
+  const etcd = await startEtcd(folder)
+  const port = await freePort()
+  await writeFile(
+    join(folder, 'tokens.csv'),
+    `${ADMIN},${ADMIN},1,"system:masters"\nguest,guest,2\n`,
+  )
+  execFileSync('openssl', ['genrsa', '-out', join(folder, 'account.key'), '2048'], {
+    stdio: 'ignore',
+  })
+  const server = `https://${ADDRESS}:${String(port)}`
+  const kubeconfig = async (user = ADMIN): Promise<string> => {
+    const path = join(folder, `kubeconfig-${user}`)
+    await writeFile(path, kubeconfigOf(server, user))
+    return path
+  }
+  let child: ChildProcess | undefined
+  const start = async (): Promise<void> => {
+    child = spawn(
+      process.env['GATEHOUSE_TEST_APISERVER'] ?? '',
+      serverFlags(folder, port, etcd.url),
+      {
+        stdio: 'ignore',
+      },
+    )
+    await eventually(() => objects.list('v1', 'Namespace'), 60_000)
+  }
+  const config = new KubeConfig()
+  config.loadFromString(kubeconfigOf(server, ADMIN))
+  const objects = KubernetesObjectApi.makeApiClient(config)
+  const api: ApiServer = {
+    kubeconfig,
+    objects,
+    apply: async (...all) => {
+      for (const object of all) await put(objects, object)
+    },
+    delete: async (...all) => {
+      for (const object of all) await objects.delete(withNamespace(object))
+    },
+    get: (apiVersion, kind, name, namespace = 'default') =>
+      objects.read({ apiVersion, kind, metadata: { name, namespace } }),
+    stop: () => ended(child),
+    start,
+    close: async () => {
+      await ended(child)
+      await ended(etcd.child)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  await start()
+  await eventually(() => api.get('v1', 'Namespace', 'default'), 30_000)
+  if (bare !== true) await api.apply(...definitions())
+  if (bare !== true) await eventually(() => objects.list('gateway.networking.k8s.io/v1', 'Gateway'))
+  return api
+}
+
+/** Our CRDs and those of the Gateway API that Gatehouse reads. */
+export const definitions = (): readonly object[] => [
+  ...readdirSync(OURS).map((file) => yamlOf(join(OURS, file))),
+  ...readdirSync(GATEWAY_API)
+    .filter((file) => READ.has(/_(\w+)\.yaml$/.exec(file)?.[1] ?? ''))
+    .map((file) => yamlOf(join(GATEWAY_API, file))),
+]
+
+const yamlOf = (path: string): object => parse(readFileSync(path, 'utf8')) as object
+
+async function put(objects: KubernetesObjectApi, object: AnyObject): Promise<void> {
+  const whole = withNamespace(object)
+  try {
+    await objects.create(whole)
+  } catch (error) {
+    if ((error as { code?: number }).code !== 409) throw error
+    const { metadata } = await objects.read(whole as Parameters<typeof objects.read>[0])
+    const resourceVersion = metadata?.resourceVersion ?? ''
+    await objects.replace({ ...whole, metadata: { ...whole.metadata, resourceVersion } })
+  }
+}
+
+const withNamespace = (object: AnyObject): AnyObject => ({
+  ...object,
+  metadata: { namespace: 'default', ...object.metadata },
+})
+
+async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: string }> {
+  const [client, peer] = [await freePort(), await freePort()]
+  const url = `http://127.0.0.1:${String(client)}`
+  const flags = [
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=http://127.0.0.1:${String(peer)}`,
+  ]
+  const child = spawn(process.env['GATEHOUSE_TEST_ETCD'] ?? '', flags, { stdio: 'ignore' })
+  await eventually(() => fetch(`${url}/health`), 30_000)
+  return { child, url }
+}
+
+const serverFlags = (folder: string, port: number, etcd: string): string[] => [
+  `--etcd-servers=${etcd}`,
+  `--secure-port=${String(port)}`,
+  `--bind-address=${ADDRESS}`,
+  `--advertise-address=${ADDRESS}`,
+  `--cert-dir=${join(folder, 'certificates')}`,
+  `--token-auth-file=${join(folder, 'tokens.csv')}`,
+  '--authorization-mode=RBAC',
+  '--service-cluster-ip-range=10.98.0.0/24',
+  '--service-account-issuer=https://kubernetes.default.svc',
+  `--service-account-key-file=${join(folder, 'account.key')}`,
+  `--service-account-signing-key-file=${join(folder, 'account.key')}`,
+  '--disable-admission-plugins=ServiceAccount',
+]
+
+const kubeconfigOf = (server: string, user: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: user, user: { token: user } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user } }],
+    'current-context': 'test',
+  })
+
+async function ended(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const end = once(child, 'close')
+  child.kill('SIGKILL')
+  await end
+}

@@ -1,0 +1,79 @@
+// `gatehouse serve --kubernetes`, as one replica.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { eventually } from '../../support/eventually.js'
+import { freePort } from '../../support/ports.js'
+
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
+
+export interface Replica {
+  /** HOST:PORT */
+  readonly grpc: string
+  /** Origin of the admin address. */
+  readonly admin: string
+  readonly child: ChildProcess
+  /** Of /readyz. */
+  readiness(): Promise<{ readonly status: number; readonly text: string }>
+  metrics(): Promise<string>
+  /** Everything it has written to stderr. */
+  log(): string
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export interface ReplicaOptions {
+  readonly kubeconfig: string
+  readonly flags?: readonly string[]
+  readonly name?: string
+  /** Do not wait for /readyz. */
+  readonly unready?: boolean
+}
+
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  const grpc = `127.0.0.1:${String(await freePort())}`
+  const adminAddress = `127.0.0.1:${String(await freePort())}`
+  const addresses = ['--grpc', grpc, '--admin', adminAddress, '--listen-address', '127.0.0.1']
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        ...process.env,
+        KUBECONFIG: options.kubeconfig,
+        POD_NAME: options.name ?? 'one',
+        POD_NAMESPACE: 'default',
+      },
+    },
+  )
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+  const admin = `http://${adminAddress}`
+  const readiness = async () => {
+    const answer = await fetch(`${admin}/readyz`)
+    return { status: answer.status, text: await answer.text() }
+  }
+  const replica: Replica = {
+    grpc,
+    admin,
+    child,
+    readiness,
+    metrics: async () => (await fetch(`${admin}/metrics`)).text(),
+    log: () => log,
+    stop: async (signal = 'SIGTERM') => {
+      if (child.exitCode === null && child.signalCode === null) {
+        const end = once(child, 'close')
+        child.kill(signal)
+        await end
+      }
+      return child.exitCode
+    },
+  }
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`it ended: ${log}`)
+    const { status, text } = await readiness()
+    if (status !== 200 && options.unready !== true) throw new Error(text)
+  }, 30_000)
+  return replica
+}
