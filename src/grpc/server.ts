@@ -7,6 +7,7 @@ import { isLocalHost, parseGrpcAddress } from './address.js'
 import type { GrpcAddress } from './address.js'
 import { watchCertificates } from './certificates.js'
 import type { TlsFiles } from './certificates.js'
+import { forgetEndedStreams } from './forget-streams.js'
 import { createHealth } from './health.js'
 import { hostPort, listen } from './listen.js'
 import type { Listening } from './listen.js'
@@ -66,6 +67,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   const certificates = tls === undefined ? undefined : await watchCertificates(tls, logger)
   const credentials = certificates?.credentials ?? ServerCredentials.createInsecure()
   const injector = server.createConnectionInjector(credentials)
+  forgetEndedStreams(server)
   const listening = await listen(address, (socket) => injector.injectConnection(socket)).catch(
     (error: unknown) => {
       certificates?.close()
