@@ -67,7 +67,7 @@ export interface Webhook {
   readonly deadlineMs?: number
   /** Decision 22; 0: no limit. */
   readonly maxConnections: number
-  /** How long an idle connection is kept; 0: not at all. */
+  /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
   readonly keepAliveSeconds: number
 }
 

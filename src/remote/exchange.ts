@@ -55,7 +55,7 @@ const clientOver = (socket: Socket, url: URL): Client =>
 
 /** The whole answer. Rejects with RemoteError: redirect, too-large, encoding; or as undici does. */
 export const receive = async (
-  answer: Dispatcher.ResponseData,
+  answer: Dispatcher.ResponseData<unknown>,
   maxBytes: number,
 ): Promise<Answer> => {
   const status = answer.statusCode

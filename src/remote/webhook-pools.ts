@@ -2,14 +2,14 @@
 // and bytes, no redirects, to allowed addresses only (decisions 21, 22 and 30).
 
 import { setMaxListeners } from 'node:events'
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
-import { connectTarget } from './connect.js'
 import { startDeadline, withDeadline } from './deadline.js'
 import { receive, type Answer } from './exchange.js'
 import type { CallRemoteDeps } from './http-call.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
+import { openPool, type ConnectionUse } from './webhook-connections.js'
 
 export interface PooledCall {
   /** Calls of the same backend and limits share their connections. */
@@ -17,7 +17,7 @@ export interface PooledCall {
   readonly target: RemoteTarget
   /** 0: no limit. */
   readonly maxConnections: number
-  /** How long an idle connection is kept; 0: not at all. */
+  /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
   readonly keepAliveSeconds: number
   readonly method: string
   /** With the query. */
@@ -99,58 +99,30 @@ export function createWebhookPools(deps: CallRemoteDeps): WebhookPools {
   }
 }
 
-/** Node's longest timer: a connection waits as long as its callers do. */
-const NO_LIMIT_MS = 2 ** 31 - 1
-
-const openPool = (call: PooledCall, deps: CallRemoteDeps, signal: AbortSignal): Pool =>
-  new Pool('http://webhook.invalid', {
-    connections: call.maxConnections === 0 ? null : call.maxConnections,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    ...(call.keepAliveSeconds === 0
-      ? {}
-      : {
-          keepAliveTimeout: call.keepAliveSeconds * 1000,
-          keepAliveMaxTimeout: call.keepAliveSeconds * 1000,
-        }),
-    connect: (_options, callback) => {
-      connectTarget(call.target, deps, {
-        signal,
-        timeoutMs: call.timeoutMs ?? NO_LIMIT_MS,
-      }).then(
-        (socket) => callback(null, socket),
-        (error: unknown) => callback(error as Error, null),
-      )
-    },
-  })
-
-/** A kept connection that the server has just closed is no failure of the webhook: once more, over another one. */
+/**
+ * The server may have closed a kept connection just before it was used: once more then. What went out over a new one
+ * may have been processed, and is not repeated (RFC 9110 section 9.2.2).
+ */
 const attempt = async (pool: Pool, call: PooledCall, signal: AbortSignal): Promise<Answer> => {
+  const use: ConnectionUse = { wasKept: false }
   try {
-    return await exchangeOnce(pool, call, signal)
+    return await exchangeOnce(pool, call, use, signal)
   } catch (error) {
-    if (signal.aborted || !LOST.has(codeOf(error))) throw error
-    return exchangeOnce(pool, call, signal)
+    if (signal.aborted || !use.wasKept || !LOST.has(codeOf(error))) throw error
+    return exchangeOnce(pool, call, { wasKept: false }, signal)
   }
 }
 
-/** Before the first byte of an answer. */
+/** Before there was an answer. */
 const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 const exchangeOnce = async (
   pool: Pool,
-  { method, path, headers, body, keepAliveSeconds, maxBytes }: PooledCall,
+  { method, path, headers, body, maxBytes }: PooledCall,
+  use: ConnectionUse,
   signal: AbortSignal,
 ): Promise<Answer> => {
-  const answer = await pool.request({
-    method,
-    path,
-    headers,
-    body,
-    signal,
-    reset: keepAliveSeconds === 0,
-  })
+  const answer = await pool.request({ method, path, headers, body, signal, opaque: use })
   try {
     return await receive(answer, maxBytes)
   } catch (error) {

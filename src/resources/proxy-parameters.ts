@@ -13,7 +13,7 @@ export const proxyParametersSpec = z.object({
     .max(64)
     .default([])
     .describe(
-      'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS (100; 0: no limit) and GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS (300).',
+      'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS (100; 0: no limit) and GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS (300; 0: as long as the server does).',
     ),
 })
 

@@ -12,12 +12,18 @@ let server: Server
 let pools: WebhookPools
 let waiting: ServerResponse[]
 let sockets: Set<Socket>
+/** Ever made. */
+let connections: number
 
 beforeEach(async () => {
   waiting = []
   sockets = new Set()
+  connections = 0
   server = createServer((_request, response) => waiting.push(response))
+  // It neither ends idle connections nor says when it would.
+  server.keepAliveTimeout = 0
   server.on('connection', (socket) => {
+    connections += 1
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
@@ -73,12 +79,40 @@ test('0 is no limit', async () => {
   await Promise.all(calls)
 })
 
-test('keep-alive 0: the connection ends with its answer', async () => {
-  const only = pools.call(call({ keepAliveSeconds: 0 }))
-  await arrived(1)
-  waiting[0]?.end('x')
+/** Ends the only call that waits, with these headers. */
+const served = async (changes: Partial<PooledCall> = {}, headers: Record<string, string> = {}) => {
+  const only = pools.call(call({ maxConnections: 1, ...changes }))
+  await arrived(waiting.length + 1)
+  waiting.at(-1)?.writeHead(200, headers).end('x')
   expect((await only).ok).toBe(true)
+}
+
+test('keep-alive 0 is no limit: an idle connection outlives one that is kept for five seconds', async () => {
+  const limited = { backend: 'other', keepAliveSeconds: 5 }
+  await served(limited)
+  await served({ keepAliveSeconds: 0 })
+  expect(sockets.size).toBe(2)
+  await eventually(() => expect(sockets.size).toBe(1))
+  await served({ keepAliveSeconds: 0 })
+  expect(connections).toBe(2)
+  await served(limited)
+  expect(connections).toBe(3)
+})
+
+test.each([
+  ['its own limit', 1, 'timeout=60'],
+  ['what the server says, two seconds before', 0, 'timeout=3'],
+])('an idle connection is kept until %s', async (_name, keepAliveSeconds, hint) => {
+  await served({ keepAliveSeconds }, { 'keep-alive': hint })
+  expect(sockets.size).toBe(1)
   await eventually(() => expect(sockets.size).toBe(0))
+})
+
+test('a connection that the server keeps no longer is not used again', async () => {
+  await served({ keepAliveSeconds: 0 }, { connection: 'close' })
+  await eventually(() => expect(sockets.size).toBe(0))
+  await served({ keepAliveSeconds: 0 })
+  expect(connections).toBe(2)
 })
 
 test('a caller that gives up frees its connection', async () => {
@@ -98,25 +132,60 @@ test('an answer that trickles beyond the deadline is cut off', async () => {
   expect(await only).toMatchObject({ ok: false, error: { type: 'timeout' } })
 })
 
-test('a kept connection that the server closed meanwhile is no failure', async () => {
-  const first = pools.call(call())
-  await arrived(1)
-  waiting[0]?.end()
-  await first
-  for (const socket of sockets) socket.destroy()
-  const second = pools.call(call())
+test('a kept connection that breaks when it is used again is no failure: once more, over a new one', async () => {
+  await served()
+  const second = pools.call(call({ maxConnections: 1 }))
   await arrived(2)
-  waiting[1]?.end()
+  waiting[1]?.socket?.destroy()
+  await arrived(3)
+  waiting[2]?.end()
   expect((await second).ok).toBe(true)
+  expect(connections).toBe(2)
 })
 
-test('a connection that breaks under every call is a failure', async () => {
+test('but only once', async () => {
+  await served()
+  const second = pools.call(call({ maxConnections: 1 }))
+  await arrived(2)
+  waiting[1]?.socket?.destroy()
+  await arrived(3)
+  waiting[2]?.socket?.destroy()
+  expect(await second).toMatchObject({ ok: false, error: { type: 'broken' } })
+  expect(waiting).toHaveLength(3)
+})
+
+test('over a new connection nothing is repeated: the webhook may have taken it', async () => {
   const only = pools.call(call())
   await arrived(1)
   waiting[0]?.socket?.destroy()
-  await arrived(2)
-  waiting[1]?.socket?.destroy()
   expect(await only).toMatchObject({ ok: false, error: { type: 'broken' } })
+  expect(waiting).toHaveLength(1)
+  await served()
+})
+
+test('nor an answer that breaks off', async () => {
+  await served()
+  const second = pools.call(call({ maxConnections: 1 }))
+  await arrived(2)
+  waiting[1]?.writeHead(200, { 'content-length': '5' }).write('x', () => {
+    waiting[1]?.socket?.destroy()
+  })
+  expect(await second).toMatchObject({ ok: false, error: { type: 'broken' } })
+  expect(waiting).toHaveLength(2)
+})
+
+test('a webhook that was away is used again with the next call', async () => {
+  const { port } = server.address() as AddressInfo
+  const refused = Array.from({ length: 3 }, () => call({ maxConnections: 1 }))
+  await new Promise((resolve) => server.close(resolve))
+  for (const one of refused)
+    expect(await pools.call(one)).toMatchObject({
+      ok: false,
+      error: { type: 'unreachable', code: 'ECONNREFUSED' },
+    })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  await served()
 })
 
 test('other endpoints: new calls go there, those under way end where they began', async () => {
