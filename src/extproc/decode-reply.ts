@@ -2,33 +2,53 @@
 
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
+import { decodeZstd } from './decode-zstd.js'
 
-type Decode = (body: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>
+/** Rejects for what is damaged or larger than maxBytes. */
+type Decode = (body: Uint8Array, maxBytes: number) => Promise<Uint8Array>
 
 const inflate = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)
 const inflateRaw = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflateRaw)
 const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)
 const brotli = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress)
 
+const decodeGzip: Decode = (body, maxOutputLength) => gunzip(body, { maxOutputLength })
+
 const DECODERS: Readonly<Record<string, Decode>> = {
-  gzip: gunzip,
-  'x-gzip': gunzip,
-  br: brotli,
+  identity: (body) => Promise.resolve(body),
+  gzip: decodeGzip,
+  'x-gzip': decodeGzip,
+  br: (body, maxOutputLength) => brotli(body, { maxOutputLength }),
   // RFC 9110 section 8.4.1.2: servers send it with and without the zlib frame.
-  deflate: (body, options) =>
-    ((body[0] ?? 0) & 0x0f) === 8 ? inflate(body, options) : inflateRaw(body, options),
+  deflate: (body, maxOutputLength) =>
+    ((body[0] ?? 0) & 0x0f) === 8
+      ? inflate(body, { maxOutputLength })
+      : inflateRaw(body, { maxOutputLength }),
+  zstd: decodeZstd,
 }
 
-/** encoding: lower-case. undefined: not an encoding that we read, damaged, or larger than maxBytes. */
+/** Nobody means more of them in one reply. */
+const MAX_ENCODINGS = 4
+
+/**
+ * encoding: in the order in which they were applied (RFC 9110 section 8.4), with commas between them.
+ * undefined: not an encoding that we read, damaged, or larger than maxBytes.
+ */
 export async function decodeReply(
   body: Uint8Array,
   encoding: string,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
-  if (encoding === '' || encoding === 'identity') return body
-  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined
+  const names = encoding.split(',').flatMap((name) => name.trim().toLowerCase() || [])
+  if (names.length > MAX_ENCODINGS) return undefined
+  let decoded = body
   try {
-    return await decode?.(body, { maxOutputLength: maxBytes })
+    for (const name of names.reverse()) {
+      const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined
+      if (decode === undefined) return undefined
+      decoded = await decode(decoded, maxBytes)
+    }
+    return decoded
   } catch {
     return undefined
   }

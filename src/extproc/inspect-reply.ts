@@ -32,11 +32,13 @@ export async function inspectReply(
   { guard, headers, attributes, hadBody, signal }: ReplyContext,
   deps: GuardDeps,
 ): Promise<ReplyFinding> {
-  const encoding = (headers.get('content-encoding') ?? []).join(',').trim().toLowerCase()
+  const encoding = (headers.get('content-encoding') ?? []).join(',')
   const body = await decodeReply(bytes, encoding, deps.maxBodyBytes)
   if (body === undefined) return unreadableReply('it is compressed in a way that cannot be read')
+  // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
+  const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const read = readReply(body)
-  if (!read.ok) return !hadBody && isHarmless(body) ? { type: 'same' } : unreadableReply(read.error)
+  if (!read.ok) return !hadBody && isHarmless(body) ? asRead : unreadableReply(read.error)
   const conversation = read.value
   const { route, response: webhooks } = guard
   const inspected = await inspectConversation(
@@ -45,7 +47,7 @@ export async function inspectReply(
   )
   if (inspected.type !== 'passed') return inspected
   return inspected.text === conversation.json.text
-    ? { type: 'same' }
+    ? asRead
     : { type: 'changed', body: Buffer.from(inspected.text) }
 }
 
