@@ -8,6 +8,7 @@ import { describeFailure } from '../remote/remote-failure.js'
 import type { WebhookPools } from '../remote/webhook-pools.js'
 import { err, type Result } from '../result.js'
 import type { CompiledWebhook } from './guard.js'
+import type { LogRefusal } from './refusal-log.js'
 import { readVerdict, type Phase, type Shown, type Verdict } from './webhook-answer.js'
 import { webhookRequest } from './webhook-request.js'
 
@@ -19,6 +20,7 @@ export interface GuardDeps {
   /** Milliseconds, for durations. */
   now(): number
   readonly logger: Logger
+  readonly logRefusal: LogRefusal
 }
 
 export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'

@@ -12,13 +12,14 @@ import { runProcessStream, type ProcessCall } from './process-stream.js'
 import type { GuardDeps } from './ask-webhooks.js'
 import { createGuardProcessor } from './guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
+import { createRefusalLog } from './refusal-log.js'
 import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
 import { createWellKnownProcessor } from './well-known-processor.js'
 
 export interface ProcessServiceDeps {
   table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
-  readonly guardrails: Omit<GuardDeps, 'now' | 'logger'>
+  readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal'>
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
@@ -27,6 +28,15 @@ export interface ProcessServiceDeps {
 export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   const streams = createOpenStreams()
   const limit = createLogLimit(() => deps.now())
+  const guardDeps: GuardDeps = {
+    ...deps.guardrails,
+    now: () => deps.now(),
+    logger: deps.logger,
+    logRefusal: createRefusalLog(
+      deps.logger,
+      createLogLimit(() => deps.now()),
+    ),
+  }
 
   const process = (call: ProcessCall): void => {
     const entry = entryOf(call.metadata, deps.table())
@@ -38,7 +48,7 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
       return
     }
     const stream = runProcessStream(call, {
-      createProcessor: (own) => createProcessor(entry, own, deps),
+      createProcessor: (own) => createProcessor(entry, own, deps, guardDeps),
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => streams.delete(stream),
     })
@@ -66,16 +76,13 @@ const createProcessor = (
   entry: CompiledProcEntry,
   stream: ProcessorStream,
   deps: ProcessServiceDeps,
+  guardDeps: GuardDeps,
 ): Processor => {
   switch (entry.type) {
     case 'well-known':
       return createWellKnownProcessor(entry, stream, deps)
     case 'guard':
-      return createGuardProcessor(entry, stream, {
-        ...deps.guardrails,
-        now: () => deps.now(),
-        logger: deps.logger,
-      })
+      return createGuardProcessor(entry, stream, guardDeps)
   }
 }
 

@@ -20,7 +20,7 @@ import { immediateResponse } from './immediate-response.js'
 import { inspectRequest, requestTooLarge, unreadableRequest } from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import { UnexpectedMessage, type FirstMessage, type ProcessorStream } from './processor.js'
-import { guardedRequest } from './request-attributes.js'
+import { guardedRequest, type GuardedRequest } from './request-attributes.js'
 
 export interface RequestGuard {
   headers(message: HttpHeaders, first: FirstMessage): Promise<void> | void
@@ -42,10 +42,10 @@ export function createRequestGuard(
   let attributes: Attributes = {}
   let hadBody = false
 
-  const refuse = ({ reply, problem }: Refused): void => {
+  const refuse = (refused: Refused): void => {
     phase.become('refused')
-    deps.logger.info({ route: guard.route, status: reply.status, problem }, 'request refused')
-    stream.send(immediateResponse(reply))
+    deps.logRefusal(guard.route, 'request', refused)
+    stream.send(immediateResponse(refused.reply))
   }
   const complete = async (bytes: Uint8Array, hasTrailers: boolean): Promise<void> => {
     let body = bytes
@@ -70,17 +70,14 @@ export function createRequestGuard(
       phase.expectHeaders()
       const request = guardedRequest(message, metadata)
       attributes = request.attributes
-      const isGuarded = guard.request.length > 0 && !message.endOfStream
-      if (!isGuarded) {
+      if (guard.request.length === 0 || message.endOfStream) {
         phase.become(message.endOfStream ? 'done' : 'passing')
         return stream.send(headersMessage('request', changeOf(guard)))
       }
-      // In any other mode the headers would go on before their body was seen.
-      if (config?.requestBodyMode !== BodySendMode.FULL_DUPLEX_STREAMED)
-        throw new UnexpectedMessage('request headers of a body that is not in full duplex')
+      expectFullDuplex(config)
       phase.become('holding')
-      if (request.problem !== undefined) refuse(unreadableRequest(request.problem))
-      else if ((request.contentLength ?? 0) > deps.maxBodyBytes) refuse(requestTooLarge())
+      const refused = refusalOf(request, deps.maxBodyBytes)
+      if (refused !== undefined) refuse(refused)
     },
     body: (message) => {
       if (phase.state === 'passing') hadBody ||= message.body.length > 0
@@ -91,6 +88,21 @@ export function createRequestGuard(
     hadBody: () => hadBody,
     isRefused: () => phase.state === 'refused',
   }
+}
+
+/** In any other mode the headers would go on before their body was seen. */
+function expectFullDuplex(config: FirstMessage['config']): void {
+  if (config?.requestBodyMode !== BodySendMode.FULL_DUPLEX_STREAMED)
+    throw new UnexpectedMessage('request headers of a body that is not in full duplex')
+}
+
+/** Of a request whose headers say that its body cannot be guarded. */
+const refusalOf = (
+  { problem, contentLength = 0 }: GuardedRequest,
+  maxBodyBytes: number,
+): Refused | undefined => {
+  if (problem !== undefined) return unreadableRequest(problem)
+  return contentLength > maxBodyBytes ? requestTooLarge() : undefined
 }
 
 /** What is compressed cannot be read without more work, and a part of a reply not at all. */

@@ -51,9 +51,10 @@ export function createResponseGuard(
     for (const message of bodyMessages('response', body, !hasTrailers)) stream.send(message)
     if (hasTrailers) stream.send(trailersMessage('response'))
   }
-  const refuse = ({ reply, problem }: Refused, hasTrailers = false): void => {
+  const refuse = (refused: Refused, hasTrailers = false): void => {
     phase.become('refused')
-    deps.logger.info({ route: guard.route, status: reply.status, problem }, 'reply refused')
+    deps.logRefusal(guard.route, 'response', refused)
+    const { reply } = refused
     const set = { ...reply.headers, ':status': String(reply.status) }
     send({ set, remove: namesToRemove(headers, set) }, reply.body, hasTrailers)
   }

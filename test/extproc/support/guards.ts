@@ -21,7 +21,7 @@ export interface CountedVerdict {
 export const guardrails = (
   pools: WebhookPools = plainPools(),
   verdicts: CountedVerdict[] = [],
-): Omit<GuardDeps, 'now' | 'logger'> => ({
+): Omit<GuardDeps, 'now' | 'logger' | 'logRefusal'> => ({
   pools,
   maxBodyBytes: 1024 * 1024,
   metrics: {
