@@ -4,12 +4,11 @@ import { asArray, asObject, asString, member, present, type JsonObjectNode } fro
 import {
   goingOn,
   indexOf,
-  sweep,
   sweepRest,
   textOf,
   together,
   whole,
-  type Picks,
+  withLogprobs,
   type Said,
   type SaidText,
 } from './stream-said.js'
@@ -49,18 +48,3 @@ function choiceText(choice: JsonObjectNode, channel: string): readonly SaidText[
   const text = present(member(choice, 'text'))
   return text === undefined ? [] : [textOf(asString(text, 'text'), `${channel} text`)]
 }
-
-/** They say the text again, token by token; beside no text they are the text. */
-function withLogprobs(
-  choice: JsonObjectNode,
-  channel: string,
-  texts: readonly SaidText[],
-): readonly SaidText[] {
-  const logprobs = present(member(choice, 'logprobs'))
-  if (logprobs === undefined) return texts
-  if (texts.every(({ text }) => text === ''))
-    return [...texts, ...sweep(logprobs, `${channel} logprobs`, isToken)]
-  return texts.map((text) => ({ ...text, echoes: [{ start: logprobs.start, end: logprobs.end }] }))
-}
-
-const isToken: Picks = (name) => name === 'token' || name === 'tokens'

@@ -6,11 +6,14 @@ import type { LlmApi } from './api.js'
 import { UnreadableForm } from './conversation.js'
 import { readJsonText, type JsonText } from './json-text.js'
 import { asObject, member, type JsonObjectNode } from './members.js'
+import { isMessageEvent, readMessageEvent } from './stream-anthropic.js'
 import { apiOfError, readErrorEvent } from './stream-error-event.js'
 import type { Repeat, StreamEvent } from './stream-event.js'
+import { GEMINI_MARKS, readGeminiChunk } from './stream-gemini.js'
 import { readChatChunk } from './stream-openai-chat.js'
 import { readCompletionChunk } from './stream-openai-completions.js'
-import type { Said, SaidText } from './stream-said.js'
+import { readResponseEvent } from './stream-openai-responses.js'
+import { provenSilent, type Said, type SaidText } from './stream-said.js'
 
 /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
 export function readStreamEvent(data: string): Result<StreamEvent, string> {
@@ -42,12 +45,26 @@ const asRepeat = ({ isRepeat: _, ...repeat }: SaidText): Repeat => repeat
 type Form = readonly [LlmApi, Said]
 
 function readForm(json: string, root: JsonObjectNode): Form {
-  const marks = ['choices', 'candidates'].filter((name) => member(root, name) !== undefined)
-  if (marks.length > 1) throw new UnreadableForm('an event is of two forms at once')
-  if (marks[0] === 'choices') return readChoicesForm(json, root)
+  const has = (name: string): boolean => member(root, name) !== undefined
+  const isGemini = GEMINI_MARKS.some(has)
+  if (has('choices') && isGemini) throw new UnreadableForm('an event is of two forms at once')
+  if (has('choices')) return readChoicesForm(json, root)
+  if (isGemini) return ['gemini', readGeminiChunk(json, root)]
   const api = apiOfError(root)
-  if (api !== undefined) return [api, readErrorEvent(root)]
-  throw new UnreadableForm('an event of the stream is of a form that is not known')
+  return api === undefined ? readTypedForm(json, root) : [api, readErrorEvent(root)]
+}
+
+function readTypedForm(json: string, root: JsonObjectNode): Form {
+  const given = member(root, 'type')
+  if (given?.type !== 'string')
+    throw new UnreadableForm('an event of the stream is of a form that is not known')
+  const type = given.value
+  if (type.startsWith('response.')) return ['openai-responses', readResponseEvent(json, root, type)]
+  if (isMessageEvent(type)) return ['anthropic-messages', readMessageEvent(json, root, type)]
+  return [
+    member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
+    provenSilent(root, 'the type of an event'),
+  ]
 }
 
 function readChoicesForm(json: string, root: JsonObjectNode): Form {

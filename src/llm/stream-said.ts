@@ -2,7 +2,7 @@
 
 import { UnreadableForm } from './conversation.js'
 import type { JsonNode } from './json-text.js'
-import { present, type JsonObjectNode, type JsonStringNode } from './members.js'
+import { member, present, type JsonObjectNode, type JsonStringNode } from './members.js'
 import { PROSE, span } from './openai-chat.js'
 import type { Piece } from './stream-event.js'
 
@@ -61,8 +61,8 @@ export const jsonToolCallOf = (node: JsonNode, channel: string, json: string): S
   isJson: true,
 })
 
-/** Whether strings under a member of this name (in lower case) are text. */
-export type Picks = (name: string) => boolean
+/** Whether strings under a member of this name (in lower case) are text. owner: the object that it is a member of. */
+export type Picks = (name: string, owner?: JsonObjectNode) => boolean
 
 export const isProse: Picks = (name) => PROSE.has(name)
 
@@ -89,17 +89,17 @@ export function sweep(
   channel: string,
   picks: Picks = isProse,
   name = '',
+  owner?: JsonObjectNode,
 ): readonly SaidText[] {
-  if (node.type === 'string') return picks(name.toLowerCase()) ? [textOf(node, channel)] : []
+  if (node.type === 'string') return picks(name.toLowerCase(), owner) ? [textOf(node, channel)] : []
   if (node.type === 'array')
-    return node.items.flatMap((item, at) => sweep(item, `${channel} ${at}`, picks, name))
-  if (node.type !== 'object') return []
-  return [...node.members].flatMap(([inner, value]) =>
-    sweep(value, `${channel} ${inner}`, picks, inner),
-  )
+    return node.items.flatMap((item, at) => sweep(item, `${channel} ${at}`, picks, name, owner))
+  return node.type === 'object' ? sweepRest(node, channel, NONE, picks) : []
 }
 
-/** The members that are not read by themselves. */
+const NONE: ReadonlySet<string> = new Set()
+
+/** The same of the members that are not read by themselves. */
 export const sweepRest = (
   node: JsonObjectNode,
   channel: string,
@@ -108,7 +108,27 @@ export const sweepRest = (
 ): readonly SaidText[] =>
   [...node.members]
     .filter(([name]) => !read.has(name))
-    .flatMap(([name, value]) => sweep(value, `${channel} ${name}`.trim(), picks, name))
+    .flatMap(([name, value]) => sweep(value, `${channel} ${name}`.trim(), picks, name, node))
+
+/**
+ * With the log probabilities that are a member of the node. They say its texts again, token by token; beside no text
+ * they are the text.
+ */
+export function withLogprobs(
+  node: JsonObjectNode,
+  channel: string,
+  texts: readonly SaidText[],
+  name = 'logprobs',
+): readonly SaidText[] {
+  const logprobs = present(member(node, name))
+  if (logprobs === undefined || (logprobs.type === 'array' && logprobs.items.length === 0))
+    return texts
+  if (texts.every(({ text }) => text === ''))
+    return [...texts, ...sweep(logprobs, `${channel} ${name}`, isToken)]
+  return texts.map((text) => ({ ...text, echoes: [span(logprobs)] }))
+}
+
+const isToken: Picks = (name) => name === 'token' || name === 'tokens'
 
 /**
  * For a form that is not known.
