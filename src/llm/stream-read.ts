@@ -50,17 +50,20 @@ function readForm(json: string, root: JsonObjectNode): Form {
   if (has('choices') && isGemini) throw new UnreadableForm('an event is of two forms at once')
   if (has('choices')) return readChoicesForm(json, root)
   if (isGemini) return ['gemini', readGeminiChunk(json, root)]
-  const api = apiOfError(root)
-  return api === undefined ? readTypedForm(json, root) : [api, readErrorEvent(root)]
+  return readTypedForm(json, root)
 }
 
 function readTypedForm(json: string, root: JsonObjectNode): Form {
   const given = member(root, 'type')
-  if (given?.type !== 'string')
+  const type = given?.type === 'string' ? given.value : undefined
+  if (type?.startsWith('response.') === true)
+    return ['openai-responses', readResponseEvent(json, root, type)]
+  if (type !== undefined && isMessageEvent(type))
+    return ['anthropic-messages', readMessageEvent(json, root, type)]
+  const api = apiOfError(root)
+  if (api !== undefined) return [api, readErrorEvent(root)]
+  if (type === undefined)
     throw new UnreadableForm('an event of the stream is of a form that is not known')
-  const type = given.value
-  if (type.startsWith('response.')) return ['openai-responses', readResponseEvent(json, root, type)]
-  if (isMessageEvent(type)) return ['anthropic-messages', readMessageEvent(json, root, type)]
   return [
     member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
     provenSilent(root, 'the type of an event'),
