@@ -77,6 +77,8 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
       trustedHops: settings.trustedHops,
       systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
       accessLog: false,
+      // Envoys beside ours are for `serve`; two `run`s on one port would each get a part of its requests.
+      exclusivePorts: ownEnvoy,
     },
     logger,
     onFailure: () => metrics.translationFailed(),

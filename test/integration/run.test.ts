@@ -213,6 +213,17 @@ describe('the operator', () => {
     other.close()
   })
 
+  test('of a second one on the same port learns that it is taken; the first keeps every request', async () => {
+    const second = await startStack({ resources: () => resources(stack.port), unready: true })
+    await eventually(async () => {
+      const answer = await fetch(`${second.admin}/readyz`)
+      expect(await answer.text()).toMatch(
+        new RegExp(`refuses its Listener: .*:${String(stack.port)}': Address already in use`),
+      )
+    })
+    await second.close()
+  })
+
   test('loses the Envoy, and it is started again', async () => {
     const pid = Number(/"pid":(\d+),"msg":"Envoy serves"/.exec(stack.log())?.[1])
     process.kill(pid, 'SIGKILL')

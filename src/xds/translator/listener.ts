@@ -26,6 +26,15 @@ const buildFilterChain = (chain: FilterChain, options: XdsOptions): JsonObject =
   })
 }
 
+/**
+ * Without SO_REUSEPORT, which lets every process of this user share a port, the workers share one socket; each
+ * connection then goes to the worker that has the fewest.
+ */
+const EXCLUSIVE_PORT: JsonObject = {
+  enable_reuse_port: false,
+  connection_balance_config: { exact_balance: {} },
+}
+
 /** envoy.config.listener.v3.Listener */
 export const buildListener = (listener: Listener, options: XdsOptions): JsonObject => {
   const isTls = listener.chains.some((chain) => chain.tls !== undefined)
@@ -35,5 +44,6 @@ export const buildListener = (listener: Listener, options: XdsOptions): JsonObje
     listener_filters: isTls ? [TLS_INSPECTOR] : undefined,
     filter_chains: listener.chains.map((chain) => buildFilterChain(chain, options)),
     per_connection_buffer_limit_bytes: BUFFER_LIMIT_BYTES,
+    ...(options.exclusivePorts === true ? EXCLUSIVE_PORT : {}),
   })
 }

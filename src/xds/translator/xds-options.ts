@@ -11,4 +11,6 @@ export interface XdsOptions {
   readonly headersRead: readonly string[] | 'all'
   /** Write one JSON line per request to Envoy's standard output. */
   readonly accessLog: boolean
+  /** No other process may listen on a port that Envoy has: the second one is refused instead of sharing its traffic. */
+  readonly exclusivePorts?: boolean
 }
