@@ -14,6 +14,8 @@ import { createGuardProcessor } from './guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRefusalLog } from './refusal-log.js'
 import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
+import { createSlots } from './slots.js'
+import type { RegistrationDeps } from './registration-reply.js'
 import { createWellKnownProcessor } from './well-known-processor.js'
 
 export interface ProcessServiceDeps {
@@ -24,6 +26,9 @@ export interface ProcessServiceDeps {
   now(): number
   readonly logger: Logger
 }
+
+/** Proxied registrations at a time. A person begins one at a login; more than these are an attack or a broken client. */
+const MAX_REGISTRATIONS = 64
 
 export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   const streams = createOpenStreams()
@@ -37,6 +42,8 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
       createLogLimit(() => deps.now()),
     ),
   }
+  const slots = createSlots(MAX_REGISTRATIONS)
+  const parts: ProcessorDeps = { ...deps, slots, now: () => deps.now() }
 
   const process = (call: ProcessCall): void => {
     const entry = entryOf(call.metadata, deps.table())
@@ -48,7 +55,7 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
       return
     }
     const stream = runProcessStream(call, {
-      createProcessor: (own) => createProcessor(entry, own, deps, guardDeps),
+      createProcessor: (own) => createProcessor(entry, own, parts, guardDeps),
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => streams.delete(stream),
     })
@@ -72,10 +79,12 @@ const entryOf = (
   return keys.length === 1 && typeof key === 'string' ? table.get(key) : undefined
 }
 
+type ProcessorDeps = ProcessServiceDeps & RegistrationDeps
+
 const createProcessor = (
   entry: CompiledProcEntry,
   stream: ProcessorStream,
-  deps: ProcessServiceDeps,
+  deps: ProcessorDeps,
   guardDeps: GuardDeps,
 ): Processor => {
   switch (entry.type) {

@@ -5,14 +5,18 @@ import type { RemoteTarget } from '../ir/remote-target.js'
 import { answerRegistration, parseRegistration, type JsonReply } from '../oauth/registration.js'
 import type { CallRemote, RemoteAnswer } from '../remote/http-call.js'
 import { errorReply, jsonReply, type Reply } from './immediate-response.js'
+import type { Slots } from './slots.js'
 
 export interface RegistrationDeps {
   readonly callRemote: CallRemote
+  /** Proxied registrations under way, over all routes: anybody may begin one, and each holds a connection. */
+  readonly slots: Slots
   /** Milliseconds since the epoch. */
   now(): number
 }
 
 const PROXY_TIMEOUT_MS = 10_000
+const RETRY_AFTER_SECONDS = '5'
 
 /** Headers of the provider's answer that the client gets; none that sets state or frames the message. */
 const PASSED_HEADERS = ['cache-control', 'retry-after', 'www-authenticate']
@@ -30,7 +34,7 @@ export const registrationReply = async (
     case 'proxy': {
       const request = parseRegistration(body)
       return request.ok
-        ? proxiedReply(registration.target, body, signal, deps)
+        ? proxiedInTurn(registration.target, body, signal, deps)
         : ownReply(request.error)
     }
     case 'refuse':
@@ -44,6 +48,27 @@ export const refusedReply = (description: string): Reply =>
 
 const ownReply = ({ status, body }: JsonReply): Reply =>
   jsonReply(status, body, 'gatehouse_registration')
+
+const proxiedInTurn = async (
+  target: RemoteTarget,
+  body: Uint8Array,
+  signal: AbortSignal,
+  deps: RegistrationDeps,
+): Promise<Reply> => {
+  const giveBack = deps.slots.take()
+  if (giveBack === undefined)
+    return errorReply(
+      503,
+      ['temporarily_unavailable', 'too many clients register at this moment'],
+      'gatehouse_registration_busy',
+      { 'retry-after': RETRY_AFTER_SECONDS },
+    )
+  try {
+    return await proxiedReply(target, body, signal, deps)
+  } finally {
+    giveBack()
+  }
+}
 
 /** The body alone goes on: neither the client's headers nor its query. */
 const proxiedReply = async (

@@ -8,6 +8,7 @@ import { createProcessService } from '../../src/extproc/process-service.js'
 import type { ProcEntry, WellKnownEntry } from '../../src/ir/proc-entry.js'
 import type { Logger } from '../../src/logger.js'
 import type { CallRemote } from '../../src/remote/http-call.js'
+import { eventually } from '../support/eventually.js'
 import { AS, entry, KEY, PRM, proxied, REGISTRATION } from './support/entries.js'
 import { body, headerMap, replyIn, request } from './support/messages.js'
 import { startProcServer, type Message, type ProcServer } from './support/stream.js'
@@ -218,6 +219,46 @@ describe('the end of a stream', () => {
     ])
   })
 })
+
+test('the registration that is one too many for the provider is told to come back', async () => {
+  const ends: (() => void)[] = []
+  const { server } = await serve([proxied()], (_target, { signal }) => {
+    return new Promise((resolve) => {
+      const answer = { status: 201, headers: {}, body: Buffer.from('{}') }
+      ends.push(() => resolve({ ok: true, value: answer }))
+      signal?.addEventListener('abort', () => resolve({ ok: false, error: { type: 'aborted' } }))
+    })
+  })
+  const register = () => {
+    const stream = server.open(KEY)
+    stream.send(request('POST', REGISTRATION), body(good))
+    return stream
+  }
+  const answerOf = async (stream: ReturnType<typeof register>) => {
+    await stream.next()
+    return replyIn(await stream.next())
+  }
+  const first = Array.from({ length: 64 }, register)
+  await Promise.all(first.map((stream) => stream.next()))
+  await eventually(() => expect(ends).toHaveLength(64))
+  const busy = await answerOf(register())
+  expect(busy).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } })
+  expect(busy.headers).toMatchObject({ 'retry-after': '5' })
+
+  ends[0]?.()
+  first[1]?.cancel()
+  expect(replyIn((await first[0]?.next()) ?? never()).status).toBe(201)
+  await first[1]?.end
+  const again = register()
+  await again.next()
+  await eventually(() => expect(ends).toHaveLength(65))
+  ends[64]?.()
+  expect(replyIn(await again.next()).status).toBe(201)
+})
+
+const never = (): never => {
+  throw new Error('there is nothing')
+}
 
 describe('drain', () => {
   test('without streams is over at once', async () => {
