@@ -97,7 +97,7 @@ async function verifyToken(
   const claims = readClaims(jws)
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
   const issuer = claim(claims, 'iss')
-  const attempt = { jws, claims: lazyValue(claims), digest, context }
+  const attempt = { jws, claims: lazyValue(claims), size: text.length, digest, context }
   const outcome = await tryProviders(ofIssuer(jwt, issuer), attempt)
   if (outcome.type !== 'unknown-key') return outcome
   const fresh = await context.withFreshKeys(outcome.provider)
@@ -113,6 +113,8 @@ const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly Provider[] =>
 interface Attempt {
   readonly jws: Jws
   readonly claims: LazyValue<JsonObject>
+  /** Of the token, in bytes. */
+  readonly size: number
   readonly digest: string
   readonly context: AuthenticationContext
 }
@@ -141,7 +143,7 @@ async function tryProvider(
   provider: Provider,
   attempt: Attempt,
 ): Promise<Authentication | UnknownKey> {
-  const { jws, claims, digest, context } = attempt
+  const { jws, claims, size, digest, context } = attempt
   if (provider.keys === undefined) return UNAVAILABLE
   const json = claims.json
   const fault = claimsFault(jws, json, provider, context.nowSeconds)
@@ -150,7 +152,7 @@ async function tryProvider(
   if (key === undefined) return { type: 'unknown-key', provider }
   if (!(await verifyJws(jws, key))) return { type: 'refused', fault: 'bad-signature' }
   const until = (claim(json, 'exp') as number) + LEEWAY_SECONDS
-  const token: RememberedToken = { claims, until, allowed: {} }
+  const token: RememberedToken = { claims, until, size, allowed: {} }
   provider.memory.remember(digest, token)
   return { type: 'verified', token }
 }

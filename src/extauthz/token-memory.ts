@@ -1,5 +1,5 @@
-// Verified tokens, remembered by SHA-256 so that a signature is checked once and not per request: bounded in number
-// and by exp. One memory belongs to one compiled provider; with other keys or another policy there is a new one.
+// Verified tokens, remembered by SHA-256 so that a signature is checked once and not per request: bounded in number,
+// in size and by exp. One memory belongs to one compiled provider; with other keys or another policy there is a new one.
 
 import { hash } from 'node:crypto'
 import type { LazyValue } from '../cel/attributes.js'
@@ -9,6 +9,8 @@ export interface RememberedToken {
   readonly claims: LazyValue<JsonObject>
   /** Seconds since the epoch; leeway included. */
   readonly until: number
+  /** Of the token as sent, in bytes: what is kept of it grows with that. */
+  readonly size: number
   /** The encoded CheckResponse that lets it in, by whether Authorization is forwarded; made at first use. */
   readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
 }
@@ -16,13 +18,20 @@ export interface RememberedToken {
 /** Half of what is remembered at most: two generations, of which the older is dropped when the younger is full. */
 const GENERATION_SIZE = 5_000
 
+/** As that, of their tokens' bytes: 1,024 of the longest ones. What is kept of each is a small multiple of it. */
+const GENERATION_BYTES = 16 * 1024 * 1024
+
 export const tokenDigest = (token: string): string => hash('sha256', token, 'base64')
 
 export class TokenMemory {
   private young = new Map<string, RememberedToken>()
   private old = new Map<string, RememberedToken>()
+  private youngBytes = 0
 
-  constructor(private readonly generationSize = GENERATION_SIZE) {}
+  constructor(
+    private readonly generationSize = GENERATION_SIZE,
+    private readonly generationBytes = GENERATION_BYTES,
+  ) {}
 
   /** undefined: never seen, forgotten, or past its exp. */
   find(digest: string, nowSeconds: number): RememberedToken | undefined {
@@ -38,11 +47,15 @@ export class TokenMemory {
   }
 
   remember(digest: string, token: RememberedToken): void {
-    if (this.young.size >= this.generationSize) {
+    const isFull =
+      this.young.size >= this.generationSize || this.youngBytes + token.size > this.generationBytes
+    if (isFull) {
       this.old = this.young
       this.young = new Map()
+      this.youngBytes = 0
     }
     this.young.set(digest, token)
+    this.youngBytes += token.size
   }
 
   get size(): number {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { TokenMemory, tokenDigest } from '../../src/extauthz/token-memory.js'
 
-const token = (until: number) => ({ claims: lazyValue({}), until, allowed: {} })
+const token = (until: number, size = 1) => ({ claims: lazyValue({}), until, size, allowed: {} })
 
 test('holds at most two generations', () => {
   const memory = new TokenMemory(10)
@@ -12,6 +12,14 @@ test('holds at most two generations', () => {
   expect(memory.size).toBeLessThanOrEqual(20)
   expect(memory.find('999', 0)).toBeDefined()
   expect(memory.find('0', 0)).toBeUndefined()
+})
+
+test('holds at most two generations of bytes', () => {
+  const memory = new TokenMemory(10, 100)
+  for (let i = 0; i < 1000; i++) memory.remember(String(i), token(100, 30))
+  expect(memory.size).toBeLessThanOrEqual(6)
+  expect(memory.find('999', 0)).toBeDefined()
+  expect(memory.find('998', 0)).toBeDefined()
 })
 
 test('keeps a token that is asked for while others come and go', () => {

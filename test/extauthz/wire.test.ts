@@ -169,7 +169,7 @@ describe('a CheckResponse', () => {
         fc.dictionary(text, fc.jsonValue({ maxDepth: 6, noUnicodeString: false })),
         (claims) => {
           const json = JSON.parse(JSON.stringify(claims)) as JsonObject
-          const token = { claims: lazyValue(json), until: 0, allowed: {} }
+          const token = { claims: lazyValue(json), until: 0, size: 0, allowed: {} }
           const bytes = encodeDecision({ type: 'allow', reason: 'allowed', token }, false)
           const { dynamicMetadata, status, httpResponse } = fromBinary(CheckResponseSchema, bytes)
           expect(status?.code).toBe(0)
@@ -197,7 +197,7 @@ describe('a CheckResponse', () => {
       l: [1, [], {}],
       o: { a: {} },
     }
-    const token = { claims: lazyValue<JsonObject>(claims), until: 0, allowed: {} }
+    const token = { claims: lazyValue<JsonObject>(claims), until: 0, size: 0, allowed: {} }
     const bytes = encodeDecision({ type: 'allow', reason: 'allowed', token }, false)
     expect(fromBinary(CheckResponseSchema, bytes).dynamicMetadata).toEqual({ jwt: claims })
     expect(
