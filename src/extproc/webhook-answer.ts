@@ -1,6 +1,7 @@
 // The body of a webhook's answer → its verdict, strictly: what is neither of the three is no verdict (decisions 15 and 16).
 
 import { isJsonObject, parseJson, type Json } from '../ir/json.js'
+import { readJson } from '../llm/json-text.js'
 import { err, ok, type Result } from '../result.js'
 
 export type Phase = 'request' | 'response'
@@ -26,7 +27,10 @@ export function readVerdict(
   phase: Phase,
   shown: readonly Shown[],
 ): Result<Verdict, string> {
-  const json = parseJson(answer)
+  // Of two members with one name, readers pick either: such an answer says two things.
+  const read = readJson(answer)
+  if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
+  const json = JSON.parse(read.value.text) as Json
   if (!isJsonObject(json)) return err('the answer is not a JSON object')
   const { action } = json
   if (!isJsonObject(action)) return err('the answer has no action')
