@@ -147,9 +147,9 @@ export interface GuardedStack extends Stack {
   reset(): void
 }
 
-/** resources: beside the Gateway, the LLM and the Service "guard". */
+/** resources: beside the Gateway, the LLM and the Service "guard"; they may need to know the webhook. */
 export async function startGuardedStack(
-  resources: readonly object[],
+  resources: readonly object[] | ((webhook: Backend) => readonly object[]),
   options: Omit<StackOptions, 'resources'> = {},
 ): Promise<GuardedStack> {
   const llm = await startBackend('llm')
@@ -160,7 +160,7 @@ export async function startGuardedStack(
       gateway([port]),
       proxyBackend('llm', llm),
       ...service('guard', webhook.port),
-      ...resources,
+      ...(typeof resources === 'function' ? resources(webhook) : resources),
     ],
   })
   return {

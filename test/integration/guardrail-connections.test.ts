@@ -1,0 +1,200 @@
+// How a guardrail webhook is reached: away and back again, over TLS, in time, and over few connections.
+
+import type { ServerResponse } from 'node:http'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startBackend, type Backend } from '../support/backend.js'
+import { selfSigned } from '../support/certificates.js'
+import { eventually } from '../support/eventually.js'
+import {
+  answerJson,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  hook,
+  sample,
+  service,
+  startGuardedStack,
+  type GuardedStack,
+} from '../support/guardrails.js'
+import { freePort } from '../support/ports.js'
+import { API_GROUP, backendRef, proxyBackend } from '../support/resources.js'
+
+const certificate = selfSigned('guard.example')
+const caCertificateRefs = [{ group: '', kind: 'ConfigMap', name: 'ca' }]
+
+let secured: Backend
+let awayPort: number
+let folder: string
+let stack: GuardedStack
+
+/** The webhook with a certificate, as a ProxyBackend of its own, and a route that it guards. */
+const overTls = (name: string, validation?: object): object[] => [
+  proxyBackend(name, secured),
+  ...(validation === undefined
+    ? []
+    : [
+        {
+          apiVersion: 'gateway.networking.k8s.io/v1',
+          kind: 'BackendTLSPolicy',
+          metadata: { name },
+          spec: { targetRefs: [{ group: API_GROUP, kind: 'ProxyBackend', name }], validation },
+        },
+      ]),
+  ...guardedRoute(
+    `/${name}`,
+    both({ webhook: { backendRef: { ...backendRef(name), port: secured.port } } }),
+  ),
+]
+
+beforeAll(async () => {
+  secured = await startBackend('secured', { tls: certificate })
+  awayPort = await freePort()
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-guardrail-'))
+  const bundle = join(folder, 'bundle.pem')
+  await writeFile(bundle, certificate.cert)
+  stack = await startGuardedStack(
+    (webhook) => [
+      {
+        apiVersion: 'gateway.networking.k8s.io/v1',
+        kind: 'GatewayClass',
+        metadata: { name: 'gatehouse' },
+        spec: {
+          controllerName: `${API_GROUP}/gatehouse`,
+          parametersRef: {
+            group: API_GROUP,
+            kind: 'ProxyParameters',
+            name: 'limits',
+            namespace: 'default',
+          },
+        },
+      },
+      {
+        apiVersion: `${API_GROUP}/v1alpha1`,
+        kind: 'ProxyParameters',
+        metadata: { name: 'limits' },
+        spec: {
+          env: [
+            { name: 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS', value: '2' },
+            { name: 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', value: '0' },
+          ],
+        },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'ca' },
+        data: { 'ca.crt': certificate.cert },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'other' },
+        data: { 'ca.crt': selfSigned('guard.example').cert },
+      },
+      ...overTls('own', { hostname: 'guard.example', caCertificateRefs }),
+      ...overTls('system', { hostname: 'guard.example', wellKnownCACertificates: 'System' }),
+      ...overTls('misnamed', { hostname: 'other.example', caCertificateRefs }),
+      ...overTls('untrusted', {
+        hostname: 'guard.example',
+        caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'other' }],
+      }),
+      ...overTls('plain'),
+      ...guardedRoute('/both', both(hook('guard'))),
+      ...guardedRoute('/requests', { request: [hook('guard')] }),
+      ...service('away', awayPort),
+      ...guardedRoute('/away', { request: [hook('away')] }),
+      ...guardedRoute('/away-reply', { response: [hook('away')] }),
+      ...guardedRoute('/away-open', both(hook('away', { failureMode: 'FailOpen' }))),
+      ...service('instant', webhook.port, '1ms'),
+      ...guardedRoute('/instant', { request: [hook('instant')] }),
+    ],
+    { environment: { SSL_CERT_FILE: bundle } },
+  )
+})
+afterAll(async () => {
+  await stack.close()
+  await secured.close()
+  await rm(folder, { recursive: true })
+})
+beforeEach(() => {
+  stack.reset()
+  secured.requests.length = 0
+  secured.answer(sample)
+})
+
+test('nobody listens: 503 in both phases, on when it fails open; back again, it is used with the next request', async () => {
+  for (const path of ['/away', '/away-reply']) {
+    const answer = await stack.post(path, chat('a secret'))
+    expect(answer.status).toBe(503)
+    expect(answer.body).not.toContain('hello')
+  }
+  expect((await stack.post('/away-open', chat('a secret'))).status).toBe(200)
+  for (let times = 0; times < 2; times++) {
+    const back = await startBackend('back', { port: awayPort })
+    back.answer(sample)
+    stack.llm.requests.length = 0
+    expect((await stack.post('/away', chat('a secret'))).status).toBe(200)
+    expect(stack.llm.requests.map(({ body }) => body)).toEqual([chat('a ****')])
+    await back.close()
+    expect((await stack.post('/away', chat('a secret'))).status).toBe(503)
+  }
+})
+
+test.each(['/own', '/system'])('%s authority and the right name: asked over TLS', async (path) => {
+  expect((await stack.post(path, chat('a secret'))).status).toBe(200)
+  expect(stack.llm.requests[0]?.body).toBe(chat('a ****'))
+  expect(secured.requests.map(({ url, headers }) => [url, headers.host])).toEqual([
+    ['/request', `guard.example:${String(secured.port)}`],
+    ['/response', `guard.example:${String(secured.port)}`],
+  ])
+})
+
+test.each(['/misnamed', '/untrusted', '/plain'])(
+  '%s: 503, and it is told nothing',
+  async (path) => {
+    expect((await stack.post(path, chat('a secret'))).status).toBe(503)
+    expect(secured.requests).toEqual([])
+    expect(stack.llm.requests).toEqual([])
+  },
+)
+
+test('a requestTimeout of 1 ms is over before a webhook can be asked', async () => {
+  stack.webhook.answer(() => {})
+  expect((await stack.post('/instant', chat('hi'))).status).toBe(503)
+  expect(stack.llm.requests).toEqual([])
+  await eventually(() => expect(stack.log()).toContain('within 1 ms'))
+})
+
+test('without a requestTimeout there is no deadline: not of ours, and none of Envoy (200 ms, 5 s)', async () => {
+  stack.webhook.answer((request, response) => {
+    setTimeout(() => {
+      sample(request, response)
+    }, 6_000)
+  })
+  stack.llm.answer(answerJson(completion('a secret')))
+  const start = performance.now()
+  const answer = await stack.post('/both', chat('a secret'))
+  expect(answer.status).toBe(200)
+  expect(answer.body).toContain('a ****')
+  expect(performance.now() - start).toBeGreaterThan(12_000)
+}, 40_000)
+
+test('GUARDRAIL_WEBHOOK_MAX_CONNECTIONS is a limit of connections: who waits for one is asked about later', async () => {
+  const held: ServerResponse[] = []
+  const sockets = new Set<unknown>()
+  stack.webhook.answer((_request, response) => {
+    sockets.add(response.socket)
+    held.push(response)
+  })
+  const answers = Promise.all([1, 2, 3, 4, 5].map(() => stack.post('/requests', chat('hi'))))
+  for (let served = 0; served < 5; served++) {
+    await eventually(() => expect(held).toHaveLength(Math.min(5, served + 2)))
+    held[served]?.end('{"action":{}}')
+  }
+  expect((await answers).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  expect(sockets.size).toBeLessThanOrEqual(2)
+})

@@ -1,0 +1,288 @@
+// HTTP on guarded routes: large bodies, encodings, versions, trailers and what else a client or an LLM may do; the length
+// that is said is always the length that comes.
+
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2'
+import { text } from 'node:stream/consumers'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { frame, mebibyte } from '../extproc/support/zstd.js'
+import {
+  answerJson,
+  asked,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  hook,
+  startGuardedStack,
+  type GuardedStack,
+} from '../support/guardrails.js'
+import { send, type Answer } from '../support/http.js'
+import { sendRaw } from '../support/raw-http.js'
+
+const MIB = 1024 * 1024
+const PATH = '/both/v1/chat/completions'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+let stack: GuardedStack
+
+beforeAll(async () => {
+  stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+})
+afterAll(() => stack.close())
+beforeEach(() => stack.reset())
+
+/** What reached the LLM, whose Content-Length was that of its body. */
+function reachedLlm(): string {
+  const [recorded, ...others] = stack.llm.requests
+  expect(others).toEqual([])
+  const { body = '', headers = {} } = recorded ?? {}
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
+  return body
+}
+
+function expectLength({ headers, body }: Answer): void {
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
+}
+
+const replyWith =
+  (headers: Record<string, string>, body: string | Uint8Array, status = 200) =>
+  (_request: unknown, response: ServerResponse): void => {
+    response.writeHead(status, headers).end(body)
+  }
+
+const FRAMINGS: readonly Record<string, string>[] = [{}, { 'transfer-encoding': 'chunked' }]
+
+describe('large bodies', () => {
+  test('of 9 MiB, in both directions, with and without Content-Length', async () => {
+    const filler = 'é'.repeat((9 * MIB) / 2)
+    for (const headers of FRAMINGS) {
+      stack.reset()
+      stack.llm.answer(replyWith(headers, JSON.stringify(completion(`${filler} secret`))))
+      const answer = await stack.post('/both', chat(`${filler} secret`), headers)
+      expect(answer.status).toBe(200)
+      expectLength(answer)
+      expect(answer.body === JSON.stringify(completion(`${filler} ****`))).toBe(true)
+      expect(reachedLlm() === chat(`${filler} ****`)).toBe(true)
+    }
+  })
+
+  test('beyond 10 MiB: 413 for a request, 503 for a reply, said and unsaid', async () => {
+    const large = 'x'.repeat(10 * MIB)
+    for (const headers of FRAMINGS) {
+      expect((await stack.post('/both', chat(large), headers)).status).toBe(413)
+      expect(stack.llm.requests).toEqual([])
+      stack.llm.answer(replyWith(headers, JSON.stringify(completion(large))))
+      const answer = await stack.post('/both', chat('hi'))
+      expect(answer.status).toBe(503)
+      expect(answer.body).not.toContain('xxx')
+      stack.reset()
+    }
+  })
+})
+
+const rawZstd = (body: string) => frame(4, [{ type: 'raw', content: Buffer.from(body) }])
+const ENCODINGS: Readonly<Record<string, (body: string) => Buffer>> = {
+  gzip: (body) => gzipSync(body),
+  deflate: (body) => deflateSync(body),
+  'Deflate ': (body) => deflateRawSync(body),
+  br: (body) => brotliCompressSync(body),
+  zstd: rawZstd,
+  'gzip, br': (body) => brotliCompressSync(gzipSync(body)),
+}
+
+describe.each(Object.keys(ENCODINGS))('a reply in %s', (encoding) => {
+  const encode = ENCODINGS[encoding] ?? expect.unreachable()
+  const encoded = (body: string) =>
+    replyWith({ ...JSON_TYPE, 'content-encoding': encoding, etag: '"1"' }, encode(body))
+
+  test.each(['a secret', 'fine'])('is read and goes on as it was read: %s', async (content) => {
+    stack.llm.answer(encoded(JSON.stringify(completion(content))))
+    const answer = await stack.post('/both', chat('hi'), { 'accept-encoding': encoding.trim() })
+    expect(answer.headers).not.toHaveProperty('content-encoding')
+    expect(answer.headers).not.toHaveProperty('etag')
+    expectLength(answer)
+    expect(JSON.parse(answer.body)).toEqual(completion(content.replace('secret', '****')))
+    expect(stack.llm.requests[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
+  test('that grows beyond the limit is refused', async () => {
+    const bomb =
+      encoding === 'zstd'
+        ? frame(10, Array.from({ length: 11 }, mebibyte).flat())
+        : encode(JSON.stringify(completion('x'.repeat(11 * MIB))))
+    stack.llm.answer(replyWith({ ...JSON_TYPE, 'content-encoding': encoding }, bomb))
+    expect((await stack.post('/both', chat('hi'))).status).toBe(503)
+  })
+})
+
+describe('texts that are hard to write down', () => {
+  const latin1 = (body: string) => Buffer.from(body, 'latin1')
+
+  test('invalid UTF-8: 400, and 503 for a reply', async () => {
+    for (const bytes of ['\xff', '\xed\xa0\x80', '\xc0\xaf']) {
+      const body = latin1(chat(bytes))
+      const answer = await postBytes(body)
+      expect(answer.status).toBe(400)
+      stack.llm.answer(replyWith(JSON_TYPE, latin1(JSON.stringify(completion(bytes)))))
+      expect((await stack.post('/both', chat('hi'))).status).toBe(503)
+    }
+    expect(stack.webhook.requests.map(({ url }) => url)).toEqual([
+      '/request',
+      '/request',
+      '/request',
+    ])
+  })
+
+  test('half of a surrogate pair survives a change, and the webhook gets JSON that is UTF-8', async () => {
+    const prompt = String.raw`{"messages":[{"role":"user","content":"secret \ud83d x"}]}`
+    const answer = await stack.post('/both', prompt)
+    expect(answer.status).toBe(200)
+    expect(reachedLlm()).toBe(prompt.replace('secret', '****'))
+    expect(stack.webhook.requests[0]?.body).toContain(String.raw`secret \ud83d x`)
+    expect(asked(stack.webhook)[0]?.messages?.[0]?.content).toBe('secret \ud83d x')
+  })
+
+  test('a reply with a member twice, or nested too deeply: 503', async () => {
+    const said = JSON.stringify(completion('a secret'))
+    for (const body of [
+      said.replace('{', '{"choices":[],'),
+      said.replace('{', `{"x":${'['.repeat(200)}${']'.repeat(200)},`),
+    ]) {
+      stack.llm.answer(replyWith(JSON_TYPE, body))
+      const answer = await stack.post('/both', chat('hi'))
+      expect(answer.status).toBe(503)
+      expect(answer.body).not.toContain('secret')
+    }
+  })
+})
+
+describe('replies that are none of an LLM', () => {
+  test.each<[number, Record<string, string>, string]>([
+    [400, { 'content-type': 'text/plain' }, 'a secret'],
+    [404, { 'content-type': 'text/html', 'x-llm': 'yes' }, '<p>secret</p>'],
+    [500, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 'no gzip, a secret'],
+    [503, { 'retry-after': '7' }, ''],
+  ])('%i passes as it is', async (status, headers, body) => {
+    stack.llm.answer(replyWith(headers, body, status))
+    const answer = await stack.post('/both', chat('hi'))
+    expect(answer).toMatchObject({ status, headers, body })
+  })
+
+  test('204 has neither body nor length; 206 is a part that nobody can judge', async () => {
+    stack.llm.answer(replyWith({}, '', 204))
+    const empty = await stack.post('/both', chat('hi'))
+    expect(empty).toMatchObject({ status: 204, body: '' })
+    expect(empty.headers).not.toHaveProperty('content-length')
+    stack.llm.answer(replyWith(JSON_TYPE, JSON.stringify(completion('a secret')), 206))
+    const part = await stack.post('/both', chat('hi'), { range: 'bytes=0-9' })
+    expect(part.status).toBe(503)
+    expect(part.body).not.toContain('secret')
+    expect(stack.llm.requests.at(-1)?.headers).not.toHaveProperty('range')
+  })
+})
+
+/** A body as bytes. */
+async function postBytes(body: Uint8Array): Promise<{ readonly status: number | undefined }> {
+  const request = httpRequest(stack.origin + PATH, { method: 'POST', headers: JSON_TYPE })
+  request.end(body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  await text(response)
+  return { status: response.statusCode }
+}
+
+describe('ways to send', () => {
+  test('Expect: 100-continue is answered before the body is there, and the body is guarded', async () => {
+    const request = httpRequest(stack.origin + PATH, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, expect: '100-continue' },
+    })
+    request.flushHeaders()
+    await once(request, 'continue')
+    request.end(chat('a secret'))
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    expect([response.statusCode, await text(response)]).toEqual([
+      200,
+      JSON.stringify(completion('hello')),
+    ])
+    expect(reachedLlm()).toBe(chat('a ****'))
+  })
+
+  test('chunks of one byte, and trailers after them, in both directions', async () => {
+    stack.llm.answer((_request, response) => {
+      response.writeHead(200, { ...JSON_TYPE, trailer: 'x-sum' })
+      for (const character of JSON.stringify(completion('a secret'))) response.write(character)
+      response.addTrailers({ 'x-sum': '1' })
+      response.end()
+    })
+    const chunks = [...chat('a secret')].map((character) => `1\r\n${character}\r\n`).join('')
+    const answer = await sendRaw(
+      stack.port,
+      `POST ${PATH} HTTP/1.1\r\nhost: gw\r\ncontent-type: application/json\r\nconnection: close\r\n` +
+        `transfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n${chunks}0\r\nx-sum: 1\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(answer).toContain('a ****')
+    expect(answer).not.toContain('secret')
+    expect(stack.llm.requests[0]?.body).toBe(chat('a ****'))
+  })
+
+  test('HTTP/1.0 is told to upgrade, and nobody is asked', async () => {
+    const body = chat('a secret')
+    const answer = await sendRaw(
+      stack.port,
+      `POST ${PATH} HTTP/1.0\r\nhost: gw\r\ncontent-type: application/json\r\ncontent-length: ${String(body.length)}\r\n\r\n${body}`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.[01] 426 /)
+    expect(stack.llm.requests).toEqual([])
+  })
+
+  test('an upgrade of the connection is refused, or is a request like any other', async () => {
+    const answer = await send(stack.origin, '/both/v1/realtime', {
+      headers: { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+    })
+    expect(answer.status).not.toBe(101)
+  })
+})
+
+describe('HTTP/2', () => {
+  let session: ClientHttp2Session
+  beforeAll(() => {
+    session = connectHttp2(stack.origin)
+  })
+  afterAll(() => void session.close())
+
+  const post = async (body: string, trailers?: Record<string, string>) => {
+    const stream = session.request(
+      { ':method': 'POST', ':path': PATH, ...JSON_TYPE },
+      { waitForTrailers: trailers !== undefined },
+    )
+    if (trailers !== undefined) stream.on('wantTrailers', () => stream.sendTrailers(trailers))
+    stream.end(body)
+    const [headers] = (await once(stream, 'response')) as [Record<string, string | number>]
+    return { headers, body: await text(stream) }
+  }
+
+  test.each([undefined, { 'x-sum': '1' }])('a body, with trailers %j', async (trailers) => {
+    stack.llm.answer(answerJson(completion('a secret')))
+    const { headers, body } = await post(chat('my secret'), trailers)
+    expect(headers).toMatchObject({ ':status': 200, 'content-length': String(body.length) })
+    expect(JSON.parse(body)).toEqual(completion('a ****'))
+    expect(stack.llm.requests.map((request) => request.body)).toEqual([chat('my ****')])
+  })
+
+  test('many at once on one connection: each has its own answer', async () => {
+    stack.llm.answer((request, response) => {
+      const { messages } = JSON.parse(request.body) as { messages: [{ content: string }] }
+      answerJson(completion(messages[0].content))(request, response)
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => post(chat(`secret ${String(index)}`))),
+    )
+    expect(answers.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
+      Array.from({ length: 50 }, (_, index) => completion(`**** ${String(index)}`)),
+    )
+  })
+})
