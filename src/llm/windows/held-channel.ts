@@ -21,24 +21,25 @@ export interface HeldChannel {
   readonly isEnded: boolean
   /** Nothing more comes, and all may leave. */
   isDone(): boolean
-  /** What a part of the text that is free has become. */
+  /** What a part of the text that is free has become; once for each, unless all that was said is kept. */
   leave(start: number, part: string): string
-  /** What was said so far, where it is kept. */
+  /** What was said so far: it may be said again. undefined: it is too much to be kept. */
   readonly said: string | undefined
-  /** What all of it has become, where it is kept. */
-  became(): string
 }
 
 export interface ChannelForm {
   /** Shown once, when all of it is there; otherwise in windows, as it comes. */
   readonly isWhole: boolean
-  /** All of it will be said again. */
-  readonly keeps: boolean
+  /** Whether so many more characters of it may be kept for being said again. */
+  readonly mayKeep: (length: number) => boolean
 }
 
-export function createHeldChannel(speaker: Speaker, { isWhole, keeps }: ChannelForm): HeldChannel {
+export function createHeldChannel(
+  speaker: Speaker,
+  { isWhole, mayKeep }: ChannelForm,
+): HeldChannel {
   const text = isWhole ? createWholeText() : createWindowedText()
-  let said = ''
+  let said: string | undefined = ''
   let free = 0
   let isEnded = false
   let edits: readonly TextEdit[] = []
@@ -52,7 +53,7 @@ export function createHeldChannel(speaker: Speaker, { isWhole, keeps }: ChannelF
     text,
     push: (more) => {
       text.push(more)
-      if (keeps) said += more
+      said = said !== undefined && mayKeep(more.length) ? said + more : undefined
     },
     end: () => {
       isEnded = true
@@ -67,13 +68,12 @@ export function createHeldChannel(speaker: Speaker, { isWhole, keeps }: ChannelF
     leave: (start, part) => {
       const upTo = start + part.length
       const now = edited(part, start, edits, isEnded && upTo === text.length)
-      if (!keeps) edits = edits.filter((edit) => edit.end > upTo || edit.start >= upTo)
+      if (said === undefined) edits = edits.filter((edit) => edit.end > upTo || edit.start >= upTo)
       return now
     },
     get said() {
-      return keeps ? said : undefined
+      return said
     },
-    became: () => edited(said, 0, edits, true),
   }
 }
 

@@ -1,7 +1,6 @@
 // A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
-import type { LlmApi } from '../api.js'
 import { withData, type Frame } from '../frame.js'
 import {
   isEnded,
@@ -32,8 +31,8 @@ export interface HeldReply {
 /** What a place of a frame waits for. */
 interface Wait {
   readonly channel: HeldChannel
-  /** Where a piece begins in its channel. A repeat waits for all of it. */
-  readonly start: number | undefined
+  /** Where the text begins in the channel. */
+  readonly start: number
   readonly text: string
 }
 
@@ -44,8 +43,7 @@ interface Item {
   readonly repeats: readonly (Wait | undefined)[]
 }
 
-/** APIs whose events say again, whole, what pieces said. */
-const REPEATING: ReadonlySet<LlmApi> = new Set<LlmApi>(['openai-responses'])
+/** That are open at once. */
 const MOST_CHANNELS = 1024
 
 /** maxSize: UTF-16 units that may be held. */
@@ -57,46 +55,51 @@ export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): He
   let [held, kept] = [0, 0]
 
   const isShown = ({ kind }: Piece | Repeat): boolean => kind === 'text' || inspectsToolCalls
-  const holdPiece = (piece: Piece, keeps: boolean): Wait | undefined => {
+  const open = (said: Piece | Repeat, isWhole: boolean): HeldChannel =>
+    createHeldChannel(said, {
+      isWhole,
+      mayKeep: (length) => {
+        kept += length
+        return kept <= maxSize
+      },
+    })
+  const holdPiece = (piece: Piece): Wait | undefined => {
     if (!isShown(piece)) return undefined
     let channel = named.get(piece.channel)
     if (channel === undefined || channel.isEnded) {
       const isWhole = piece.kind === 'tool-call' || piece.isJson === true || piece.form === 'json'
-      channel = createHeldChannel(piece, { isWhole, keeps })
+      channel = open(piece, isWhole)
       named.set(piece.channel, channel)
     }
     const { length: start } = channel.text
     channel.push(piece.text)
-    if (keeps) kept += piece.text.length
     return { channel, start, text: piece.text }
   }
   const holdRepeat = (repeat: Repeat): Wait | undefined => {
     if (!isShown(repeat)) return undefined
+    const { text } = repeat
     const known = named.get(repeat.channel)
-    known?.end()
-    if (known !== undefined && known.said === repeat.text)
-      return { channel: known, start: undefined, text: repeat.text }
-    const channel = createHeldChannel(repeat, { isWhole: true, keeps: true })
-    channel.push(repeat.text)
+    if (known?.said === text) return { channel: known, start: 0, text }
+    const channel = open(repeat, true)
+    channel.push(text)
     channel.end()
     if (known === undefined) named.set(repeat.channel, channel)
     else nameless.add(channel)
-    kept += repeat.text.length
-    return { channel, start: undefined, text: repeat.text }
+    return { channel, start: 0, text }
   }
-  const channels = (): readonly HeldChannel[] => [...named.values(), ...nameless]
+  const channels = (): readonly HeldChannel[] =>
+    [...named.values(), ...nameless].filter((channel) => !channel.isDone())
   const forgetDone = (): void => {
     for (const channel of nameless) if (channel.isDone()) nameless.delete(channel)
-    for (const [name, channel] of named)
-      if (channel.isDone() && channel.said === undefined) named.delete(name)
+    if (named.size <= MOST_CHANNELS) return
+    for (const [name, channel] of named) if (channel.isDone()) named.delete(name)
   }
 
   return {
     add: (frame, event) => {
       held += frame.raw.length
-      const keeps = event !== undefined && REPEATING.has(event.api)
-      const pieces = (event?.pieces ?? []).map((piece) => holdPiece(piece, keeps))
-      const repeats = (event?.repeats ?? []).map((repeat) => holdRepeat(repeat))
+      const pieces = (event?.pieces ?? []).map(holdPiece)
+      const repeats = (event?.repeats ?? []).map(holdRepeat)
       const ends = event?.ends ?? []
       if (ends.length > 0)
         for (const [name, channel] of named) if (isEnded(name, ends)) channel.end()
@@ -117,9 +120,9 @@ export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): He
     isEmpty: () => items.length === 0,
     unseen: () => channels().reduce((sum, { text }) => sum + text.unseen, 0),
     problem: () =>
-      held + kept > maxSize
+      held > maxSize
         ? 'it says more at once than the guardrail may hold'
-        : named.size > MOST_CHANNELS
+        : channels().length > MOST_CHANNELS
           ? 'it has too many texts at once'
           : undefined,
   }
@@ -127,18 +130,12 @@ export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): He
 
 const isReady = ({ pieces, repeats }: Item): boolean =>
   [...pieces, ...repeats].every(
-    (wait) =>
-      wait === undefined ||
-      (wait.start === undefined
-        ? wait.channel.isDone()
-        : wait.channel.isFree(wait.start + wait.text.length)),
+    (wait) => wait === undefined || wait.channel.isFree(wait.start + wait.text.length),
   )
 
 function rewritten({ frame, event, pieces, repeats }: Item): string {
   if (event === undefined) return frame.raw
-  const now = (wait: Wait | undefined): string | undefined =>
-    wait &&
-    (wait.start === undefined ? wait.channel.became() : wait.channel.leave(wait.start, wait.text))
+  const now = (wait: Wait | undefined) => wait?.channel.leave(wait.start, wait.text)
   const data = rewriteEvent(event, { pieces: pieces.map(now), repeats: repeats.map(now) })
   return data === event.json.text ? frame.raw : withData(frame, data)
 }

@@ -28,7 +28,7 @@ interface Left {
 function leaves({ text, mask }: Masked, all: readonly Step[]): Left {
   const channel = createHeldChannel(
     { kind: 'text', role: 'assistant', form: 'string' },
-    { isWhole: false, keeps: false },
+    { isWhole: false, mayKeep: () => false },
   )
   const parts: string[] = []
   let [at, first, seen, mostHeld, out] = [0, 0, 0, 0, '']
@@ -119,7 +119,7 @@ test('a webhook that leaves nothing as it was holds everything, and its answer l
   const text = 'some words '.repeat(3000)
   const channel = createHeldChannel(
     { kind: 'text', role: 'assistant', form: 'string' },
-    { isWhole: false, keeps: false },
+    { isWhole: false, mayKeep: () => false },
   )
   let shown = 0
   for (let at = 0; at < text.length; at += 11) {
