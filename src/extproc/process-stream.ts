@@ -1,5 +1,6 @@
 // One ext_proc stream: messages to the processor one at a time, answers back, and an end that is never OK while an answer is owed.
 
+import { once } from 'node:events'
 import { status, type ServerDuplexStream } from '@grpc/grpc-js'
 import type {
   ProcessingRequest,
@@ -44,6 +45,7 @@ export const runProcessStream = (call: ProcessCall, deps: ProcessStreamDeps): Pr
     if (ended.signal.aborted) return
     try {
       await dispatch(processor, message)
+      await written(call, ended.signal)
     } catch (error) {
       if (ended.signal.aborted) return
       deps.onError(error)
@@ -66,6 +68,13 @@ export const runProcessStream = (call: ProcessCall, deps: ProcessStreamDeps): Pr
   call.on('cancelled', () => end(() => {}))
   call.on('error', () => end(() => {}))
   return { fail }
+}
+
+/** Resolves when Envoy takes what was sent: no more is read from it before, so no more is held here. */
+const written = async (call: ProcessCall, signal: AbortSignal): Promise<void> => {
+  if (!call.writableNeedDrain || signal.aborted) return
+  // Rejects where the stream has ended: then nothing is to be waited for.
+  await once(call, 'drain', { signal }).catch(() => {})
 }
 
 const dispatch = (processor: Processor, message: ProcessingRequest): Promise<void> | void => {
