@@ -1,8 +1,8 @@
-// A conversation and the webhooks of a phase → what may go on: each is asked in its order and sees the one before's
+// Texts and the webhooks of a phase → what may go on: each is asked in its order and sees the one before's
 // change; the first reject, or the first that fails closed, ends it (decisions 16, 19, 23).
 
 import type { Attributes } from '../cel/attributes.js'
-import type { Conversation } from '../llm/conversation.js'
+import type { Entry } from '../llm/conversation.js'
 import type { Logger } from '../logger.js'
 import { describeFailure } from '../remote/remote-failure.js'
 import type { WebhookPools } from '../remote/webhook-pools.js'
@@ -30,19 +30,25 @@ export interface GuardMetrics {
   verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number): void
 }
 
+/** One text that may be shown. */
+export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'isJson'> {
+  /** There is a place that a change can be written to. */
+  readonly isWritable: boolean
+}
+
 export interface Question {
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
   readonly phase: Phase
   readonly webhooks: readonly CompiledWebhook[]
-  readonly conversation: Conversation
+  readonly entries: readonly AskedEntry[]
   readonly attributes: Attributes
   /** Gives it up. */
   readonly signal: AbortSignal
 }
 
 export type Decision =
-  /** contents: one per entry of the conversation. */
+  /** contents: one per entry. */
   | { readonly type: 'pass'; readonly contents: readonly string[] }
   | { readonly type: 'reject'; readonly status: number; readonly text: string }
   | { readonly type: 'unavailable' }
@@ -50,14 +56,15 @@ export type Decision =
   | { readonly type: 'aborted' }
 
 export async function askWebhooks(question: Question, deps: GuardDeps): Promise<Decision> {
-  const { entries } = question.conversation
+  const { entries } = question
   let contents: readonly string[] = entries.map(({ content }) => content)
   for (const compiled of question.webhooks) {
     const { inspectToolCalls, failureMode } = compiled.webhook
     const indexes = entries.flatMap(({ kind }, index) =>
       kind === 'text' || inspectToolCalls ? [index] : [],
     )
-    const shown = indexes.map((index) => shownEntry(question.conversation, contents, index))
+    if (indexes.length === 0 && entries.length > 0) continue
+    const shown = indexes.map((index) => shownEntry(entries, contents, index))
     const verdict = await askOne(question, compiled, shown, deps)
     if (question.signal.aborted) return { type: 'aborted' }
     if (!verdict.ok && failureMode === 'FailClosed') return { type: 'unavailable' }
@@ -70,13 +77,17 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
   return { type: 'pass', contents }
 }
 
-function shownEntry({ entries }: Conversation, contents: readonly string[], index: number): Shown {
+function shownEntry(
+  entries: readonly AskedEntry[],
+  contents: readonly string[],
+  index: number,
+): Shown {
   const entry = entries[index]
   return {
     role: entry?.role ?? '',
     content: contents[index] ?? '',
     isJson: entry?.isJson ?? false,
-    isWritable: entry?.place !== undefined,
+    isWritable: entry?.isWritable ?? false,
   }
 }
 

@@ -59,11 +59,17 @@ export const unreadableReply = (problem: string): Refused =>
     problem,
   )
 
+export const isEventStream = (headers: Headers): boolean =>
+  (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
+
 /** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
 export function problemOfReply(headers: Headers, maxBytes: number): string | undefined {
   if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
   const types = headers.get('content-type') ?? []
-  if (types.some((type) => /event-stream|ndjson|jsonl|json-seq/i.test(type)))
-    return 'it is a stream, and streamed replies are not guarded yet'
+  if (types.some((type) => /ndjson|jsonl|json-seq/i.test(type)))
+    return 'it is a stream of a kind that cannot be read'
+  const encodings = headers.get('content-encoding') ?? []
+  if (isEventStream(headers) && encodings.some((encoding) => !/^(?:identity)?$/i.test(encoding)))
+    return 'it is a compressed stream'
   return Number(headers.get('content-length')?.[0] ?? 0) > maxBytes ? TOO_LARGE : undefined
 }

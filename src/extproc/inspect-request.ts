@@ -23,10 +23,6 @@ export async function inspectRequest(
   const read = readRequest(bytes)
   if (!read.ok) return unreadableRequest(read.error)
   const conversation = read.value
-  if (conversation.isStreamed && guard.response.length > 0)
-    return unreadableRequest(
-      'it asks for an event stream, and streamed replies are not guarded yet',
-    )
   const llmRequest = lazyJson(conversation.json.text)
   return inspectConversation(
     {

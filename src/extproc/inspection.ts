@@ -1,6 +1,6 @@
 // A conversation of either phase and what its webhooks decide → what may become of the body.
 
-import { rewrite } from '../llm/conversation.js'
+import { rewrite, type Conversation } from '../llm/conversation.js'
 import { askWebhooks, type GuardDeps, type Question } from './ask-webhooks.js'
 import { rejectReply, UNAVAILABLE } from './guard-reply.js'
 import type { Reply } from './immediate-response.js'
@@ -20,11 +20,21 @@ export interface Aborted {
 /** text: the body's, with the changes of the webhooks. */
 export type Inspected = { readonly type: 'passed'; readonly text: string } | Refused | Aborted
 
-export async function inspectConversation(question: Question, deps: GuardDeps): Promise<Inspected> {
-  const decision = await askWebhooks(question, deps)
+export async function inspectConversation(
+  {
+    conversation,
+    ...question
+  }: Omit<Question, 'entries'> & { readonly conversation: Conversation },
+  deps: GuardDeps,
+): Promise<Inspected> {
+  const entries = conversation.entries.map((entry) => ({
+    ...entry,
+    isWritable: entry.place !== undefined,
+  }))
+  const decision = await askWebhooks({ ...question, entries }, deps)
   switch (decision.type) {
     case 'pass':
-      return { type: 'passed', text: rewrite(question.conversation, decision.contents) }
+      return { type: 'passed', text: rewrite(conversation, decision.contents) }
     case 'reject':
       return refused(rejectReply(decision.status, decision.text), 'rejected by a webhook')
     case 'unavailable':

@@ -2,11 +2,16 @@
 
 import type { LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
-import type { Refused } from './inspection.js'
 import type { Phase } from './webhook-answer.js'
 
 /** route: NAMESPACE/NAME of the HTTPRoute. */
-export type LogRefusal = (route: string, phase: Phase, refused: Refused) => void
+export type LogRefusal = (route: string, phase: Phase, refused: LoggedRefusal) => void
+
+export interface LoggedRefusal {
+  readonly reply: { readonly status: number }
+  /** Without any text of prompt or reply. */
+  readonly problem: string
+}
 
 export const createRefusalLog =
   (logger: Logger, limit: LogLimit): LogRefusal =>

@@ -1,10 +1,12 @@
-// The response phase of a guarded route: a 2xx reply is held until the webhooks have seen what it says (decisions 15-19).
+// The response phase of a guarded route: a 2xx reply is held until the webhooks have seen what it says, a streamed one
+// as it comes (decisions 15-20).
 // A refusal is answered by headers and body, so that CORS headers come with it.
 
 import type {
   HttpBody,
   HttpHeaders,
 } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { createSseReader } from '../llm/sse-frames.js'
 import type { GuardDeps } from './ask-webhooks.js'
 import type { Guard } from './guard.js'
 import {
@@ -16,6 +18,7 @@ import {
 import { createGuardedPhase } from './guarded-phase.js'
 import {
   inspectReply,
+  isEventStream,
   problemOfReply,
   TOO_LARGE,
   unreadableReply,
@@ -26,6 +29,7 @@ import type { Refused } from './inspection.js'
 import type { ProcessorStream } from './processor.js'
 import type { RequestGuard } from './request-guard.js'
 import { headersOf } from './request-view.js'
+import { createStreamedPhase, type StreamedPhase } from './streamed/streamed-phase.js'
 
 export interface ResponseGuard {
   headers(message: HttpHeaders): Promise<void> | void
@@ -42,6 +46,7 @@ export function createResponseGuard(
   deps: GuardDeps,
 ): ResponseGuard {
   let headers: Headers = new Map()
+  let streamed: StreamedPhase | undefined
 
   const send = (change: HeaderChange, body: Uint8Array, hasTrailers: boolean): void => {
     const length: Readonly<Record<string, string>> = hasTrailers
@@ -76,6 +81,12 @@ export function createResponseGuard(
     tooLarge: () => refuse(unreadableReply(TOO_LARGE)),
     complete,
   })
+  const startStream = (): void => {
+    const reader = createSseReader(deps.maxBodyBytes)
+    const context = { guard, attributes: request.attributes(), reader }
+    streamed = createStreamedPhase(context, stream, deps)
+    stream.send(headersMessage('response', { remove: ['content-length', ...OF_THE_BYTES] }))
+  }
   return {
     headers: (message) => {
       phase.expectHeaders()
@@ -88,10 +99,11 @@ export function createResponseGuard(
       phase.become('holding')
       const problem = problemOfReply(headers, deps.maxBodyBytes)
       if (problem !== undefined) refuse(unreadableReply(problem))
+      else if (isEventStream(headers)) startStream()
     },
-    body: (message) => phase.body(message),
-    trailers: () => phase.trailers(),
-    isDone: () => phase.state === 'done' || phase.state === 'refused',
+    body: (message) => (streamed ?? phase).body(message),
+    trailers: () => (streamed ?? phase).trailers(),
+    isDone: () => streamed?.isDone() ?? (phase.state === 'done' || phase.state === 'refused'),
   }
 }
 

@@ -1,0 +1,35 @@
+// Why a streamed reply ends before its time: what the client is told, and what the log says.
+
+import type { OwnError } from '../../llm/stream-error.js'
+import type { Decision } from '../ask-webhooks.js'
+
+export interface StreamRefusal {
+  readonly error: OwnError
+  /** For the log, without any text of prompt or reply. */
+  readonly problem: string
+}
+
+export const unreadableStream = (problem: string): StreamRefusal => ({
+  error: {
+    status: 503,
+    message: `The guardrail cannot read the reply: ${problem}.`,
+    code: 'guardrail_unreadable',
+  },
+  problem,
+})
+
+export const unavailableStream = (problem: string): StreamRefusal => ({
+  error: { status: 503, message: 'The guardrail is unavailable.', code: 'guardrail_unavailable' },
+  problem,
+})
+
+/** A reject's text reaches the client, as that of a reply that is not streamed does. */
+export const refusalOf = (
+  decision: Extract<Decision, { readonly type: 'reject' | 'unavailable' }>,
+): StreamRefusal =>
+  decision.type === 'reject'
+    ? {
+        error: { status: decision.status, message: decision.text, code: 'content_filter' },
+        problem: 'rejected by a webhook',
+      }
+    : unavailableStream('a webhook is unavailable')
