@@ -2,12 +2,6 @@
 
 import type { z } from 'zod'
 import type { JsonObject } from '../ir/json.js'
-import {
-  PROXY_PARAMETERS_RULES,
-  PROXY_POLICY_RULES,
-  withRules,
-  type RulesByPath,
-} from './crd-rules.js'
 import { objectStatus, policyStatus } from './crd-status.js'
 import { structuralSchema } from './crd-schema.js'
 import { proxyBackendSpec } from './proxy-backend.js'
@@ -20,7 +14,6 @@ interface OwnKind {
   readonly shortName: string
   readonly description: string
   readonly spec: z.ZodType
-  readonly rules: RulesByPath
   readonly status: JsonObject
   readonly columns: readonly JsonObject[]
 }
@@ -42,7 +35,6 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'pbe',
     description: 'A host outside the cluster, for routes and for the keys of an identity provider.',
     spec: proxyBackendSpec,
-    rules: {},
     status: objectStatus,
     columns: [
       column('Host', 'string', '.spec.static.host'),
@@ -57,7 +49,6 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'pparams',
     description: 'Limits of the proxy, for the Gateway or GatewayClass that names it.',
     spec: proxyParametersSpec,
-    rules: PROXY_PARAMETERS_RULES,
     status: objectStatus,
     columns: [condition('Accepted', '.status'), AGE],
   },
@@ -67,7 +58,6 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'ppol',
     description: 'Who may use a route, and what its webhooks and backends are held to.',
     spec: proxyPolicySpec,
-    rules: PROXY_POLICY_RULES,
     status: policyStatus,
     columns: [
       condition('Accepted', '.status.ancestors[*]'),
@@ -107,7 +97,7 @@ export const buildCrds = (apiGroup: string): JsonObject[] =>
     },
   }))
 
-const resourceSchema = ({ description, spec, rules, status }: OwnKind): JsonObject => ({
+const resourceSchema = ({ description, spec, status }: OwnKind): JsonObject => ({
   type: 'object',
   description,
   required: ['spec'],
@@ -115,7 +105,7 @@ const resourceSchema = ({ description, spec, rules, status }: OwnKind): JsonObje
     apiVersion: { type: 'string', description: 'Version of the schema of this object.' },
     kind: { type: 'string', description: 'Kind of this object.' },
     metadata: { type: 'object' },
-    spec: { ...withRules(structuralSchema(spec), rules), description: 'What is wanted.' },
+    spec: { ...structuralSchema(spec), description: 'What is wanted.' },
     status,
   },
 })
