@@ -12,7 +12,10 @@ export interface LlmStack extends Stack {
   readonly webhook: Backend
 }
 
-/** /guarded asks the webhook, /tools shows it tool calls too; /away and /late ask one that is not there, about prompts and replies. */
+/**
+ * /guarded asks the webhook, /tools shows it tool calls too, /prompts asks about prompts alone; /away and /late ask one
+ * that is not there, about prompts and about replies.
+ */
 export async function startLlmStack(llm: Pick<Aimock, 'host' | 'port'>): Promise<LlmStack> {
   const webhook = await startBackend('webhook')
   webhook.answer(sample)
@@ -25,6 +28,7 @@ export async function startLlmStack(llm: Pick<Aimock, 'host' | 'port'>): Promise
       ...service('nobody', nobody),
       ...guardedRoute('/guarded', both(hook('guard'))),
       ...guardedRoute('/tools', both(hook('guard', { inspectToolCalls: true }))),
+      ...guardedRoute('/prompts', { request: [hook('guard')] }),
       ...guardedRoute('/away', { request: [hook('nobody')] }),
       ...guardedRoute('/late', { response: [hook('nobody')] }),
     ],
