@@ -1,0 +1,204 @@
+// The end of Gatehouse while a webhook is being asked: what it held back is finished in time or refused, never passed on.
+
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { startEnvoy } from '../../src/envoy/child.js'
+import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
+import type { JsonObject } from '../../src/ir/json.js'
+import { startBackend, type Backend } from '../support/backend.js'
+import { envoyPath } from '../support/envoy.js'
+import { eventually } from '../support/eventually.js'
+import {
+  answerJson,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  hook,
+  sample,
+  service,
+  startGuardedStack,
+} from '../support/guardrails.js'
+import { send, type Answer } from '../support/http.js'
+import { freePort } from '../support/ports.js'
+import { gateway, proxyBackend } from '../support/resources.js'
+import { startGatehouse, type Gatehouse } from '../support/stack.js'
+
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
+const PHASES = ['request', 'response'] as const
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+const closers: (() => unknown)[] = []
+
+let llm: Backend
+let webhook: Backend
+let port: number
+let grpc: string
+
+beforeEach(async () => {
+  llm = await startBackend('llm')
+  webhook = await startBackend('webhook')
+  llm.answer(answerJson(completion('a secret reply')))
+  webhook.answer(sample)
+  port = await freePort()
+  grpc = `127.0.0.1:${String(await freePort())}`
+  closers.push(
+    () => llm.close(),
+    () => webhook.close(),
+  )
+})
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+async function serve(drainTimeout: string): Promise<Gatehouse> {
+  const gatehouse = await startGatehouse({
+    command: 'serve',
+    flags: ['--grpc', grpc, '--listen-address', '127.0.0.1', '--drain-timeout', drainTimeout],
+    resources: [
+      gateway([port]),
+      proxyBackend('llm', llm),
+      ...service('guard', webhook.port),
+      ...guardedRoute('/both', both(hook('guard'))),
+    ],
+  })
+  closers.push(() => gatehouse.close())
+  return gatehouse
+}
+
+const post = (): Promise<Answer> =>
+  send(`http://127.0.0.1:${String(port)}`, '/both/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: chat('my secret'),
+  })
+
+/** An Envoy of somebody else's, which outlives Gatehouse; ready when a guarded request gets its answer. */
+async function startOtherEnvoy(): Promise<void> {
+  const admin = `127.0.0.1:${String(await freePort())}`
+  const args = [MAIN, 'bootstrap', '--grpc', grpc, '--envoy-admin', admin]
+  const bootstrap = parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as JsonObject
+  const child = await startEnvoy({
+    envoyPath: envoyPath(),
+    bootstrap,
+    logger: quiet,
+    concurrency: 1,
+  })
+  closers.push(() => child.stop())
+  await waitUntilLive(child, `http://${admin}`, 30_000)
+  await works()
+}
+
+async function works(): Promise<void> {
+  const masked = JSON.stringify(completion('a **** reply'))
+  await eventually(async () => expect(await post()).toMatchObject({ status: 200, body: masked }))
+  expect(llm.requests.every(({ body }) => body === chat('my ****'))).toBe(true)
+  llm.requests.length = 0
+}
+
+/** From now on the webhook thinks in this phase; release lets it answer. */
+function hold(at: Backend, phase: (typeof PHASES)[number]) {
+  let release = () => {}
+  const asked = new Promise<void>((resolve) => {
+    at.answer((request, response) => {
+      if (request.url !== `/${phase}`) return void sample(request, response)
+      release = () => void sample(request, response)
+      resolve()
+    })
+  })
+  return { asked, release: () => release() }
+}
+
+describe.each(PHASES)('held in the %s phase', (phase) => {
+  const expectNothingUnseen = (answer: Answer): void => {
+    expect(answer.status).toBe(503)
+    expect(answer.body).not.toContain('secret')
+    expect(llm.requests.map(({ body }) => body)).toEqual(
+      phase === 'request' ? [] : [chat('my ****')],
+    )
+  }
+
+  test('SIGTERM: the webhook is waited for, and its change is made', async () => {
+    const gatehouse = await serve('20s')
+    await startOtherEnvoy()
+    const { asked, release } = hold(webhook, phase)
+    const answer = post()
+    await asked
+    const stopped = gatehouse.stop()
+    await eventually(async () =>
+      expect((await fetch(`${gatehouse.admin}/readyz`)).status).toBe(503),
+    )
+    release()
+    expect(await answer).toMatchObject({
+      status: 200,
+      body: JSON.stringify(completion('a **** reply')),
+    })
+    expect(llm.requests.map(({ body }) => body)).toEqual([chat('my ****')])
+    expect(await stopped).toBe(0)
+  })
+
+  test('SIGTERM, and the webhook takes longer than the drain: 503', async () => {
+    const gatehouse = await serve('1s')
+    await startOtherEnvoy()
+    const { asked } = hold(webhook, phase)
+    const answer = post()
+    await asked
+    expect(await gatehouse.stop()).toBe(0)
+    expectNothingUnseen(await answer)
+  })
+
+  test('SIGKILL: 503 then and while it is away; all is well when it is back', async () => {
+    const gatehouse = await serve('1s')
+    await startOtherEnvoy()
+    const { asked } = hold(webhook, phase)
+    const answer = post()
+    await asked
+    await gatehouse.stop('SIGKILL')
+    expectNothingUnseen(await answer)
+    llm.requests.length = 0
+    expect((await post()).status).toBe(503)
+    expect(llm.requests).toEqual([])
+    webhook.answer(sample)
+    await serve('1s')
+    await works()
+  })
+
+  test('of gatehouse run: SIGTERM lets it finish', async () => {
+    const stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+    closers.push(() => stack.close())
+    stack.reset()
+    const { asked, release } = hold(stack.webhook, phase)
+    const answer = stack.post('/both', chat('my secret'))
+    await asked
+    const stopped = stack.stop()
+    await eventually(async () => {
+      expect(await send(stack.origin, '/').then(String, String)).toContain('ECONNREFUSED')
+    })
+    release()
+    expect((await answer).status).toBe(200)
+    expect(stack.llm.requests.map(({ body }) => body)).toEqual([chat('my ****')])
+    expect(await stopped).toBe(0)
+  })
+
+  test('of gatehouse run, longer than the drain: an error, and nothing unseen', async () => {
+    const stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))), {
+      flags: ['--drain-timeout', '1s'],
+    })
+    closers.push(() => stack.close())
+    stack.reset()
+    stack.llm.answer(answerJson(completion('a secret reply')))
+    const { asked } = hold(stack.webhook, phase)
+    const answer = stack.post('/both', chat('my secret')).then(
+      ({ status, body }) => `${String(status)} ${body}`,
+      (error: unknown) => String(error),
+    )
+    await asked
+    await stack.stop()
+    expect(await answer).toMatch(/^503 |ECONNRESET|socket hang up/)
+    expect(await answer).not.toContain('secret')
+    expect(stack.llm.requests.map(({ body }) => body)).toEqual(
+      phase === 'request' ? [] : [chat('my ****')],
+    )
+  })
+})
