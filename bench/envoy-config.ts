@@ -1,9 +1,7 @@
 // One Envoy with a listener per variant, each with one route that Envoy answers itself: what differs is the filter.
 
 import type { JsonObject } from '../src/ir/json.js'
-
-const TYPE = 'type.googleapis.com/'
-const HTTP_FILTERS = `${TYPE}envoy.extensions.filters.http`
+import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
 export const VARIANTS = ['no filter', 'jwt_authn + rbac', 'no-op ext_authz', 'Gatehouse'] as const
 export type Variant = (typeof VARIANTS)[number]
@@ -30,38 +28,14 @@ export function envoyConfig(options: EnvoyConfigOptions): JsonObject {
     admin: { address: socketAddress(options.admin) },
     static_resources: {
       listeners: VARIANTS.map((variant) =>
-        listener(options.ports[variant], filters[variant], options.route),
+        listener(
+          options.ports[variant],
+          filters[variant],
+          routeOf(filters[variant], options.route),
+        ),
       ),
-      clusters: [cluster('noop', options.noop), cluster('gatehouse', options.gatehouse)],
+      clusters: [grpcCluster('noop', options.noop), grpcCluster('gatehouse', options.gatehouse)],
     },
-  }
-}
-
-const socketAddress = (port: number): JsonObject => ({
-  socket_address: { address: '127.0.0.1', port_value: port },
-})
-
-function listener(port: number, filters: readonly JsonObject[], route: string): JsonObject {
-  const router = {
-    name: 'envoy.filters.http.router',
-    typed_config: { '@type': `${HTTP_FILTERS}.router.v3.Router` },
-  }
-  const manager = {
-    '@type': `${TYPE}envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`,
-    stat_prefix: 'bench',
-    http_filters: [...filters, router],
-    route_config: {
-      virtual_hosts: [{ name: 'all', domains: ['*'], routes: [routeOf(filters, route)] }],
-    },
-  }
-  return {
-    name: String(port),
-    address: socketAddress(port),
-    filter_chains: [
-      {
-        filters: [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }],
-      },
-    ],
   }
 }
 
@@ -127,22 +101,4 @@ function jwtAuthn({ issuer, audience, jwks }: EnvoyConfigOptions): readonly Json
       },
     },
   ]
-}
-
-function cluster(name: string, path: string): JsonObject {
-  const http2 = {
-    '@type': `${TYPE}envoy.extensions.upstreams.http.v3.HttpProtocolOptions`,
-    explicit_http_config: { http2_protocol_options: {} },
-  }
-  return {
-    name,
-    connect_timeout: '1s',
-    typed_extension_protocol_options: {
-      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': http2,
-    },
-    load_assignment: {
-      cluster_name: name,
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path } } } }] }],
-    },
-  }
 }

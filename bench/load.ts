@@ -6,8 +6,8 @@ export interface LoadOptions {
   readonly port: number
   readonly connections: number
   readonly milliseconds: number
-  /** The next request's bearer token; undefined: there are no more. */
-  readonly nextToken: () => string | undefined
+  /** The next request, as it goes over the wire; undefined: there are no more. */
+  readonly nextRequest: () => string | undefined
 }
 
 export interface LoadResult {
@@ -36,7 +36,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 }
 
 async function work(
-  { port, nextToken }: LoadOptions,
+  { port, nextRequest }: LoadOptions,
   end: number,
   latencies: number[],
 ): Promise<void> {
@@ -44,10 +44,10 @@ async function work(
   const answers = readAnswers(socket)
   try {
     while (performance.now() < end) {
-      const token = nextToken()
-      if (token === undefined) return
+      const request = nextRequest()
+      if (request === undefined) return
       const sent = performance.now()
-      socket.write(`GET /mcp HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`)
+      socket.write(request)
       const status = await answers.next()
       latencies.push(performance.now() - sent)
       if (status !== 200) throw new Error(`the answer was ${String(status)}, not 200`)
@@ -57,7 +57,7 @@ async function work(
   }
 }
 
-/** The answers have a content-length of at most a few bytes and come one at a time. */
+/** The answers are small and come one at a time. */
 function readAnswers(socket: Socket): { next(): Promise<number> } {
   let text = ''
   let resolve: (status: number) => void = () => undefined
@@ -65,10 +65,7 @@ function readAnswers(socket: Socket): { next(): Promise<number> } {
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {
     text += chunk
-    const head = text.indexOf('\r\n\r\n')
-    if (head === -1) return
-    const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
-    if (text.length < head + 4 + length) return
+    if (!isWhole(text)) return
     const status = Number(text.slice(9, 12))
     text = ''
     resolve(status)
@@ -82,4 +79,14 @@ function readAnswers(socket: Socket): { next(): Promise<number> } {
         reject = fail
       }),
   }
+}
+
+/** With a content-length, or in chunks. */
+function isWhole(text: string): boolean {
+  const head = text.indexOf('\r\n\r\n')
+  if (head === -1) return false
+  const length = /content-length: (\d+)/i.exec(text.slice(0, head))?.[1]
+  return length === undefined
+    ? text.endsWith('\r\n0\r\n\r\n')
+    : text.length >= head + 4 + Number(length)
 }

@@ -2,46 +2,30 @@
 
 import { cpus } from 'node:os'
 import type { ChangeRow } from './change-row.js'
-import type { Row } from './measure.js'
-
-const micro = (value: number | undefined): string =>
-  value === undefined ? '–' : `${value.toFixed(0)} µs`
-const milli = (value: number): string => `${value.toFixed(2)} ms`
+import type { CheckRows } from './checks.js'
+import type { GuardRows } from './guards.js'
+import { reportGuards } from './report-guards.js'
+import { LOAD_HEAD, loadCells, megabytes, table } from './table.js'
 
 export interface Measurements {
-  readonly rows: readonly Row[]
-  readonly noFilter: Row
-  readonly noop: Row
-  readonly startupMs: number
+  readonly checks: CheckRows
+  readonly guards: GuardRows
   readonly changes: readonly ChangeRow[]
 }
 
-export function report({ rows, noFilter, noop, startupMs, changes }: Measurements): string {
-  const cells = rows.map((row) => [
-    row.name,
-    micro(row.envoyCpu),
-    micro(row.serverCpu),
-    added(row, noFilter),
-    ratio(row, noop),
-    `${milli(row.one.p50)} / ${milli(row.one.p99)}`,
-    `${milli(row.saturated.p50)} / ${milli(row.saturated.p99)}`,
-    row.saturated.requestsPerSecond.toFixed(0),
-  ])
-  const head = [
-    'variant',
-    'Envoy CPU',
-    'server CPU',
-    'CPU added',
-    'server, to no-op',
-    'p50 / p99, 1 connection',
-    'p50 / p99, 32 connections',
-    'requests/s',
-  ]
+export function report({ checks, guards, changes }: Measurements): string {
+  const { rows, startupMs } = checks
+  const [noFilter, , noop] = rows
+  if (noFilter === undefined || noop === undefined) throw new Error('a row is missing')
   return `${PREFACE}
-${table(head, cells)}
+${table(
+  LOAD_HEAD,
+  rows.map((row) => loadCells(row, noFilter, noop)),
+)}
 
 From the start of the process to ready, with one route and one policy: ${startupMs.toFixed(0)} ms.
 
+${reportGuards(guards)}
 ${CHANGES}
 ${changesTable(changes)}
 
@@ -50,28 +34,15 @@ the load share: read the ratios, not the rates.
 `
 }
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n')
-
 const changesTable = (changes: readonly ChangeRow[]): string =>
   table(
     ['routes and policies', 'all of them', 'one route changed', 'one policy changed', 'memory'],
     changes.map(({ count, all, route, policy, memory }) => [
       count.toLocaleString('en'),
       ...[all, route, policy].map((value) => `${value.toFixed(1)} ms`),
-      `${memory.toFixed(0)} MB`,
+      megabytes(memory),
     ]),
   )
-
-const total = (row: Row): number => row.envoyCpu + (row.serverCpu ?? 0)
-
-const added = (row: Row, noFilter: Row): string =>
-  row === noFilter ? '–' : micro(total(row) - total(noFilter))
-
-const ratio = (row: Row, noop: Row): string =>
-  row.serverCpu === undefined || noop.serverCpu === undefined
-    ? '–'
-    : (row.serverCpu / noop.serverCpu).toFixed(2)
 
 const PREFACE = `# Performance
 

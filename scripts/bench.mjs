@@ -10,7 +10,7 @@ await runScript(async () => {
   const { build } = await import('esbuild')
   const outdir = join(root, '.cache/bench')
   await build({
-    entryPoints: ['main', 'noop-server', 'one-change'].map((name) =>
+    entryPoints: ['main', 'noop-server', 'noop-processor', 'llm-server', 'one-change'].map((name) =>
       join(root, `bench/${name}.ts`),
     ),
     outdir,

@@ -1,0 +1,26 @@
+// The chat completions that are asked for: a prompt of about 2 kB, streamed or not.
+
+/** Text events of a stream. */
+export const EVENTS = 200
+export const EVENT_MS = 5
+/** A model that begins with many events at once, and whose streams then stay open. */
+export const SLOW_MODEL = 'slow'
+export const BURST = 100
+export const SLOW_EVENT_MS = 1_000
+
+const PROMPT = 'A sentence of some fifty characters, as people ask. '.repeat(34)
+
+/** As it goes over the wire, in HTTP/1.1. */
+export function chatRequest(
+  more: { readonly stream?: boolean; readonly model?: string } = {},
+): string {
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: PROMPT },
+  ]
+  const body = JSON.stringify({ model: 'bench', messages, ...more })
+  return (
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n' +
+    `content-length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`
+  )
+}

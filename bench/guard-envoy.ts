@@ -1,0 +1,75 @@
+// One Envoy with a listener per guardrail variant, each with one route to the same LLM: what differs is who sees the
+// bodies on their way.
+
+import { ROUTE_METADATA_KEY } from '../src/ir/names.js'
+import type { JsonObject } from '../src/ir/json.js'
+import { LAYERED_RUNTIME } from '../src/xds/runtime.js'
+import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
+
+export const GUARD_VARIANTS = ['no guard', 'no-op ext_proc', 'allow', 'change'] as const
+export type GuardVariant = (typeof GUARD_VARIANTS)[number]
+
+export interface GuardEnvoyOptions {
+  readonly admin: number
+  readonly ports: Readonly<Record<GuardVariant, number>>
+  /** Sockets. */
+  readonly noop: string
+  readonly gatehouse: string
+  readonly llmPort: number
+}
+
+export function guardEnvoy({
+  admin,
+  ports,
+  noop,
+  gatehouse,
+  llmPort,
+}: GuardEnvoyOptions): JsonObject {
+  const route = {
+    match: { prefix: '/' },
+    route: { cluster: 'llm', timeout: '0s', idle_timeout: '0s' },
+  }
+  const filters: Readonly<Record<GuardVariant, readonly JsonObject[]>> = {
+    'no guard': [],
+    'no-op ext_proc': [extProc('noop', 'none')],
+    allow: [extProc('gatehouse', 'default/allow/0')],
+    change: [extProc('gatehouse', 'default/change/0')],
+  }
+  const llm = {
+    name: 'llm',
+    connect_timeout: '1s',
+    load_assignment: {
+      cluster_name: 'llm',
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: socketAddress(llmPort) } }] }],
+    },
+    circuit_breakers: { thresholds: [{ max_connections: 4096, max_requests: 4096 }] },
+  }
+  return {
+    admin: { address: socketAddress(admin) },
+    layered_runtime: LAYERED_RUNTIME,
+    static_resources: {
+      listeners: GUARD_VARIANTS.map((variant) => listener(ports[variant], filters[variant], route)),
+      clusters: [grpcCluster('noop', noop), grpcCluster('gatehouse', gatehouse), llm],
+    },
+  }
+}
+
+/** As Gatehouse configures it for a guarded route. */
+const extProc = (clusterName: string, key: string): JsonObject => ({
+  name: 'envoy.filters.http.ext_proc',
+  typed_config: {
+    '@type': `${HTTP_FILTERS}.ext_proc.v3.ExternalProcessor`,
+    grpc_service: {
+      envoy_grpc: { cluster_name: clusterName },
+      initial_metadata: [{ key: ROUTE_METADATA_KEY, value: key }],
+    },
+    status_on_error: { code: 'ServiceUnavailable' },
+    processing_mode: {
+      ...{ request_header_mode: 'SEND', response_header_mode: 'SEND' },
+      ...{ request_body_mode: 'FULL_DUPLEX_STREAMED', response_body_mode: 'FULL_DUPLEX_STREAMED' },
+      ...{ request_trailer_mode: 'SEND', response_trailer_mode: 'SEND' },
+    },
+    message_timeout: '12s',
+    allow_content_length_header: true,
+  },
+})

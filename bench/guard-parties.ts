@@ -1,0 +1,59 @@
+// Starts what guardrails are measured with: an LLM, two webhooks, the no-op processor, Gatehouse with a policy for each
+// webhook, and an Envoy before them all.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { backend, gateway, OURS, policy, route, startEnvoy, startGatehouse } from './gatehouse.js'
+import { guardEnvoy, GUARD_VARIANTS, type GuardVariant } from './guard-envoy.js'
+import type { Target } from './measure.js'
+import { freePort, freePorts, runScript, stop } from './processes.js'
+
+export interface GuardParties {
+  readonly targets: Readonly<Record<GuardVariant, Target>>
+  close(): Promise<void>
+}
+
+export async function startGuardParties(): Promise<GuardParties> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
+  const sockets = { noop: join(folder, 'noop.sock'), gatehouse: join(folder, 'gatehouse.sock') }
+  const servers = await freePorts(['llm', 'allow', 'change'])
+  const llm = await runScript('llm-server', Object.values(servers).map(String))
+  const noop = await runScript('noop-processor', [`unix:${sockets.noop}`])
+  const gatehouse = await startGatehouse(folder, sockets.gatehouse, [
+    gateway,
+    ...guarded('allow', servers.allow),
+    ...guarded('change', servers.change),
+  ])
+  const ports = await freePorts(GUARD_VARIANTS)
+  const admin = await freePort()
+  const config = guardEnvoy({ admin, ports, ...sockets, llmPort: servers.llm })
+  const envoy = await startEnvoy(folder, admin, config)
+  const target = (variant: GuardVariant, serverPid?: number): Target => ({
+    ...{ port: ports[variant], envoyPid: envoy.pid, serverPid },
+  })
+  return {
+    targets: {
+      'no guard': target('no guard'),
+      'no-op ext_proc': target('no-op ext_proc', noop.pid),
+      allow: target('allow', gatehouse.pid),
+      change: target('change', gatehouse.pid),
+    },
+    close: async () => {
+      await stop([envoy, gatehouse, noop, llm])
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** A route whose prompts and replies the webhook at this port sees. */
+function guarded(name: string, port: number): readonly object[] {
+  const webhook = `${name}-webhook`
+  const guard = [{ webhook: { backendRef: { group: OURS, kind: 'ProxyBackend', name: webhook } } }]
+  const promptGuard = { request: guard, response: guard }
+  return [
+    ...route(name),
+    backend(webhook, port),
+    policy(name, { backend: { ai: { promptGuard } } }),
+  ]
+}

@@ -1,0 +1,92 @@
+// An LLM and two guardrail webhooks, on loopback: chat completions of about 2 kB, or streams of 200 events. Arguments:
+// the port of the LLM, of a webhook that allows, and of one that changes every text.
+
+import { once } from 'node:events'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { BURST, EVENTS, EVENT_MS, SLOW_EVENT_MS, SLOW_MODEL } from './chat.js'
+
+interface ChatRequest {
+  readonly model: string
+  readonly stream?: boolean
+}
+
+interface Asked {
+  readonly messages?: readonly { readonly role: string; readonly content: string }[]
+  readonly choices?: readonly { readonly message: { readonly role: string } }[]
+}
+
+const REPLY = 'A sentence of some fifty characters, as models write. '.repeat(32)
+
+const completion = JSON.stringify({
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'bench' },
+  choices: [
+    {
+      ...{ index: 0, message: { role: 'assistant', content: REPLY } },
+      ...{ finish_reason: 'stop', logprobs: null },
+    },
+  ],
+  usage: { prompt_tokens: 400, completion_tokens: 400, total_tokens: 800 },
+})
+
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({
+    ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'bench' },
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  })}\n\n`
+
+/** burst: so many of the events come at once. */
+async function stream(response: ServerResponse, burst: number, everyMs: number): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(chunk({ role: 'assistant', content: '' }))
+  for (let event = 0; event < EVENTS && !response.destroyed; event++) {
+    response.write(chunk({ content: ` word${String(event)}` }))
+    if (event < burst) continue
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+  response.write(chunk({}, 'stop'))
+  response.end('data: [DONE]\n\n')
+}
+
+const json = (response: ServerResponse, body: string): void => {
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}
+
+const llm: RequestListener = (request, response) =>
+  void text(request).then((body) => {
+    const { model, stream: streamed } = JSON.parse(body) as ChatRequest
+    if (streamed !== true) json(response, completion)
+    else if (model === SLOW_MODEL) void stream(response, BURST, SLOW_EVENT_MS)
+    else void stream(response, 0, EVENT_MS)
+  })
+
+const allow: RequestListener = (request, response) =>
+  void text(request).then(() => json(response, '{"action":{}}'))
+
+const change: RequestListener = (request, response) =>
+  void text(request).then((body) => {
+    const { messages, choices } = (JSON.parse(body) as { body: Asked }).body
+    const changed = messages
+      ? {
+          messages: messages.map((message) => ({
+            ...message,
+            content: message.content.toUpperCase(),
+          })),
+        }
+      : {
+          choices: choices?.map(({ message: { role } }) => ({ message: { role, content: REPLY } })),
+        }
+    json(response, JSON.stringify({ action: { body: changed } }))
+  })
+
+/** An idle connection that is closed just as it is used again would fail a request. */
+const KEEP_ALIVE = { keepAliveTimeout: 600_000 }
+
+const ports = process.argv.slice(2).map(Number)
+for (const [index, listener] of [llm, allow, change].entries())
+  await once(createServer(KEEP_ALIVE, listener).listen(ports[index], '127.0.0.1'), 'listening')
+process.stdout.write('ready\n')

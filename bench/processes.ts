@@ -1,0 +1,66 @@
+// Child processes, free ports, and waiting for a server to be ready.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+/** The repository: the benchmark is bundled into .cache/bench. */
+export const root = join(import.meta.dirname, '../..')
+
+export interface Party {
+  readonly child: ChildProcess
+  readonly pid: number
+}
+
+/** quiet: what it says on stderr is thrown away. */
+export function run(program: string, args: readonly string[], quiet = false): Party {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', quiet ? 'ignore' : 'inherit'] })
+  if (child.pid === undefined) throw new Error(`${program} did not start`)
+  return { child, pid: child.pid }
+}
+
+/** A script of this folder, once it has said something. */
+export async function runScript(name: string, args: readonly string[]): Promise<Party> {
+  const party = run(process.execPath, [join(root, `.cache/bench/${name}.mjs`), ...args])
+  await once(party.child.stdout ?? party.child, 'data')
+  return party
+}
+
+export async function stop(parties: readonly Party[]): Promise<void> {
+  for (const { child } of parties) {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+}
+
+export async function until(url: string): Promise<void> {
+  const end = performance.now() + 20_000
+  for (;;) {
+    const ok = await fetch(url).then(
+      (answer) => answer.ok,
+      () => false,
+    )
+    if (ok) return
+    if (performance.now() > end) throw new Error(`${url} did not become ready`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A free port for each. */
+export async function freePorts<Name extends string>(
+  names: readonly Name[],
+): Promise<Record<Name, number>> {
+  const entries = await Promise.all(names.map(async (name) => [name, await freePort()] as const))
+  return Object.fromEntries(entries) as Record<Name, number>
+}
