@@ -8,7 +8,7 @@ const conformance =
 
 // Programs of other parties, which scripts/test-parties.mjs installs.
 const parties =
-  process.env['GATEHOUSE_TEST_NODE'] === undefined
+  process.env['GATEHOUSE_TEST_PARTIES'] === undefined
     ? []
     : [
         {

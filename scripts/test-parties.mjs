@@ -1,10 +1,12 @@
-// npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak), then runs
-// test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`.
+// npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak, LiteLLM,
+// Presidio), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
+// that suite needs is got.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { installPythonProgram } from './python-program.mjs'
 import { SetupError, runScript, setup } from './setup.mjs'
 import { isStale, root } from './stale.mjs'
 
@@ -16,27 +18,37 @@ const OLDEST_NODE = [22, 19]
 const folder = join(root, 'test/parties')
 const say = (text) => process.stderr.write(`parties: ${text}\n`)
 
+const args = process.argv.slice(2)
+const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
+const filters = firstFlag === -1 ? args : args.slice(0, firstFlag)
+/** Whether vitest is going to run one of these files of test/parties. */
+const wants = (...suites) =>
+  filters.length === 0 ||
+  suites.some((suite) => filters.some((text) => `test/parties/${suite}.test.ts`.includes(text)))
+
 await runScript(async () => {
   await setup()
-  installPackages()
-  const env = {
-    ...process.env,
-    GATEHOUSE_TEST_NODE: newerNode(),
-    GATEHOUSE_TEST_CHROMIUM: chromium(),
-    GATEHOUSE_TEST_KEYCLOAK: keycloak(),
+  const env = { ...process.env, GATEHOUSE_TEST_PARTIES: 'yes' }
+  if (wants('conformance', 'inspector')) {
+    installPackages()
+    env.GATEHOUSE_TEST_NODE = newerNode()
   }
-  say('starting: the Inspector, the conformance suite, a browser, Keycloak (one to three minutes)')
+  if (wants('browser')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
+  if (wants('keycloak')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
+  if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
+  if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
+  say(
+    `starting ${filters.length === 0 ? 'every suite (three to five minutes)' : filters.join(', ')}`,
+  )
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [
-    vitest,
-    'run',
-    '--project',
-    'parties',
-    '--reporter=verbose',
-    ...process.argv.slice(2),
-  ]
-  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1
+  const run = [vitest, 'run', '--project', 'parties', '--reporter=verbose', ...args]
+  return spawnSync(process.execPath, run, { cwd: root, stdio: 'inherit', env }).status ?? 1
 })
+
+function python(name, title, size) {
+  const requirements = join(folder, `python/${name}.txt`)
+  return installPythonProgram({ title, size, folder: join(cache(), name), requirements, say })
+}
 
 function installPackages() {
   if (!isStale('test/parties/node_modules/.package-lock.json', ['test/parties/package-lock.json']))
@@ -69,8 +81,7 @@ function chromium() {
 
 function keycloak() {
   if (onPath('java') === undefined) aptInstall('Java', 'default-jre-headless')
-  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'gatehouse')
-  const home = join(cache, `keycloak-${KEYCLOAK}`)
+  const home = join(cache(), `keycloak-${KEYCLOAK}`)
   if (existsSync(home)) return home
   if (onPath('mvn') === undefined) aptInstall('Maven', 'maven')
   say(`getting Keycloak ${KEYCLOAK} by Maven into ${home} (170 MB, once)`)
@@ -89,6 +100,11 @@ function keycloak() {
   renameSync(join(draft, `keycloak-${KEYCLOAK}`), home)
   rmSync(draft, { recursive: true })
   return home
+}
+
+/** This user's folder for programs of others. */
+function cache() {
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'gatehouse')
 }
 
 /** The path of a program; undefined: there is none. */

@@ -2,6 +2,12 @@
 
 import type { z } from 'zod'
 import type { JsonObject } from '../ir/json.js'
+import {
+  PROXY_PARAMETERS_RULES,
+  PROXY_POLICY_RULES,
+  withRules,
+  type RulesByPath,
+} from './crd-rules.js'
 import { objectStatus, policyStatus } from './crd-status.js'
 import { structuralSchema } from './crd-schema.js'
 import { proxyBackendSpec } from './proxy-backend.js'
@@ -14,6 +20,7 @@ interface OwnKind {
   readonly shortName: string
   readonly description: string
   readonly spec: z.ZodType
+  readonly rules: RulesByPath
   readonly status: JsonObject
   readonly columns: readonly JsonObject[]
 }
@@ -35,6 +42,7 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'pbe',
     description: 'A host outside the cluster, for routes and for the keys of an identity provider.',
     spec: proxyBackendSpec,
+    rules: {},
     status: objectStatus,
     columns: [
       column('Host', 'string', '.spec.static.host'),
@@ -49,6 +57,7 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'pparams',
     description: 'Limits of the proxy, for the Gateway or GatewayClass that names it.',
     spec: proxyParametersSpec,
+    rules: PROXY_PARAMETERS_RULES,
     status: objectStatus,
     columns: [condition('Accepted', '.status'), AGE],
   },
@@ -58,6 +67,7 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'ppol',
     description: 'Who may use a route, and what its webhooks and backends are held to.',
     spec: proxyPolicySpec,
+    rules: PROXY_POLICY_RULES,
     status: policyStatus,
     columns: [
       condition('Accepted', '.status.ancestors[*]'),
@@ -97,7 +107,7 @@ export const buildCrds = (apiGroup: string): JsonObject[] =>
     },
   }))
 
-const resourceSchema = ({ description, spec, status }: OwnKind): JsonObject => ({
+const resourceSchema = ({ description, spec, rules, status }: OwnKind): JsonObject => ({
   type: 'object',
   description,
   required: ['spec'],
@@ -105,7 +115,7 @@ const resourceSchema = ({ description, spec, status }: OwnKind): JsonObject => (
     apiVersion: { type: 'string', description: 'Version of the schema of this object.' },
     kind: { type: 'string', description: 'Kind of this object.' },
     metadata: { type: 'object' },
-    spec: { ...structuralSchema(spec), description: 'What is wanted.' },
+    spec: { ...withRules(structuralSchema(spec), rules), description: 'What is wanted.' },
     status,
   },
 })

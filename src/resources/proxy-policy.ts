@@ -131,10 +131,17 @@ const authorization = z.object({
     .describe('The rules.'),
 })
 
+const MAX_HEADERS = 64
+
 const webhook = z.object({
   backendRef: backendRef().describe('The webhook server.'),
   headers: z
     .record(z.string().min(1).max(256), z.string().max(16_384))
+    .refine(
+      (headers) => Object.keys(headers).length <= MAX_HEADERS,
+      `has more than ${MAX_HEADERS} headers`,
+    )
+    .meta({ maxProperties: MAX_HEADERS })
     .default({})
     .describe(
       'Header name, :path, :method or :authority → CEL expression over request, jwt and llmRequest.',

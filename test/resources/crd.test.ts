@@ -70,9 +70,11 @@ it('uses only what a structural schema may have', () => {
     'maxLength',
     'minItems',
     'maxItems',
+    'maxProperties',
     'x-kubernetes-preserve-unknown-fields',
     'x-kubernetes-list-type',
     'x-kubernetes-list-map-keys',
+    'x-kubernetes-validations',
   ])
   const strangers = crds.flatMap((crd) =>
     within(schemaOf(crd), nameOf(crd)).flatMap(([path, schema]) => [

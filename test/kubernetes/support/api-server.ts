@@ -1,6 +1,5 @@
 // A real API server with an etcd of its own, and what a cluster's user does with it.
 
-import { KubeConfig, KubernetesObjectApi, type KubernetesObject } from '@kubernetes/client-node'
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
+import { ApiError, callApi, pathOf, type AnyObject, type Call } from './api-call.js'
 import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/ports.js'
 
@@ -28,7 +28,8 @@ const ADMIN = 'admin'
 export interface ApiServer {
   /** For KUBECONFIG: of the administrator, or of another user without any rights until a role gives them. */
   kubeconfig(user?: string): Promise<string>
-  readonly objects: KubernetesObjectApi
+  /** Any call, as the administrator; rejects (ApiError) unless the answer is 2xx. */
+  call(method: Call['method'], path: string, body?: object): Promise<AnyObject>
   /** Creates each, or replaces it. */
   apply(...objects: readonly object[]): Promise<void>
   delete(...objects: readonly object[]): Promise<void>
@@ -38,8 +39,6 @@ export interface ApiServer {
   start(): Promise<void>
   close(): Promise<void>
 }
-
-export type AnyObject = KubernetesObject & { readonly spec?: unknown; readonly status?: unknown }
 
 export interface ApiServerOptions {
   /** Without any CRD. */
@@ -72,22 +71,21 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
         stdio: 'ignore',
       },
     )
-    await eventually(() => objects.list('v1', 'Namespace'), 60_000)
+    await eventually(() => call('GET', '/readyz/ping'), 60_000)
   }
-  const config = new KubeConfig()
-  config.loadFromString(kubeconfigOf(server, ADMIN))
-  const objects = KubernetesObjectApi.makeApiClient(config)
+  const call: ApiServer['call'] = (method, path, body) =>
+    callApi({ server, token: ADMIN, method, path, ...(body && { body }) })
   const api: ApiServer = {
     kubeconfig,
-    objects,
+    call,
     apply: async (...all) => {
-      for (const object of all) await put(objects, object)
+      for (const object of all) await put(call, object as AnyObject)
     },
     delete: async (...all) => {
-      for (const object of all) await objects.delete(withNamespace(object))
+      for (const object of all) await call('DELETE', pathOf(object as AnyObject))
     },
     get: (apiVersion, kind, name, namespace = 'default') =>
-      objects.read({ apiVersion, kind, metadata: { name, namespace } }),
+      call('GET', pathOf({ apiVersion, kind, metadata: { name, namespace } })),
     stop: () => ended(child),
     start,
     close: async () => {
@@ -99,7 +97,11 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
   await start()
   await eventually(() => api.get('v1', 'Namespace', 'default'), 30_000)
   if (bare !== true) await api.apply(...definitions())
-  if (bare !== true) await eventually(() => objects.list('gateway.networking.k8s.io/v1', 'Gateway'))
+  if (bare !== true)
+    await eventually(
+      () => call('GET', '/apis/gateway.networking.k8s.io/v1/referencegrants'),
+      30_000,
+    )
   return api
 }
 
@@ -113,22 +115,17 @@ export const definitions = (): readonly object[] => [
 
 const yamlOf = (path: string): object => parse(readFileSync(path, 'utf8')) as object
 
-async function put(objects: KubernetesObjectApi, object: AnyObject): Promise<void> {
-  const whole = withNamespace(object)
+async function put(call: ApiServer['call'], object: AnyObject): Promise<void> {
+  const path = pathOf(object)
+  const list = path.slice(0, path.lastIndexOf('/'))
   try {
-    await objects.create(whole)
+    await call('POST', list, object)
   } catch (error) {
-    if ((error as { code?: number }).code !== 409) throw error
-    const { metadata } = await objects.read(whole as Parameters<typeof objects.read>[0])
-    const resourceVersion = metadata?.resourceVersion ?? ''
-    await objects.replace({ ...whole, metadata: { ...whole.metadata, resourceVersion } })
+    if (!(error instanceof ApiError) || error.status !== 409) throw error
+    const { resourceVersion } = (await call('GET', path)).metadata
+    await call('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
   }
 }
-
-const withNamespace = (object: AnyObject): AnyObject => ({
-  ...object,
-  metadata: { namespace: 'default', ...object.metadata },
-})
 
 async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: string }> {
   const [client, peer] = [await freePort(), await freePort()]

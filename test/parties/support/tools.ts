@@ -17,6 +17,12 @@ export const keycloakHome = (): string => named('GATEHOUSE_TEST_KEYCLOAK')
 /** A Chromium, which playwright-core drives. */
 export const chromiumPath = (): string => named('GATEHOUSE_TEST_CHROMIUM')
 
+/** A Python environment with LiteLLM's proxy. */
+export const litellmHome = (): string => named('GATEHOUSE_TEST_LITELLM')
+
+/** A Python environment with Presidio and FastAPI. */
+export const presidioHome = (): string => named('GATEHOUSE_TEST_PRESIDIO')
+
 function named(variable: string): string {
   const value = process.env[variable]
   if (value === undefined)

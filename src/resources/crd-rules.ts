@@ -1,0 +1,161 @@
+// Rules that span fields, for the API server (x-kubernetes-validations): what `gatehouse check` refuses, in the same words,
+// is refused when it is applied. What needs other objects or compiles CEL is left to the status.
+
+import type { Json, JsonObject } from '../ir/json.js'
+import { isJsonObject } from '../ir/json.js'
+
+interface Rule {
+  /** CEL over self, the value of the field. */
+  readonly rule: string
+  /** A sentence, or CEL that gives one. */
+  readonly message: string | { readonly expression: string }
+}
+
+/** Path below spec ("*": the items of a list) → its rules; "" is spec itself. */
+export type RulesByPath = Readonly<Record<string, readonly Rule[]>>
+
+const ROUTE = `t.group == 'gateway.networking.k8s.io' && t.kind == 'HTTPRoute'`
+const SERVICE = `t.group == '' && t.kind == 'Service'`
+const IDP_TWO = `has(self.mcp) && has(self.mcp.provider) && self.mcp.provider == 'IdpTwo'`
+
+/** Decision 25a. Messages that quote an item of a list cost the API server more than it allows: the target is not named. */
+const misplaced = (field: string, isSet: string, kind: string, target: string): Rule => ({
+  rule: `!(${isSet}) || !self.targetRefs.exists(t, ${target})`,
+  message: `${field} may not be used with the target ${kind}`,
+})
+
+const NO_KEYS = `!has(p.jwks.remote) && !has(p.jwks.inline)`
+const NO_PATH = `has(p.jwks.remote) && !has(p.jwks.inline) && !has(p.jwks.remote.jwksPath)`
+
+const FRAMING = [
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+const WEBHOOK_RULES: readonly Rule[] = [
+  {
+    rule: `!has(self.headers) || self.headers.all(name, !name.matches('(?i)^(${FRAMING.join('|')})$'))`,
+    message: 'this header frames the request and cannot be set',
+  },
+]
+
+export const PROXY_POLICY_RULES: RulesByPath = {
+  '': [
+    misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'HTTPRoute', ROUTE),
+    misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
+    misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
+  ],
+  'targetRefs.*': [
+    {
+      rule: `(self.group == 'gateway.networking.k8s.io' && self.kind == 'HTTPRoute') || (self.group == '' && self.kind == 'Service')`,
+      message: {
+        expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute of gateway.networking.k8s.io or Service of the core group'`,
+      },
+    },
+  ],
+  'traffic.jwtAuthentication': [
+    {
+      rule: 'has(self.mcp) ? size(self.providers) == 1 : true',
+      message: 'jwtAuthentication.mcp requires exactly one provider',
+    },
+    {
+      rule: `has(self.mcp) ? self.mode == 'Strict' : true`,
+      message: { expression: `'jwtAuthentication.mcp requires mode Strict, not ' + self.mode` },
+    },
+    {
+      rule: 'has(self.mcp) ? self.providers.all(p, has(p.audiences)) : true',
+      message: 'jwtAuthentication.mcp requires audiences',
+    },
+    {
+      rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_KEYS})`,
+      message: 'jwks: exactly one of remote and inline is needed, there is neither',
+    },
+    {
+      rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_PATH})`,
+      message: 'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',
+    },
+  ],
+  'traffic.jwtAuthentication.providers.*.jwks': [
+    {
+      rule: '!(has(self.remote) && has(self.inline))',
+      message: 'jwks: exactly one of remote and inline is needed, there are both',
+    },
+  ],
+  'traffic.authorization.policy': [
+    {
+      rule: 'size(self.matchExpressions) > 0',
+      message: 'authorization.policy.matchExpressions is empty; at least one expression is needed',
+    },
+  ],
+  'backend.ai.promptGuard.request.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.response.*.webhook': WEBHOOK_RULES,
+  'backend.http.requestTimeout': [
+    { rule: `duration(self) >= duration('1ms')`, message: 'requestTimeout must be at least 1ms' },
+  ],
+}
+
+const CONNECTIONS = 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS'
+const KEEPALIVE = 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS'
+
+export const PROXY_PARAMETERS_RULES: RulesByPath = {
+  env: [once(CONNECTIONS), once(KEEPALIVE)],
+  'env.*': [
+    {
+      rule: `self.name in ['${CONNECTIONS}', '${KEEPALIVE}']`,
+      message: {
+        expression: `self.name + ' is not known; expected one of ${CONNECTIONS}, ${KEEPALIVE}'`,
+      },
+    },
+    atMost(CONNECTIONS, 1_000_000),
+    atMost(KEEPALIVE, 86_400),
+  ],
+}
+
+function once(name: string): Rule {
+  return {
+    rule: `self.filter(e, e.name == '${name}').size() <= 1`,
+    message: `${name} is set twice`,
+  }
+}
+
+function atMost(name: string, largest: number): Rule {
+  return {
+    rule: `self.name != '${name}' || (self.value.matches('^[0-9]{1,7}$') && int(self.value) <= ${largest})`,
+    message: {
+      expression: `'${name} is "' + self.value + '"; expected a whole number from 0 to ${largest}'`,
+    },
+  }
+}
+
+/** schema: of spec. Throws when a path leads nowhere: a field was renamed. */
+export function withRules(schema: JsonObject, rules: RulesByPath): JsonObject {
+  return Object.entries(rules).reduce(
+    (whole, [path, own]) => addAt(whole, path === '' ? [] : path.split('.'), own),
+    schema,
+  )
+}
+
+function addAt(schema: JsonObject, path: readonly string[], rules: readonly Rule[]): JsonObject {
+  const [name, ...rest] = path
+  if (name === undefined) return { ...schema, 'x-kubernetes-validations': rules.map(written) }
+  if (name === '*') return { ...schema, items: addAt(objectOf(schema['items'], name), rest, rules) }
+  const properties = objectOf(schema['properties'], name)
+  const property = objectOf(properties[name], name)
+  return { ...schema, properties: { ...properties, [name]: addAt(property, rest, rules) } }
+}
+
+const written = ({ rule, message }: Rule): JsonObject =>
+  typeof message === 'string' ? { rule, message } : { rule, messageExpression: message.expression }
+
+function objectOf(json: Json | undefined, name: string): JsonObject {
+  if (isJsonObject(json)) return json
+  throw new Error(`a rule leads to ${name}, which the schema does not have`)
+}

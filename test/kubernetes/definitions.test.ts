@@ -1,0 +1,166 @@
+// The CRDs in a real API server: what `gatehouse check` refuses is refused when it is applied, in the same words.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { API_GROUP, toYaml } from '../support/resources.js'
+import { ApiError, type AnyObject } from './support/api-call.js'
+import { startApiServer, type ApiServer } from './support/api-server.js'
+
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
+
+let api: ApiServer
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
+  api = await startApiServer()
+})
+
+afterAll(async () => {
+  await api.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const ours = (kind: string, spec: object): AnyObject => ({
+  apiVersion: `${API_GROUP}/v1alpha1`,
+  kind,
+  metadata: { name: 'it' },
+  spec,
+})
+
+const ROUTE = { group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'app' }
+const SERVICE = { group: '', kind: 'Service', name: 'hook' }
+const REMOTE = { remote: { backendRef: { name: 'idp', port: 443 }, jwksPath: '/keys' } }
+const provider = (more: object = {}) => ({
+  issuer: 'https://idp',
+  audiences: ['a'],
+  jwks: REMOTE,
+  ...more,
+})
+const jwt = (jwtAuthentication: object) =>
+  ours('ProxyPolicy', { targetRefs: [ROUTE], traffic: { jwtAuthentication } })
+const webhook = (headers: object) => ({ webhook: { backendRef: { name: 'hook' }, headers } })
+const parameters = (...env: object[]) => ours('ProxyParameters', { env })
+
+const REFUSED: readonly (readonly [string, AnyObject])[] = [
+  [
+    'backend.http may not be used with the target HTTPRoute',
+    ours('ProxyPolicy', { targetRefs: [ROUTE], backend: { http: { requestTimeout: '1s' } } }),
+  ],
+  [
+    'traffic may not be used with the target Service',
+    ours('ProxyPolicy', {
+      targetRefs: [SERVICE],
+      traffic: { authorization: { policy: { matchExpressions: ['true'] } } },
+    }),
+  ],
+  [
+    'backend.ai may not be used with the target Service',
+    ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { ai: {} } }),
+  ],
+  [
+    'target Gateway gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute of gateway.networking.k8s.io or Service of the core group',
+    ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, kind: 'Gateway', name: 'gw' }] }),
+  ],
+  [
+    'jwtAuthentication.mcp requires exactly one provider',
+    jwt({ mcp: {}, providers: [provider(), provider({ issuer: 'https://other' })] }),
+  ],
+  [
+    'jwtAuthentication.mcp requires mode Strict, not Optional',
+    jwt({ mcp: {}, mode: 'Optional', providers: [provider()] }),
+  ],
+  [
+    'jwtAuthentication.mcp requires audiences',
+    jwt({ mcp: {}, providers: [{ issuer: 'https://idp', jwks: REMOTE }] }),
+  ],
+  [
+    'jwks: exactly one of remote and inline is needed, there are both',
+    jwt({ providers: [provider({ jwks: { ...REMOTE, inline: '{"keys":[]}' } })] }),
+  ],
+  [
+    'jwks: exactly one of remote and inline is needed, there is neither',
+    jwt({ providers: [provider({ jwks: {} })] }),
+  ],
+  [
+    'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',
+    jwt({
+      providers: [provider({ jwks: { remote: { backendRef: { name: 'idp', port: 443 } } } })],
+    }),
+  ],
+  [
+    'authorization.policy.matchExpressions is empty; at least one expression is needed',
+    ours('ProxyPolicy', {
+      targetRefs: [ROUTE],
+      traffic: { authorization: { policy: { matchExpressions: [] } } },
+    }),
+  ],
+  [
+    'this header frames the request and cannot be set',
+    ours('ProxyPolicy', {
+      targetRefs: [ROUTE],
+      backend: { ai: { promptGuard: { request: [webhook({ 'Content-Length': '"1"' })] } } },
+    }),
+  ],
+  [
+    'requestTimeout must be at least 1ms',
+    ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { http: { requestTimeout: '0s' } } }),
+  ],
+  [
+    'GUARDRAIL_WEBHOOK_MAX_CONNECTION is not known; expected one of GUARDRAIL_WEBHOOK_MAX_CONNECTIONS, GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS',
+    parameters({ name: 'GUARDRAIL_WEBHOOK_MAX_CONNECTION', value: '1' }),
+  ],
+  [
+    'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS is set twice',
+    parameters(
+      { name: 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS', value: '1' },
+      { name: 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS', value: '2' },
+    ),
+  ],
+  [
+    'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS is "90000"; expected a whole number from 0 to 86400',
+    parameters({ name: 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', value: '90000' }),
+  ],
+]
+
+async function saidByCheck(object: AnyObject): Promise<string> {
+  const file = join(folder, 'it.yaml')
+  await writeFile(file, toYaml(object))
+  const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, 'check', file], {
+    encoding: 'utf8',
+  })
+  expect(status).toBe(1)
+  return stdout + stderr
+}
+
+async function saidByApiServer(object: AnyObject): Promise<string> {
+  try {
+    await api.apply(object)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 422) return error.message
+    throw error
+  }
+  return 'it was taken'
+}
+
+describe('what is refused', () => {
+  test.each(REFUSED)('%s', async (sentence, object) => {
+    expect(await saidByCheck(object)).toContain(sentence)
+    expect(await saidByApiServer(object)).toContain(sentence)
+  })
+})
+
+describe('what is good', () => {
+  test('is taken, IdpTwo without a path of its keys too', async () => {
+    await api.apply(
+      jwt({
+        mcp: { provider: 'IdpTwo' },
+        providers: [provider({ jwks: {}, issuer: 'https://idp/v1/apps/agentic/P/S' })],
+      }),
+      parameters({ name: 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', value: '0' }),
+    )
+  })
+})

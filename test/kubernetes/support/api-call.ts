@@ -1,0 +1,76 @@
+// One call to an API server, as JSON that nothing has read or rewritten on its way.
+
+import { request } from 'node:https'
+
+export interface AnyObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name?: string
+    readonly namespace?: string | undefined
+    readonly resourceVersion?: string
+    readonly generation?: number
+  }
+  readonly spec?: unknown
+  readonly status?: unknown
+}
+
+export interface Call {
+  readonly server: string
+  readonly token: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly body?: object
+}
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(`HTTP ${String(status)}: ${message}`)
+  }
+}
+
+export const callApi = ({ server, token, method, path, body }: Call): Promise<AnyObject> =>
+  new Promise((resolve, reject) => {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+    const options = { method, headers, rejectUnauthorized: false }
+    const call = request(server + path, options, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+      response.on('end', () => {
+        const { statusCode = 0 } = response
+        if (statusCode < 200 || statusCode > 299) reject(new ApiError(statusCode, messageOf(text)))
+        else resolve((text.startsWith('{') ? JSON.parse(text) : {}) as AnyObject)
+      })
+    })
+    call.on('error', reject)
+    call.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+
+const messageOf = (text: string): string =>
+  text.startsWith('{') ? ((JSON.parse(text) as { message?: string }).message ?? text) : text
+
+const PLURALS: Readonly<Record<string, string>> = {
+  GatewayClass: 'gatewayclasses',
+  ProxyPolicy: 'proxypolicies',
+  ProxyParameters: 'proxyparameters',
+  BackendTLSPolicy: 'backendtlspolicies',
+}
+const CLUSTER_SCOPED = new Set([
+  'GatewayClass',
+  'Namespace',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'CustomResourceDefinition',
+])
+
+/** Of an object; without a namespace it is in "default". */
+export function pathOf({ apiVersion, kind, metadata }: AnyObject): string {
+  const prefix = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+  const plural = PLURALS[kind] ?? `${kind.toLowerCase()}s`
+  const where = CLUSTER_SCOPED.has(kind) ? '' : `/namespaces/${metadata.namespace ?? 'default'}`
+  return `${prefix}${where}/${plural}/${metadata.name ?? ''}`
+}

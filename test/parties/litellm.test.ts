@@ -1,0 +1,62 @@
+// LiteLLM's proxy as the LLM server behind a guarded route: an implementation of the APIs beside aimock's.
+
+import OpenAI from 'openai'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startAimock, type Aimock } from '../support/aimock.js'
+import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
+import { startLitellm, type PythonServer } from './support/python-server.js'
+
+let behind: Aimock
+let litellm: PythonServer
+let stack: LlmStack
+
+/** "mock" is answered by LiteLLM itself; "forwarded" by an LLM behind it, whose journal says what arrived. */
+beforeAll(async () => {
+  behind = await startAimock([{ match: {}, response: { content: 'the secret of the other' } }])
+  litellm = await startLitellm({
+    mock: { model: 'openai/mock', api_key: 'k', mock_response: 'the secret is out' },
+    blocked: { model: 'openai/mock', api_key: 'k', mock_response: 'you may block this' },
+    forwarded: {
+      model: 'openai/forwarded',
+      api_key: 'k',
+      api_base: `http://127.0.0.1:${String(behind.port)}/v1`,
+    },
+  })
+  stack = await startLlmStack(litellm)
+})
+afterAll(async () => {
+  await stack.close()
+  await litellm.close()
+  await behind.close()
+})
+beforeEach(() => behind.forget())
+
+const client = () =>
+  new OpenAI({ baseURL: `${stack.origin}/guarded/v1`, apiKey: 'k', maxRetries: 0 })
+const ask = async (model: string, content: string) => {
+  const messages = [{ role: 'user' as const, content }]
+  const { choices } = await client().chat.completions.create({ model, messages })
+  return choices[0]?.message.content
+}
+
+test('its reply is masked', async () => {
+  expect(await ask('mock', 'hi')).toBe('the **** is out')
+})
+
+test('a prompt is masked on its way through it, and so is the reply from behind it', async () => {
+  expect(await ask('forwarded', 'my secret')).toBe('the **** of the other')
+  expect(await behind.received()).toEqual([expect.stringContaining('"content":"my ****"')])
+})
+
+test('a forbidden prompt or reply is an error', async () => {
+  await expect(ask('forwarded', 'block this')).rejects.toMatchObject({ status: 403 })
+  expect(await behind.received()).toEqual([])
+  await expect(ask('blocked', 'hi')).rejects.toMatchObject({ status: 403 })
+})
+
+test('its own error reaches the client', async () => {
+  await expect(ask('unknown', 'hi')).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('unknown') as string,
+  })
+})
