@@ -136,7 +136,7 @@ test('a client that does not read stops the LLM, and costs Gatehouse no memory',
   expect(sent).toBeLessThan(most)
   expect(memoryOf(stack.child.pid) - before).toBeLessThan(80)
   client.response.resume()
-  await eventually(() => expect(sent).toBeGreaterThan(last))
+  await eventually(() => expect(sent).toBeGreaterThan(last), 60_000)
   client.outgoing.destroy()
   await closed
 })
