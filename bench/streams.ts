@@ -19,7 +19,7 @@ export interface MemoryRow {
   readonly open: number
 }
 
-const STREAMS = 15
+const STREAMS = 8
 export const OPEN_STREAMS = 500
 
 export async function measureStreams(name: string, { port }: Target): Promise<StreamRow> {
