@@ -40,7 +40,10 @@ const readDelta: Reader = (json, root) => {
   const type = asString(member(delta, 'type'), 'the type of a delta').value
   const read = DELTAS.get(type)
   if (read === undefined) return provenSilent(delta, 'a delta')
-  return together([read(delta, channel), whole(sweepRest(delta, channel, DELTA_MEMBERS))])
+  return together([
+    read(delta, channel),
+    whole(sweepRest(delta, channel, new Set([DELTA_MEMBERS[type] ?? '']))),
+  ])
 }
 
 type DeltaReader = (delta: JsonObjectNode, channel: string) => Said
@@ -75,7 +78,13 @@ const DELTAS: ReadonlyMap<string, DeltaReader> = new Map<string, DeltaReader>([
   ],
 ])
 
-const DELTA_MEMBERS: ReadonlySet<string> = new Set(['text', 'thinking', 'content', 'citation'])
+/** The members that the readers of deltas read. */
+const DELTA_MEMBERS: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  thinking_delta: 'thinking',
+  compaction_delta: 'content',
+  citations_delta: 'citation',
+}
 
 const isCited: Picks = (name) => isProse(name) || name === 'cited_text'
 

@@ -122,9 +122,12 @@ function readCall(json: string, call: JsonObjectNode, channel: string): Said {
   const values = partial === undefined ? [] : asArray(partial, 'partialArgs').items
   return together([
     args === undefined ? NOTHING : whole([jsonToolCallOf(args, channel, json)]),
+    whole(sweepRest(call, channel, CALLED)),
     ...values.map((item) => readValue(asObject(item, 'an argument'), channel)),
   ])
 }
+
+const CALLED: ReadonlySet<string> = new Set(['args', 'partialArgs'])
 
 function readValue(value: JsonObjectNode, channel: string): Said {
   const text = present(member(value, 'stringValue'))

@@ -64,15 +64,18 @@ function contentTexts(said: JsonObjectNode, channel: string): readonly SaidText[
 
 function partTexts(part: JsonObjectNode, channel: string): readonly SaidText[] {
   const type = asString(member(part, 'type'), 'the type of a part').value
-  if (type === 'text') return [textOf(asString(member(part, 'text'), 'text'), `${channel} content`)]
-  const thinking = present(member(part, 'thinking'))
-  if (type === 'thinking' && thinking !== undefined)
-    return sweep(thinking, `${channel} content thinking`, undefined, 'thinking')
+  if (type === 'text') {
+    const text = textOf(asString(member(part, 'text'), 'text'), `${channel} content`)
+    return [text, ...sweepRest(part, `${channel} content`, TEXT)]
+  }
   const texts = sweep(part, `${channel} content`)
-  if (type !== 'refusal' && (!OTHER_PARTS.has(type) || texts.length > 0))
+  const isKnown = type === 'refusal' || type === 'thinking'
+  if (!isKnown && (!OTHER_PARTS.has(type) || texts.length > 0))
     throw new UnreadableForm('a part of content is of a type that is not known')
   return texts
 }
+
+const TEXT: ReadonlySet<string> = new Set(['text'])
 
 function toolCalls(json: string, said: JsonObjectNode, channel: string): readonly SaidText[] {
   const calls = present(member(said, 'tool_calls'))
@@ -90,15 +93,21 @@ function toolCalls(json: string, said: JsonObjectNode, channel: string): readonl
 const toolCall = (call: JsonObjectNode, channel: string): readonly SaidText[] => [
   ...callTexts(member(call, 'function'), 'arguments', channel),
   ...callTexts(member(call, 'custom'), 'input', channel),
+  ...sweepRest(call, channel, CALLED),
 ]
+
+const CALLED: ReadonlySet<string> = new Set(['function', 'custom'])
 
 function callTexts(
   node: JsonNode | undefined,
   name: 'arguments' | 'input',
   channel: string,
 ): readonly SaidText[] {
-  const call = present(node)
-  const given = call && present(member(asObject(call, 'a function call'), name))
+  const given = present(node)
   if (given === undefined) return []
-  return [toolCallOf(asString(given, name), channel, name === 'arguments')]
+  const call = asObject(given, 'a function call')
+  const said = present(member(call, name))
+  const rest = sweepRest(call, channel, new Set([name]))
+  if (said === undefined) return rest
+  return [toolCallOf(asString(said, name), channel, name === 'arguments'), ...rest]
 }

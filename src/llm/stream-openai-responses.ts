@@ -32,9 +32,13 @@ interface Event {
 export function readResponseEvent(json: string, root: JsonObjectNode, type: string): Said {
   const dot = type.lastIndexOf('.')
   const event = { json, root, step: type.slice(dot + 1) }
-  const said = SILENT.has(type) ? NOTHING : readStep(event, type.slice(0, dot))
-  if (said === undefined) return provenSilent(root, 'an event of a response')
-  return together([said, whole(sweepRest(root, 'event', READ, isSpoken)), whole(errorTexts(root))])
+  const step = SILENT.has(type)
+    ? (['delta', NOTHING] as const)
+    : readStep(event, type.slice(0, dot))
+  if (step === undefined) return provenSilent(root, 'an event of a response')
+  const [read, said] = step
+  const rest = sweepRest(root, 'event', new Set([read, 'error', 'logprobs']), isSpoken)
+  return together([said, whole(rest), whole(errorTexts(root))])
 }
 
 /** Sound and images, in base64. */
@@ -43,30 +47,28 @@ const SILENT: ReadonlySet<string> = new Set([
   'response.image_generation_call.partial_image',
 ])
 
-function readStep(event: Event, stem: string): Said | undefined {
+/** The member that says what the event says, and what that is; undefined: the event is not known. */
+function readStep(event: Event, stem: string): readonly [string, Said] | undefined {
   const text = TEXTS.get(stem)
   const part = PARTS.get(stem)
   const isAdded = event.step === 'added'
   const isDone = event.step === 'done'
-  if (text !== undefined && event.step === 'delta') return readDelta(event, text)
-  if (text !== undefined && isDone) return readDone(event, text)
-  if (part !== undefined && (isAdded || isDone)) return readPart(event, part)
-  if (stem === 'response.output_item' && (isAdded || isDone)) return readItem(event)
-  if (stem === 'response.output_text.annotation' && isAdded) return readAnnotation(event)
-  if (stem === 'response' && STEPS.has(event.step)) return readResponse(event)
+  if (text !== undefined && event.step === 'delta') return ['delta', readDelta(event, text)]
+  if (text !== undefined && isDone) return [text.member, readDone(event, text)]
+  if (part !== undefined && (isAdded || isDone)) return ['part', readPart(event, part)]
+  if (stem === 'response.output_item' && (isAdded || isDone)) return ['item', readItem(event)]
+  if (stem === 'response.output_text.annotation' && isAdded)
+    return ['annotation', readAnnotation(event)]
+  if (stem === 'response' && STEPS.has(event.step)) return ['response', readResponse(event)]
   return undefined
 }
 
 const STEPS = new Set(['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'])
 const LAST_STEPS = new Set(['completed', 'incomplete', 'failed'])
 
-/** Members that are read where they belong. */
-const READ: ReadonlySet<string> = new Set([
-  ...['type', 'delta', 'text', 'refusal', 'arguments', 'input', 'code', 'transcript'],
-  ...['part', 'item', 'response', 'annotation', 'error', 'logprobs'],
-])
-
-const isSpoken: Picks = (name) => isProse(name) || READ.has(name)
+/** What an event may say, wherever it does. */
+const isSpoken: Picks = (name) => isProse(name) || SPOKEN.has(name)
+const SPOKEN: ReadonlySet<string> = new Set(['delta', 'arguments', 'input', 'code'])
 
 interface Text {
   /** Of the item: what the channel is called. */
