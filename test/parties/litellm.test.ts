@@ -3,6 +3,7 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startAimock, type Aimock } from '../support/aimock.js'
+import { askLlm } from '../support/clients/llm-clients.js'
 import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
 import { startLitellm, type PythonServer } from './support/python-server.js'
 
@@ -10,10 +11,14 @@ let behind: Aimock
 let litellm: PythonServer
 let stack: LlmStack
 
-/** "mock" is answered by LiteLLM itself; "forwarded" by an LLM behind it, whose journal says what arrived. */
+const LONGER = 'a long way to the secret, and the secret of it'
+const MASKED = 'a long way to the ****, and the **** of it'
+
+/** "m", "mock" and "blocked" are answered by LiteLLM itself; "forwarded" by an LLM behind it, whose journal says what arrived. */
 beforeAll(async () => {
   behind = await startAimock([{ match: {}, response: { content: 'the secret of the other' } }])
   litellm = await startLitellm({
+    m: { model: 'openai/mock', api_key: 'k', mock_response: LONGER },
     mock: { model: 'openai/mock', api_key: 'k', mock_response: 'the secret is out' },
     blocked: { model: 'openai/mock', api_key: 'k', mock_response: 'you may block this' },
     forwarded: {
@@ -59,4 +64,12 @@ test('its own error reaches the client', async () => {
     status: 400,
     message: expect.stringContaining('unknown') as string,
   })
+})
+
+test('its stream, in pieces of three characters, is masked', async () => {
+  const url = `${stack.origin}/guarded`
+  const heard = await askLlm('chat', { url, prompt: 'hi', stream: true })
+  expect(heard).toMatchObject({ text: MASKED })
+  expect(heard.error).toBeUndefined()
+  expect(heard.everything).not.toMatch(/sec|cret/)
 })

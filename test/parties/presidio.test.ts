@@ -3,6 +3,7 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startAimock, type Aimock } from '../support/aimock.js'
+import { askLlm } from '../support/clients/llm-clients.js'
 import { both, guardedRoute, hook, service } from '../support/guardrails.js'
 import { gateway, proxyBackend } from '../support/resources.js'
 import { startStack, type Stack } from '../support/stack.js'
@@ -66,6 +67,13 @@ test('masks what it finds in every message of a prompt', async () => {
 
 test('masks what it finds in a reply', async () => {
   expect(await ask('hi')).toBe(MASKED)
+})
+
+test('masks what it finds in a stream that cuts every word', async () => {
+  const url = `${stack.origin}/guarded`
+  const heard = await askLlm('chat', { url, prompt: 'hi', stream: true })
+  expect(heard).toMatchObject({ text: MASKED })
+  expect(heard.error).toBeUndefined()
 })
 
 test('leaves what is none of these as it was', async () => {
