@@ -1,6 +1,7 @@
 // What a guard answers in place of the LLM: a webhook's reject, or why it refuses (decisions 15, 17 and 18).
 
-import { openAiError } from '../llm/openai-error.js'
+import { apiError } from '../llm/api-error.js'
+import type { LlmApi } from '../llm/api.js'
 import { jsonReply, type Reply } from './immediate-response.js'
 
 export const rejectReply = (status: number, text: string): Reply => ({
@@ -10,12 +11,13 @@ export const rejectReply = (status: number, text: string): Reply => ({
   details: 'gatehouse_guardrail_reject',
 })
 
-/** message: a sentence without any text of prompt or reply. */
-export const refusal = (status: 400 | 413 | 503, message: string, code: string): Reply =>
-  jsonReply(status, openAiError(status, message, code), `gatehouse_${code}`)
+/** api: what the client speaks. message: a sentence without any text of prompt or reply. */
+export const refusal = (
+  api: LlmApi,
+  status: 400 | 413 | 503,
+  message: string,
+  code: string,
+): Reply => jsonReply(status, apiError(api, { status, message, code }), `gatehouse_${code}`)
 
-export const UNAVAILABLE: Reply = refusal(
-  503,
-  'The guardrail is unavailable.',
-  'guardrail_unavailable',
-)
+export const unavailable = (api: LlmApi): Reply =>
+  refusal(api, 503, 'The guardrail is unavailable.', 'guardrail_unavailable')

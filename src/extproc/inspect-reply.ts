@@ -1,11 +1,14 @@
 // A guarded reply → what may become of it (decisions 15-19).
 
 import type { Attributes } from '../cel/attributes.js'
+import type { LlmApi } from '../llm/api.js'
+import { apiOfPath } from '../llm/detect-api.js'
 import { isHarmless, readReply } from '../llm/read-body.js'
 import type { GuardDeps } from './ask-webhooks.js'
 import { decodeReply } from './decode-reply.js'
 import type { Guard } from './guard.js'
 import { refusal } from './guard-reply.js'
+import { requestPath } from './inspect-request.js'
 import { inspectConversation, refused, type Aborted, type Refused } from './inspection.js'
 
 /** By lower-case name. */
@@ -34,12 +37,18 @@ export async function inspectReply(
 ): Promise<ReplyFinding> {
   const encoding = (headers.get('content-encoding') ?? []).join(',')
   const body = await decodeReply(bytes, encoding, deps.maxBodyBytes)
-  if (body === undefined) return unreadableReply('it is compressed in a way that cannot be read')
+  const unread = (problem: string): ReplyFinding =>
+    passesUnread(guard, problem, deps)
+      ? { type: 'same' }
+      : unreadableReply(problem, apiOfPath(requestPath(attributes)))
+  if (body === undefined) return unread('it is compressed in a way that cannot be read')
   // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const read = readReply(body)
-  if (!read.ok) return !hadBody && isHarmless(body) ? asRead : unreadableReply(read.error)
+  if (!read.ok) return !hadBody && isHarmless(body) ? asRead : unread(read.error)
   const conversation = read.value
+  // Embeddings, or a prompt that Gemini refused: there is nothing to ask about.
+  if (conversation.entries.length === 0) return asRead
   const { route, response: webhooks } = guard
   const inspected = await inspectConversation(
     { route, phase: 'response', webhooks, conversation, attributes, signal },
@@ -53,9 +62,17 @@ export async function inspectReply(
 
 export const TOO_LARGE = 'it is larger than the guardrail may read'
 
-export const unreadableReply = (problem: string): Refused =>
+/** Where every guard fails open, what cannot be read goes on as it came: nobody was asked, so it is no verdict. */
+function passesUnread({ route, response }: Guard, problem: string, deps: GuardDeps): boolean {
+  if (response.some(({ webhook }) => webhook.failureMode === 'FailClosed')) return false
+  deps.logger.warn({ route, problem }, 'reply passed unread: its guards fail open')
+  return true
+}
+
+/** api: what the client speaks. */
+export const unreadableReply = (problem: string, api: LlmApi = 'openai-chat'): Refused =>
   refused(
-    refusal(503, `The guardrail cannot read the reply: ${problem}.`, 'guardrail_unreadable'),
+    refusal(api, 503, `The guardrail cannot read the reply: ${problem}.`, 'guardrail_unreadable'),
     problem,
   )
 

@@ -2,6 +2,7 @@
 
 import { lazyValue, type Attributes, type LazyValue } from '../cel/attributes.js'
 import type { Json } from '../ir/json.js'
+import { apiOfPath } from '../llm/detect-api.js'
 import { readRequest } from '../llm/read-body.js'
 import type { GuardDeps } from './ask-webhooks.js'
 import type { Guard } from './guard.js'
@@ -20,8 +21,9 @@ export async function inspectRequest(
   { guard, attributes, signal }: RequestContext,
   deps: GuardDeps,
 ): Promise<Inspected> {
-  const read = readRequest(bytes)
-  if (!read.ok) return unreadableRequest(read.error)
+  const path = requestPath(attributes)
+  const read = readRequest(bytes, path)
+  if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
   const llmRequest = lazyJson(conversation.json.text)
   return inspectConversation(
@@ -37,17 +39,31 @@ export async function inspectRequest(
   )
 }
 
-export const unreadableRequest = (problem: string): Refused =>
+/** path: of the request, it tells what the client speaks; likewise below. */
+export const unreadableRequest = (problem: string, path: string): Refused =>
   refused(
-    refusal(400, `The guardrail cannot read the body: ${problem}.`, 'guardrail_unreadable'),
+    refusal(
+      apiOfPath(path) ?? 'openai-chat',
+      400,
+      `The guardrail cannot read the body: ${problem}.`,
+      'guardrail_unreadable',
+    ),
     problem,
   )
 
-export const requestTooLarge = (): Refused =>
+export const requestTooLarge = (path: string): Refused =>
   refused(
-    refusal(413, 'The body is larger than the guardrail may read.', 'guardrail_too_large'),
+    refusal(
+      apiOfPath(path) ?? 'openai-chat',
+      413,
+      'The body is larger than the guardrail may read.',
+      'guardrail_too_large',
+    ),
     'the body is too large',
   )
+
+/** With the query. */
+export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''
 
 /** Parsed when an expression first reads it. */
 const lazyJson = (text: string): LazyValue => {

@@ -2,7 +2,7 @@
 
 import { rewrite, type Conversation } from '../llm/conversation.js'
 import { askWebhooks, type GuardDeps, type Question } from './ask-webhooks.js'
-import { rejectReply, UNAVAILABLE } from './guard-reply.js'
+import { rejectReply, unavailable } from './guard-reply.js'
 import type { Reply } from './immediate-response.js'
 
 /** An answer of ours in place of the body. problem: for the log, without any text of prompt or reply. */
@@ -38,7 +38,7 @@ export async function inspectConversation(
     case 'reject':
       return refused(rejectReply(decision.status, decision.text), 'rejected by a webhook')
     case 'unavailable':
-      return refused(UNAVAILABLE, 'a webhook is unavailable')
+      return refused(unavailable(question.conversation.api), 'a webhook is unavailable')
     case 'aborted':
       return decision
   }

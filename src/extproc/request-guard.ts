@@ -17,7 +17,12 @@ import {
 } from './guard-messages.js'
 import { createGuardedPhase } from './guarded-phase.js'
 import { immediateResponse } from './immediate-response.js'
-import { inspectRequest, requestTooLarge, unreadableRequest } from './inspect-request.js'
+import {
+  inspectRequest,
+  requestPath,
+  requestTooLarge,
+  unreadableRequest,
+} from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import { UnexpectedMessage, type FirstMessage, type ProcessorStream } from './processor.js'
 import { guardedRequest, type GuardedRequest } from './request-attributes.js'
@@ -61,7 +66,7 @@ export function createRequestGuard(
     sendRequest(guard, stream, body, hasTrailers)
   }
   const phase = createGuardedPhase('request', stream, deps.maxBodyBytes, {
-    tooLarge: () => refuse(requestTooLarge()),
+    tooLarge: () => refuse(requestTooLarge(requestPath(attributes))),
     complete,
   })
 
@@ -98,11 +103,12 @@ function expectFullDuplex(config: FirstMessage['config']): void {
 
 /** Of a request whose headers say that its body cannot be guarded. */
 const refusalOf = (
-  { problem, contentLength = 0 }: GuardedRequest,
+  { attributes, problem, contentLength = 0 }: GuardedRequest,
   maxBodyBytes: number,
 ): Refused | undefined => {
-  if (problem !== undefined) return unreadableRequest(problem)
-  return contentLength > maxBodyBytes ? requestTooLarge() : undefined
+  const path = requestPath(attributes)
+  if (problem !== undefined) return unreadableRequest(problem, path)
+  return contentLength > maxBodyBytes ? requestTooLarge(path) : undefined
 }
 
 /** What is compressed cannot be read without more work, and a part of a reply not at all. */

@@ -1,5 +1,6 @@
 // What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
 
+import type { LlmApi } from './api.js'
 import type { Edit, JsonText, Span } from './json-text.js'
 import { applyEdits } from './json-text.js'
 
@@ -10,6 +11,8 @@ export interface Entry {
   readonly content: string
   /** Where a change goes; absent: the message has no text, and none can be put into it. */
   readonly place?: Span
+  /** json: the place holds JSON itself, not a string (then isJson is true too). Absent: string. */
+  readonly form?: 'string' | 'json'
   /** The content must stay JSON. */
   readonly isJson?: boolean
   /** Places that repeat the text in another form (log probabilities): emptied when it changes. */
@@ -17,6 +20,7 @@ export interface Entry {
 }
 
 export interface Conversation {
+  readonly api: LlmApi
   readonly json: JsonText
   readonly entries: readonly Entry[]
   /** A request that asks for its reply as an event stream. */
@@ -32,7 +36,8 @@ export function rewrite({ json, entries }: Conversation, contents: readonly stri
   entries.forEach((entry, index) => {
     const content = contents[index] ?? entry.content
     if (content === entry.content || entry.place === undefined) return
-    edits.push({ ...entry.place, json: JSON.stringify(content) })
+    const json = entry.form === 'json' ? content : JSON.stringify(content)
+    edits.push({ ...entry.place, json })
     edits.push(...(entry.echoes ?? []).map((echo) => ({ ...echo, json: 'null' })))
   })
   const unique = new Map(edits.map((edit) => [edit.start, edit]))

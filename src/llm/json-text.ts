@@ -9,6 +9,9 @@ export interface Span {
   readonly end: number
 }
 
+/** A place alone. */
+export const span = ({ start, end }: Span): Span => ({ start, end })
+
 export type JsonNode = Span &
   (
     | { readonly type: 'object'; readonly members: ReadonlyMap<string, JsonNode> }
@@ -34,10 +37,15 @@ class Malformed extends Error {
 }
 
 export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
+  const text = utf8Text(bytes)
+  return text === undefined ? err('not UTF-8') : readJsonText(text)
+}
+
+function utf8Text(bytes: Uint8Array): string | undefined {
   try {
-    return readJsonText(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    return err('not UTF-8')
+    return undefined
   }
 }
 
@@ -64,6 +72,24 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
     from = end
   }
   return pieces.join('') + text.slice(from)
+}
+
+/** The same JSON without spaces, and with no character escaped that need not be: what a reader would search. */
+export function plainJson(node: JsonNode, text: string): string {
+  switch (node.type) {
+    case 'object': {
+      const members = [...node.members].map(
+        ([name, value]) => `${JSON.stringify(name)}:${plainJson(value, text)}`,
+      )
+      return `{${members.join(',')}}`
+    }
+    case 'array':
+      return `[${node.items.map((item) => plainJson(item, text)).join(',')}]`
+    case 'string':
+      return JSON.stringify(node.value)
+    default:
+      return text.slice(node.start, node.end)
+  }
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y

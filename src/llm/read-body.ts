@@ -1,54 +1,95 @@
-// A body → what a webhook is shown of it, by the form that it has (decision 18). A form that is not read yet is an
+// A body → what a webhook is shown of it, by the form that it has (decision 18). A form that is not known is an
 // error, never a conversation without texts.
 
 import { err, ok, type Result } from '../result.js'
+import { readAnthropicReply } from './anthropic.js'
+import type { LlmApi } from './api.js'
 import { UnreadableForm, type Conversation, type Entry } from './conversation.js'
+import {
+  apiOfInput,
+  apiOfMessages,
+  familyOfRequest,
+  isStreamPath,
+  REQUEST_TEXTS,
+} from './detect-api.js'
+import { readGeminiReply, readGeminiRequest } from './gemini.js'
 import { readJson, type JsonNode, type JsonText } from './json-text.js'
-import { asObject, member, type JsonObjectNode } from './members.js'
-import { readChatReply, readChatRequest } from './openai-chat.js'
+import { asArray, asObject, either, member, present, type JsonObjectNode } from './members.js'
+import { readChatChoices, readMessagesRequest } from './openai-chat.js'
+import { readCompletionChoices, readCompletionsRequest } from './openai-completions.js'
+import { readEmbeddingsInput, readEmbeddingsReply } from './openai-embeddings.js'
+import { readResponsesReply, readResponsesRequest } from './openai-responses.js'
 
-/** Of requests: each belongs to one form, or to one that is not read yet. */
-const REQUEST_MARKS = [
-  'messages',
-  'prompt',
-  'suffix',
-  'input',
-  'instructions',
-  'contents',
-  'system',
-  'systemInstruction',
-  'system_instruction',
-] as const
+/** What a body says, and to which API it belongs. */
+type Said = readonly [LlmApi, readonly Entry[]]
+type Reader = (body: JsonObjectNode, json: string) => Said
 
-/** The error is a sentence without any text of the body. */
-export const readRequest = (body: Uint8Array): Result<Conversation, string> =>
-  read(body, (root) => {
-    const marks = REQUEST_MARKS.filter((name) => member(root, name) !== undefined)
-    if (marks.length !== 1 || marks[0] !== 'messages')
-      throw new UnreadableForm('it is not a chat completion, the only form that is read so far')
-    return readChatRequest(root)
+/** path: of the request, with its query. The error is a sentence without any text of the body. */
+export const readRequest = (body: Uint8Array, path = ''): Result<Conversation, string> =>
+  read(body, path, (root, json) => {
+    switch (familyOfRequest(root)) {
+      case 'messages':
+        return [apiOfMessages(root, path), readMessagesRequest(root, json)]
+      case 'completions':
+        return ['openai-completions', readCompletionsRequest(root)]
+      case 'gemini':
+        return ['gemini', readGeminiRequest(root, json)]
+      case 'input':
+        return readInput(root, json, path)
+    }
   })
 
-const REPLY_MARKS = ['choices', 'content', 'completion', 'output', 'candidates', 'data'] as const
+function readInput(root: JsonObjectNode, json: string, path: string): Said {
+  const api = apiOfInput(root, path)
+  const input = present(member(root, 'input'))
+  const hasMore = ['instructions', 'prompt'].some((name) => present(member(root, name)))
+  return api === 'openai-embeddings' && input !== undefined && !hasMore
+    ? [api, readEmbeddingsInput(input)]
+    : ['openai-responses', readResponsesRequest(root, json)]
+}
 
+/** Member of a reply → how it is read. */
+const REPLY_READERS: Readonly<Record<string, Reader>> = {
+  choices: readChoices,
+  content: (root, json) => ['anthropic-messages', readAnthropicReply(root, json)],
+  output: (root, json) => ['openai-responses', readResponsesReply(root, json)],
+  candidates: (root, json) => ['gemini', readGeminiReply(root, json)],
+  data: (root) => ['openai-embeddings', readEmbeddingsReply(root)],
+}
+/** Of an old API of Anthropic's, which is not read. */
+const REPLY_MARKS = [...Object.keys(REPLY_READERS), 'completion']
+
+/** Entries are none when nothing can hold text: a list of embeddings, a prompt that Gemini refused. */
 export const readReply = (body: Uint8Array): Result<Conversation, string> =>
-  read(body, (root) => {
-    const marks = REPLY_MARKS.filter((name) => member(root, name) !== undefined)
-    if (marks.length !== 1 || marks[0] !== 'choices')
-      throw new UnreadableForm('it is not a chat completion, the only form that is read so far')
-    return readChatReply(root)
+  read(body, '', (root, json) => {
+    const [mark = '', ...others] = REPLY_MARKS.filter((name) => member(root, name) !== undefined)
+    if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
+    const isRefused = mark === '' && either(root, 'promptFeedback', 'prompt_feedback')
+    const reader = REPLY_READERS[isRefused ? 'candidates' : mark]
+    if (reader === undefined) throw new UnreadableForm('it is of no form that is known')
+    return reader(root, json)
   })
 
-function read(
-  body: Uint8Array,
-  entriesOf: (root: JsonObjectNode) => readonly Entry[],
-): Result<Conversation, string> {
+function readChoices(root: JsonObjectNode, json: string): Said {
+  const items = asArray(member(root, 'choices'), 'choices').items
+  const choices = items.map((item) => asObject(item, 'a choice'))
+  const has = (name: string): boolean =>
+    choices.some((choice) => member(choice, name) !== undefined)
+  if (has('delta')) throw new UnreadableForm('a choice is of a stream')
+  if (!has('text')) return ['openai-chat', readChatChoices(choices, json)]
+  if (has('message')) throw new UnreadableForm('a choice has message and text')
+  return ['openai-completions', readCompletionChoices(choices, json)]
+}
+
+function read(body: Uint8Array, path: string, reader: Reader): Result<Conversation, string> {
   const json = readJson(body)
   if (!json.ok) return json
   try {
     const root = asObject(json.value.root, 'the body')
-    const entries = entriesOf(root)
-    return ok({ json: json.value, entries, isStreamed: isTrue(json.value, member(root, 'stream')) })
+    const [api, entries] = reader(root, json.value.text)
+    const asksForStream = isTrue(json.value, member(root, 'stream'))
+    const isStreamed = asksForStream || (api === 'gemini' && isStreamPath(path))
+    return ok({ api, json: json.value, entries, isStreamed })
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error
@@ -62,7 +103,7 @@ const isTrue = ({ text }: JsonText, node: JsonNode | undefined): boolean =>
 /** Names under which LLM APIs put text. */
 const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   ...REPLY_MARKS.filter((name) => name !== 'data'),
-  ...REQUEST_MARKS.map((name) => name.toLowerCase()),
+  ...REQUEST_TEXTS.map((name) => name.toLowerCase()),
   'arguments',
   'delta',
   'message',

@@ -3,7 +3,7 @@
 import { UnreadableForm } from './conversation.js'
 import type { JsonNode } from './json-text.js'
 import { asArray, asObject, asString, member, present, type JsonObjectNode } from './members.js'
-import { NOT_PROSE, OTHER_PARTS } from './openai-chat.js'
+import { NOT_PROSE, OTHER_PARTS } from './prose.js'
 import { readChoices, type ChoiceReader } from './stream-choices.js'
 import {
   goingOn,

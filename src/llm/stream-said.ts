@@ -1,9 +1,9 @@
 // What the readers of streamed replies build: texts, where they stand, and what they end.
 
 import { UnreadableForm } from './conversation.js'
-import type { JsonNode } from './json-text.js'
+import { span, type JsonNode } from './json-text.js'
 import { member, present, type JsonObjectNode, type JsonStringNode } from './members.js'
-import { PROSE, span } from './openai-chat.js'
+import { PROSE } from './prose.js'
 import type { Piece } from './stream-event.js'
 
 export interface SaidText extends Piece {

@@ -14,13 +14,13 @@ test('one line for each problem of each phase of each route in ten seconds, with
     createLogLimit(() => now),
   )
   for (let count = 0; count < 1000; count++) {
-    logRefusal('default/llm', 'request', requestTooLarge())
-    logRefusal('default/llm', 'request', unreadableRequest('not JSON'))
-    logRefusal('default/llm', 'response', unreadableRequest('not JSON'))
-    logRefusal('default/other', 'request', requestTooLarge())
+    logRefusal('default/llm', 'request', requestTooLarge('/'))
+    logRefusal('default/llm', 'request', unreadableRequest('not JSON', '/'))
+    logRefusal('default/llm', 'response', unreadableRequest('not JSON', '/'))
+    logRefusal('default/other', 'request', requestTooLarge('/'))
   }
   now = 10_000
-  logRefusal('default/llm', 'request', requestTooLarge())
+  logRefusal('default/llm', 'request', requestTooLarge('/'))
   const tooLarge = { route: 'default/llm', status: 413, problem: 'the body is too large' }
   expect(lines).toEqual([
     { ...tooLarge, leftOut: 0, message: 'request refused' },

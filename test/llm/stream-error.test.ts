@@ -5,7 +5,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
-import { arrayError, streamError, type OwnError } from '../../src/llm/stream-error.js'
+import type { OwnError } from '../../src/llm/api-error.js'
+import { arrayError, streamError } from '../../src/llm/stream-error.js'
 import { problemOf, saidIn } from './support.js'
 
 const ERROR: OwnError = {

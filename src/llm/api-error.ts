@@ -1,0 +1,61 @@
+// An error of ours in the form that the clients of an API read (decision 17).
+
+import type { JsonObject } from '../ir/json.js'
+import type { LlmApi } from './api.js'
+
+export interface OwnError {
+  /** Of HTTP. */
+  readonly status: number
+  /** A sentence without any text of prompt or reply. */
+  readonly message: string
+  /** In the words of OpenAI's API, e.g. content_filter; the other forms have no place for it. */
+  readonly code: string
+}
+
+/** The body of a reply. */
+export function apiError(api: LlmApi, error: OwnError): JsonObject {
+  switch (api) {
+    case 'anthropic-messages':
+      return anthropicError(error)
+    case 'gemini':
+      return geminiError(error)
+    default:
+      return openAiError(error)
+  }
+}
+
+export const openAiError = ({ status, message, code }: OwnError): JsonObject => ({
+  error: {
+    message,
+    type: status >= 500 ? 'server_error' : 'invalid_request_error',
+    param: null,
+    code,
+  },
+})
+
+export const anthropicError = ({ status, message }: OwnError): JsonObject => ({
+  type: 'error',
+  error: { type: anthropicType(status), message },
+})
+
+function anthropicType(status: number): string {
+  if (status === 413) return 'request_too_large'
+  return status >= 500 ? 'api_error' : 'invalid_request_error'
+}
+
+/** status: a name of google.rpc.Code. */
+export const geminiError = ({ status, message }: OwnError): JsonObject => ({
+  error: { code: status, message, status: RPC_CODES[status] ?? 'UNKNOWN' },
+})
+
+const RPC_CODES: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  413: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+}

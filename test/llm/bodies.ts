@@ -1,0 +1,39 @@
+// Bodies of LLM APIs for the tests, and what the readers find in them, in short.
+
+import { rewrite, type Conversation } from '../../src/llm/conversation.js'
+import { readReply, readRequest } from '../../src/llm/read-body.js'
+import type { Result } from '../../src/result.js'
+
+export type Read = (body: Uint8Array) => Result<Conversation, string>
+
+const bytes = (body: unknown): Uint8Array =>
+  new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
+
+/** @throws for a body that cannot be read. */
+function conversation(read: Read, body: unknown): Conversation {
+  const result = read(bytes(body))
+  if (!result.ok) throw new Error(result.error)
+  return result.value
+}
+
+export const requestOf = (body: unknown, path = ''): Conversation =>
+  conversation((given) => readRequest(given, path), body)
+export const replyOf = (body: unknown): Conversation => conversation(readReply, body)
+
+/** "role: content", [tool-call] before tool calls. */
+export const lines = ({ entries }: Conversation): string[] =>
+  entries.map(
+    ({ kind, role, content }) => `${kind === 'tool-call' ? '[tool-call] ' : ''}${role}: ${content}`,
+  )
+
+export const problemOf = (read: Read, body: unknown): string | undefined => {
+  const result = read(bytes(body))
+  return result.ok ? undefined : result.error
+}
+
+/** The body with "secret" masked in every entry. */
+export const masked = (found: Conversation): string =>
+  rewrite(
+    found,
+    found.entries.map(({ content }) => content.replaceAll('secret', '****')),
+  )

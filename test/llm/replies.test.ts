@@ -1,0 +1,208 @@
+// Replies of every API: which texts are found, what goes with a change, and what is refused because something could be missed.
+
+import { describe, expect, test } from 'vitest'
+import { readReply } from '../../src/llm/read-body.js'
+import { lines, masked, problemOf, replyOf } from './bodies.js'
+
+const message = (...content: unknown[]) => ({ type: 'message', role: 'assistant', content })
+const output = (...items: unknown[]) => ({ object: 'response', output: items })
+const candidate = (...parts: unknown[]) => ({
+  candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
+})
+
+describe('what is found', () => {
+  test.each([
+    [
+      'completions',
+      {
+        choices: [
+          { index: 0, text: 'a' },
+          { index: 1, text: 'b' },
+        ],
+      },
+      ['assistant: a', 'assistant: b'],
+    ],
+    [
+      'blocks of Anthropic',
+      message(
+        { type: 'thinking', thinking: 'a', signature: 's' },
+        { type: 'text', text: 'b', citations: [{ type: 'char_location', cited_text: 'c' }] },
+      ),
+      ['assistant: a', 'assistant: b', 'assistant: c'],
+    ],
+    [
+      'a tool call alone',
+      message({ type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }),
+      ['assistant: ', '[tool-call] tool_call: {"a":1}'],
+    ],
+    [
+      'what tools of the server said',
+      message(
+        { type: 'server_tool_use', id: 't', name: 'web_search', input: { query: 'a' } },
+        {
+          type: 'web_search_tool_result',
+          tool_use_id: 't',
+          content: [{ type: 'web_search_result', url: 'u', title: 'b', encrypted_content: 'e' }],
+        },
+        {
+          type: 'bash_code_execution_tool_result',
+          content: {
+            type: 'bash_code_execution_result',
+            stdout: 'c',
+            stderr: 'd',
+            return_code: 0,
+            content: [],
+          },
+        },
+        {
+          type: 'web_fetch_tool_result',
+          content: {
+            type: 'web_fetch_result',
+            url: 'u',
+            content: { type: 'document', source: { type: 'text', data: 'f' } },
+          },
+        },
+        {
+          type: 'web_search_tool_result',
+          content: { type: 'web_search_tool_result_error', error_code: 'unavailable' },
+        },
+      ),
+      [
+        'assistant: b',
+        'assistant: c',
+        'assistant: d',
+        'assistant: f',
+        '[tool-call] tool_call: {"query":"a"}',
+      ],
+    ],
+    [
+      'output of Responses',
+      {
+        ...output(
+          { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a' }] },
+          message({ type: 'output_text', text: 'b' }, { type: 'refusal', refusal: 'c' }),
+          { type: 'function_call', name: 'f', arguments: '{}' },
+        ),
+        output_text: 'b',
+      },
+      ['assistant: a', 'assistant: b', 'assistant: c', 'assistant: b', '[tool-call] tool_call: {}'],
+    ],
+    [
+      'tools of the server of Responses',
+      output(
+        {
+          type: 'code_interpreter_call',
+          code: 'a',
+          outputs: [
+            { type: 'logs', logs: 'b' },
+            { type: 'image', url: 'u' },
+          ],
+        },
+        { type: 'mcp_call', name: 'f', arguments: '{}', output: 'c', error: null },
+        {
+          type: 'mcp_call',
+          name: 'f',
+          arguments: '{}',
+          error: { type: 'http_error', code: 500, message: 'd' },
+        },
+        { type: 'file_search_call', queries: ['e'], results: [{ text: 'f', file_id: 'i' }] },
+        { type: 'image_generation_call', result: 'AA==', revised_prompt: 'g' },
+      ),
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+        .map((text) => `assistant: ${text}`)
+        .concat(Array(2).fill('[tool-call] tool_call: {}')),
+    ],
+    [
+      'output without text',
+      output({ type: 'function_call', name: 'f', arguments: '{}' }),
+      ['assistant: ', '[tool-call] tool_call: {}'],
+    ],
+    [
+      'candidates of Gemini',
+      {
+        ...candidate(
+          { text: 'a', thought: true },
+          { text: 'b' },
+          { functionCall: { name: 'f', args: {} } },
+        ),
+        modelVersion: 'm',
+      },
+      ['assistant: a', 'assistant: b', '[tool-call] tool_call: {}'],
+    ],
+    [
+      'what Gemini searched for',
+      {
+        candidates: [
+          {
+            content: { parts: [{ text: 'a' }] },
+            groundingMetadata: {
+              webSearchQueries: ['b'],
+              groundingSupports: [{ segment: { text: 'a' } }],
+              groundingChunks: [{ web: { uri: 'u', title: 'c' } }],
+            },
+          },
+        ],
+      },
+      ['assistant: a', 'assistant: b', 'assistant: a', 'assistant: c'],
+    ],
+    ['a prompt that Gemini refused', { promptFeedback: { blockReason: 'SAFETY' } }, []],
+    [
+      'embeddings',
+      {
+        object: 'list',
+        model: 'm',
+        data: [
+          { object: 'embedding', index: 0, embedding: [0.1] },
+          { object: 'embedding', index: 1, embedding: 'AACAPw==' },
+        ],
+        usage: { total_tokens: 1 },
+      },
+      [],
+    ],
+  ])('%s', (_name, body, expected) => {
+    expect(lines(replyOf(body))).toEqual(expected)
+  })
+})
+
+describe('log probabilities go with a change', () => {
+  const tokens = [{ token: 'secret', logprob: 0 }]
+  test.each([
+    ['completions', { choices: [{ text: 'a secret', logprobs: { tokens: ['secret'] } }] }],
+    ['Responses', output(message({ type: 'output_text', text: 'a secret', logprobs: tokens }))],
+    [
+      'Gemini',
+      {
+        candidates: [
+          {
+            content: { parts: [{ text: 'a secret' }] },
+            logprobsResult: { chosenCandidates: tokens },
+          },
+        ],
+      },
+    ],
+  ])('%s', (_name, body) => {
+    expect(masked(replyOf(body))).not.toContain('secret')
+    expect(masked(replyOf(body))).toContain('a ****')
+  })
+})
+
+describe('what is refused', () => {
+  test.each([
+    ['no form', { words: 'a' }],
+    ['two forms', { choices: [], content: [] }],
+    ['an array, which is a stream of Gemini', [candidate({ text: 'a' })]],
+    ['message and text in choices', { choices: [{ message: { content: 'a' } }, { text: 'b' }] }],
+    ['a delta', { choices: [{ delta: { content: 'a' } }] }],
+    ['the old API of Anthropic', { completion: 'a' }],
+    ['an unknown block', message({ type: 'new', words: 'a' })],
+    ['an unknown item', output({ type: 'new', words: 'a' })],
+    ['an unknown part of Gemini', candidate({ words: 'a' })],
+    ['content that is a string', { content: 'a' }],
+    ['images beside embeddings', { data: [{ b64_json: 'AA==', revised_prompt: 'a' }] }],
+    ['text beside embeddings', { data: [{ embedding: [0.1] }], words: 'a' }],
+    ['embeddings that hold objects', { data: [{ embedding: { words: 'a' } }] }],
+    ['a list of completions', { data: [{ choices: [{ message: { content: 'a' } }] }] }],
+  ])('%s', (_name, body) => {
+    expect(problemOf(readReply, body)).toMatch(/\w/)
+  })
+})

@@ -1,0 +1,271 @@
+// Requests of every API: which texts are found, whose they are, and what is refused because something could be missed.
+
+import { describe, expect, test } from 'vitest'
+import { readRequest } from '../../src/llm/read-body.js'
+import { lines, masked, problemOf, requestOf } from './bodies.js'
+
+const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
+const gemini = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
+
+describe('what is found', () => {
+  test.each([
+    ['a completion', { prompt: 'a', suffix: 'b' }, ['user: a', 'user: b']],
+    ['completions', { prompt: ['a', 'b'] }, ['user: a', 'user: b']],
+    ['a suffix alone', { prompt: null, suffix: 'b' }, ['user: b']],
+    [
+      'a prompt of chat',
+      { ...user('a'), prediction: { content: 'b' } },
+      ['user: a', 'assistant: b'],
+    ],
+    ['an input', { input: 'a' }, ['user: a']],
+    ['inputs to embed', { input: ['a', 'b'] }, ['user: a', 'user: b']],
+    ['instructions', { instructions: 'a', input: 'b' }, ['system: a', 'user: b']],
+    [
+      'a kept prompt',
+      { prompt: { id: 'p', variables: { x: 'a', y: { type: 'input_text', text: 'b' } } } },
+      ['user: a', 'user: b'],
+    ],
+    [
+      'messages of Responses',
+      {
+        input: [
+          { role: 'developer', content: 'a' },
+          {
+            type: 'message',
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'b' },
+              { type: 'input_image', image_url: 'data:c' },
+            ],
+          },
+        ],
+      },
+      ['developer: a', 'user: b'],
+    ],
+    [
+      'what a model said before',
+      {
+        input: [
+          {
+            type: 'message',
+            role: 'assistant',
+            content: [
+              { type: 'output_text', text: 'a', annotations: [{ type: 'new', url: 'u' }] },
+              { type: 'refusal', refusal: 'b' },
+            ],
+          },
+          {
+            type: 'reasoning',
+            summary: [{ type: 'summary_text', text: 'c' }],
+            content: [{ type: 'reasoning_text', text: 'd' }],
+            encrypted_content: 'e',
+          },
+        ],
+      },
+      ['assistant: a', 'assistant: b', 'user: c', 'user: d'],
+    ],
+    [
+      'tools of Responses',
+      {
+        input: [
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}' },
+          { type: 'function_call_output', call_id: 'c', output: 'a' },
+          { type: 'custom_tool_call', input: 'b' },
+          { type: 'custom_tool_call_output', output: [{ type: 'input_text', text: 'c' }] },
+        ],
+      },
+      ['[tool-call] tool_call: {"a":1}', 'tool: a', '[tool-call] tool_call: b', 'tool: c'],
+    ],
+    [
+      'shells of Responses',
+      {
+        input: [
+          { type: 'local_shell_call', action: { type: 'exec', command: ['ls'] } },
+          {
+            type: 'shell_call_output',
+            output: [{ stdout: 'a', stderr: 'b', outcome: { type: 'exit', exit_code: 0 } }],
+          },
+          { type: 'item_reference', id: 'i' },
+        ],
+      },
+      ['[tool-call] tool_call: {"type":"exec","command":["ls"]}', 'tool: a', 'tool: b'],
+    ],
+    ['a system prompt of Anthropic', { system: 'a', ...user('b') }, ['system: a', 'user: b']],
+    [
+      'blocks of Anthropic',
+      {
+        system: [{ type: 'text', text: 'a' }],
+        ...user([
+          { type: 'text', text: 'b' },
+          { type: 'image', source: { type: 'base64', data: 'c' } },
+        ]),
+      },
+      ['system: a', 'user: b'],
+    ],
+    [
+      'documents',
+      user([
+        {
+          type: 'document',
+          title: 'a',
+          context: 'b',
+          source: { type: 'text', media_type: 'text/plain', data: 'c' },
+        },
+        { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'd' }] } },
+        { type: 'document', source: { type: 'base64', data: 'e' } },
+        { type: 'search_result', source: 'f', title: 'g', content: [{ type: 'text', text: 'h' }] },
+      ]),
+      ['user: a', 'user: b', 'user: c', 'user: d', 'user: f', 'user: g', 'user: h'],
+    ],
+    [
+      'tools of Anthropic',
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: 'a', signature: 's' },
+              { type: 'redacted_thinking', data: 'd' },
+              { type: 'tool_use', id: 't', name: 'f', input: { x: [1.0, 'b'] } },
+            ],
+          },
+          {
+            role: 'user',
+            content: [
+              { type: 'tool_result', tool_use_id: 't', content: 'c' },
+              { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'd' }] },
+            ],
+          },
+        ],
+      },
+      ['assistant: a', '[tool-call] tool_call: {"x":[1,"b"]}', 'tool: c', 'tool: d'],
+    ],
+    [
+      'a message of a tool call alone',
+      {
+        messages: [
+          { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
+        ],
+      },
+      ['assistant: ', '[tool-call] tool_call: {}'],
+    ],
+    [
+      'contents of Gemini',
+      {
+        systemInstruction: { parts: [{ text: 'a' }] },
+        contents: [
+          { parts: [{ text: 'b' }, { inlineData: { mimeType: 'image/png', data: 'c' } }] },
+          { role: 'model', parts: [{ text: 'd', thought: true, thoughtSignature: 's' }] },
+        ],
+      },
+      ['system: a', 'user: b', 'assistant: d'],
+    ],
+    [
+      'one content in place of a list',
+      {
+        system_instruction: { parts: { text: 'a' } },
+        contents: { role: 'user', parts: { text: 'b' } },
+      },
+      ['system: a', 'user: b'],
+    ],
+    [
+      'tools of Gemini',
+      gemini(
+        { functionCall: { name: 'f', args: { a: 'b' } } },
+        { function_response: { name: 'f', response: { c: '\u00e9' } } },
+      ),
+      ['tool: {"c":"\u00e9"}', '[tool-call] tool_call: {"a":"b"}'],
+    ],
+    [
+      'code of Gemini',
+      gemini(
+        { executableCode: { language: 'PYTHON', code: 'a' } },
+        { code_execution_result: { outcome: 'OUTCOME_OK', output: 'b' } },
+      ),
+      ['user: a', 'tool: b'],
+    ],
+  ])('%s', (_name, body, expected) => {
+    expect(lines(requestOf(body))).toEqual(expected)
+  })
+})
+
+test('JSON that a tool was called with is shown without escapes, and changed as JSON', () => {
+  const body =
+    '{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input" : {"a": "s\\u0065cret", "n": 1.0}}]}], "system":"" }'
+  const found = requestOf(body)
+  expect(found.entries.at(-1)).toMatchObject({ content: '{"a":"secret","n":1.0}', isJson: true })
+  expect(masked(found)).toBe(
+    body.replace('{"a": "s\\u0065cret", "n": 1.0}', '{"a":"****","n":1.0}'),
+  )
+})
+
+describe('what is refused', () => {
+  test.each([
+    ['no form', {}],
+    ['no form, but other members', { model: 'm', query: 'a' }],
+    ['messages and input', { ...user('a'), input: 'b' }],
+    ['messages and contents', { ...user('a'), contents: [] }],
+    ['messages and a prompt', { ...user('a'), prompt: 'b' }],
+    ['input and a prompt of completions', { input: 'a', prompt: 'b' }],
+    ['tokens', { prompt: [1, 2] }],
+    ['lists of tokens', { prompt: [[1], [2]] }],
+    ['tokens to embed', { input: [1, 2] }],
+    ['vectors', { prompt: 'a', prompt_embeds: 'AA==' }],
+    ['strings and items', { input: ['a', { type: 'message', role: 'user', content: 'b' }] }],
+    ['items and strings', { input: [{ type: 'message', role: 'user', content: 'b' }, 'a'] }],
+    ['an unknown item', { input: [{ type: 'new_call', prompt: 'a' }] }],
+    ['an item without a type', { input: [{ id: 'i', prompt: 'a' }] }],
+    ['an unknown part', { input: [{ role: 'user', content: [{ type: 'new', words: 'a' }] }] }],
+    ['a part without a type', { input: [{ role: 'user', content: [{ words: 'a' }] }] }],
+    ['an unknown member of a kept prompt', { prompt: { id: 'p', words: 'a' } }],
+    ['an unknown block', user([{ type: 'new', words: 'a' }])],
+    [
+      'an unknown block in a tool result',
+      user([{ type: 'tool_result', content: [{ type: 'new', words: 'a' }] }]),
+    ],
+    ['an unknown source', user([{ type: 'document', source: { type: 'new', words: 'a' } }])],
+    ['an unknown block of system', { system: [{ type: 'new', words: 'a' }], messages: [] }],
+    ['Text beside text', user([{ type: 'text', text: 'a', Text: 'b' }])],
+    ['System', { ...user('a'), System: 'b' }],
+    ['System_Instruction', { ...gemini(), System_Instruction: {} }],
+    ['both spellings', { ...gemini(), systemInstruction: {}, system_instruction: {} }],
+    [
+      'both spellings of a call',
+      gemini({ functionCall: { args: {} }, function_call: { args: {} } }),
+    ],
+    ['an unknown part of Gemini', gemini({ words: 'a' })],
+    ['an unknown member of a content', { contents: [{ parts: [], words: 'a' }] }],
+    ['an unknown member of a call', gemini({ functionCall: { name: 'f', words: 'a' } })],
+    ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
+    ['a system prompt that is a number', { ...user('a'), system: 1 }],
+    ['an array', [user('a')]],
+  ])('%s', (_name, body) => {
+    expect(problemOf(readRequest, body)).toMatch(/\w/)
+    expect(problemOf(readRequest, body)).not.toMatch(/words|"a"/)
+  })
+})
+
+describe('the API', () => {
+  test.each([
+    ['openai-chat', user('a'), ''],
+    ['openai-chat', user('a'), '/v1/chat/completions'],
+    ['anthropic-messages', user('a'), '/anthropic/v1/messages?beta=true'],
+    ['anthropic-messages', { ...user('a'), system: 'b' }, ''],
+    ['openai-completions', { prompt: 'a' }, ''],
+    ['openai-responses', { input: 'a' }, '/v1/responses'],
+    ['openai-embeddings', { input: 'a' }, '/v1/embeddings'],
+    ['openai-embeddings', { input: ['a'] }, '/v1/responses'],
+    ['openai-responses', { instructions: 'a', input: 'b' }, '/v1/embeddings'],
+    ['gemini', gemini({ text: 'a' }), '/v1/messages'],
+  ])('%s', (api, body, path) => {
+    expect(requestOf(body, path).api).toBe(api)
+  })
+
+  test('a stream is asked for by the body, or by the path of Gemini', () => {
+    expect(requestOf({ ...user('a'), stream: true }).isStreamed).toBe(true)
+    expect(requestOf(gemini(), '/v1beta/models/m:streamGenerateContent?alt=sse').isStreamed).toBe(
+      true,
+    )
+    expect(requestOf(gemini(), '/v1beta/models/m:generateContent').isStreamed).toBe(false)
+  })
+})
