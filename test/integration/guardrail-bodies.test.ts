@@ -1,6 +1,7 @@
 // Bodies on guarded routes: what cannot be read is refused, what is too large too, and what is no LLM's passes.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   both,
@@ -33,9 +34,9 @@ test.each([
   ['not JSON', '{"messages":'],
   ['a member twice', '{"messages":[],"messages":[{"role":"user","content":"x"}]}'],
   ['a member in another case', '{"messages":[],"Messages":[{"role":"user","content":"x"}]}'],
-  ['an unknown form', '{"prompt":"x"}'],
+  ['an unknown form', '{"query":"x"}'],
   ['two forms at once', '{"messages":[],"input":"x"}'],
-  ['an unknown part', '{"messages":[{"role":"user","content":[{"type":"document","text":"x"}]}]}'],
+  ['an unknown part', '{"messages":[{"role":"user","content":[{"type":"unknown","words":"x"}]}]}'],
   ['too deep', `{"messages":[],"x":${'['.repeat(200)}${']'.repeat(200)}}`],
 ])('%s: 400, and the LLM is not asked, also when webhooks fail open', async (_name, body) => {
   for (const path of ['/both', '/open']) expect((await stack.post(path, body)).status).toBe(400)
@@ -77,24 +78,32 @@ test('an error of the LLM reaches the client as it is', async () => {
   expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request'])
 })
 
+test('a reply that is a stream of lines: 503, however webhooks fail', async () => {
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const stream = '{"choices":[]}\n'
+  stack.llm.answer((_request, response) => void response.writeHead(200, headers).end(stream))
+  for (const path of ['/both', '/open'])
+    expect((await stack.post(path, chat('hi'))).status).toBe(503)
+})
+
 test.each([
-  ['a stream of lines', { 'content-type': 'application/x-ndjson' }, '{"choices":[]}\n'],
   ['no JSON', { 'content-type': 'application/json' }, 'a secret'],
-  [
-    'another form',
-    { 'content-type': 'application/json' },
-    '{"content":[{"type":"text","text":"a secret"}]}',
-  ],
+  ['another form', { 'content-type': 'application/json' }, '{"words":"a secret"}'],
+  ['two forms at once', {}, '{"choices":[],"content":[{"type":"text","text":"a secret"}]}'],
   ['a damaged encoding', { 'content-encoding': 'gzip' }, 'a secret'],
 ])(
-  'a reply that is %s: 503, nothing of it passes, however webhooks fail',
-  async (_name, headers, body) => {
+  'a reply that is %s: 503 when a guard fails closed, as it came when all fail open',
+  async (_name, headers: Record<string, string>, body) => {
     stack.llm.answer((_request, response) => void response.writeHead(200, headers).end(body))
-    for (const path of ['/both', '/open']) {
-      const answer = await stack.post(path, chat('hi'))
-      expect(answer.status).toBe(503)
-      expect(answer.body).not.toContain('secret')
-      expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'guardrail_unreadable' } })
-    }
+    const closed = await stack.post('/both', chat('hi'))
+    expect(closed.status).toBe(503)
+    expect(closed.body).not.toContain('secret')
+    expect(JSON.parse(closed.body)).toMatchObject({ error: { code: 'guardrail_unreadable' } })
+    const open = await stack.post('/open', chat('hi'))
+    expect(open).toMatchObject({ status: 200, body })
+    expect(open.headers).toMatchObject(headers)
+    expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request', '/request'])
+    await eventually(() => expect(stack.log()).toContain('reply passed unread'))
+    expect(stack.log()).not.toContain('a secret')
   },
 )
