@@ -38,7 +38,7 @@ export async function inspectConversation(
     case 'reject':
       return refused(rejectReply(decision.status, decision.text), 'rejected by a webhook')
     case 'unavailable':
-      return refused(unavailable(question.conversation.api), 'a webhook is unavailable')
+      return refused(unavailable(conversation.api), 'a webhook is unavailable')
     case 'aborted':
       return decision
   }

@@ -23,8 +23,6 @@ export interface Conversation {
   readonly api: LlmApi
   readonly json: JsonText
   readonly entries: readonly Entry[]
-  /** A request that asks for its reply as an event stream. */
-  readonly isStreamed: boolean
 }
 
 /** A body that says more than we can read, or nothing we know. The message names no text of it. */

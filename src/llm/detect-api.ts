@@ -70,7 +70,3 @@ export function apiOfPath(path: string): LlmApi | undefined {
   const [plain = ''] = path.split('?')
   return PATHS.find(([pattern]) => pattern.test(plain))?.[1]
 }
-
-/** The path alone says whether Gemini's reply is a stream. */
-export const isStreamPath = (path: string): boolean =>
-  /:streamGenerateContent$/i.test(path.split('?')[0] ?? '')

@@ -5,15 +5,9 @@ import { err, ok, type Result } from '../result.js'
 import { readAnthropicReply } from './anthropic.js'
 import type { LlmApi } from './api.js'
 import { UnreadableForm, type Conversation, type Entry } from './conversation.js'
-import {
-  apiOfInput,
-  apiOfMessages,
-  familyOfRequest,
-  isStreamPath,
-  REQUEST_TEXTS,
-} from './detect-api.js'
+import { apiOfInput, apiOfMessages, familyOfRequest, REQUEST_TEXTS } from './detect-api.js'
 import { readGeminiReply, readGeminiRequest } from './gemini.js'
-import { readJson, type JsonNode, type JsonText } from './json-text.js'
+import { readJson, type JsonNode } from './json-text.js'
 import { asArray, asObject, either, member, present, type JsonObjectNode } from './members.js'
 import { readChatChoices, readMessagesRequest } from './openai-chat.js'
 import { readCompletionChoices, readCompletionsRequest } from './openai-completions.js'
@@ -26,7 +20,7 @@ type Reader = (body: JsonObjectNode, json: string) => Said
 
 /** path: of the request, with its query. The error is a sentence without any text of the body. */
 export const readRequest = (body: Uint8Array, path = ''): Result<Conversation, string> =>
-  read(body, path, (root, json) => {
+  read(body, (root, json) => {
     switch (familyOfRequest(root)) {
       case 'messages':
         return [apiOfMessages(root, path), readMessagesRequest(root, json)]
@@ -61,7 +55,7 @@ const REPLY_MARKS = [...Object.keys(REPLY_READERS), 'completion']
 
 /** Entries are none when nothing can hold text: a list of embeddings, a prompt that Gemini refused. */
 export const readReply = (body: Uint8Array): Result<Conversation, string> =>
-  read(body, '', (root, json) => {
+  read(body, (root, json) => {
     const [mark = '', ...others] = REPLY_MARKS.filter((name) => member(root, name) !== undefined)
     if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
     const isRefused = mark === '' && either(root, 'promptFeedback', 'prompt_feedback')
@@ -81,24 +75,18 @@ function readChoices(root: JsonObjectNode, json: string): Said {
   return ['openai-completions', readCompletionChoices(choices, json)]
 }
 
-function read(body: Uint8Array, path: string, reader: Reader): Result<Conversation, string> {
+function read(body: Uint8Array, reader: Reader): Result<Conversation, string> {
   const json = readJson(body)
   if (!json.ok) return json
   try {
     const root = asObject(json.value.root, 'the body')
     const [api, entries] = reader(root, json.value.text)
-    const asksForStream = isTrue(json.value, member(root, 'stream'))
-    const isStreamed = asksForStream || (api === 'gemini' && isStreamPath(path))
-    return ok({ api, json: json.value, entries, isStreamed })
+    return ok({ api, json: json.value, entries })
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error
   }
 }
-
-/** Anything but false and null may be taken for true. */
-const isTrue = ({ text }: JsonText, node: JsonNode | undefined): boolean =>
-  node !== undefined && !['false', 'null'].includes(text.slice(node.start, node.end))
 
 /** Names under which LLM APIs put text. */
 const TEXT_MEMBERS: ReadonlySet<string> = new Set([

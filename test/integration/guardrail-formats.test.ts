@@ -9,10 +9,12 @@ import {
   both,
   guardedRoute,
   hook,
+  service,
   startGuardedStack,
   type GuardedStack,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
+import { freePort } from '../support/ports.js'
 
 let stack: GuardedStack
 
@@ -20,6 +22,7 @@ beforeAll(async () => {
   stack = await startGuardedStack([
     ...guardedRoute('/both', both(hook('guard'))),
     ...guardedRoute('/tools', both(hook('guard', { inspectToolCalls: true }))),
+    ...service('away', await freePort()),
     ...guardedRoute('/away', both(hook('away'))),
   ])
 })

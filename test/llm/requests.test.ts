@@ -260,12 +260,4 @@ describe('the API', () => {
   ])('%s', (api, body, path) => {
     expect(requestOf(body, path).api).toBe(api)
   })
-
-  test('a stream is asked for by the body, or by the path of Gemini', () => {
-    expect(requestOf({ ...user('a'), stream: true }).isStreamed).toBe(true)
-    expect(requestOf(gemini(), '/v1beta/models/m:streamGenerateContent?alt=sse').isStreamed).toBe(
-      true,
-    )
-    expect(requestOf(gemini(), '/v1beta/models/m:generateContent').isStreamed).toBe(false)
-  })
 })

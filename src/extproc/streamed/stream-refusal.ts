@@ -1,6 +1,6 @@
 // Why a streamed reply ends before its time: what the client is told, and what the log says.
 
-import type { OwnError } from '../../llm/stream-error.js'
+import type { OwnError } from '../../llm/api-error.js'
 import type { Decision } from '../ask-webhooks.js'
 
 export interface StreamRefusal {
