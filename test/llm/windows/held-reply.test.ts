@@ -1,0 +1,139 @@
+// Whole streams: any conversation, any choices, any chunking of its bytes, any masks: what leaves is the mask of what was said.
+
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createSseReader } from '../../../src/llm/sse-frames.js'
+import { readStreamEvent } from '../../../src/llm/stream-read.js'
+import type { HeldChannel } from '../../../src/llm/windows/held-channel.js'
+import { createHeldReply, type HeldReply } from '../../../src/llm/windows/held-reply.js'
+import { anyMasked, applyMask, type Masked } from './masks.js'
+
+const sse = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
+
+/** The texts of several choices in turn, in deltas of the given sizes. */
+function streamOf(texts: readonly string[], sizes: readonly number[]): string {
+  const at = texts.map(() => 0)
+  const events = [': a comment\n\n']
+  for (let turn = 0; at.some((done, index) => done < (texts[index]?.length ?? 0)); turn += 1) {
+    const index = turn % texts.length
+    const from = at[index] ?? 0
+    const size = sizes[turn % sizes.length] ?? 1
+    const content = texts[index]?.slice(from, from + size) ?? ''
+    at[index] = from + size
+    events.push(sse({ choices: [{ index, delta: { content } }] }))
+  }
+  texts.forEach((_, index) =>
+    events.push(sse({ choices: [{ index, delta: {}, finish_reason: 'stop' }] })),
+  )
+  return `${events.join('')}data: [DONE]\n\n`
+}
+
+/** The texts of the choices that a client reads. */
+function textsIn(stream: string, count: number): readonly string[] {
+  const texts = Array.from({ length: count }, () => '')
+  for (const [, data = ''] of stream.matchAll(/^data: (\{.*)$/gm)) {
+    const { choices } = JSON.parse(data) as {
+      choices: { index: number; delta: { content?: string } }[]
+    }
+    for (const { index, delta } of choices) texts[index] += delta.content ?? ''
+  }
+  return texts
+}
+
+/** What leaves when the bytes come in such chunks, and windows are answered after so many of them. */
+function leaves(stream: string, chunks: readonly number[], mask: Masked['mask']): string {
+  const held = createHeldReply(false, Number.MAX_SAFE_INTEGER)
+  const reader = createSseReader(Number.MAX_SAFE_INTEGER)
+  const bytes = Buffer.from(stream)
+  const open = new Map<HeldChannel, string>()
+  let out = ''
+  const ask = (isTime: boolean): void => {
+    for (const channel of held.channels()) {
+      const isDue = channel.text.isDue() || (isTime && channel.text.isTimed())
+      const window = isDue && !open.has(channel) ? channel.text.take() : undefined
+      if (window !== undefined) open.set(channel, window)
+    }
+  }
+  const answer = (): void => {
+    for (const [channel, window] of [...open]) {
+      open.delete(channel)
+      channel.answered(applyMask(window, mask))
+    }
+    out += held.ready()
+  }
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const size = chunks[turn % chunks.length] ?? 1
+    add(held, reader.push(bytes.subarray(at, at + size)))
+    at += size
+    ask(size % 5 === 0)
+    if (size % 3 === 0) answer()
+  }
+  add(held, reader.end())
+  held.end()
+  do {
+    answer()
+    ask(false)
+  } while (open.size > 0)
+  expect([held.isEmpty(), [...held.channels()]]).toEqual([true, []])
+  return out
+}
+
+function add(
+  held: HeldReply,
+  frames: ReturnType<ReturnType<typeof createSseReader>['push']>,
+): void {
+  if (!frames.ok) throw new Error(frames.error)
+  for (const frame of frames.value) {
+    const event = frame.data?.startsWith('{') ? readStreamEvent(frame.data) : undefined
+    if (event?.ok === false) throw new Error(event.error)
+    held.add(frame, event?.value)
+  }
+}
+
+const sizes = (max: number) =>
+  fc.array(fc.integer({ min: 1, max }), { minLength: 1, maxLength: 12 })
+
+test('every choice says the mask of what its model said', () => {
+  fc.assert(
+    fc.property(
+      anyMasked(700),
+      fc.array(anyMasked(200), { maxLength: 2 }),
+      sizes(40),
+      sizes(4000),
+      ({ text, mask }, others, deltas, chunks) => {
+        const texts = [text, ...others.map((other) => other.text)]
+        const left = leaves(streamOf(texts, deltas), chunks, mask)
+        expect(textsIn(left, texts.length)).toEqual(texts.map((one) => applyMask(one, mask)))
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('without a change every byte stays', () => {
+  fc.assert(
+    fc.property(anyMasked(300), sizes(40), sizes(4000), ({ text }, deltas, chunks) => {
+      const stream = streamOf([text], deltas)
+      expect(leaves(stream, chunks, new Map())).toBe(stream)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('what an event says again is what the text became; what was never said is a text of its own', () => {
+  const event = (type: string, more: object): string =>
+    sse({ type, item_id: 'i', output_index: 0, content_index: 0, ...more })
+  const stream = [
+    event('response.output_text.delta', { delta: 'a sec' }),
+    event('response.output_text.delta', { delta: 'ret' }),
+    event('response.output_text.done', { text: 'a secret' }),
+    event('response.output_text.done', { text: 'another secret' }),
+  ].join('')
+  const left = leaves(stream, [17], new Map([['secret', '****']]))
+  const said = [...left.matchAll(/"(?:delta|text)":"([^"]*)"/g)].map(([, text]) => text)
+  expect([said.slice(0, 2).join(''), ...said.slice(2)]).toEqual([
+    'a ****',
+    'a ****',
+    'another ****',
+  ])
+})
