@@ -172,6 +172,16 @@ test('a stream that is left gives up the calls under way, and waits for nothing'
   expect([told(), refused]).toEqual(['', []])
 })
 
+test('a stream that is left while text waits for more leaves no clock running', async () => {
+  const reply = open('FailClosed')
+  await reply.push(says('a few words'))
+  expect(vi.getTimerCount()).toBe(1)
+  leaving.abort()
+  expect(vi.getTimerCount()).toBe(0)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(asked).toEqual([])
+})
+
 test('no more is taken while much is unseen, until a webhook has answered', async () => {
   const reply = open('FailClosed')
   await reply.push(says(WINDOW))
