@@ -57,9 +57,9 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
     const stream = runProcessStream(call, {
       createProcessor: (own) => createProcessor(entry, own, parts, guardDeps),
       onError: (error) => logError(deps.logger, entry, error),
-      onEnd: () => streams.delete(stream),
+      onEnd: () => close(),
     })
-    streams.add(stream)
+    const close = streams.add(stream)
   }
 
   return {
