@@ -1,4 +1,4 @@
-// Sources → dist/main.js: the wire types from proto/ when they are stale, then TypeScript.
+// Sources → dist/main.js: the wire types from proto/ when they are stale, then TypeScript; and the sample webhook.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, utimesSync } from 'node:fs'
@@ -18,6 +18,7 @@ export function build() {
     utimesSync(join(root, GENERATED), new Date(), new Date())
   }
   run('tsc', '-p', 'tsconfig.build.json')
+  run('tsc', '-p', 'config/guardrail-webhook/tsconfig.json')
   chmodSync(join(root, 'dist/main.js'), 0o755)
   utimesSync(join(root, 'dist/main.js'), new Date(), new Date())
 }

@@ -48,7 +48,14 @@ function installPackages() {
 }
 
 async function buildIfStale() {
-  const sources = ['src', 'proto', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+  const sources = [
+    'src',
+    'proto',
+    'config/guardrail-webhook',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  ]
   if (!isStale('dist/main.js', sources)) return
   say('building')
   const { build } = await import('./build.mjs')

@@ -1,0 +1,124 @@
+// config/guardrail-webhook/webhook.ts as a program: what it takes, what it refuses, and that nothing makes it fall.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SAMPLE_WEBHOOK, startNodeWebhook, type SampleWebhook } from '../support/sample-webhook.js'
+import { sendRaw } from '../support/raw-http.js'
+import { freePort } from '../support/ports.js'
+
+const MIB = 1024 * 1024
+
+let webhook: SampleWebhook
+
+beforeAll(async () => {
+  webhook = await startNodeWebhook()
+})
+afterAll(() => webhook.close())
+
+async function post(body: string, path = '/request', to = webhook): Promise<unknown[]> {
+  const answer = await fetch(to.origin + path, { method: 'POST', body })
+  return [answer.status, await answer.json()]
+}
+
+const prompt = (...contents: readonly string[]): string =>
+  JSON.stringify({ body: { messages: contents.map((content) => ({ role: 'user', content })) } })
+
+const allowed = [200, { action: {} }]
+const blocked = {
+  action: { body: 'Blocked: there is a word that may not pass.', status_code: 403 },
+}
+
+test.each([
+  '',
+  '[]',
+  'null',
+  '{"body":{}}',
+  '{"body":{"messages":{}}}',
+  '{"body":{"messages":[null]}}',
+  '{"body":{"messages":[{"role":"user","content":null}]}}',
+  '{"body":{"choices":[]}}',
+])('400 for what is no question: %s', async (body) => {
+  expect((await post(body))[0]).toBe(400)
+})
+
+test('400 for JSON that is nested without end', async () => {
+  expect((await post('['.repeat(MIB)))[0]).toBe(400)
+})
+
+test('other paths and methods are not there', async () => {
+  expect((await post(prompt('a'), '/'))[0]).toBe(404)
+  expect((await post(prompt('a'), '/constructor'))[0]).toBe(404)
+  expect((await fetch(`${webhook.origin}/request`)).status).toBe(404)
+})
+
+test('a prompt of 10 MiB is read, one without end is not', async () => {
+  expect(await post(prompt('a'.repeat(10 * MIB)))).toEqual(allowed)
+  const endless = `POST /request HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n`
+  const answer = await sendRaw(webhook.port, endless + ' '.repeat(33 * MIB))
+  expect(answer).toMatch(/^HTTP\/1.1 413 /)
+  expect(await post(prompt('a'))).toEqual(allowed)
+})
+
+test.each(['a', 'a@', 'a.', '@', 'a@b.', 'x@y.z '])(
+  'a million times "%s" takes no longer than reading it',
+  async (text) => {
+    const began = performance.now()
+    expect((await post(prompt(text.repeat(MIB))))[0]).toBe(200)
+    expect(performance.now() - began).toBeLessThan(5_000)
+  },
+)
+
+test('one changed message: all go back, with their roles', async () => {
+  const messages = [
+    { role: 'system', content: '' },
+    { role: 'user', content: 'jörg@bücher.example' },
+  ]
+  const masked = [messages[0], { role: 'user', content: '[email]' }]
+  expect(await post(JSON.stringify({ body: { messages } }))).toEqual([
+    200,
+    { action: { body: { messages: masked } } },
+  ])
+})
+
+test.each([
+  ['swordfish', true],
+  ['a SWORDFISH!', true],
+  ['swordfishing', false],
+  ['éswordfish', false],
+])('the word that is blocked: %s', async (content, isBlocked) => {
+  expect((await post(prompt('fine', content)))[1]).toEqual(isBlocked ? blocked : { action: {} })
+})
+
+test('BLOCKED_WORDS names others, or none', async () => {
+  const other = await startNodeWebhook({ BLOCKED_WORDS: 'blue-bird, a.b ,' })
+  const none = await startNodeWebhook({ BLOCKED_WORDS: '' })
+  const verdicts = ['a Blue-Bird', 'a.b', 'axb', 'swordfish'].map(async (word) => [
+    (await post(prompt(word), '/request', other))[1],
+    (await post(prompt(word), '/request', none))[1],
+  ])
+  const open = { action: {} }
+  expect(await Promise.all(verdicts)).toEqual([
+    [blocked, open],
+    [blocked, open],
+    [open, open],
+    [open, open],
+  ])
+  await Promise.all([other.close(), none.close()])
+})
+
+test('says where it is, ends at a signal, and says why it cannot start', async () => {
+  const port = await freePort()
+  const start = (environment: Readonly<Record<string, string>>) =>
+    spawn(process.execPath, [SAMPLE_WEBHOOK], { env: environment })
+  const first = start({ PORT: String(port) })
+  const [line] = (await once(first.stdout.setEncoding('utf8'), 'data')) as [string]
+  expect(line).toBe(`guardrail webhook at http://127.0.0.1:${String(port)}\n`)
+  const second = start({ PORT: String(port) })
+  expect(await text(second.stderr)).toBe(
+    `webhook: listen EADDRINUSE: address already in use 127.0.0.1:${String(port)}\n`,
+  )
+  first.kill('SIGTERM')
+  expect(await once(first, 'exit')).toEqual([0, null])
+})

@@ -1,0 +1,21 @@
+// Python packages for a test: a virtual environment below .cache, made anew when its list of packages changes.
+
+import { execFileSync, type StdioOptions } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const CACHE = resolve(import.meta.dirname, '../../.cache')
+
+/** requirements: the path of a requirements.txt. The path of its Python. */
+export function pythonEnvironment(name: string, requirements: string): string {
+  const folder = join(CACHE, name)
+  const python = join(folder, 'bin/python')
+  const wanted = readFileSync(requirements, 'utf8')
+  const mark = join(folder, 'requirements.installed')
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return python
+  const options = { stdio: ['ignore', 'ignore', 'inherit'] as StdioOptions }
+  execFileSync('python3', ['-m', 'venv', '--clear', folder], options)
+  execFileSync(python, ['-m', 'pip', 'install', '-q', '-r', requirements], options)
+  writeFileSync(mark, wanted)
+  return python
+}
