@@ -1,4 +1,4 @@
-# gatehouse: the sidecar alone. parties: the same with the demo's identity provider and MCP server.
+# gatehouse: the sidecar alone. parties: the same with the demo's identity provider, MCP server, LLM and webhook.
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /app

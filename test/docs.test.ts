@@ -8,10 +8,17 @@ import { expect, test } from 'vitest'
 import { reportCheck } from '../src/commands/check.js'
 import { translateOffline } from '../src/commands/offline.js'
 import { parseCommandLine } from '../src/settings.js'
-import { gateway, mcpRoute, proxyBackend, toYaml } from './support/resources.js'
+import { gateway, httpRoute, mcpRoute, proxyBackend, rule, toYaml } from './support/resources.js'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const NAMES = ['architecture', 'claims', 'decisions', 'failures', 'specification-coverage']
+const NAMES = [
+  'architecture',
+  'claims',
+  'decisions',
+  'failures',
+  'guardrail-webhook',
+  'specification-coverage',
+]
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
@@ -60,17 +67,27 @@ test('every folder of src has its line in the architecture', () => {
   expect(folders.filter((folder) => !text.includes(`\`${folder}\``))).toEqual([])
 })
 
-test('the policy of the README does what it is said to do', async () => {
-  const [, policy = ''] = /```yaml\n([\s\S]*?)```/.exec(read('README.md')) ?? []
+test('the policies of the README do what they are said to do', async () => {
+  const policies = [...read('README.md').matchAll(/```yaml\n([\s\S]*?)```/g)].map(
+    ([, text]) => text,
+  )
   const around = toYaml(
     gateway([8080]),
     proxyBackend('idp', { host: 'idp.example', port: 443 }),
     proxyBackend('mcp', { host: '127.0.0.1', port: 3001 }),
     mcpRoute('mcp', 'mcp'),
+    proxyBackend('llm', { host: '127.0.0.1', port: 4000 }),
+    httpRoute('llm', { rules: [rule('/v1', 'llm')] }),
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'guardrail' },
+      spec: { ports: [{ port: 8000 }] },
+    },
   )
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-readme-'))
   await writeFile(join(folder, 'around.yaml'), around)
-  await writeFile(join(folder, 'policy.yaml'), policy)
+  await writeFile(join(folder, 'policies.yaml'), policies.join('---\n'))
   const line = parseCommandLine(['check', folder], {})
   if (line.type !== 'settings') throw new Error(JSON.stringify(line))
   const offline = await translateOffline(line.settings)
@@ -82,5 +99,9 @@ test('the policy of the README does what it is said to do', async () => {
       challenge: { paths: { mcpPath: '/mcp' } },
       authorization: { allow: ['"mcp-users" in jwt.groups'] },
     },
+  ])
+  const webhook = { backend: 'service/default/guardrail/8000', failureMode: 'FailClosed' }
+  expect(offline.translation.ir.proc.filter(({ type }) => type === 'guard')).toMatchObject([
+    { route: 'default/llm', request: [webhook], response: [webhook] },
   ])
 })

@@ -3,6 +3,7 @@
 import { isatty } from 'node:tty'
 import { createPrint, type Print } from '../demo/print.js'
 import { Demo, type DemoStack } from '../demo/stack.js'
+import { takeLlmTour } from '../demo/tour-llm.js'
 import { takeTour } from '../demo/tour.js'
 import { printWhatToTry } from '../demo/what-to-try.js'
 import type { Logger } from '../logger.js'
@@ -27,7 +28,7 @@ export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode>
   try {
     const started = await start(stack, settings, io, { print, fatal })
     await started.ready(until)
-    print.detail('gateway', `${started.origin}/mcp`)
+    print.detail('gateway', started.origin)
     if (!settings.noTour && !(await tour(started, print, io.stop))) code = 1
     if (!until.aborted) printWhatToTry(started, print)
     await aborted(until)
@@ -75,6 +76,7 @@ function start(
 async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<boolean> {
   try {
     await takeTour(`${stack.origin}/mcp`, print)
+    await takeLlmTour(stack.origin, stack.parties.lastPrompt, print)
     return true
   } catch (error) {
     if (stop.aborted) return true

@@ -14,7 +14,13 @@ export const DEMO_IDP: IdpConfig = {
 }
 
 /** The ports that config/demo names; the demo uses others where these are taken. */
-export const CONFIG_PORTS = { gateway: 8080, identityProvider: 9000, mcpServer: 3001 } as const
+export const CONFIG_PORTS = {
+  gateway: 8080,
+  identityProvider: 9000,
+  mcpServer: 3001,
+  llm: 4000,
+  guardrailWebhook: 8000,
+} as const
 
 /** Of config/demo's route. */
 export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server/mcp'

@@ -30,3 +30,9 @@ export function textsOf(what: string, document: unknown, member: string): readon
   if (Array.isArray(value)) return value.map(String)
   throw new UnexpectedAnswer(`expected a list "${member}" in ${what}, got ${JSON.stringify(value)}`)
 }
+
+/** As the sample webhook leaves it. */
+export function expectMasked(what: string, text: string): void {
+  if (text.includes('@') || !text.includes('[email]'))
+    throw new UnexpectedAnswer(`expected [email] and no address in ${what}, got "${text}"`)
+}

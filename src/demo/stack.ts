@@ -1,4 +1,4 @@
-// The demo's whole stack on loopback: identity provider, MCP server, Gatehouse and its Envoy, from config/demo.
+// The demo's whole stack on loopback: its parties, Gatehouse and its Envoy, from config/demo.
 
 import { startApp, type App, type AppDeps } from '../app.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
@@ -6,11 +6,8 @@ import type { Logger } from '../logger.js'
 import type { Provider } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder, type DemoFolder } from './demo-folder.js'
-import { CONFIG_PORTS, DEMO_IDP } from './demo-parties.js'
 import { originOf, type DemoValues } from './demo-resources.js'
-import { aPort } from './free-port.js'
-import { startIdentityProvider, type IdentityProvider } from './identity-provider.js'
-import { startMcpServer, type McpServer } from './mcp-server.js'
+import { startParties, type Parties, type Party } from './parties.js'
 import { appSettings, gatewayAddress } from './stack-settings.js'
 import { untilServing } from './until-serving.js'
 
@@ -21,7 +18,7 @@ export interface DemoStack {
   readonly admin: string
   /** HOST:PORT */
   readonly envoyAdmin: string
-  readonly identityProvider: IdentityProvider
+  readonly parties: Parties
   /** Where the resources are. */
   readonly folder: string
   /** Resolves when the gateway serves the demo's route; rejects when the signal aborts first. */
@@ -42,8 +39,7 @@ export interface DemoDeps {
 /** Collects what has been started, so that a start that fails half-way leaves nothing either. */
 export class Demo {
   private app: App | undefined
-  private identityProvider: IdentityProvider | undefined
-  private mcpServer: McpServer | undefined
+  private readonly parties: Party[] = []
   private folder: DemoFolder | undefined
 
   /** Rejects with a system error (EADDRINUSE) or a sentence for a person (no Envoy). */
@@ -54,12 +50,18 @@ export class Demo {
       environment: settings.environment,
       onNote: deps.note,
     })
-    const { identityProvider, mcpServer } = await this.startParties(deps)
+    const parties = await startParties((name, where, party) => {
+      this.parties.push(party)
+      deps.started(name, where)
+    })
+    const { identityProvider, mcpServer, llm, guardrailWebhook } = parties
     const values: DemoValues = {
       ports: {
         gateway: gateway.port,
         identityProvider: identityProvider.port,
         mcpServer: mcpServer.port,
+        llm: llm.port,
+        guardrailWebhook: guardrailWebhook.port,
       },
       gatewayHost: gateway.host,
       apiGroup: settings.apiGroup,
@@ -77,47 +79,29 @@ export class Demo {
       origin,
       admin: app.admin,
       envoyAdmin: `${own.envoyAdmin.host}:${String(own.envoyAdmin.port)}`,
-      identityProvider,
+      parties,
       folder: folder.path,
       ready: (signal) => untilServing(origin, app.admin, signal),
     }
   }
 
-  private async startParties({ started }: DemoDeps): Promise<{
-    readonly identityProvider: IdentityProvider
-    readonly mcpServer: McpServer
-  }> {
-    const identityProvider = (this.identityProvider = await startIdentityProvider({
-      ...DEMO_IDP,
-      port: await aPort(CONFIG_PORTS.identityProvider),
-    }))
-    started('identity provider', identityProvider.issuer)
-    const mcpServer = (this.mcpServer = await startMcpServer(await aPort(CONFIG_PORTS.mcpServer)))
-    started('MCP server', `http://${mcpServer.host}:${String(mcpServer.port)}/mcp`)
-    return { identityProvider, mcpServer }
-  }
-
   /** There is something to close. */
   get isUp(): boolean {
-    return this.identityProvider !== undefined
+    return this.parties.length > 0
   }
 
   async close(): Promise<void> {
     try {
       await this.app?.close()
     } finally {
-      await Promise.all([
-        this.mcpServer?.close(),
-        this.identityProvider?.close(),
-        this.folder?.remove(),
-      ])
+      await Promise.all([...this.parties.map((party) => party.close()), this.folder?.remove()])
     }
   }
 
   /** For the sudden end of the process. */
   kill(): void {
     this.app?.kill()
-    this.mcpServer?.kill()
+    for (const party of this.parties) party.kill?.()
     this.folder?.removeNow()
   }
 }

@@ -1,10 +1,17 @@
-// A gateway that starts → one that serves the demo's route, keys and discovery document included.
+// A gateway that starts → one that serves the demo's routes, keys and discovery document included.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { SERVER_METADATA_PATH } from './demo-parties.js'
 
 const POLL_MS = 50
 const PATIENCE_MS = 30_000
+
+/** Path → what is answered there once it is served. */
+const SERVED: Readonly<Record<string, number>> = {
+  '/mcp': 401,
+  [SERVER_METADATA_PATH]: 200,
+  '/v1/models': 200,
+}
 
 /** Rejects when the signal aborts, or after 30 s with a sentence for a person. admin: HOST:PORT or unix:PATH. */
 export async function untilServing(
@@ -14,13 +21,21 @@ export async function untilServing(
 ): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   for (;;) {
-    const protectedAnswer = await status(`${origin}/mcp`, signal)
-    if (protectedAnswer === 401 && (await status(origin + SERVER_METADATA_PATH, signal)) === 200)
-      return
+    const problem = await firstProblem(origin, signal)
+    if (problem === undefined) return
     signal.throwIfAborted()
-    if (Date.now() > deadline) throw new Error(await whyNot(admin, protectedAnswer))
+    if (Date.now() > deadline) throw new Error(await sentence(problem, admin))
     await delay(POLL_MS)
   }
+}
+
+async function firstProblem(origin: string, signal: AbortSignal): Promise<string | undefined> {
+  for (const [path, wanted] of Object.entries(SERVED)) {
+    const answer = await status(origin + path, signal)
+    if (answer === 0) return 'does not answer'
+    if (answer !== wanted) return `answers ${path} with ${String(answer)}`
+  }
+  return undefined
 }
 
 /** 0: no answer. */
@@ -34,10 +49,9 @@ async function status(url: string, signal: AbortSignal): Promise<number> {
   }
 }
 
-async function whyNot(admin: string, answer: number): Promise<string> {
+async function sentence(problem: string, admin: string): Promise<string> {
   const reasons = await fetch(`http://${admin}/readyz`)
     .then((response) => response.text())
     .catch(() => '')
-  const what = answer === 0 ? 'does not answer' : `answers ${String(answer)}`
-  return `the gateway still ${what} after ${String(PATIENCE_MS / 1000)} s; ${reasons.trim()}`
+  return `the gateway still ${problem} after ${String(PATIENCE_MS / 1000)} s; ${reasons.trim()}`
 }

@@ -2,21 +2,35 @@
 
 import { join } from 'node:path'
 import { SERVER_METADATA_PATH } from './demo-parties.js'
+import { chatWith } from './llm-call.js'
 import { INITIALIZE } from './mcp-call.js'
 import type { Print } from './print.js'
 import type { DemoStack } from './stack.js'
 
+const ADDRESS_PROMPT = chatWith('I am bob@example.com')
+const WORD_PROMPT = chatWith('Is the password swordfish?')
+
 export function printWhatToTry(stack: DemoStack, print: Print): void {
-  const { origin, identityProvider, folder } = stack
-  const mcp = `${origin}/mcp`
+  const { origin, folder, parties } = stack
   print.heading('It is all up:')
-  print.detail('MCP, protected', mcp)
+  print.detail('MCP, protected', `${origin}/mcp`)
+  print.detail('LLM, guarded', `${origin}/v1 (OpenAI's API, any key)`)
   print.detail('status page', `http://${stack.admin}/`)
-  print.detail('identity provider', identityProvider.issuer)
+  print.detail('identity provider', parties.identityProvider.issuer)
   print.detail('users', 'alice (in mcp-users), bob (not); no passwords')
   print.detail('Envoy admin', `http://${stack.envoyAdmin}/`)
   print.detail('resources', folder)
   print.heading('To try in another terminal:')
+  printMcpCommands(stack, print)
+  printLlmCommands(stack, print)
+  print.line(
+    '\nCtrl-C stops everything and leaves nothing behind, edits of the resources included.',
+  )
+}
+
+function printMcpCommands({ origin, folder, parties }: DemoStack, print: Print): void {
+  const mcp = `${origin}/mcp`
+  const { identityProvider } = parties
   print.command('refused, with a challenge', `curl -i -X POST ${mcp}`)
   print.command(
     'the documents that clients read',
@@ -36,10 +50,25 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
     'the MCP Inspector (Node 22.19 or newer): press Connect and log in as alice or bob',
     `npx @modelcontextprotocol/inspector --web --server-url ${mcp} --transport http`,
   )
-  print.line(
-    '\nCtrl-C stops everything and leaves nothing behind, edits of the resources included.',
+}
+
+function printLlmCommands({ origin, parties }: DemoStack, print: Print): void {
+  const { llm } = parties
+  print.command(
+    'a prompt: the webhook masks the address in it, and the one in the answer',
+    ...chatCommand('curl', origin, ADDRESS_PROMPT),
+  )
+  print.command('a word that it blocks: 403', ...chatCommand('curl -i', origin, WORD_PROMPT))
+  print.command(
+    'the first prompt past the gateway: the model sees the address, and tells another',
+    ...chatCommand('curl', `http://${llm.host}:${String(llm.port)}`, ADDRESS_PROMPT),
   )
 }
+
+const chatCommand = (curl: string, origin: string, chat: object): readonly string[] => [
+  `${curl} ${origin}/v1/chat/completions -H 'Content-Type: application/json' \\`,
+  `  -d '${JSON.stringify(chat)}'`,
+]
 
 const initializeCommand = (mcp: string): readonly string[] => [
   `curl -i ${mcp} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,

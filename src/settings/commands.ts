@@ -36,12 +36,14 @@ socket, loopback or a connection with a verified client certificate.`,
     ],
   },
   demo: {
-    summary: 'a whole local stack on loopback: identity provider, MCP server, Envoy, Gatehouse',
-    about: `Starts an identity provider with a login page, an MCP server, Gatehouse and Envoy, takes a short
-tour through a login and a tool call, then stays up and prints what to try. The resources are
-files in a folder that it names: an edit is in force at once. Addresses that you leave to the
-defaults give way where something else has them, but for the gateway's port. Ctrl-C leaves
-nothing behind; the exit code is 1 when a step of the tour failed.`,
+    summary:
+      'a whole local stack on loopback: identity provider, MCP server, LLM, webhook, Envoy, Gatehouse',
+    about: `Starts an identity provider with a login page, an MCP server, a small LLM server, a guardrail webhook,
+Gatehouse and Envoy, takes a short tour (a login and a tool call, then prompts that the webhook masks
+and blocks), then stays up and prints what to try. The resources are files in a folder that it names:
+an edit is in force at once. Addresses that you leave to the defaults give way where something else
+has them, but for the gateway's port. Ctrl-C leaves nothing behind; the exit code is 1 when a step
+of the tour failed.`,
     examples: ['gatehouse demo', 'gatehouse demo --port 9090 --no-tour'],
   },
   check: {

@@ -7,8 +7,9 @@ import { FLAGS, flagName, flagsOf, variableName, type FlagKey } from './flags.js
 export function overview(): string {
   const width = Math.max(...commandNames.map((name) => name.length)) + 2
   return [
-    'Gatehouse makes an Envoy gateway safe for MCP servers: it checks tokens, serves the OAuth',
-    'documents that MCP clients ask for, and configures Envoy from declarative resources.',
+    'Gatehouse makes an Envoy gateway safe for MCP servers and LLM traffic: it checks tokens, serves the',
+    'OAuth documents that MCP clients ask for, has guardrail webhooks see prompts and replies, and',
+    'configures Envoy from declarative resources.',
     '',
     'Usage: gatehouse COMMAND [FLAGS]',
     '',

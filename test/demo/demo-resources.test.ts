@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { CONFIG_PORTS } from '../../src/demo/demo-parties.js'
 import { withValues, type DemoValues } from '../../src/demo/demo-resources.js'
 
 const FOLDER = resolve(import.meta.dirname, '../../config/demo')
@@ -12,7 +13,13 @@ const asWritten = readdirSync(FOLDER)
 
 const values = (more: Partial<DemoValues> = {}): DemoValues => ({
   // The gateway is where config/demo has the identity provider: no port may be taken for another.
-  ports: { gateway: 9000, identityProvider: 3001, mcpServer: 4444 },
+  ports: {
+    gateway: 9000,
+    identityProvider: 3001,
+    mcpServer: 8000,
+    llm: 4444,
+    guardrailWebhook: 4000,
+  },
   gatewayHost: '127.0.0.1',
   apiGroup: 'policy.gatehouse.dev',
   ...more,
@@ -25,7 +32,9 @@ test('every port follows its party, where it stands alone and in URLs', () => {
   expect(count(/resource: http:\/\/127\.0\.0\.1:9000\/mcp$/gm)).toBe(1)
   expect(count(/port: 3001$/gm)).toBe(2)
   expect(count(/issuer: http:\/\/127\.0\.0\.1:3001\/application\/o\/mcp\/$/gm)).toBe(1)
+  expect(count(/port: 8000$/gm)).toBe(1)
   expect(count(/port: 4444$/gm)).toBe(1)
+  expect(count(/port: 4000$/gm)).toBe(4)
   expect(texts).not.toContain('8080')
 })
 
@@ -37,7 +46,7 @@ test('a number that is no port stays, as do comments', () => {
 })
 
 test('with the ports and the group that it has, config/demo means the same', () => {
-  const same = values({ ports: { gateway: 8080, identityProvider: 9000, mcpServer: 3001 } })
+  const same = values({ ports: CONFIG_PORTS })
   const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '')
   expect(lines(withValues(asWritten, same))).toEqual(lines(asWritten))
 })

@@ -69,7 +69,9 @@ afterAll(async () => {
 
 test('takes the tour, step by step, without colours where nobody sees them', () => {
   const answers = [...demo.output().matchAll(/^ {3}← (\d{3}) /gm)].map((match) => match[1])
-  expect(answers).toEqual(['401', '200', '200', '201', '200', '200', '200', '200', '403'])
+  const login = ['401', '200', '200', '201', '200', '200', '200', '200', '403']
+  const prompts = ['200', '403']
+  expect(answers).toEqual([...login, ...prompts])
   expect(demo.output()).toContain(
     `WWW-Authenticate: Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
   )
@@ -112,6 +114,34 @@ test('lets an official client in', async () => {
   expect((await ts2(`${origin}/mcp`, 'alice')).echo).toBe('Echo: hi')
 })
 
+/** The command that stands below a comment, as it is pasted. */
+function pasted(purpose: string): string {
+  const [, command = ''] =
+    new RegExp(`# ${purpose}.*\n((?: {3}\\S.*\n(?: {5}.*\n)*)+)`).exec(demo.output()) ?? []
+  return execFileSync('sh', ['-c', command], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+}
+
+test('shows what the webhook does to prompts and replies', () => {
+  expect(demo.output()).toMatch(/the model got +I am \[email\]\. What do you know about me\?\n/)
+  expect(demo.output()).toMatch(
+    /the client gets +You wrote: "I am \[email\]\..*" Ask \[email\] about it\.\n/,
+  )
+  expect(demo.output()).toContain('Blocked: there is a word that may not pass.')
+})
+
+test('prints commands that show the same, and the model without the gateway', () => {
+  expect(pasted('a prompt')).toMatch(/"You wrote: \\"I am \[email\]\\" Ask \[email\] about it\."/)
+  expect(pasted('a word')).toMatch(
+    /^HTTP\/1\.1 403 [\s\S]*\r\n\r\nBlocked: there is a word that may not pass\.$/,
+  )
+  expect(pasted('the first prompt past the gateway')).toContain(
+    'You wrote: \\"I am bob@example.com\\"',
+  )
+})
+
 test('puts an edit of its resources into force: the command that it prints lets bob in', async () => {
   const headers = bearer(await tokenOf('bob'))
   const call = async () => (await send(origin, '/mcp', { ...initialize, headers })).status
@@ -123,6 +153,9 @@ test('puts an edit of its resources into force: the command that it prints lets 
 test('leaves nothing behind when it is stopped, and does not wait for a client that holds an event stream', async () => {
   const stream = await openStream(origin, await tokenOf('alice'))
   const provider = found(/identity provider +(http:\S+)/)
+  const llm = found(/LLM +(http:\S+)/)
+  const webhook = found(/guardrail webhook +(http:\S+)/)
+  expect((await fetch(webhook)).status).toBe(404)
   expect(existsSync(found(/resources +(\S+)/))).toBe(true)
   const began = performance.now()
   // To the process alone: on a terminal the MCP server gets the signal too, and ends the stream by its own end.
@@ -133,7 +166,8 @@ test('leaves nothing behind when it is stopped, and does not wait for a client t
   await expect(stream.text()).rejects.toThrow('terminated')
   expect(demo.child.exitCode).toBe(0)
   await expect(fetch(origin)).rejects.toThrow('fetch failed')
-  await expect(fetch(provider)).rejects.toThrow('fetch failed')
+  for (const party of [provider, llm, webhook])
+    await expect(fetch(party)).rejects.toThrow('fetch failed')
   expect(() => process.kill(groupOf(demo), 0)).toThrow('ESRCH')
   expect(readdirSync(temporary)).toEqual([])
   expect(demo.output()).not.toContain('"level":')
@@ -153,7 +187,7 @@ test('--no-tour only starts; Ctrl-C in the middle of the start leaves nothing ei
 test('a second Ctrl-C does not wait for what is under way, and leaves nothing either', async () => {
   const hasty = start('--no-tour', '--port', '0', '--drain-timeout', '1h')
   await eventually(isUp(hasty), 30_000)
-  const gateway = /gateway +(http:\S+)\/mcp/.exec(hasty.output())?.[1] ?? ''
+  const gateway = /gateway +(http:\S+)/.exec(hasty.output())?.[1] ?? ''
   const provider = TOKEN_ORIGIN.exec(hasty.output())?.[1] ?? ''
   const stream = await openStream(gateway, await tokenOf('alice', provider))
   hasty.child.kill('SIGINT')

@@ -1,0 +1,54 @@
+// Chat completions as a client with OpenAI's API asks for them and reads them.
+
+import { UnexpectedAnswer } from './expectation.js'
+import { MODEL } from './llm-chat.js'
+
+/** Until the whole answer is there. */
+const TIMEOUT_MS = 20_000
+
+export const chatWith = (content: string, isStream = false): object => ({
+  model: MODEL,
+  ...(isStream && { stream: true }),
+  messages: [{ role: 'user', content }],
+})
+
+export const openChat = (url: string, chat: object): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(chat),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+
+export interface ChatAnswer {
+  readonly status: number
+  /** JSON, or the text itself. */
+  readonly body: unknown
+}
+
+export async function readAnswer(response: Response): Promise<ChatAnswer> {
+  const text = await response.text()
+  return { status: response.status, body: parse(text) ?? text }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+interface Choice {
+  readonly message?: { readonly content?: string }
+  readonly delta?: { readonly content?: string }
+}
+
+/** What the model says in a completion, or in a chunk of one. */
+export function textIn(completion: unknown): string {
+  const { choices } = (completion ?? {}) as { choices?: readonly Choice[] }
+  if (choices === undefined)
+    throw new UnexpectedAnswer(`expected a chat completion, got ${JSON.stringify(completion)}`)
+  const { message, delta } = choices[0] ?? {}
+  return (message ?? delta)?.content ?? ''
+}

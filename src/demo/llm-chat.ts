@@ -1,0 +1,75 @@
+// OpenAI's chat completions as the demo's LLM server reads and writes them.
+
+export const MODEL = 'parrot'
+
+/** Seconds since the epoch: of the model, and of everything that it says. */
+const CREATED = 1_767_225_600
+
+export interface Asked {
+  /** The text of the last message. */
+  readonly prompt: string
+  readonly isStream: boolean
+}
+
+/** undefined: no chat completion is asked for. */
+export function readChat(body: string): Asked | undefined {
+  const { messages, stream } = parseObject(body)
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
+  if (typeof last !== 'object' || last === null) return undefined
+  return { prompt: textOf((last as Members)['content']), isStream: stream === true }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function parseObject(body: string): Members {
+  try {
+    const json: unknown = JSON.parse(body)
+    return typeof json === 'object' && json !== null ? (json as Members) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** content: a string, or parts of which some have a text. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  const parts = Array.isArray(content) ? (content as readonly (Members | null)[]) : []
+  return parts.map((part) => (typeof part?.['text'] === 'string' ? part['text'] : '')).join('')
+}
+
+export const modelList = {
+  object: 'list',
+  data: [{ id: MODEL, object: 'model', created: CREATED, owned_by: 'demo' }],
+} as const
+
+const common = { id: 'chatcmpl-demo', created: CREATED, model: MODEL } as const
+
+export const completion = (content: string): object => ({
+  ...common,
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+})
+
+/** Of a streamed completion: who speaks, then the pieces, then the end. */
+export const chunksOf = (pieces: readonly string[]): readonly object[] => [
+  chunk({ role: 'assistant', content: '' }),
+  ...pieces.map((content) => chunk({ content })),
+  chunk({}, 'stop'),
+]
+
+const chunk = (delta: object, finishReason: 'stop' | null = null): object => ({
+  ...common,
+  object: 'chat.completion.chunk',
+  choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
+})
+
+export const problem = (message: string): object => ({
+  error: { message, type: 'invalid_request_error', param: null, code: null },
+})

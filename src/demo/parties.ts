@@ -1,0 +1,50 @@
+// Who stands around the demo's gateway, each started on the port that config/demo names or one that is free.
+
+import { CONFIG_PORTS, DEMO_IDP } from './demo-parties.js'
+import { aPort } from './free-port.js'
+import { startGuardrailWebhook } from './guardrail-webhook.js'
+import { startIdentityProvider, type IdentityProvider } from './identity-provider.js'
+import { startLlmServer, type LlmServer } from './llm-server.js'
+import { startMcpServer } from './mcp-server.js'
+import type { Program } from './program.js'
+
+export interface Parties {
+  readonly identityProvider: IdentityProvider
+  readonly mcpServer: Program
+  readonly llm: LlmServer
+  readonly guardrailWebhook: Program
+  /** The last prompt that reached the model. */
+  readonly lastPrompt: () => string
+}
+
+export interface Party {
+  readonly port: number
+  close(): Promise<void>
+  /** Without waiting for its end; absent: it ends with this process. */
+  kill?(): void
+}
+
+/** started: told of each as soon as it is up, with a place for people to read. */
+export async function startParties(
+  started: (name: string, where: string, party: Party) => void,
+): Promise<Parties> {
+  let lastPrompt = ''
+  const identityProvider = await startIdentityProvider({
+    ...DEMO_IDP,
+    port: await aPort(CONFIG_PORTS.identityProvider),
+  })
+  started('identity provider', identityProvider.issuer, identityProvider)
+  const mcpServer = await startMcpServer(await aPort(CONFIG_PORTS.mcpServer))
+  started('MCP server', `${originOf(mcpServer)}/mcp`, mcpServer)
+  const llm = await startLlmServer({
+    port: await aPort(CONFIG_PORTS.llm),
+    onPrompt: (prompt) => (lastPrompt = prompt),
+  })
+  started('LLM', `${originOf(llm)}/v1`, llm)
+  const guardrailWebhook = await startGuardrailWebhook(await aPort(CONFIG_PORTS.guardrailWebhook))
+  started('guardrail webhook', originOf(guardrailWebhook), guardrailWebhook)
+  return { identityProvider, mcpServer, llm, guardrailWebhook, lastPrompt: () => lastPrompt }
+}
+
+const originOf = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `http://${host}:${String(port)}`
