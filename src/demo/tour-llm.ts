@@ -3,6 +3,7 @@
 import { expectMasked, expectStatus, UnexpectedAnswer } from './expectation.js'
 import { chatWith, openChat, readAnswer, textIn } from './llm-call.js'
 import type { Print } from './print.js'
+import { maskedStream } from './tour-llm-stream.js'
 
 const PROMPT = 'I am bob@example.com. What do you know about me?'
 const BLOCKED_PROMPT = 'The password is swordfish.'
@@ -17,6 +18,7 @@ export async function takeLlmTour(
   print.heading('The tour: what a guardrail webhook does to LLM traffic')
   await maskedPrompt(url, lastPrompt, print)
   await blockedPrompt(url, lastPrompt, print)
+  await maskedStream(url, print)
 }
 
 async function maskedPrompt(url: string, lastPrompt: () => string, print: Print): Promise<void> {

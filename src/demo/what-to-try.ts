@@ -8,6 +8,7 @@ import type { Print } from './print.js'
 import type { DemoStack } from './stack.js'
 
 const ADDRESS_PROMPT = chatWith('I am bob@example.com')
+const STREAM_PROMPT = chatWith('I am bob@example.com', true)
 const WORD_PROMPT = chatWith('Is the password swordfish?')
 
 export function printWhatToTry(stack: DemoStack, print: Print): void {
@@ -57,6 +58,10 @@ function printLlmCommands({ origin, parties }: DemoStack, print: Print): void {
   print.command(
     'a prompt: the webhook masks the address in it, and the one in the answer',
     ...chatCommand('curl', origin, ADDRESS_PROMPT),
+  )
+  print.command(
+    'the answer as a stream: masked as it comes',
+    ...chatCommand('curl -N', origin, STREAM_PROMPT),
   )
   print.command('a word that it blocks: 403', ...chatCommand('curl -i', origin, WORD_PROMPT))
   print.command(

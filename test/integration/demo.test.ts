@@ -70,7 +70,7 @@ afterAll(async () => {
 test('takes the tour, step by step, without colours where nobody sees them', () => {
   const answers = [...demo.output().matchAll(/^ {3}← (\d{3}) /gm)].map((match) => match[1])
   const login = ['401', '200', '200', '201', '200', '200', '200', '200', '403']
-  const prompts = ['200', '403']
+  const prompts = ['200', '403', '200']
   expect(answers).toEqual([...login, ...prompts])
   expect(demo.output()).toContain(
     `WWW-Authenticate: Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
@@ -132,8 +132,23 @@ test('shows what the webhook does to prompts and replies', () => {
   expect(demo.output()).toContain('Blocked: there is a word that may not pass.')
 })
 
+test('shows a stream as it comes, masked, long before its end', () => {
+  const [, stream = ''] =
+    /an address cut in five is masked:\n([\s\S]*?)\n\n/.exec(demo.output()) ?? []
+  const lines = stream.split('\n').map((line) => /^ {5}(\d+\.\d) {2}(.*)$/.exec(line) ?? [])
+  const text = lines.map(([, , piece]) => piece).join(' ')
+  expect(text).toMatch(
+    /^You wrote: "Tell me about streams\." [^@]*the address \[email\] comes in five pieces/,
+  )
+  const [first, last] = [lines[0], lines.at(-1)].map((line) => Number(line?.[1]))
+  expect(Number(last) - Number(first)).toBeGreaterThan(0.5)
+})
+
 test('prints commands that show the same, and the model without the gateway', () => {
   expect(pasted('a prompt')).toMatch(/"You wrote: \\"I am \[email\]\\" Ask \[email\] about it\."/)
+  const stream = pasted('the answer as a stream')
+  expect(stream).toMatch(/^data: \{[\s\S]*\ndata: \[DONE\]\n\n$/)
+  expect(stream).not.toContain('@')
   expect(pasted('a word')).toMatch(
     /^HTTP\/1\.1 403 [\s\S]*\r\n\r\nBlocked: there is a word that may not pass\.$/,
   )

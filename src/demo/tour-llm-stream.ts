@@ -1,0 +1,42 @@
+// A streamed answer through the guardrail, printed as it comes.
+
+import { expectMasked, expectStatus } from './expectation.js'
+import { chatWith, openChat, readAnswer, textIn } from './llm-call.js'
+import type { Print } from './print.js'
+
+const PROMPT = 'Tell me about streams.'
+
+/** url: of the gateway's chat completions. Rejects as takeTour does. */
+export async function maskedStream(url: string, print: Print): Promise<void> {
+  print.step('An answer as a stream; the model speaks a few letters at a time')
+  const chat = chatWith(PROMPT, true)
+  print.request('POST', url, chat)
+  const began = performance.now()
+  const response = await openChat(url, chat)
+  if (response.status !== 200) expectStatus('a stream', await readAnswer(response), 200)
+  print.answer(
+    200,
+    'the text when it came, after so many seconds; an address cut in five is masked:',
+  )
+  let whole = ''
+  for await (const text of textsOf(response)) {
+    whole += text
+    print.text(`${((performance.now() - began) / 1000).toFixed(1)}  ${text.trim()}`)
+  }
+  expectMasked('the stream', whole)
+}
+
+/** What the model says, as it comes; chunks that come together are one. */
+async function* textsOf(response: Response): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of response.body ?? []) {
+    const events = (rest + decoder.decode(bytes as Uint8Array, { stream: true })).split('\n\n')
+    rest = events.pop() ?? ''
+    const text = events.map((event) => textOfEvent(event.replace(/^data: /, ''))).join('')
+    if (text !== '') yield text
+  }
+}
+
+const textOfEvent = (data: string): string =>
+  data === '[DONE]' ? '' : textIn(JSON.parse(data) as unknown)
