@@ -9,6 +9,12 @@ import type { XdsOptions } from './xds-options.js'
 /** Above the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
 
+/** A check asks and changes nothing: where its replica is gone, another one answers, within the same time. */
+const RETRIES: JsonObject = {
+  num_retries: 2,
+  retry_on: 'connect-failure,refused-stream,reset,unavailable',
+}
+
 /** What the server itself reads; path, method, host and scheme travel beside the headers. */
 const HEADERS_ALWAYS_READ = ['authorization', 'x-forwarded-proto']
 
@@ -32,6 +38,7 @@ export const buildExtAuthzFilter = (options: XdsOptions): JsonObject => ({
     grpc_service: {
       envoy_grpc: { cluster_name: EXT_AUTHZ_CLUSTER },
       timeout: duration(CHECK_TIMEOUT_MS),
+      retry_policy: RETRIES,
     },
     failure_mode_allow: false,
     status_on_error: { code: 'ServiceUnavailable' },
