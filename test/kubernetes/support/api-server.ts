@@ -26,8 +26,11 @@ const READ = new Set([
 const ADMIN = 'admin'
 
 export interface ApiServer {
-  /** For KUBECONFIG: of the administrator, or of another user without any rights until a role gives them. */
-  kubeconfig(user?: string): Promise<string>
+  /** For KUBECONFIG: of the administrator, or of another user without any rights until a role gives them; by: of a port that leads to it. */
+  kubeconfig(user?: string, by?: number): Promise<string>
+  readonly port: number
+  /** Forgets all but the present, and starts anew: a watch that goes on from before gets 410 Gone. */
+  compact(): Promise<void>
   /** Any call, as the administrator; rejects (ApiError) unless the answer is 2xx. */
   call(method: Call['method'], path: string, body?: object): Promise<AnyObject>
   /** Creates each, or replaces it. */
@@ -57,9 +60,9 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
     stdio: 'ignore',
   })
   const server = `https://${ADDRESS}:${String(port)}`
-  const kubeconfig = async (user = ADMIN): Promise<string> => {
+  const kubeconfig = async (user = ADMIN, by = port): Promise<string> => {
     const path = join(folder, `kubeconfig-${user}`)
-    await writeFile(path, kubeconfigOf(server, user))
+    await writeFile(path, kubeconfigOf(`https://${ADDRESS}:${String(by)}`, user))
     return path
   }
   let child: ChildProcess | undefined
@@ -71,12 +74,18 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
         stdio: 'ignore',
       },
     )
-    await eventually(() => call('GET', '/readyz/ping'), 60_000)
+    await eventually(() => call('GET', '/readyz'), 60_000)
   }
   const call: ApiServer['call'] = (method, path, body) =>
     callApi({ server, token: ADMIN, method, path, ...(body && { body }) })
   const api: ApiServer = {
     kubeconfig,
+    port,
+    compact: async () => {
+      await ended(child)
+      await compactEtcd(etcd.url)
+      await start()
+    },
     call,
     apply: async (...all) => {
       for (const object of all) await put(call, object as AnyObject)
@@ -139,6 +148,18 @@ async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: st
   const child = spawn(process.env['GATEHOUSE_TEST_ETCD'] ?? '', flags, { stdio: 'ignore' })
   await eventually(() => fetch(`${url}/health`), 30_000)
   return { child, url }
+}
+
+async function compactEtcd(url: string): Promise<void> {
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const answer = await fetch(`${url}/v3/kv/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    })
+    return answer.json()
+  }
+  const { header } = (await post('range', { key: 'AA==' })) as { header: { revision: string } }
+  await post('compaction', { revision: header.revision, physical: true })
 }
 
 const serverFlags = (folder: string, port: number, etcd: string): string[] => [

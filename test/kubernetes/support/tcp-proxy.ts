@@ -1,0 +1,57 @@
+// A TCP address before others: what a Service is to its clients, and a network that can be cut.
+
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+export interface TcpProxy {
+  readonly port: number
+  /** Where new connections go, in turn; none: they are refused. */
+  lead(...targets: readonly Target[]): void
+  /** Breaks every connection. */
+  cut(): void
+  close(): Promise<void>
+}
+
+/** host: where it listens. */
+export async function startTcpProxy(host: string, ...first: readonly Target[]): Promise<TcpProxy> {
+  let targets = first
+  let turn = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const target = targets[turn++ % Math.max(1, targets.length)]
+    if (target === undefined) return client.destroy()
+    const upstream = connect(target)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.pipe(to)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+    return undefined
+  })
+  server.listen(0, host)
+  await once(server, 'listening')
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    lead: (...next) => (targets = next),
+    cut,
+    close: async () => {
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
