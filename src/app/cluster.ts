@@ -41,7 +41,10 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
   const identity = environment['POD_NAME'] ?? hostname()
   const onChange = (held: boolean): void => {
     isWriter = held
-    logger.info({ identity }, held ? 'this replica writes status' : 'this replica does not write status')
+    logger.info(
+      { identity },
+      held ? 'this replica writes status' : 'this replica does not write status',
+    )
     if (held) writer.refresh()
   }
   const start = async (tell: (state: ProviderState) => void): Promise<() => Promise<void>> => {
