@@ -26,7 +26,17 @@ export const readGeminiRequest = (body: JsonObjectNode, json: string): readonly 
 ]
 
 /** body: with candidates or the feedback on a prompt that was refused. */
-export const readGeminiReply = (body: JsonObjectNode, json: string): readonly Entry[] =>
+export const readGeminiReply = (body: JsonObjectNode, json: string): readonly Entry[] => [
+  ...candidateEntries(body, json),
+  // LiteLLM says the text once more beside the candidates.
+  ...[...body.members]
+    .filter(([name]) => name !== 'candidates')
+    .flatMap(([name, value]) =>
+      typedEntries(value, name, { json, role: 'assistant', toolRole: 'assistant' }, GROUNDING),
+    ),
+]
+
+const candidateEntries = (body: JsonObjectNode, json: string): readonly Entry[] =>
   listOf(present(member(body, 'candidates'))).flatMap((item) => {
     const candidate = asObject(item, 'a candidate')
     const content = present(member(candidate, 'content'))
