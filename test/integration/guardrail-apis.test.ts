@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 beforeEach(() => llm.forget())
 
-const apis: readonly LlmApi[] = ['chat']
+const apis: readonly LlmApi[] = ['chat', 'responses', 'messages', 'gemini']
 const kinds = apis.flatMap((api) => [
   [api, 'whole', false] as const,
   [api, 'streamed', true] as const,

@@ -3,7 +3,7 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startAimock, type Aimock } from '../support/aimock.js'
-import { askLlm } from '../support/clients/llm-clients.js'
+import { askLlm, LLM_APIS, type LlmApi } from '../support/clients/llm-clients.js'
 import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
 import { startLitellm, type PythonServer } from './support/python-server.js'
 
@@ -66,10 +66,20 @@ test('its own error reaches the client', async () => {
   })
 })
 
-test('its stream, in pieces of three characters, is masked', async () => {
-  const url = `${stack.origin}/guarded`
-  const heard = await askLlm('chat', { url, prompt: 'hi', stream: true })
-  expect(heard).toMatchObject({ text: MASKED })
-  expect(heard.error).toBeUndefined()
-  expect(heard.everything).not.toMatch(/sec|cret/)
-})
+/** LiteLLM has no mock of a stream for the others. */
+const STREAMS: readonly LlmApi[] = ['chat', 'completions', 'gemini']
+const kinds = [
+  ...LLM_APIS.map((api) => [api, 'whole', false] as const),
+  ...STREAMS.map((api) => [api, 'streamed', true] as const),
+]
+
+test.each(kinds)(
+  '%s, %s: its reply is masked, and nothing of it is told elsewhere',
+  async (...kind) => {
+    const [api, , stream] = kind
+    const heard = await askLlm(api, { url: `${stack.origin}/guarded`, prompt: 'hi', stream })
+    expect(heard.error).toBeUndefined()
+    expect(heard.text).toBe(MASKED)
+    expect(heard.everything).not.toMatch(/sec|cret/)
+  },
+)

@@ -94,7 +94,8 @@ const completions: Asker = async (ask, ears) => {
     : [await api.create({ model: 'm', prompt })]
   for await (const answer of answers) {
     ears.event(answer)
-    for (const { text } of answer.choices) ears.text(text)
+    // Some servers leave the text out where a choice ends.
+    for (const { text } of answer.choices as { text?: string }[]) ears.text(text ?? '')
   }
 }
 
