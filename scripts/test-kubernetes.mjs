@@ -1,10 +1,11 @@
-// npm run test:kubernetes: gets a kube-apiserver, an etcd and the Gateway API's CRDs where they are missing, then runs
+// npm run test:kubernetes: gets a kube-apiserver, an etcd, helm and the Gateway API's CRDs where they are missing, then runs
 // test/kubernetes in a network namespace of its own, as the API server takes no loopback address for an endpoint.
 // Arguments go to vitest, e.g. `npm run test:kubernetes -- provider`.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { findHelm } from './helm.mjs'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
 import { runScript, setup, SetupError } from './setup.mjs'
 import { root } from './stale.mjs'
@@ -24,6 +25,7 @@ await runScript(async () => {
     GATEHOUSE_TEST_APISERVER: apiServer(),
     GATEHOUSE_TEST_ETCD: etcd(),
     GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
+    GATEHOUSE_TEST_HELM: findHelm(say),
     GATEHOUSE_TEST_ENVOY:
       process.env['GATEHOUSE_TEST_ENVOY'] ??
       (await findEnvoy({ environment: process.env, onNote: say })),

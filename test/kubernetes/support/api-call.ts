@@ -58,6 +58,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   ProxyPolicy: 'proxypolicies',
   ProxyParameters: 'proxyparameters',
   BackendTLSPolicy: 'backendtlspolicies',
+  NetworkPolicy: 'networkpolicies',
 }
 const CLUSTER_SCOPED = new Set([
   'GatewayClass',

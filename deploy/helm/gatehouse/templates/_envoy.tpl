@@ -1,0 +1,64 @@
+{{/* An Envoy: its bootstrap, container and Service. */}}
+
+{{/* files/ holds what "gatehouse bootstrap" prints, with names in the place of what only a release knows. */}}
+{{- define "gatehouse.bootstrap" -}}
+{{- $file := printf "files/bootstrap-%s.yaml" .kind -}}
+{{- $text := .root.Files.Get $file | replace "NODE_CLUSTER" (.gateway | default "*") -}}
+{{- $text | replace "gatehouse-host.invalid" (include "gatehouse.host" .root) | replace "gatehouse-name.invalid" (include "gatehouse.serverName" .root) -}}
+{{- end -}}
+
+{{/* Clients are sent away first (connection: close, GOAWAY), and served until they have gone. */}}
+{{- define "gatehouse.drainEnvoy" -}}
+exec 3<>/dev/tcp/127.0.0.1/19000; printf 'POST /healthcheck/fail HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n' >&3; cat <&3 >/dev/null; sleep {{ .Values.envoy.drainSeconds }}
+{{- end -}}
+
+{{/* Takes a dict of root, ports and tls. */}}
+{{- define "gatehouse.envoyContainer" -}}
+name: envoy
+image: {{ .root.Values.envoy.image }}
+imagePullPolicy: {{ .root.Values.envoy.pullPolicy }}
+command: [envoy, --config-path, /etc/envoy/bootstrap.yaml, --service-node, $(POD_NAME), --disable-hot-restart]
+env:
+  # Tells Envoys apart in /status and the logs.
+  - name: POD_NAME
+    valueFrom: { fieldRef: { fieldPath: metadata.name } }
+ports:
+  {{- range .ports }}
+  - { name: {{ .name }}, containerPort: {{ .port }} }
+  {{- end }}
+# The first listener is there: Envoy has its configuration. Its admin address is for this pod alone.
+readinessProbe:
+  tcpSocket: { port: {{ (first .ports).name }} }
+  periodSeconds: 2
+lifecycle:
+  preStop:
+    exec:
+      command: [bash, -c, {{ include "gatehouse.drainEnvoy" .root | quote }}]
+resources: {{- toYaml .root.Values.envoy.resources | nindent 2 }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 101
+  runAsGroup: 101
+  {{- include "gatehouse.containerSecurity" .root | nindent 2 }}
+volumeMounts:
+  - { name: bootstrap, mountPath: /etc/envoy, readOnly: true }
+  {{- if .tls }}
+  - { name: tls, mountPath: /etc/gatehouse/tls, readOnly: true }
+  {{- end }}
+{{- end -}}
+
+{{/* Low ports without a capability. */}}
+{{- define "gatehouse.envoyPodSecurity" -}}
+seccompProfile: { type: RuntimeDefault }
+sysctls:
+  - { name: net.ipv4.ip_unprivileged_port_start, value: "0" }
+{{- end -}}
+
+{{/* A Service's; takes a dict of ports and type. */}}
+{{- define "gatehouse.envoyServiceSpec" -}}
+type: {{ .type | default "LoadBalancer" }}
+ports:
+  {{- range .ports }}
+  - { name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }} }
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,73 @@
+{{/* The container of Gatehouse, the same in both modes but for who may reach it. */}}
+
+{{- define "gatehouse.args" -}}
+- serve
+- --kubernetes
+- --grpc={{ eq .Values.mode "sidecar" | ternary "127.0.0.1" "0.0.0.0" }}:18000
+- --admin=0.0.0.0:18001
+- --api-group={{ .Values.apiGroup }}
+- --cluster-domain={{ .Values.clusterDomain }}
+- --drain-timeout={{ .Values.drainTimeoutSeconds }}s
+- --log-level={{ .Values.logLevel }}
+{{- range .Values.namespaces }}
+- --namespace={{ . }}
+{{- end }}
+{{- if include "gatehouse.hasTls" . }}
+- --grpc-tls-cert=/etc/gatehouse/tls/tls.crt
+- --grpc-tls-key=/etc/gatehouse/tls/tls.key
+- --grpc-client-ca=/etc/gatehouse/tls/ca.crt
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Not empty: the gRPC address speaks mutual TLS. Over loopback nobody listens in. */}}
+{{- define "gatehouse.hasTls" -}}
+{{- if and .Values.tls.secretName (eq .Values.mode "central") -}}yes{{- end -}}
+{{- end -}}
+
+{{- define "gatehouse.container" -}}
+name: gatehouse
+image: {{ include "gatehouse.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args:
+  {{- include "gatehouse.args" . | nindent 2 }}
+env:
+  # Who it is among its replicas, and where their Lease stands.
+  - name: POD_NAME
+    valueFrom: { fieldRef: { fieldPath: metadata.name } }
+  - name: POD_NAMESPACE
+    valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+ports:
+  {{- if eq .Values.mode "central" }}
+  - { name: grpc, containerPort: 18000 }
+  {{- end }}
+  - { name: admin, containerPort: 18001 }
+# Ready: everything was read once and is published.
+readinessProbe:
+  httpGet: { path: /readyz, port: admin }
+  periodSeconds: 2
+livenessProbe:
+  httpGet: { path: /healthz, port: admin }
+  periodSeconds: 10
+  timeoutSeconds: 5
+# A slow start is no reason to begin again.
+startupProbe:
+  httpGet: { path: /healthz, port: admin }
+  periodSeconds: 1
+  failureThreshold: 60
+resources: {{- toYaml .Values.resources | nindent 2 }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  {{- include "gatehouse.containerSecurity" . | nindent 2 }}
+{{- if include "gatehouse.hasTls" . }}
+volumeMounts:
+  - { name: tls, mountPath: /etc/gatehouse/tls, readOnly: true }
+{{- end }}
+{{- end -}}

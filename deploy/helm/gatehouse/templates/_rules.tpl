@@ -1,0 +1,52 @@
+{{/* What Gatehouse may do, each with what for. docs/kubernetes.md has the same as a table. */}}
+
+{{/* In every namespace that is read. */}}
+{{- define "gatehouse.namespacedRules" -}}
+# Policies and what they refer to.
+- apiGroups: [{{ .Values.apiGroup }}]
+  resources: [proxypolicies, proxybackends, proxyparameters]
+  verbs: [list, watch]
+# Whether they are in force, for their authors.
+- apiGroups: [{{ .Values.apiGroup }}]
+  resources: [proxypolicies/status, proxybackends/status, proxyparameters/status]
+  verbs: [update]
+# Listeners, routes, TLS towards backends, and who may refer to whom.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gateways, httproutes, backendtlspolicies, referencegrants]
+  verbs: [list, watch]
+# Whether they are in force.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gateways/status, httproutes/status, backendtlspolicies/status]
+  verbs: [update]
+# The ports of backends.
+- apiGroups: [""]
+  resources: [services]
+  verbs: [list, watch]
+# The addresses of backends.
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  verbs: [list, watch]
+{{- if eq (toString .Values.references) "all" }}
+# Certificates of listeners, authorities of backends. Gatehouse asks only for those that something refers to.
+- apiGroups: [""]
+  resources: [secrets, configmaps]
+  verbs: [list, watch]
+{{- end }}
+{{- end -}}
+
+{{- define "gatehouse.clusterRules" -}}
+# Which Gateways are ours: those whose class names our controller.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gatewayclasses]
+  verbs: [list, watch]
+# That the class is accepted.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [gatewayclasses/status]
+  verbs: [update]
+{{- end -}}
+
+{{- define "gatehouse.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "gatehouse.fullname" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}

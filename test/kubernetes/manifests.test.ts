@@ -1,0 +1,159 @@
+// The manifests in deploy/: Helm takes the chart, the API server takes what it makes of it.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { eventually } from '../support/eventually.js'
+import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
+import type { AnyObject } from './support/api-call.js'
+import { create, lint, objectsOf, render, ROOT, template } from './support/chart.js'
+
+const ENVOYS = [{ gateway: 'shop/gateway', replicas: 3, ports: [{ name: 'https', port: 443 }] }]
+const TLS = { secretName: 'server', clientSecretName: 'client' }
+
+const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+  ['central', {}],
+  ['sidecar', { mode: 'sidecar', 'sidecar.gateway': 'shop/gateway' }],
+  ['some namespaces', { namespaces: ['shop', 'bank'], references: 'all' }],
+  ['mutual TLS with Envoys', { tls: TLS, envoys: ENVOYS }],
+  ['Envoys without TLS', { envoys: [...ENVOYS, { ...ENVOYS[0], gateway: 'bank/gateway' }] }],
+  ['an API group of its own', { apiGroup: 'policy.example.com', 'gatewayClass.name': 'own' }],
+  [
+    'single Secrets and ConfigMaps',
+    { references: [{ namespace: 'shop', secrets: ['certificate'], configMaps: ['authority'] }] },
+  ],
+  [
+    'everything else',
+    {
+      imagePullSecrets: ['registry'],
+      'image.digest': `sha256:${'0'.repeat(64)}`,
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      tolerations: [{ key: 'edge', operator: 'Exists' }],
+      priorityClassName: 'system-cluster-critical',
+      extraArgs: ['--trusted-hops=1'],
+      extraEnv: [{ name: 'GUARDRAIL_WEBHOOK_POOL_SIZE', value: '10' }],
+      'networkPolicy.grpcFrom': [{ namespaceSelector: { matchLabels: { edge: 'yes' } } }],
+      'serviceAccount.annotations': { 'example.com/role': 'reader' },
+      'podLabels.team': 'edge',
+    },
+  ],
+]
+
+const find = (objects: readonly AnyObject[], kind: string, name: string): AnyObject => {
+  const found = objects.find((each) => each.kind === kind && each.metadata.name === name)
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
+  return found
+}
+
+describe('an API server', () => {
+  let api: ApiServer
+
+  beforeAll(async () => {
+    api = await startApiServer({ bare: true })
+    const gatewayApi = definitions().filter(
+      (each) => !(each as AnyObject).metadata.name?.endsWith('gatehouse.dev'),
+    )
+    await api.apply(...gatewayApi)
+    await eventually(() => api.call('GET', '/apis/gateway.networking.k8s.io/v1/gatewayclasses'))
+    for (const name of ['shop', 'bank'])
+      await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  })
+
+  afterAll(() => api.close())
+
+  test.each(CASES)('takes what the chart makes for %s', async (_, values) => {
+    expect(lint(values)).toMatchObject({ status: 0 })
+    const objects = render(values)
+    expect(objects.length).toBeGreaterThan(8)
+    for (const object of objects) await create(api, object, true)
+  })
+
+  test('takes deploy/kubernetes.yaml, document by document', async () => {
+    for (const object of objectsOf(readFileSync(join(ROOT, 'deploy/kubernetes.yaml'), 'utf8')))
+      await create(api, object)
+    await eventually(() => api.call('GET', '/apis/policy.gatehouse.dev/v1alpha1/proxypolicies'))
+  })
+
+  test('takes the objects of docs/kubernetes.md', async () => {
+    const text = readFileSync(join(ROOT, 'docs/kubernetes.md'), 'utf8')
+    const objects = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)]
+      .flatMap(([, yaml = '']) => objectsOf(yaml))
+      .filter(({ apiVersion }) => apiVersion !== undefined)
+    expect(objects.length).toBeGreaterThan(5)
+    for (const object of objects) await create(api, object)
+  })
+})
+
+test('deploy/kubernetes.yaml is fresh', () => {
+  const check = ['scripts/manifests.mjs', '--check']
+  const { status, stderr } = spawnSync(process.execPath, check, { cwd: ROOT, encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+})
+
+describe('the chart', () => {
+  test('runs as nobody, with nothing to write to, for longer than it drains', () => {
+    const pods = [render({ envoys: ENVOYS, tls: TLS }), render({ mode: 'sidecar' })]
+      .flat()
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ spec }) => (spec as { template: { spec: PodSpec } }).template.spec)
+    const containers = pods.flatMap(({ containers, initContainers = [] }) => [
+      ...containers,
+      ...initContainers,
+    ])
+    expect(containers).toHaveLength(4)
+    for (const { securityContext } of containers)
+      expect(securityContext).toMatchObject({
+        runAsNonRoot: true,
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+    for (const { securityContext, terminationGracePeriodSeconds } of pods) {
+      expect(securityContext).toMatchObject({ seccompProfile: { type: 'RuntimeDefault' } })
+      expect(terminationGracePeriodSeconds).toBeGreaterThan(10)
+    }
+  })
+
+  test('leads the Envoys of a Gateway to every replica, by mutual TLS where it is on', () => {
+    const objects = render({ envoys: ENVOYS, tls: TLS })
+    const { data } = find(objects, 'ConfigMap', 'gatehouse-shop-gateway-bootstrap') as AnyObject & {
+      data: Record<string, string>
+    }
+    const bootstrap = parse(data['bootstrap.yaml'] ?? '') as Bootstrap
+    expect(bootstrap.node.cluster).toBe('shop/gateway')
+    const text = JSON.stringify(bootstrap.static_resources)
+    expect(text).toContain('"address":"gatehouse.default.svc.cluster.local"')
+    expect(text).toContain('"sni":"gatehouse.default.svc"')
+    expect(JSON.stringify(bootstrap)).not.toMatch(/NODE_CLUSTER|\.invalid/)
+    expect(find(objects, 'Service', 'gatehouse').spec).toMatchObject({ clusterIP: 'None' })
+  })
+
+  test('keeps the gRPC address of a sidecar on loopback', () => {
+    const [deployment] = render({ mode: 'sidecar' }).filter(({ kind }) => kind === 'Deployment')
+    expect(JSON.stringify(deployment)).toContain('"--grpc=127.0.0.1:18000"')
+  })
+
+  test.each([
+    [{ mode: 'both' }, /mode/],
+    [{ replicsa: 3 }, /replicsa/],
+    [{ envoys: ENVOYS, tls: { secretName: 'server' } }, /tls.clientSecretName/],
+  ])('refuses %j', (values, reason) => {
+    const { status, stderr } = template(values)
+    expect(status).not.toBe(0)
+    expect(stderr).toMatch(reason)
+  })
+})
+
+interface PodSpec {
+  readonly containers: readonly { readonly securityContext: object }[]
+  readonly initContainers?: readonly { readonly securityContext: object }[]
+  readonly securityContext: object
+  readonly terminationGracePeriodSeconds: number
+}
+
+interface Bootstrap {
+  readonly node: { readonly cluster: string }
+  readonly static_resources: object
+}

@@ -1,0 +1,54 @@
+// The Helm chart → the objects that it makes, and what the API server says of them.
+
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import type { ApiServer } from './api-server.js'
+import { pathOf, type AnyObject } from './api-call.js'
+
+export const ROOT = resolve(import.meta.dirname, '../../..')
+const CHART = resolve(ROOT, 'deploy/helm/gatehouse')
+
+export interface HelmAnswer {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export function helm(...args: readonly string[]): HelmAnswer {
+  const program = process.env['GATEHOUSE_TEST_HELM'] ?? 'helm'
+  return spawnSync(program, args, { encoding: 'utf8' })
+}
+
+const flagsOf = (values: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.entries(values).flatMap(([name, value]) => [
+    '--set-json',
+    `${name}=${JSON.stringify(value)}`,
+  ])
+
+export const lint = (values: Readonly<Record<string, unknown>>): HelmAnswer =>
+  helm('lint', CHART, '--strict', ...flagsOf(values))
+
+/** A helm that go has built takes itself to speak to Kubernetes 1.20. */
+const FLAGS = ['--namespace', 'default', '--kube-version', '1.35.0']
+
+export const template = (values: Readonly<Record<string, unknown>>): HelmAnswer =>
+  helm('template', 'gatehouse', CHART, ...FLAGS, ...flagsOf(values))
+
+export function render(values: Readonly<Record<string, unknown>>): readonly AnyObject[] {
+  const { status, stdout, stderr } = template(values)
+  if (status !== 0) throw new Error(stderr)
+  return objectsOf(stdout)
+}
+
+export const objectsOf = (yaml: string): readonly AnyObject[] =>
+  parseAllDocuments(yaml)
+    .map((document) => document.toJS() as AnyObject | null)
+    .filter((object) => object !== null)
+
+/** Creates it; a field that the API server does not know is an error. dry: only if it could be. */
+export async function create(api: ApiServer, object: AnyObject, dry = false): Promise<void> {
+  const path = pathOf(object)
+  const query = `fieldValidation=Strict${dry ? '&dryRun=All' : ''}`
+  await api.call('POST', `${path.slice(0, path.lastIndexOf('/'))}?${query}`, object)
+}
