@@ -24,17 +24,30 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** One slice per port would be needed for more: all have the first one's. */
-export const endpointSlice = (of: string, endpoints: readonly Endpoint[]): object => ({
+/** All of them have the first one's port: for others there are more slices. */
+export const endpointSlice = (
+  of: string,
+  endpoints: readonly Endpoint[],
+  name = `${of}-1`,
+): object => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
-  metadata: { name: `${of}-1`, labels: { 'kubernetes.io/service-name': of } },
+  metadata: { name, labels: { 'kubernetes.io/service-name': of } },
   addressType: 'IPv4',
   ports: [{ name: 'http', port: endpoints[0]?.port ?? 80, protocol: 'TCP' }],
   endpoints: endpoints.map(({ address }) => ({
     addresses: [address],
     conditions: { ready: true },
   })),
+})
+
+/** PEM of both. */
+export const tlsSecret = (name: string, { cert, key }: { cert: string; key: string }): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  type: 'kubernetes.io/tls',
+  stringData: { 'tls.crt': cert, 'tls.key': key },
 })
 
 /** traffic: of spec; for the HTTPRoute of the name "app". */

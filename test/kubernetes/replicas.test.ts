@@ -1,0 +1,109 @@
+// Two replicas behind one address, as behind a Service: either may be killed, and all be replaced, and no request is lost.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startBackend, type Backend } from '../support/backend.js'
+import { eventually } from '../support/eventually.js'
+import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { freePort } from '../support/ports.js'
+import { gateway, httpRoute } from '../support/resources.js'
+import { startTraffic, statusesOf } from '../support/traffic.js'
+import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
+import { endpointSlice, gatewayClass, policy, service } from './support/objects.js'
+import { startReplica, type Replica } from './support/replica.js'
+import { startTcpProxy, type Target, type TcpProxy } from './support/tcp-proxy.js'
+
+let api: ApiServer
+let replicas: Replica[]
+let address: TcpProxy
+let envoy: OtherEnvoy
+let backend: Backend
+let port: number
+
+const targetOf = ({ grpc }: Replica): Target => {
+  const [host = '', number] = grpc.split(':')
+  return { host, port: Number(number) }
+}
+const start = async (name: string): Promise<Replica> =>
+  startReplica({ kubeconfig: await api.kubeconfig(), name })
+const allow = (expression: string): object =>
+  policy('rule', { authorization: { policy: { matchExpressions: [expression] } } })
+
+beforeAll(async () => {
+  port = await freePort()
+  backend = await startBackend('app', { host: ADDRESS })
+  api = await startApiServer()
+  await api.apply(
+    gatewayClass(),
+    gateway([port]),
+    service('app'),
+    endpointSlice('app', [{ address: ADDRESS, port: backend.port }]),
+    httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
+    allow('request.method == "GET"'),
+  )
+  replicas = await Promise.all(['one', 'two'].map(start))
+  address = await startTcpProxy('127.0.0.1', ...replicas.map(targetOf))
+  envoy = await startOtherEnvoy(`127.0.0.1:${String(address.port)}`)
+})
+
+afterAll(async () => {
+  await envoy.stop()
+  await Promise.all(replicas.map((replica) => replica.stop('SIGKILL')))
+  await address.close()
+  await backend.close()
+  await api.close()
+})
+
+/** Its traffic, with what happens meanwhile; every request is answered 200. */
+async function nothingIsLost(meanwhile: () => Promise<void>): Promise<void> {
+  const traffic = startTraffic({ url: `http://127.0.0.1:${String(port)}/` })
+  const answered = async (more: number): Promise<void> => {
+    const until = traffic.outcomes.length + more
+    await eventually(() => expect(traffic.outcomes.length).toBeGreaterThan(until))
+  }
+  await answered(100)
+  await meanwhile()
+  await answered(200)
+  expect(statusesOf(await traffic.stop())).toEqual({ '200': expect.any(Number) as number })
+}
+
+describe('two replicas', () => {
+  test('publish the same: an Envoy that moves from one to the other is sent nothing new', async () => {
+    const revisions = await Promise.all(
+      replicas.map(async ({ admin }) => {
+        const { revision } = (await (await fetch(`${admin}/status`)).json()) as { revision: string }
+        return revision
+      }),
+    )
+    expect(revisions[0]).toBe(revisions[1])
+  })
+
+  test('either is killed, and no request is lost', async () => {
+    for (const index of [0, 1]) {
+      await nothingIsLost(async () => {
+        const [killed, left] = [replicas[index], replicas[1 - index]]
+        if (killed === undefined || left === undefined) throw new Error('there are two')
+        // What a Service does when a pod is gone.
+        address.lead(targetOf(left))
+        await killed.stop('SIGKILL')
+      })
+      replicas[index] = await start(`again-${String(index)}`)
+      address.lead(...replicas.map(targetOf))
+    }
+  })
+
+  test('all are replaced, one after the other, and no request is lost', async () => {
+    await nothingIsLost(async () => {
+      for (const index of [0, 1]) {
+        const fresh = await start(`fresh-${String(index)}`)
+        const old = replicas[index]
+        replicas[index] = fresh
+        address.lead(...replicas.map(targetOf))
+        await old?.stop('SIGTERM')
+      }
+    })
+    await api.apply(allow('request.method == "POST"'))
+    await eventually(async () =>
+      expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(403),
+    )
+  })
+})

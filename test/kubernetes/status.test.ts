@@ -1,0 +1,197 @@
+// What is written into the objects' status, by whom, and what is left alone.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
+import { gateway, httpRoute } from '../support/resources.js'
+import type { AnyObject } from './support/api-call.js'
+import { startApiServer, type ApiServer } from './support/api-server.js'
+import { gatewayClass, policy, service } from './support/objects.js'
+import { startReplica, type Replica } from './support/replica.js'
+
+const GATEWAY_API = 'gateway.networking.k8s.io/v1'
+const OURS = 'policy.gatehouse.dev/v1alpha1'
+const CONTROLLER = 'policy.gatehouse.dev/gatehouse'
+
+let api: ApiServer
+let one: Replica
+let two: Replica
+
+const rule = (expression: string, name = 'rule'): object =>
+  policy(name, { authorization: { policy: { matchExpressions: [expression] } } })
+
+interface Entry {
+  readonly controllerName: string
+  readonly conditions: readonly {
+    readonly type: string
+    readonly status: string
+    readonly message: string
+    readonly observedGeneration: number
+    readonly lastTransitionTime: string
+  }[]
+}
+
+async function ancestorsOf(name: string): Promise<readonly Entry[]> {
+  const { status } = await api.get(OURS, 'ProxyPolicy', name)
+  return (status as { ancestors?: readonly Entry[] } | undefined)?.ancestors ?? []
+}
+
+const ours = async (name: string): Promise<Entry | undefined> =>
+  (await ancestorsOf(name)).find(({ controllerName }) => controllerName === CONTROLLER)
+
+const foreign = (index: number): object => ({
+  ancestorRef: { group: 'gateway.networking.k8s.io', kind: 'Gateway', name: `g${String(index)}` },
+  controllerName: 'example.com/other',
+  conditions: [
+    {
+      type: 'Accepted',
+      status: 'True',
+      reason: 'Accepted',
+      message: 'theirs',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+  ],
+})
+
+async function putStatus(object: AnyObject, status: object): Promise<void> {
+  const path = `/apis/${OURS}/namespaces/default/proxypolicies/${object.metadata.name ?? ''}/status`
+  await api.call('PUT', path, { ...object, status })
+}
+
+beforeAll(async () => {
+  api = await startApiServer()
+  await api
+    .apply(gatewayClass(), gatewayClass('theirs', 'example.com/other'), gateway([8080]), {
+      ...gateway([8081], 'theirs'),
+      spec: { gatewayClassName: 'theirs', listeners: [] },
+    })
+    .catch(() => undefined)
+  await api.apply(
+    service('app'),
+    httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
+    rule('true'),
+  )
+  one = await startReplica({ kubeconfig: await api.kubeconfig(), name: 'one' })
+  await eventually(() => expect(one.log()).toContain('this replica writes status'))
+  two = await startReplica({ kubeconfig: await api.kubeconfig(), name: 'two' })
+})
+
+afterAll(async () => {
+  await Promise.all([one.stop(), two.stop()])
+  await api.close()
+})
+
+describe('the status of a Gateway and its route', () => {
+  test('is what people look for', async () => {
+    await eventually(async () => {
+      expect((await api.get(GATEWAY_API, 'GatewayClass', 'gatehouse')).status).toMatchObject({
+        conditions: [{ type: 'Accepted', status: 'True' }],
+      })
+      expect((await api.get(GATEWAY_API, 'Gateway', 'gw')).status).toMatchObject({
+        conditions: [
+          { type: 'Accepted', status: 'True', observedGeneration: 1 },
+          { type: 'Programmed', status: 'True' },
+        ],
+        listeners: [{ name: 'http-8080', attachedRoutes: 1 }],
+      })
+      expect((await api.get(GATEWAY_API, 'HTTPRoute', 'app')).status).toMatchObject({
+        parents: [
+          {
+            parentRef: { name: 'gw' },
+            controllerName: CONTROLLER,
+            conditions: [
+              { type: 'Accepted', status: 'True' },
+              { type: 'ResolvedRefs', status: 'True' },
+            ],
+          },
+        ],
+      })
+    })
+  })
+})
+
+describe('the status of a policy', () => {
+  test('says what is wrong now, and of which generation', async () => {
+    await api.apply(rule('no such'))
+    await eventually(async () => {
+      const [accepted, attached] = (await ours('rule'))?.conditions ?? []
+      expect(accepted).toMatchObject({ type: 'Accepted', status: 'False', observedGeneration: 2 })
+      expect(accepted?.message).toContain('matchExpressions[0]')
+      expect(attached).toMatchObject({ type: 'Attached', status: 'False', observedGeneration: 2 })
+    })
+    await api.apply(rule('true'))
+    await eventually(async () => {
+      expect((await ours('rule'))?.conditions[0]).toMatchObject({
+        status: 'True',
+        observedGeneration: 3,
+      })
+    })
+  })
+
+  test('keeps what other controllers wrote, and never has more than 16 entries', async () => {
+    await eventually(async () => {
+      const object = await api.get(OURS, 'ProxyPolicy', 'rule')
+      const mine = await ours('rule')
+      await putStatus(object, {
+        ancestors: [...Array.from({ length: 15 }, (_, index) => foreign(index)), mine],
+      })
+    })
+    await api.apply(rule('1 == 1'))
+    await eventually(async () => {
+      const ancestors = await ancestorsOf('rule')
+      expect(ancestors).toHaveLength(16)
+      expect(ancestors.slice(0, 15)).toEqual(
+        Array.from({ length: 15 }, (_, index) => expect.objectContaining(foreign(index)) as object),
+      )
+      expect(ancestors[15]?.conditions[0]).toMatchObject({ observedGeneration: 4 })
+    })
+    await eventually(async () => {
+      const object = await api.get(OURS, 'ProxyPolicy', 'rule')
+      await putStatus(object, {
+        ancestors: Array.from({ length: 16 }, (_, index) => foreign(index)),
+      })
+    })
+    await api.apply(rule('2 == 2'), rule('true', 'after'))
+    await eventually(async () => expect(await ours('after')).toBeDefined())
+    expect(await ancestorsOf('rule')).toHaveLength(16)
+  })
+
+  test('is written only when it has changed, by one replica alone', async () => {
+    const version = async () =>
+      (await api.get(OURS, 'ProxyPolicy', 'after')).metadata.resourceVersion
+    const before = await version()
+    // Another policy's change runs through both replicas.
+    await api.apply(rule('3 == 3', 'other'))
+    await eventually(async () => expect(await ours('other')).toBeDefined())
+    expect(await version()).toBe(before)
+    expect(two.log()).not.toContain('this replica writes status')
+  })
+
+  test('is written also while others change the object all the time', async () => {
+    for (let round = 0; round < 30; round += 1) {
+      const path = `/apis/${OURS}/namespaces/default/proxypolicies/other`
+      await api.call('PATCH', path, { metadata: { labels: { round: String(round) } } })
+      if (round === 10) await api.apply(rule('nonsense(', 'other'))
+    }
+    await eventually(async () =>
+      expect((await ours('other'))?.conditions[0]).toMatchObject({ status: 'False' }),
+    )
+  })
+})
+
+describe('the replica that writes', () => {
+  test('is followed by another one when it ends, at once', async () => {
+    await one.stop()
+    await eventually(() => expect(two.log()).toContain('this replica writes status'), 6_000)
+    await api.apply(rule('4 == 4', 'late'))
+    await eventually(async () => expect(await ours('late')).toBeDefined())
+  })
+
+  test('is followed by another one when it is killed, after the Lease has run out', async () => {
+    const three = await startReplica({ kubeconfig: await api.kubeconfig(), name: 'three' })
+    await two.stop('SIGKILL')
+    await eventually(() => expect(three.log()).toContain('this replica writes status'), 40_000)
+    await api.apply(rule('5 == 5', 'later'))
+    await eventually(async () => expect(await ours('later')).toBeDefined())
+    await three.stop()
+  })
+})
