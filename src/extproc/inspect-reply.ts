@@ -1,7 +1,6 @@
 // A guarded reply → what may become of it (decisions 15-19).
 
 import type { Attributes } from '../cel/attributes.js'
-import type { LlmApi } from '../llm/api.js'
 import { apiOfPath } from '../llm/detect-api.js'
 import { isHarmless, readReply } from '../llm/read-body.js'
 import type { GuardDeps } from './ask-webhooks.js'
@@ -38,9 +37,7 @@ export async function inspectReply(
   const encoding = (headers.get('content-encoding') ?? []).join(',')
   const body = await decodeReply(bytes, encoding, deps.maxBodyBytes)
   const unread = (problem: string): ReplyFinding =>
-    passesUnread(guard, problem, deps)
-      ? { type: 'same' }
-      : unreadableReply(problem, apiOfPath(requestPath(attributes)))
+    passesUnread(guard, problem, deps) ? { type: 'same' } : unreadableReply(problem, attributes)
   if (body === undefined) return unread('it is compressed in a way that cannot be read')
   // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
@@ -63,24 +60,28 @@ export async function inspectReply(
 export const TOO_LARGE = 'it is larger than the guardrail may read'
 
 /** Where every guard fails open, what cannot be read goes on as it came: nobody was asked, so it is no verdict. */
-function passesUnread({ route, response }: Guard, problem: string, deps: GuardDeps): boolean {
+export function passesUnread(
+  { route, response }: Guard,
+  problem: string,
+  deps: GuardDeps,
+): boolean {
   if (response.some(({ webhook }) => webhook.failureMode === 'FailClosed')) return false
   deps.logger.warn({ route, problem }, 'reply passed unread: its guards fail open')
   return true
 }
 
-/** api: what the client speaks. */
-export const unreadableReply = (problem: string, api: LlmApi = 'openai-chat'): Refused =>
-  refused(
-    refusal(api, 503, `The guardrail cannot read the reply: ${problem}.`, 'guardrail_unreadable'),
-    problem,
-  )
+/** attributes: of the request, whose path tells what the client speaks. */
+export function unreadableReply(problem: string, attributes: Attributes): Refused {
+  const api = apiOfPath(requestPath(attributes)) ?? 'openai-chat'
+  const message = `The guardrail cannot read the reply: ${problem}.`
+  return refused(refusal(api, 503, message, 'guardrail_unreadable'), problem)
+}
 
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 
 /** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
-export function problemOfReply(headers: Headers, maxBytes: number): string | undefined {
+export function problemOfReply(headers: Headers): string | undefined {
   if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
   const types = headers.get('content-type') ?? []
   if (types.some((type) => /ndjson|jsonl|json-seq/i.test(type)))
@@ -88,5 +89,9 @@ export function problemOfReply(headers: Headers, maxBytes: number): string | und
   const encodings = headers.get('content-encoding') ?? []
   if (isEventStream(headers) && encodings.some((encoding) => !/^(?:identity)?$/i.test(encoding)))
     return 'it is a compressed stream'
-  return Number(headers.get('content-length')?.[0] ?? 0) > maxBytes ? TOO_LARGE : undefined
+  return undefined
 }
+
+/** 0: it does not say. */
+export const lengthOfReply = (headers: Headers): number =>
+  Number(headers.get('content-length')?.[0] ?? 0)

@@ -19,6 +19,8 @@ import { createGuardedPhase } from './guarded-phase.js'
 import {
   inspectReply,
   isEventStream,
+  lengthOfReply,
+  passesUnread,
   problemOfReply,
   TOO_LARGE,
   unreadableReply,
@@ -63,6 +65,8 @@ export function createResponseGuard(
     const set = { ...reply.headers, ':status': String(reply.status) }
     send({ set, remove: namesToRemove(headers, set) }, reply.body, hasTrailers)
   }
+  const refuseUnread = (problem: string): void =>
+    refuse(unreadableReply(problem, request.attributes()))
   const inspect = async (bytes: Uint8Array): Promise<ReplyFinding> => {
     if (bytes.length === 0) return { type: 'same' }
     const attributes = request.attributes()
@@ -78,7 +82,7 @@ export function createResponseGuard(
     else send({ remove: OF_THE_BYTES }, finding.body, hasTrailers)
   }
   const phase = createGuardedPhase('response', stream, deps.maxBodyBytes, {
-    tooLarge: () => refuse(unreadableReply(TOO_LARGE)),
+    tooLarge: () => refuseUnread(TOO_LARGE),
     complete,
   })
   const startStream = (): void => {
@@ -92,14 +96,15 @@ export function createResponseGuard(
       phase.expectHeaders()
       headers = headersOf(message)
       const isGuarded = guard.response.length > 0 && isSuccess(headers) && !message.endOfStream
-      if (!isGuarded) {
+      const problem = isGuarded ? problemOfReply(headers) : undefined
+      if (!isGuarded || (problem !== undefined && passesUnread(guard, problem, deps))) {
         phase.become(message.endOfStream ? 'done' : 'passing')
         return stream.send(headersMessage('response'))
       }
       phase.become('holding')
-      const problem = problemOfReply(headers, deps.maxBodyBytes)
-      if (problem !== undefined) refuse(unreadableReply(problem))
+      if (problem !== undefined) refuseUnread(problem)
       else if (isEventStream(headers)) startStream()
+      else if (lengthOfReply(headers) > deps.maxBodyBytes) refuseUnread(TOO_LARGE)
     },
     body: (message) => (streamed ?? phase).body(message),
     trailers: () => (streamed ?? phase).trailers(),

@@ -78,12 +78,45 @@ test('an error of the LLM reaches the client as it is', async () => {
   expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request'])
 })
 
-test('a reply that is a stream of lines: 503, however webhooks fail', async () => {
-  const headers = { 'content-type': 'application/x-ndjson' }
-  const stream = '{"choices":[]}\n'
-  stack.llm.answer((_request, response) => void response.writeHead(200, headers).end(stream))
-  for (const path of ['/both', '/open'])
-    expect((await stack.post(path, chat('hi'))).status).toBe(503)
+const askClaude = (path: string) =>
+  send(stack.origin, `${path}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: chat('hi', { max_tokens: 9 }),
+  })
+/** An error in Anthropic's form. */
+const UNREADABLE = { type: 'error', error: { type: 'api_error' } }
+
+test.each([
+  ['a part', 206, { 'content-type': 'application/json' }],
+  ['a stream of lines', 200, { 'content-type': 'application/x-ndjson' }],
+])(
+  'a reply that is %s: 503 in the words of the API of the client, as it came when all guards fail open',
+  async (_name, status, headers: Record<string, string>) => {
+    const body = '{"content":[{"type":"text","text":"a secret"}]}\n'
+    stack.llm.answer((_request, response) => void response.writeHead(status, headers).end(body))
+    const closed = await askClaude('/both')
+    expect(closed.status).toBe(503)
+    expect(JSON.parse(closed.body)).toMatchObject(UNREADABLE)
+    const warnings = () => stack.log().match(/reply passed unread/g)?.length ?? 0
+    const before = warnings()
+    const open = await askClaude('/open')
+    expect(open).toMatchObject({ status, body, headers })
+    await eventually(() => expect(warnings()).toBe(before + 1))
+  },
+)
+
+test('a reply over the limit: 503 in the words of the API of the client, however webhooks fail', async () => {
+  const large = JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(MAX_BODY) }] })
+  const chunked = { 'transfer-encoding': 'chunked' }
+  for (const headers of [{}, chunked] as Record<string, string>[]) {
+    stack.llm.answer((_request, response) => void response.writeHead(200, headers).end(large))
+    for (const path of ['/both', '/open']) {
+      const answer = await askClaude(path)
+      expect(answer.status).toBe(503)
+      expect(JSON.parse(answer.body)).toMatchObject(UNREADABLE)
+    }
+  }
 })
 
 test.each([
