@@ -55,7 +55,8 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
     }),
   })
   const followReferences = (resources: Resources): void => {
-    const wanted = new Map(referencedObjects(resources).map((each) => [referenceKey(each), each]))
+    const found = referencedObjects(resources, `${options.apiGroup}/gatehouse`)
+    const wanted = new Map(found.map((each) => [referenceKey(each), each]))
     for (const [key, watched] of objects)
       if (!wanted.has(key)) {
         watched.reflector.close()
@@ -70,6 +71,7 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
     if (closed || (state === undefined && isBeginning())) return
     const collected = collectResources(store.resources())
     followReferences(collected.resources)
+    if (state === undefined && isBeginning()) return
     const watched = [...lists.values(), ...objects.values()]
     const unread = watched.flatMap(problemOf)
     const complete =
@@ -89,7 +91,9 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
   /** Nothing is wrong with what has not been listed yet, for a moment. */
   const isBeginning = (): boolean =>
     performance.now() < patientUntil &&
-    [...lists.values()].some(({ reflector }) => !reflector.synced() && !reflector.problem())
+    [...lists.values(), ...objects.values()].some(
+      ({ reflector }) => !reflector.synced() && !reflector.problem(),
+    )
 
   return {
     start: (listener) =>

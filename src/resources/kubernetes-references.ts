@@ -9,9 +9,15 @@ export interface ObjectReference {
   readonly name: string
 }
 
-/** Sorted and unique. A Secret of another namespace is read only when a ReferenceGrant of that namespace lets it be. */
-export function referencedObjects(resources: Resources): readonly ObjectReference[] {
-  const found = [...certificates(resources), ...authorities(resources)]
+/**
+ * Sorted and unique. A Secret of another namespace is read only when a ReferenceGrant of that namespace lets it be, and
+ * none that only Gateways of other controllers name.
+ */
+export function referencedObjects(
+  resources: Resources,
+  controllerName: string,
+): readonly ObjectReference[] {
+  const found = [...certificates(resources, controllerName), ...authorities(resources)]
   const byKey = new Map(found.map((each) => [referenceKey(each), each]))
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
 }
@@ -19,22 +25,33 @@ export function referencedObjects(resources: Resources): readonly ObjectReferenc
 export const referenceKey = ({ kind, namespace, name }: ObjectReference): string =>
   `${kind}/${namespace}/${name}`
 
-const certificates = ({ gateways, referenceGrants }: Resources): readonly ObjectReference[] =>
-  gateways.flatMap(({ metadata, spec }) =>
-    spec.listeners
-      .flatMap(({ tls }) => tls?.certificateRefs ?? [])
-      .filter(({ group, kind }) => group === '' && kind === 'Secret')
-      .map(({ name, namespace = metadata.namespace }) => ({
-        kind: 'Secret' as const,
-        namespace,
-        name,
-      }))
-      .filter(
-        ({ namespace }) =>
-          namespace === metadata.namespace ||
-          referenceGrants.some((grant) => grants(grant, metadata.namespace, namespace)),
-      ),
+function certificates(
+  { gatewayClasses, gateways, referenceGrants }: Resources,
+  controllerName: string,
+): readonly ObjectReference[] {
+  const ours = new Set(
+    gatewayClasses
+      .filter(({ spec }) => spec.controllerName === controllerName)
+      .map(({ metadata }) => metadata.name),
   )
+  return gateways
+    .filter(({ spec }) => ours.has(spec.gatewayClassName))
+    .flatMap(({ metadata, spec }) =>
+      spec.listeners
+        .flatMap(({ tls }) => tls?.certificateRefs ?? [])
+        .filter(({ group, kind }) => group === '' && kind === 'Secret')
+        .map(({ name, namespace = metadata.namespace }) => ({
+          kind: 'Secret' as const,
+          namespace,
+          name,
+        }))
+        .filter(
+          ({ namespace }) =>
+            namespace === metadata.namespace ||
+            referenceGrants.some((grant) => grants(grant, metadata.namespace, namespace)),
+        ),
+    )
+}
 
 const grants = (
   { metadata, spec }: Resource<ReferenceGrantSpec>,

@@ -26,7 +26,7 @@ export interface ReflectorEvents {
 }
 
 export interface Reflector {
-  /** It has been listed once. */
+  /** It has been listed once; of a single object also: it may not be read. */
   synced(): boolean
   /** Why it cannot be read now; absent: it can. */
   problem(): string | undefined
@@ -57,7 +57,7 @@ export function startReflector(
   }
   const retry = (error: unknown): void => {
     if (closed || timer !== undefined) return
-    say(isSynced, sentenceOf(error))
+    say(isSynced || (scope.name !== undefined && isForbidden(error)), sentenceOf(error))
     timer = setTimeout(() => {
       timer = undefined
       void run()
@@ -124,6 +124,13 @@ function informerOf(
 
 /** What came over the wire is JSON. */
 const jsonOf = (object: KubernetesObject): JsonObject => object as JsonObject
+
+/**
+ * An answer: whoever refers to such an object is told that it is not there. To wait for it would let anybody who writes
+ * a Gateway keep every replica from starting.
+ */
+const isForbidden = (error: unknown): boolean =>
+  error instanceof KubernetesError && error.status === 403
 
 const sentenceOf = (error: unknown): string => {
   if (error instanceof KubernetesError) return error.message
