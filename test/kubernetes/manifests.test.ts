@@ -33,7 +33,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
       tolerations: [{ key: 'edge', operator: 'Exists' }],
       priorityClassName: 'system-cluster-critical',
       extraArgs: ['--trusted-hops=1'],
-      extraEnv: [{ name: 'GUARDRAIL_WEBHOOK_POOL_SIZE', value: '10' }],
+      extraEnv: [{ name: 'SSL_CERT_FILE', value: '/etc/ssl/certs/ca-certificates.crt' }],
       'networkPolicy.grpcFrom': [{ namespaceSelector: { matchLabels: { edge: 'yes' } } }],
       'serviceAccount.annotations': { 'example.com/role': 'reader' },
       'podLabels.team': 'edge',
