@@ -1,98 +1,13 @@
-// npm run test:kubernetes: gets a kube-apiserver, an etcd, helm and the Gateway API's CRDs where they are missing, then runs
-// test/kubernetes in a network namespace of its own, as the API server takes no loopback address for an endpoint.
-// Arguments go to vitest, e.g. `npm run test:kubernetes -- provider`.
+// npm run test:kubernetes: test/kubernetes, with a real API server. Arguments go to vitest, e.g.
+// `npm run test:kubernetes -- provider`.
 
-import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { findHelm } from './helm.mjs'
-import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
-import { runScript, setup, SetupError } from './setup.mjs'
+import { runInCluster } from './kubernetes.mjs'
+import { runScript, setup } from './setup.mjs'
 import { root } from './stale.mjs'
-
-const KUBERNETES = '1.35.0'
-const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.6.0'
-/** What the API server and the endpoints are reached at. */
-const ADDRESS = '10.99.0.1'
-
-const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
 
 await runScript(async () => {
   await setup()
-  const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
-  const env = {
-    ...process.env,
-    GATEHOUSE_TEST_APISERVER: apiServer(),
-    GATEHOUSE_TEST_ETCD: etcd(),
-    GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
-    GATEHOUSE_TEST_HELM: findHelm(say),
-    GATEHOUSE_TEST_ENVOY:
-      process.env['GATEHOUSE_TEST_ENVOY'] ??
-      (await findEnvoy({ environment: process.env, onNote: say })),
-    GATEHOUSE_TEST_ADDRESS: ADDRESS,
-  }
-  if (onPath('ip') === undefined) aptInstall('ip', 'iproute2', say)
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--project', 'kubernetes', ...process.argv.slice(2)]
-  const inside = `ip link set lo up && ip address add ${ADDRESS}/32 dev lo && exec "$@"`
-  const namespace = process.getuid?.() === 0 ? ['-n'] : ['-r', '-n']
-  return (
-    spawnSync('unshare', [...namespace, 'sh', '-ec', inside, 'sh', process.execPath, ...args], {
-      cwd: root,
-      stdio: 'inherit',
-      env,
-    }).status ?? 1
-  )
+  return runInCluster([vitest, 'run', '--project', 'kubernetes', ...process.argv.slice(2)])
 })
-
-function etcd() {
-  const found = asset('etcd')
-  if (found === undefined) aptInstall('etcd', 'etcd-server', say)
-  return found ?? asset('etcd')
-}
-
-/** As envtest has it, on PATH, or built once. */
-function apiServer() {
-  const found = asset('kube-apiserver')
-  if (found !== undefined) return found
-  const folder = join(cacheFolder(), `kube-apiserver-${KUBERNETES}`)
-  const program = join(folder, 'kube-apiserver')
-  if (existsSync(program)) return program
-  go()
-  say(`building kube-apiserver ${KUBERNETES} into ${folder} (once, three to five minutes)`)
-  mkdirSync(folder, { recursive: true })
-  const draft = `${program}.${process.pid}`
-  const version = `-X k8s.io/component-base/version.gitVersion=v${KUBERNETES}`
-  attempt('go', ['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', draft, '.'], {
-    cwd: join(root, 'test/kubernetes/apiserver'),
-    trouble:
-      'kube-apiserver could not be built: see the message of go above; is its module proxy reachable?',
-  })
-  renameSync(draft, program)
-  return program
-}
-
-/** The folder of the CRDs of the experimental channel. */
-function gatewayApi() {
-  go()
-  const { status, stdout } = spawnSync('go', ['mod', 'download', '-json', GATEWAY_API], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 2],
-  })
-  if (status !== 0)
-    throw new SetupError(`${GATEWAY_API} could not be had: is the Go module proxy reachable?`)
-  return join(JSON.parse(stdout).Dir, 'config/crd/experimental')
-}
-
-function asset(name) {
-  const folder = process.env['KUBEBUILDER_ASSETS']
-  const given = folder === undefined ? undefined : join(folder, name)
-  return given !== undefined && existsSync(given) ? given : onPath(name)
-}
-
-function go() {
-  if (onPath('go') !== undefined) return execFileSync('go', ['version'], { encoding: 'utf8' })
-  throw new SetupError(
-    'go is missing, which fetches the Gateway API and builds kube-apiserver: install Go 1.25 or newer (https://go.dev)',
-  )
-}

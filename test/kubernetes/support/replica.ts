@@ -28,6 +28,8 @@ export interface ReplicaOptions {
   readonly name?: string
   /** Do not wait for /readyz. */
   readonly unready?: boolean
+  /** How long it may take to be ready; default 30 s. */
+  readonly patienceMs?: number
 }
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
@@ -74,6 +76,6 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     if (child.exitCode !== null) throw new Error(`it ended: ${log}`)
     const { status, text } = await readiness()
     if (status !== 200 && options.unready !== true) throw new Error(text)
-  }, 30_000)
+  }, options.patienceMs ?? 30_000)
   return replica
 }
