@@ -1,0 +1,80 @@
+// A gateway with one backend behind a protected path and an open one, and what a lenient backend would make of a path.
+
+import { expect } from 'vitest'
+import { startBackend, type Backend, type Recorded } from './backend.js'
+import { eventually } from './eventually.js'
+import { send } from './http.js'
+import { rawRequest } from './raw-request.js'
+import { gateway, httpRoute, mcpRoute, proxyBackend, proxyPolicy, rule } from './resources.js'
+import { startStack, type Stack } from './stack.js'
+import { keySet, newKey, signToken } from './tokens.js'
+
+export interface Trap {
+  readonly backend: Backend
+  readonly stack: Stack
+  /** Opens the protected path. */
+  readonly token: string
+  get(path: string, ...headers: readonly string[]): ReturnType<typeof rawRequest>
+  /** What came to the backend since the last forget(). */
+  reached(): readonly Recorded[]
+  forget(): void
+  /** Nothing without a token came to the backend that it could take for the MCP path. */
+  expectNoWayIn(): void
+  close(): Promise<void>
+}
+
+const ISSUER = 'https://idp.example/application/o/mcp/'
+
+/** /mcp is protected, everything else is not, and the same backend serves both. */
+export async function startTrap(...flags: readonly string[]): Promise<Trap> {
+  const key = await newKey('k1')
+  const backend = await startBackend()
+  const jwks = { inline: JSON.stringify(keySet(key)) }
+  const resources = (port: number): readonly object[] => [
+    gateway([port]),
+    proxyBackend('backend', backend),
+    mcpRoute('mcp', 'backend'),
+    httpRoute('open', { rules: [rule('/', 'backend')] }),
+    proxyPolicy('mcp', 'mcp', {
+      jwtAuthentication: {
+        providers: [{ issuer: ISSUER, audiences: ['mcp'], jwks }],
+        mcp: { provider: 'IdpOne', clientId: 'mcp' },
+      },
+    }),
+  ]
+  const stack = await startStack({ resources, flags })
+  await eventually(async () => expect((await send(stack.origin, '/mcp')).status).toBe(401))
+  return {
+    backend,
+    stack,
+    token: await signToken({ key, claims: { iss: ISSUER, aud: 'mcp' } }),
+    get: (path, ...headers) =>
+      rawRequest(stack.origin, `GET ${path} HTTP/1.1`, 'Host: gateway.example', ...headers),
+    reached: () => backend.requests,
+    forget: () => void backend.requests.splice(0),
+    expectNoWayIn: () => {
+      const sneaked = backend.requests.filter(({ url }) => /^\/mcp(\/|$)/.test(lenient(url)))
+      expect(sneaked.map(({ url }) => url)).toEqual([])
+    },
+    close: async () => {
+      await stack.close()
+      await backend.close()
+    },
+  }
+}
+
+/** What a lenient backend makes of a path: no parameters, one decoding, backslashes, NULs cut, dots resolved. */
+function lenient(url: string): string {
+  const [path = ''] = url.split(/[?#]/)
+  const plain = path.replace(/;[^/\\]*/g, '')
+  const decoded = decode(plain).replaceAll('\\', '/').replaceAll('\0', '')
+  const resolved: string[] = []
+  for (const segment of decoded.split('/')) {
+    if (segment === '..') resolved.pop()
+    else if (segment !== '' && segment !== '.') resolved.push(segment)
+  }
+  return `/${resolved.join('/')}`
+}
+
+const decode = (path: string): string =>
+  path.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)))

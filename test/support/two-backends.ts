@@ -1,0 +1,53 @@
+// A gateway with two backends, a and b: who answers which request.
+
+import { startBackend, type Backend } from './backend.js'
+import { send, type Answer, type Request } from './http.js'
+import { backendRef, httpRoute, proxyBackend } from './resources.js'
+import { startStack, type Stack } from './stack.js'
+
+export interface TwoBackends {
+  readonly a: Backend
+  readonly b: Backend
+  readonly stack: Stack
+  ask(host: string, path: string, request?: Request): Promise<Answer>
+  /** The name of the backend, else the status. */
+  whoAnswers(host: string, path: string, request?: Request): Promise<string | number>
+  close(): Promise<void>
+}
+
+/** resources: beside the two backends. */
+export async function startTwoBackends(
+  resources: (port: number, a: Backend, b: Backend) => readonly object[],
+): Promise<TwoBackends> {
+  const [a, b] = [await startBackend('a'), await startBackend('b')]
+  const stack = await startStack({
+    resources: (port) => [proxyBackend('a', a), proxyBackend('b', b), ...resources(port, a, b)],
+  })
+  const ask: TwoBackends['ask'] = (host, path, { headers, ...more } = {}) =>
+    send(stack.origin, path, { ...more, headers: { host, ...(headers as Record<string, string>) } })
+  return {
+    a,
+    b,
+    stack,
+    ask,
+    whoAnswers: async (...request) => {
+      const { status, body } = await ask(...request)
+      return status === 200 ? body : status
+    },
+    close: async () => {
+      await stack.close()
+      await a.close()
+      await b.close()
+    },
+  }
+}
+
+export const route = (name: string, hostname: string, ...rules: readonly object[]): object =>
+  httpRoute(name, { parentRefs: [{ name: 'gw' }], hostnames: [hostname], rules })
+
+/** A rule for one match. */
+export const when = (match: object, backend: string, more: object = {}): object => ({
+  matches: [match],
+  backendRefs: [backendRef(backend)],
+  ...more,
+})
