@@ -80,16 +80,16 @@ export function unreadableReply(problem: string, attributes: Attributes): Refuse
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 
+export const isEncoded = (headers: Headers): boolean =>
+  (headers.get('content-encoding') ?? []).some((encoding) => !/^(?:identity)?$/i.test(encoding))
+
 /** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
 export function problemOfReply(headers: Headers): string | undefined {
   if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
   const types = headers.get('content-type') ?? []
   if (types.some((type) => /ndjson|jsonl|json-seq/i.test(type)))
     return 'it is a stream of a kind that cannot be read'
-  const encodings = headers.get('content-encoding') ?? []
-  if (isEventStream(headers) && encodings.some((encoding) => !/^(?:identity)?$/i.test(encoding)))
-    return 'it is a compressed stream'
-  return undefined
+  return isEventStream(headers) && isEncoded(headers) ? 'it is a compressed stream' : undefined
 }
 
 /** 0: it does not say. */

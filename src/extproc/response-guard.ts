@@ -6,7 +6,7 @@ import type {
   HttpBody,
   HttpHeaders,
 } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { createSseReader } from '../llm/sse-frames.js'
+import { apiOfPath } from '../llm/detect-api.js'
 import type { GuardDeps } from './ask-webhooks.js'
 import type { Guard } from './guard.js'
 import {
@@ -18,6 +18,7 @@ import {
 import { createGuardedPhase } from './guarded-phase.js'
 import {
   inspectReply,
+  isEncoded,
   isEventStream,
   lengthOfReply,
   passesUnread,
@@ -27,10 +28,12 @@ import {
   type Headers,
   type ReplyFinding,
 } from './inspect-reply.js'
+import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import type { ProcessorStream } from './processor.js'
 import type { RequestGuard } from './request-guard.js'
 import { headersOf } from './request-view.js'
+import { beginsArray, eventStream, jsonArray, type Framing } from './streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from './streamed/streamed-phase.js'
 
 export interface ResponseGuard {
@@ -49,6 +52,7 @@ export function createResponseGuard(
 ): ResponseGuard {
   let headers: Headers = new Map()
   let streamed: StreamedPhase | undefined
+  let mayBeArray = false
 
   const send = (change: HeaderChange, body: Uint8Array, hasTrailers: boolean): void => {
     const length: Readonly<Record<string, string>> = hasTrailers
@@ -85,11 +89,17 @@ export function createResponseGuard(
     tooLarge: () => refuseUnread(TOO_LARGE),
     complete,
   })
-  const startStream = (): void => {
-    const reader = createSseReader(deps.maxBodyBytes)
-    const context = { guard, attributes: request.attributes(), reader }
+  const startStream = (framing: Framing): void => {
+    const context = { guard, attributes: request.attributes(), framing }
     streamed = createStreamedPhase(context, stream, deps)
     stream.send(headersMessage('response', { remove: ['content-length', ...OF_THE_BYTES] }))
+  }
+  /** Its headers do not tell an array from an object: the first byte that is no white space does. */
+  const lookForArray = (bytes: Uint8Array): void => {
+    if (!mayBeArray || phase.state !== 'holding') return
+    const isArray = beginsArray(bytes)
+    mayBeArray = isArray === undefined
+    if (isArray === true) startStream(jsonArray(deps.maxBodyBytes))
   }
   return {
     headers: (message) => {
@@ -103,10 +113,14 @@ export function createResponseGuard(
       }
       phase.become('holding')
       if (problem !== undefined) refuseUnread(problem)
-      else if (isEventStream(headers)) startStream()
+      else if (isEventStream(headers)) startStream(eventStream(deps.maxBodyBytes))
       else if (lengthOfReply(headers) > deps.maxBodyBytes) refuseUnread(TOO_LARGE)
+      else mayBeArray = streamsAsArray(headers, requestPath(request.attributes()))
     },
-    body: (message) => (streamed ?? phase).body(message),
+    body: (message) => {
+      lookForArray(message.body)
+      return (streamed ?? phase).body(message)
+    },
     trailers: () => (streamed ?? phase).trailers(),
     isDone: () => streamed?.isDone() ?? (phase.state === 'done' || phase.state === 'refused'),
   }
@@ -121,6 +135,10 @@ const OF_THE_BYTES = [
   'content-digest',
   'repr-digest',
 ] as const
+
+/** Gemini's streams are one JSON array unless the client asks for events. */
+const streamsAsArray = (headers: Headers, path: string): boolean =>
+  apiOfPath(path) === 'gemini' && !isEncoded(headers)
 
 const isSuccess = (headers: Headers): boolean => /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')
 

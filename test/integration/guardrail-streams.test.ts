@@ -2,6 +2,7 @@
 
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   asked,
@@ -126,11 +127,12 @@ test('a reject ends the stream with an error that the client raises, and the mod
     .then((stream) => read(stream, texts))
     .catch((raised: unknown) => raised)
   const llm = await reply
-  llm.say(`${LINES}now I block${LINES}`)
+  llm.say(LINES)
+  await eventually(() => expect(texts[0]).toContain('line 1'))
+  llm.say(`now I block${LINES}`)
   const raised = await error
   expect(raised).toBeInstanceOf(APIError)
   expect(raised).toMatchObject({ code: 'content_filter', message: 'request blocked' })
-  expect(texts[0]).toContain('line 1')
   expect(texts[0]).not.toContain('block')
   await llm.closed
 })

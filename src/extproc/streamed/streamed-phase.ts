@@ -1,11 +1,11 @@
 // A streamed reply in Envoy's messages: body and trailers as they come, what may leave as it may, and an early end
-// with an error event.
+// with an error.
 
 import type { HttpBody } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { streamError } from '../../llm/stream-error.js'
 import type { GuardDeps } from '../ask-webhooks.js'
 import { bodyMessages, trailersMessage } from '../guard-messages.js'
 import { UnexpectedMessage, type ProcessorStream } from '../processor.js'
+import type { Framing } from './framing.js'
 import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 
 export interface StreamedPhase {
@@ -16,27 +16,33 @@ export interface StreamedPhase {
   isDone(): boolean
 }
 
+export interface PhaseContext extends Pick<StreamContext, 'guard' | 'attributes'> {
+  readonly framing: Framing
+}
+
 /** The headers have been answered. */
 export function createStreamedPhase(
-  context: Omit<StreamContext, 'signal'>,
+  { framing, ...context }: PhaseContext,
   stream: ProcessorStream,
   deps: GuardDeps,
 ): StreamedPhase {
   /** refused: what still comes is dropped. */
   let state: 'open' | 'done' | 'refused' = 'open'
   let hasTrailers = false
+  let hasSent = false
 
   const send = (text: string, isLast: boolean): void => {
+    hasSent = true
     for (const message of bodyMessages('response', Buffer.from(text), isLast)) stream.send(message)
   }
   const reply = createStreamedReply(
-    { ...context, signal: stream.signal },
+    { ...context, reader: framing.reader, signal: stream.signal },
     {
       send: (text) => send(text, false),
       refuse: ({ error, problem }, api) => {
         state = 'refused'
         deps.logRefusal(context.guard.route, 'response', { reply: error, problem })
-        send(streamError(api, error), !hasTrailers)
+        send(framing.errorEnd(error, api, hasSent), !hasTrailers)
         if (hasTrailers) stream.send(trailersMessage('response'))
       },
     },

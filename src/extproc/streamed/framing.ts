@@ -1,0 +1,35 @@
+// The ways in which a streamed reply is framed, each with the early end that its clients read.
+
+import type { OwnError } from '../../llm/api-error.js'
+import type { LlmApi } from '../../llm/api.js'
+import type { FrameReader } from '../../llm/frame.js'
+import { createJsonArrayReader } from '../../llm/json-array-frames.js'
+import { createSseReader } from '../../llm/sse-frames.js'
+import { arrayError, streamError } from '../../llm/stream-error.js'
+
+export interface Framing {
+  readonly reader: FrameReader
+  /** The end of the stream that has been sent so far. api: undefined when no event told. */
+  errorEnd(error: OwnError, api: LlmApi | undefined, hasSent: boolean): string
+}
+
+/** maxBytes: of one event; likewise below. */
+export const eventStream = (maxBytes: number): Framing => ({
+  reader: createSseReader(maxBytes),
+  errorEnd: (error, api) => streamError(api, error),
+})
+
+/** Of Gemini's streams without alt=sse. */
+export const jsonArray = (maxBytes: number): Framing => ({
+  reader: createJsonArrayReader(maxBytes),
+  errorEnd: (error, _api, hasSent) => arrayError(error, !hasSent),
+})
+
+const SPACE: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09])
+const OPENING = '['.charCodeAt(0)
+
+/** undefined: there is nothing but white space yet. */
+export function beginsArray(bytes: Uint8Array): boolean | undefined {
+  const first = bytes.find((byte) => !SPACE.has(byte))
+  return first === undefined ? undefined : first === OPENING
+}
