@@ -1,6 +1,6 @@
 // OpenAI's Python client at a guarded LLM: masked text, and the error that it raises for a refusal.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startAimock, type Aimock } from '../support/aimock.js'
 import { startPythonOpenai, type PythonOpenai } from '../support/clients/python-openai.js'
 import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
@@ -26,9 +26,22 @@ beforeEach(() => llm.forget())
 
 const chat = { path: '/guarded', api: 'chat', stream: false } as const
 
-test('gets the masked reply to a masked prompt', async () => {
-  expect(await python.ask({ ...chat, prompt: 'my secret' })).toEqual({ text: 'the **** is out' })
-  expect(await llm.received()).toEqual([expect.stringContaining('"content":"my ****"')])
+describe.each(['chat', 'responses'] as const)('%s', (api) => {
+  test.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('%s: gets the masked reply to a masked prompt', async (_name, stream) => {
+    const question = { ...chat, api, stream, prompt: 'my secret' }
+    expect(await python.ask(question)).toEqual({ text: 'the **** is out' })
+    const [received] = await llm.received()
+    expect(received).toContain('my ****')
+    expect(received).not.toContain('secret')
+  })
+
+  test('streamed: raises APIError for a reply that is refused, and gets nothing of it', async () => {
+    const question = { ...chat, api, stream: true, prompt: 'something forbidden' }
+    expect(await python.ask(question)).toEqual({ error: 'APIError', status: null, text: '' })
+  })
 })
 
 test('raises PermissionDeniedError for a prompt that is refused, and the model is not asked', async () => {
