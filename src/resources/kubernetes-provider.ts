@@ -21,8 +21,9 @@ export interface KubernetesProviderOptions {
 }
 
 const DEBOUNCE = { quiet: 30, maxWait: 300 }
-/** Milliseconds for the first lists. */
+/** Milliseconds for the first lists, and for a single object that something new refers to. */
 const PATIENCE = 2_000
+const OBJECT_PATIENCE = 1_000
 /** Read one by one, where something refers to them. */
 const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
 
@@ -64,14 +65,21 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
         store.remove({ metadata: { ...scopeNames(watched.scope) } }, watched.scope.kind)
       }
     for (const [key, { kind, namespace, name }] of wanted)
-      if (!objects.has(key))
+      if (!objects.has(key)) {
         objects.set(key, watchScope({ kind: kindNamed(kinds, kind), namespace, name }))
+        waitFor(OBJECT_PATIENCE)
+      }
+  }
+  const waitFor = (milliseconds: number): void => {
+    patientUntil = Math.max(patientUntil, performance.now() + milliseconds)
+    clearTimeout(patience)
+    patience = setTimeout(report, patientUntil - performance.now() + 1)
   }
   const report = (): void => {
-    if (closed || (state === undefined && isBeginning())) return
+    if (closed || isBeginning()) return
     const collected = collectResources(store.resources())
     followReferences(collected.resources)
-    if (state === undefined && isBeginning()) return
+    if (isBeginning()) return
     const watched = [...lists.values(), ...objects.values()]
     const unread = watched.flatMap(problemOf)
     const complete =
@@ -102,10 +110,9 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
           listener(now)
           resolve()
         }
-        patientUntil = performance.now() + PATIENCE
+        waitFor(PATIENCE)
         for (const scope of listScopes(kinds, options.namespaces))
           lists.set(`${scope.kind.kind}/${scope.namespace ?? ''}`, watchScope(scope))
-        patience = setTimeout(report, PATIENCE + 1)
       }),
     close: () => {
       closed = true

@@ -28,6 +28,12 @@ const slice = (index: number): object =>
     [{ address: ADDRESS, port: backends[index]?.port ?? 0 }],
     `app-${String(index)}`,
   )
+const httpsOn = (listenerPort: number, secret = 'web'): object => ({
+  name: 'https',
+  port: listenerPort,
+  protocol: 'HTTPS',
+  tls: { certificateRefs: [{ name: secret }] },
+})
 const ask = async (): Promise<string> => (await fetch(`http://127.0.0.1:${String(port)}/`)).text()
 
 /** Updates that Envoy has taken, by type. */
@@ -43,15 +49,9 @@ beforeAll(async () => {
   tlsPort = await freePort()
   backends = await Promise.all(NAMES.map((name) => startBackend(name, { host: ADDRESS })))
   api = await startApiServer()
-  const https = {
-    name: 'https',
-    port: tlsPort,
-    protocol: 'HTTPS',
-    tls: { certificateRefs: [{ name: 'web' }] },
-  }
   await api.apply(
     gatewayClass(),
-    gateway([{ name: 'http', port, protocol: 'HTTP' }, https]),
+    gateway([{ name: 'http', port, protocol: 'HTTP' }, httpsOn(tlsPort)]),
     tlsSecret('web', selfSigned('first.test')),
     tlsSecret('unrelated', selfSigned('unrelated.test')),
     service('app'),
@@ -98,6 +98,18 @@ describe('the certificate of a listener', () => {
     socket.destroy()
     return subjectaltname
   }
+
+  test('is waited for when a new Gateway names it', async () => {
+    await api.apply(
+      tlsSecret('late', selfSigned('late.test')),
+      gateway([httpsOn(await freePort(), 'late')], 'late'),
+    )
+    await eventually(async () => {
+      const { status } = await api.get('gateway.networking.k8s.io/v1', 'Gateway', 'late')
+      expect(status).toMatchObject({ conditions: [{ type: 'Accepted', status: 'True' }, {}] })
+    })
+    expect(replica.log()).not.toContain('InvalidCertificateRef')
+  })
 
   test('follows its Secret; no other Secret is read', async () => {
     await eventually(async () => expect(await served()).toBe('DNS:first.test'))
