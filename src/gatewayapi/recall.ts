@@ -1,9 +1,10 @@
-// Remembers results between translations: a computation reads through a Reader, which notes what it read; while all of
-// that is the same objects, the next round takes the remembered result (DESIGN "One arrow" 0).
+// Remembers results between translations: a computation reads through a Reader, which notes what it read; while none of
+// that changes, the remembered result is taken (DESIGN "One arrow" 0). A change is followed from what changed to the
+// results that read it, so that it costs them alone.
 
+import { ReadIndex, type Read, type TableName } from './read-index.js'
 import type { World } from './world.js'
 
-export type TableName = keyof World
 /** What a look-up in one table of the world gives. */
 export type Row<Name extends TableName> =
   World[Name] extends ReadonlyMap<string, infer Value> ? Value : never
@@ -27,97 +28,129 @@ interface Result {
   readonly subject: unknown
   readonly value: unknown
   readonly reads: readonly Read[]
-  readonly parts: readonly Result[]
-  /** Number of the last round that looked whether it is fresh, and what that round found. */
-  checkedIn: number
-  isFresh: boolean
-}
-
-interface Read {
-  readonly table: TableName
-  readonly key: string
-  readonly value: unknown
-}
-
-type Results = Map<string, Map<unknown, Result>>
-
-interface Past {
-  readonly world: World
-  readonly results: Results
+  readonly parts: ReadonlySet<Result>
+  /** The results that this one is a part of. */
+  readonly users: Set<Result>
+  /** Number of the last round that asked for it by itself. */
+  askedIn: number
 }
 
 export function createRecall(): Recall {
-  let number = 0
-  let previous: Past | undefined
+  const memory = new Memory()
   return {
     round: (world) => {
-      const round = new Round(number++, world, previous)
-      previous = { world, results: round.results }
-      return new NotingReader(round)
+      memory.begin(world)
+      return new RoundReader(memory)
     },
   }
 }
 
-class Round {
-  readonly results: Results = new Map()
+class Memory {
+  #round = 0
+  #world: World | undefined
+  readonly #results = new Map<string, Map<unknown, Result>>()
+  readonly #readers = new ReadIndex<Result>()
+  /** What a round asked for by itself. */
+  readonly #asked = new Set<Result>()
+  /** What is perhaps not a part of anything. */
+  readonly #loose = new Set<Result>()
 
-  constructor(
-    readonly number: number,
-    readonly world: World,
-    readonly past: Past | undefined,
-  ) {}
+  begin(world: World): void {
+    this.#forgetUnused()
+    if (this.#world !== undefined)
+      for (const result of this.#readers.affected(this.#world, world)) this.#drop(result)
+    this.#world = world
+    this.#round += 1
+  }
+
+  read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
+    return this.#world?.[table].get(key) as Row<Name> | undefined
+  }
 
   recall(what: string, subject: unknown, compute: (reader: Reader) => unknown): Result {
-    const done = this.results.get(what)?.get(subject)
-    if (done !== undefined) return done
-    const before = this.past?.results.get(what)?.get(subject)
-    if (before !== undefined && this.#isFresh(before)) return before
+    const known = this.#results.get(what)?.get(subject)
+    if (known !== undefined) return known
     const reader = new NotingReader(this)
     const value = compute(reader)
     const { reads, parts } = reader
-    const result = { what, subject, value, reads, parts, checkedIn: this.number, isFresh: true }
+    const result = { what, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
     this.#keep(result)
     return result
   }
 
-  /** A fresh result is kept for the next round, with its parts, which nobody may ask for by themselves. */
-  #isFresh(result: Result): boolean {
-    if (result.checkedIn === this.number) return result.isFresh
-    result.isFresh =
-      result.reads.every((read) => this.#isSame(read)) &&
-      result.parts.every((part) => this.#isFresh(part))
-    result.checkedIn = this.number
-    if (result.isFresh) this.#keep(result)
-    return result.isFresh
-  }
-
-  #isSame({ table, key, value }: Read): boolean {
-    if (this.world[table] === this.past?.world[table]) return true
-    return this.world[table].get(key) === value
+  ask(result: Result): void {
+    result.askedIn = this.#round
+    this.#asked.add(result)
   }
 
   #keep(result: Result): void {
-    const known = this.results.get(result.what)
-    if (known === undefined) this.results.set(result.what, new Map([[result.subject, result]]))
+    const known = this.#results.get(result.what)
+    if (known === undefined) this.#results.set(result.what, new Map([[result.subject, result]]))
     else known.set(result.subject, result)
+    for (const read of result.reads) this.#readers.add(read, result)
+    for (const part of result.parts) part.users.add(result)
+    this.#loose.add(result)
+  }
+
+  /** With everything that it is a part of. */
+  #drop(result: Result): void {
+    const { what, subject, reads, parts, users } = result
+    if (this.#results.get(what)?.get(subject) !== result) return
+    this.#results.get(what)?.delete(subject)
+    this.#asked.delete(result)
+    this.#loose.delete(result)
+    for (const read of reads) this.#readers.delete(read, result)
+    for (const part of parts) {
+      part.users.delete(result)
+      this.#loose.add(part)
+    }
+    for (const user of [...users]) this.#drop(user)
+  }
+
+  #forgetUnused(): void {
+    for (const result of this.#asked)
+      if (result.askedIn !== this.#round) {
+        this.#asked.delete(result)
+        this.#loose.add(result)
+      }
+    // A set goes on with what is added while it is gone through: the parts of what is dropped here.
+    for (const result of this.#loose) {
+      this.#loose.delete(result)
+      if (result.users.size === 0 && result.askedIn !== this.#round) this.#drop(result)
+    }
   }
 }
 
-class NotingReader implements Reader {
-  readonly reads: Read[] = []
-  readonly parts: Result[] = []
-
-  constructor(readonly round: Round) {}
+/** Of the round itself: what it asks for is used, and its own reads are made anew in each round. */
+class RoundReader implements Reader {
+  constructor(readonly memory: Memory) {}
 
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
-    const value = this.round.world[table].get(key) as Row<Name> | undefined
-    this.reads.push({ table, key, value })
-    return value
+    return this.memory.read(table, key)
   }
 
   recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value {
-    const result = this.round.recall(what, subject, compute)
-    this.parts.push(result)
+    const result = this.memory.recall(what, subject, compute)
+    this.memory.ask(result)
+    return result.value as Value
+  }
+}
+
+/** Of one computation. */
+class NotingReader implements Reader {
+  readonly reads: Read[] = []
+  readonly parts = new Set<Result>()
+
+  constructor(readonly memory: Memory) {}
+
+  read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
+    this.reads.push({ table, key })
+    return this.memory.read(table, key)
+  }
+
+  recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value {
+    const result = this.memory.recall(what, subject, compute)
+    this.parts.add(result)
     return result.value as Value
   }
 }
