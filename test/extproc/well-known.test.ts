@@ -7,6 +7,8 @@ import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import type { WellKnownEntry } from '../../src/ir/proc-entry.js'
 import type { CallRemote, RemoteRequest } from '../../src/remote/http-call.js'
+import { at, callRemote } from '../remote/support/servers.js'
+import { startHttpServer } from '../support/http-server.js'
 import { AS, entry, KEY, OIDC, PRM, proxied, REGISTRATION } from './support/entries.js'
 import { body, replyIn, request, type PlainReply, type RequestParts } from './support/messages.js'
 import { silent, startProcServer, type ProcServer, type Stream } from './support/stream.js'
@@ -291,6 +293,16 @@ describe('registration at the provider', () => {
     expect(status).toBe(502)
     expect(json).toHaveProperty('error', 'temporarily_unavailable')
     expect(text).not.toContain('inside')
+  })
+
+  test('a provider that hangs is 502 when its time is over', async () => {
+    const provider = await startHttpServer(() => undefined)
+    // Ten seconds are 50 ms here; none at all would be days.
+    const hurried: CallRemote = (_target, call) =>
+      callRemote(at(provider.port), { ...call, timeoutMs: (call.timeoutMs ?? 1e10) / 200 })
+    const { status, json } = await register(good, proxied(), hurried)
+    await provider.close()
+    expect([status, json]).toMatchObject([502, { error: 'temporarily_unavailable' }])
   })
 
   test.each([100, 199, 600])('a status of %i is no answer', async (status) => {
