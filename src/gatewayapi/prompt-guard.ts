@@ -1,7 +1,7 @@
 // backend.ai.promptGuard → the webhooks that guard a route, or why they cannot be called (decisions 24 and 26).
 
 import { compileValue } from '../cel/value.js'
-import type { ProxyPolicySpec } from '../resources/proxy-policy.js'
+import { FRAMING_HEADERS, type ProxyPolicySpec } from '../resources/proxy-policy.js'
 import { resolveBackend, type Backend } from './backends.js'
 import type { Context } from './context.js'
 import { isHeaderName } from './header-modifiers.js'
@@ -56,23 +56,10 @@ export function translatePromptGuard(
 }
 
 const PSEUDO = new Set([':path', ':method', ':authority'])
-/** They frame the request, or belong to one connection: a wrong one would make another request of it. */
-const FRAMING = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 
 function headerProblems(name: string, source: string): readonly string[] {
   const lower = name.toLowerCase()
-  if (FRAMING.has(lower)) return ['this header frames the request and cannot be set']
+  if (FRAMING_HEADERS.includes(lower)) return ['this header frames the request and cannot be set']
   if (!PSEUDO.has(lower) && !isHeaderName(lower)) return ['this is not a header name']
   const expression = compileValue(source)
   return expression.ok ? [] : [expression.error.message]

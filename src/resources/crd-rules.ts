@@ -3,6 +3,7 @@
 
 import type { Json, JsonObject } from '../ir/json.js'
 import { isJsonObject } from '../ir/json.js'
+import { FRAMING_HEADERS } from './proxy-policy.js'
 
 interface Rule {
   /** CEL over self, the value of the field. */
@@ -27,22 +28,9 @@ const misplaced = (field: string, isSet: string, kind: string, target: string): 
 const NO_KEYS = `!has(p.jwks.remote) && !has(p.jwks.inline)`
 const NO_PATH = `has(p.jwks.remote) && !has(p.jwks.inline) && !has(p.jwks.remote.jwksPath)`
 
-const FRAMING = [
-  'connection',
-  'content-length',
-  'expect',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]
-
 const WEBHOOK_RULES: readonly Rule[] = [
   {
-    rule: `!has(self.headers) || self.headers.all(name, !name.matches('(?i)^(${FRAMING.join('|')})$'))`,
+    rule: `!has(self.headers) || self.headers.all(name, !name.matches('(?i)^(${FRAMING_HEADERS.join('|')})$'))`,
     message: 'this header frames the request and cannot be set',
   },
 ]

@@ -131,6 +131,20 @@ const authorization = z.object({
     .describe('The rules.'),
 })
 
+/** They frame a request, or belong to one connection: a wrong one would make another request of it. Lower-case. */
+export const FRAMING_HEADERS: readonly string[] = [
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
 const MAX_HEADERS = 64
 
 const webhook = z.object({
