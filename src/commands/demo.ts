@@ -76,7 +76,7 @@ function start(
 async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<boolean> {
   try {
     await takeTour(`${stack.origin}/mcp`, print)
-    await takeLlmTour(stack.origin, stack.parties.lastPrompt, print)
+    await takeLlmTour(stack.origin, stack.parties.model, print)
     return true
   } catch (error) {
     if (stop.aborted) return true

@@ -10,13 +10,23 @@ const PIECE = 7
 export const shortAnswer = (prompt: string): string =>
   `You wrote: "${prompt}" Ask ${ADDRESS} about it.`
 
-/** The same, and long enough to be watched as it comes. */
+/**
+ * The same, and long enough to be watched as it comes: what is within 256 characters of a change, on either side, waits
+ * (decision 20a), so the address stands more than that behind the start, and more than twice that before the end.
+ */
 export const longAnswer = (prompt: string): string =>
   `You wrote: "${prompt}" That is all that I was given: the gateway shows every prompt to a guardrail webhook \
-and sends me what the webhook makes of it. My answer goes back by the same way. I say it a few letters at a time, so \
-the address ${ADDRESS} comes in five pieces; the gateway keeps the end of what I have said until the webhook has seen \
-how it goes on, and finds the address all the same. You need not wait until I am done: what the webhook has seen is \
-yours while I am still speaking. Whoever wants to know more writes to ${ADDRESS}.`
+and sends me what the webhook makes of it. My answer goes back by the same way, and you need not wait until \
+I am done: what the webhook has seen is yours while I am still speaking, but for the last 256 characters. \
+The gateway keeps these until the webhook has seen how I go on. A secret may begin in them, and I say \
+everything a few letters at a time. The address ${ADDRESS}, for one, comes in five pieces, none of which \
+looks like an address. The webhook still finds it, because whatever is held back is shown to it once more, \
+with what follows. You read these sentences in one go: the 256 characters before a change and the 256 behind \
+it wait together, since what was found might have been part of something longer. From here on it is as it \
+was in the beginning. I speak, the webhook reads along, and you get every sentence soon after I have said \
+it. Were there a word that the webhook blocks, my answer would end right there with an error, and nobody \
+would have read that word. Were the webhook gone, the answer would end in the same way, unless the policy \
+says otherwise. I have no more to say, so the last of it comes now.`
 
 export function piecesOf(text: string): readonly string[] {
   const letters = [...text]

@@ -13,8 +13,15 @@ export interface Parties {
   readonly mcpServer: Program
   readonly llm: LlmServer
   readonly guardrailWebhook: Program
-  /** The last prompt that reached the model. */
-  readonly lastPrompt: () => string
+  readonly model: Model
+}
+
+/** What can be seen at the model itself. */
+export interface Model {
+  /** That has reached it. */
+  lastPrompt(): string
+  /** It has not said all of its last answer yet. */
+  isSpeaking(): boolean
 }
 
 export interface Party {
@@ -28,7 +35,7 @@ export interface Party {
 export async function startParties(
   started: (name: string, where: string, party: Party) => void,
 ): Promise<Parties> {
-  let lastPrompt = ''
+  let [lastPrompt, isSpeaking] = ['', false]
   const identityProvider = await startIdentityProvider({
     ...DEMO_IDP,
     port: await aPort(CONFIG_PORTS.identityProvider),
@@ -38,12 +45,14 @@ export async function startParties(
   started('MCP server', `${originOf(mcpServer)}/mcp`, mcpServer)
   const llm = await startLlmServer({
     port: await aPort(CONFIG_PORTS.llm),
-    onPrompt: (prompt) => (lastPrompt = prompt),
+    onPrompt: (prompt) => ([lastPrompt, isSpeaking] = [prompt, true]),
+    onAnswered: () => (isSpeaking = false),
   })
   started('LLM', `${originOf(llm)}/v1`, llm)
   const guardrailWebhook = await startGuardrailWebhook(await aPort(CONFIG_PORTS.guardrailWebhook))
   started('guardrail webhook', originOf(guardrailWebhook), guardrailWebhook)
-  return { identityProvider, mcpServer, llm, guardrailWebhook, lastPrompt: () => lastPrompt }
+  const model = { lastPrompt: () => lastPrompt, isSpeaking: () => isSpeaking }
+  return { identityProvider, mcpServer, llm, guardrailWebhook, model }
 }
 
 const originOf = ({ host, port }: { readonly host: string; readonly port: number }): string =>

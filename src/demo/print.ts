@@ -11,6 +11,8 @@ export interface Print {
   detail(name: string, value: string): void
   /** Part of an answer as it came. */
   text(value: string): void
+  /** Part of a long text, and after how many seconds it came; on as many lines as it needs. */
+  said(seconds: number, text: string): void
   /** A member a line. */
   json(document: object): void
   /** A command to copy, and what it shows. */
@@ -25,6 +27,8 @@ const GREEN = '32'
 const YELLOW = '33'
 const CYAN = '36'
 const NAME_WIDTH = 20
+/** Of a long text's lines, without what stands before them. */
+const TEXT_WIDTH = 68
 
 export function createPrint(write: (text: string) => void, colour: boolean): Print {
   const paint = (code: string, text: string): string =>
@@ -48,6 +52,11 @@ export function createPrint(write: (text: string) => void, colour: boolean): Pri
     },
     detail: (name, value) => line(`     ${paint(DIM, name.padEnd(NAME_WIDTH))} ${value}`),
     text: (value) => line(`     ${value}`),
+    said: (seconds, text) =>
+      linesOf(text).forEach((each, index) => {
+        const time = index === 0 ? seconds.toFixed(1) : ''
+        line(`     ${paint(DIM, time.padStart(4))}  ${each}`)
+      }),
     json: (document) => {
       const members = Object.entries(document).map(
         ([name, value]) => `       ${JSON.stringify(name)}: ${JSON.stringify(value)}`,
@@ -61,3 +70,7 @@ export function createPrint(write: (text: string) => void, colour: boolean): Pri
     trouble: (sentence) => line(`\n${paint(RED, sentence)}`),
   }
 }
+
+/** Between words, where there are some. */
+const linesOf = (text: string): readonly string[] =>
+  text.match(new RegExp(`\\S.{0,${String(TEXT_WIDTH - 1)}}(?=\\s|$)|\\S+`, 'g')) ?? []

@@ -2,28 +2,41 @@
 
 import { expectMasked, expectStatus } from './expectation.js'
 import { chatWith, openChat, readAnswer, textIn } from './llm-call.js'
+import type { Model } from './parties.js'
 import type { Print } from './print.js'
 
 const PROMPT = 'Tell me about streams.'
 
 /** url: of the gateway's chat completions. Rejects as takeTour does. */
-export async function maskedStream(url: string, print: Print): Promise<void> {
+export async function maskedStream(url: string, model: Model, print: Print): Promise<void> {
   print.step('An answer as a stream; the model speaks a few letters at a time')
   const chat = chatWith(PROMPT, true)
   print.request('POST', url, chat)
   const began = performance.now()
   const response = await openChat(url, chat)
   if (response.status !== 200) expectStatus('a stream', await readAnswer(response), 200)
-  print.answer(
-    200,
-    'the text when it came, after so many seconds; an address cut in five is masked:',
-  )
-  let whole = ''
-  for await (const text of textsOf(response)) {
+  print.answer(200, 'the text as it came, after so many seconds; an address cut in five is masked:')
+  let [whole, isSpeaking] = ['', true]
+  for await (const text of wordsOf(textsOf(response))) {
+    if (isSpeaking && !model.isSpeaking()) {
+      isSpeaking = false
+      print.text('      (the model has said its last word)')
+    }
     whole += text
-    print.text(`${((performance.now() - began) / 1000).toFixed(1)}  ${text.trim()}`)
+    print.said((performance.now() - began) / 1000, text.trim())
   }
   expectMasked('the stream', whole)
+}
+
+/** A word that is not there to its end waits for the rest of it. */
+async function* wordsOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const text of texts) {
+    const words = /^[^]*(?:\s|[.!?]$)/.exec(rest + text)?.[0] ?? ''
+    rest = (rest + text).slice(words.length)
+    if (words !== '') yield words
+  }
+  if (rest !== '') yield rest
 }
 
 /** What the model says, as it comes; chunks that come together are one. */

@@ -7,6 +7,11 @@ import { INITIALIZE } from './mcp-call.js'
 import type { Print } from './print.js'
 import type { DemoStack } from './stack.js'
 
+/** Ends what it prints with a line's end, so that the prompt of the shell stands on its own line. */
+const CURL = `curl -w '\\n'`
+/** Of an event, as soon as it is there. */
+const SAID = `grep --line-buffered -o '"content":"[^}]*"'`
+
 const ADDRESS_PROMPT = chatWith('I am bob@example.com')
 const STREAM_PROMPT = chatWith('I am bob@example.com', true)
 const WORD_PROMPT = chatWith('Is the password swordfish?')
@@ -32,11 +37,11 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
 function printMcpCommands({ origin, folder, parties }: DemoStack, print: Print): void {
   const mcp = `${origin}/mcp`
   const { identityProvider } = parties
-  print.command('refused, with a challenge', `curl -i -X POST ${mcp}`)
+  print.command('refused, with a challenge', `${CURL} -i -X POST ${mcp}`)
   print.command(
     'the documents that clients read',
-    `curl ${origin}/.well-known/oauth-protected-resource/mcp`,
-    `curl ${origin}${SERVER_METADATA_PATH}`,
+    `${CURL} ${origin}/.well-known/oauth-protected-resource/mcp`,
+    `${CURL} ${origin}${SERVER_METADATA_PATH}`,
   )
   print.command(
     'a token of alice (or bob), and a call with it',
@@ -57,22 +62,22 @@ function printLlmCommands({ origin, parties }: DemoStack, print: Print): void {
   const { llm } = parties
   print.command(
     'a prompt: the webhook masks the address in it, and the one in the answer',
-    ...chatCommand('curl', origin, ADDRESS_PROMPT),
+    ...chatCommand(CURL, origin, ADDRESS_PROMPT),
   )
   print.command(
-    'the answer as a stream: masked as it comes',
-    ...chatCommand('curl -N', origin, STREAM_PROMPT),
+    'the answer as a stream, what is said in each event: masked as it comes',
+    ...chatCommand('curl -sN', origin, STREAM_PROMPT, ` | ${SAID}`),
   )
-  print.command('a word that it blocks: 403', ...chatCommand('curl -i', origin, WORD_PROMPT))
+  print.command('a word that it blocks: 403', ...chatCommand(`${CURL} -i`, origin, WORD_PROMPT))
   print.command(
     'the first prompt past the gateway: the model sees the address, and tells another',
-    ...chatCommand('curl', `http://${llm.host}:${String(llm.port)}`, ADDRESS_PROMPT),
+    ...chatCommand(CURL, `http://${llm.host}:${String(llm.port)}`, ADDRESS_PROMPT),
   )
 }
 
-const chatCommand = (curl: string, origin: string, chat: object): readonly string[] => [
+const chatCommand = (curl: string, origin: string, chat: object, then = ''): readonly string[] => [
   `${curl} ${origin}/v1/chat/completions -H 'Content-Type: application/json' \\`,
-  `  -d '${JSON.stringify(chat)}'`,
+  `  -d '${JSON.stringify(chat)}'${then}`,
 ]
 
 const initializeCommand = (mcp: string): readonly string[] => [

@@ -2,23 +2,32 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { longAnswer, piecesOf } from '../../src/demo/llm-answer.js'
 import { startLlmServer, type LlmServer } from '../../src/demo/llm-server.js'
 
+const EMAIL = /[\w.]@[\w.]+\.[a-z]/
 const ADDRESS = 'carol.jones@staff.example.com'
 
 let server: LlmServer
 let origin: string
 let client: OpenAI
 let prompts: string[]
+let answers: number
+
+const told = {
+  onPrompt: (prompt: string) => prompts.push(prompt),
+  onAnswered: () => (answers += 1),
+}
 
 beforeAll(async () => {
-  server = await startLlmServer({ onPrompt: (prompt) => prompts.push(prompt) })
+  server = await startLlmServer(told)
   origin = `http://${server.host}:${String(server.port)}`
   client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'any', maxRetries: 0 })
 })
 afterAll(() => server.close())
 beforeEach(() => {
   prompts = []
+  answers = 0
 })
 
 const hello = { model: 'parrot', messages: [{ role: 'user' as const, content: 'hello' }] }
@@ -29,18 +38,26 @@ test('says what it was told, and an address', async () => {
     message: { role: 'assistant', content: `You wrote: "hello" Ask ${ADDRESS} about it.` },
     finish_reason: 'stop',
   })
-  expect(prompts).toEqual(['hello'])
+  expect([prompts, answers]).toEqual([['hello'], 1])
 })
 
-test('streams in pieces that cut the address, over more than a second', async () => {
+test('streams in pieces, over more than a second', async () => {
   const pieces: string[] = []
   const began = performance.now()
   for await (const chunk of await client.chat.completions.create({ ...hello, stream: true }))
     pieces.push(chunk.choices[0]?.delta.content ?? '')
   expect(performance.now() - began).toBeGreaterThan(1_000)
   expect(pieces.join('')).toMatch(/^You wrote: "hello" That is all /)
-  expect(pieces.join('').split(ADDRESS)).toHaveLength(3)
-  expect(pieces.some((piece) => piece.includes('@staff.example'))).toBe(false)
+  expect(answers).toBe(1)
+})
+
+test('holds an address of which no piece tells, far from the start and farther from the end', () => {
+  const pieces = piecesOf(longAnswer('hello'))
+  const [before, after] = pieces.join('').split(ADDRESS)
+  expect(before?.length).toBeGreaterThan(256 + 128)
+  expect(after?.length).toBeGreaterThan(512 + 128)
+  expect(pieces.filter((piece) => ADDRESS.includes(piece)).length).toBeGreaterThan(2)
+  expect(pieces.some((piece) => EMAIL.test(piece))).toBe(false)
 })
 
 test('stops speaking when nobody listens', async () => {
@@ -49,7 +66,7 @@ test('stops speaking when nobody listens', async () => {
   stream.controller.abort()
   await server.close()
   await expect(fetch(origin)).rejects.toThrow('fetch failed')
-  server = await startLlmServer({ port: server.port, onPrompt: (prompt) => prompts.push(prompt) })
+  server = await startLlmServer({ ...told, port: server.port })
 })
 
 test('reads parts of text, and lists its model', async () => {

@@ -11,11 +11,13 @@ function printed(colour: boolean): string {
   print.answer(401, 'no')
   print.step('Two')
   print.detail('name', 'value')
+  print.said(0.25, 'soon')
+  print.said(12, `${'four '.repeat(17)}${'long'.repeat(21)} end`)
   print.json({ text: 'a', list: ['b', 'c'] })
   return text
 }
 
-test('counts the steps, shows requests and answers, a member of a document a line', () => {
+test('counts the steps, shows requests and answers, a member of a document a line, long texts in lines', () => {
   expect(printed(false)).toBe(`
 1. One
    → POST http://x/
@@ -24,6 +26,11 @@ test('counts the steps, shows requests and answers, a member of a document a lin
 
 2. Two
      name                 value
+      0.3  soon
+     12.0  ${'four '.repeat(13).trim()}
+           four four four four
+           ${'long'.repeat(21)}
+           end
      {
        "text": "a",
        "list": ["b","c"]

@@ -26,7 +26,8 @@ async function endOfTour(replies: readonly Reply[], prompts: readonly string[]):
   })
   const lastPrompt = (): string => prompts[server.requests.length - 1] ?? ''
   const print = createPrint(() => undefined, false)
-  return takeLlmTour(server.origin, lastPrompt, print).catch((error: unknown) => String(error))
+  const model = { lastPrompt, isSpeaking: () => false }
+  return takeLlmTour(server.origin, model, print).catch((error: unknown) => String(error))
 }
 
 const good = { status: 200, json: saying('To [email]') }

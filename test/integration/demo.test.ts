@@ -132,25 +132,26 @@ test('shows what the webhook does to prompts and replies', () => {
   expect(demo.output()).toContain('Blocked: there is a word that may not pass.')
 })
 
-test('shows a stream as it comes, masked, long before its end', () => {
+test('shows a stream as it comes, masked: text is there while the model still speaks', () => {
   const [, stream = ''] =
     /an address cut in five is masked:\n([\s\S]*?)\n\n/.exec(demo.output()) ?? []
-  const lines = stream.split('\n').map((line) => /^ {5}(\d+\.\d) {2}(.*)$/.exec(line) ?? [])
-  const text = lines.map(([, , piece]) => piece).join(' ')
-  expect(text).toMatch(
-    /^You wrote: "Tell me about streams\." [^@]*the address \[email\] comes in five pieces/,
+  const texts = stream
+    .split(/ {11}\(the model has said its last word\)\n/)
+    .map((part) => part.replaceAll(/^ {5}[ \d.]{4} {2}/gm, '').replaceAll('\n', ' '))
+  expect(texts).toHaveLength(2)
+  expect(texts[0]).toMatch(
+    /^You wrote: "Tell me about streams\." [^@]* The address \[email\], for one, comes in five pieces/,
   )
-  const [first, last] = [lines[0], lines.at(-1)].map((line) => Number(line?.[1]))
-  expect(Number(last) - Number(first)).toBeGreaterThan(0.5)
+  expect(texts[1]).toMatch(/the last of it comes now\.$/)
 })
 
 test('prints commands that show the same, and the model without the gateway', () => {
   expect(pasted('a prompt')).toMatch(/"You wrote: \\"I am \[email\]\\" Ask \[email\] about it\."/)
-  const stream = pasted('the answer as a stream')
-  expect(stream).toMatch(/^data: \{[\s\S]*\ndata: \[DONE\]\n\n$/)
-  expect(stream).not.toContain('@')
+  const said = pasted('the answer as a stream').matchAll(/^"content":(".*")$/gm)
+  const stream = [...said].map(([, text]) => JSON.parse(String(text)) as string).join('')
+  expect(stream).toMatch(/^You wrote: "I am \[email\]" [^@]* The address \[email\], [^@]* now\.$/)
   expect(pasted('a word')).toMatch(
-    /^HTTP\/1\.1 403 [\s\S]*\r\n\r\nBlocked: there is a word that may not pass\.$/,
+    /^HTTP\/1\.1 403 [\s\S]*\r\n\r\nBlocked: there is a word that may not pass\.\n$/,
   )
   expect(pasted('the first prompt past the gateway')).toContain(
     'You wrote: \\"I am bob@example.com\\"',
