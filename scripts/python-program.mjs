@@ -1,9 +1,8 @@
 // A program of somebody else that is written in Python: its packages, in a virtual environment that is kept.
 
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SetupError } from './setup.mjs'
+import { attempt } from './install.mjs'
 
 /**
  * The environment's folder; made anew when the list of its packages (requirements, a path) changes.
@@ -14,23 +13,13 @@ export function installPythonProgram({ title, size, folder, requirements, say })
   const mark = join(folder, 'requirements.installed')
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return folder
   say(`getting ${title} by pip into ${folder} (${size}, one to two minutes, once)`)
-  const run = (command, args, trouble) => {
-    try {
-      execFileSync(command, args, { stdio: ['ignore', 2, 2] })
-    } catch {
-      throw new SetupError(trouble)
-    }
-  }
-  run(
-    'python3',
-    ['-m', 'venv', '--clear', folder],
-    `${title} needs a virtual environment of Python: install venv (Debian, Ubuntu: apt install python3-venv)`,
-  )
-  run(
-    join(folder, 'bin/python'),
-    ['-m', 'pip', 'install', '--disable-pip-version-check', '-r', requirements],
-    `pip could not get ${title}: see its message above; is the package index reachable?`,
-  )
+  attempt('python3', ['-m', 'venv', '--clear', folder], {
+    trouble: `${title} needs a virtual environment of Python: install venv (Debian, Ubuntu: apt install python3-venv)`,
+  })
+  const pip = ['-m', 'pip', 'install', '--disable-pip-version-check', '-r', requirements]
+  attempt(join(folder, 'bin/python'), pip, {
+    trouble: `pip could not get ${title}: see its message above; is the package index reachable?`,
+  })
   writeFileSync(mark, wanted)
   return folder
 }

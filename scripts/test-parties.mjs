@@ -2,10 +2,10 @@
 // Presidio), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
 // that suite needs is got.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
 import { installPythonProgram } from './python-program.mjs'
 import { SetupError, runScript, setup } from './setup.mjs'
 import { isStale, root } from './stale.mjs'
@@ -47,7 +47,7 @@ await runScript(async () => {
 
 function python(name, title, size) {
   const requirements = join(folder, `python/${name}.txt`)
-  return installPythonProgram({ title, size, folder: join(cache(), name), requirements, say })
+  return installPythonProgram({ title, size, folder: join(cacheFolder(), name), requirements, say })
 }
 
 function installPackages() {
@@ -75,15 +75,15 @@ function newerNode() {
 function chromium() {
   const names = ['chromium', 'chromium-browser', 'google-chrome']
   const found = () => names.map(onPath).find((path) => path !== undefined)
-  if (found() === undefined) aptInstall('Chromium', 'chromium')
+  if (found() === undefined) aptInstall('Chromium', 'chromium', say)
   return found()
 }
 
 function keycloak() {
-  if (onPath('java') === undefined) aptInstall('Java', 'default-jre-headless')
-  const home = join(cache(), `keycloak-${KEYCLOAK}`)
+  if (onPath('java') === undefined) aptInstall('Java', 'default-jre-headless', say)
+  const home = join(cacheFolder(), `keycloak-${KEYCLOAK}`)
   if (existsSync(home)) return home
-  if (onPath('mvn') === undefined) aptInstall('Maven', 'maven')
+  if (onPath('mvn') === undefined) aptInstall('Maven', 'maven', say)
   say(`getting Keycloak ${KEYCLOAK} by Maven into ${home} (170 MB, once)`)
   const draft = `${home}.${process.pid}`
   mkdirSync(draft, { recursive: true })
@@ -100,35 +100,4 @@ function keycloak() {
   renameSync(join(draft, `keycloak-${KEYCLOAK}`), home)
   rmSync(draft, { recursive: true })
   return home
-}
-
-/** This user's folder for programs of others. */
-function cache() {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'gatehouse')
-}
-
-/** The path of a program; undefined: there is none. */
-function onPath(name) {
-  const { status, stdout } = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' })
-  return status === 0 ? stdout.trim() : undefined
-}
-
-/** On Debian and its like, as root; otherwise the person has to. */
-function aptInstall(what, name) {
-  const remedy = `${what} is missing, which the suites of other parties need: install it (Debian, Ubuntu: apt install ${name})`
-  if (process.getuid?.() !== 0 || onPath('apt-get') === undefined) throw new SetupError(remedy)
-  say(`installing ${what} (apt-get install ${name})`)
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const apt = (...args) => attempt('apt-get', ['-q', ...args], { env, trouble: remedy })
-  apt('update')
-  apt('install', '-y', '--no-install-recommends', name)
-}
-
-/** Shows what the program says; trouble is the one sentence when it fails. */
-function attempt(command, args, { trouble, ...options }) {
-  try {
-    execFileSync(command, args, { stdio: ['ignore', 2, 2], ...options })
-  } catch {
-    throw new SetupError(trouble)
-  }
 }
