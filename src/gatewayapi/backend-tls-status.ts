@@ -7,11 +7,15 @@ import type { Context } from './context.js'
 import type { Users } from './policy-status.js'
 import { compareText, keyIn, keyOf, targetKey } from './world.js'
 
-export function tlsPolicyStatus(context: Context, policy: TlsPolicy, users: Users): ResourceStatus {
+export function tlsPolicyStatus(
+  context: Context,
+  policy: TlsPolicy,
+  users: () => Users,
+): ResourceStatus {
   const targets = policy.spec.targetRefs.map(({ group, kind, name }) =>
     targetKey(group, kind, policy.metadata.namespace, name),
   )
-  const gateways = [...new Set(targets.flatMap((target) => users.get(target) ?? []))]
+  const gateways = [...new Set(targets.flatMap((target) => users().get(target) ?? []))]
   const conditions = tlsPolicyConditions(context, policy, targets)
   return statusOf(
     policy,

@@ -24,14 +24,18 @@ interface TargetState {
   readonly notes: readonly string[]
 }
 
-export function policyStatus(context: Context, policy: ProxyPolicy, users: Users): ResourceStatus {
+export function policyStatus(
+  context: Context,
+  policy: ProxyPolicy,
+  users: () => Users,
+): ResourceStatus {
   // Who uses a Service is known of all routes together; a policy on routes alone depends on those routes alone.
   return policy.spec.targetRefs.every(isRouteTarget)
     ? recalled(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
     : buildStatus(context, policy, users)
 }
 
-function buildStatus(context: Context, policy: ProxyPolicy, users: Users): ResourceStatus {
+function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users): ResourceStatus {
   const translated = translatePolicy(context, policy)
   const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
   const gateways = [...new Set(states.flatMap((state) => state.gateways))].sort(compareText)
@@ -78,7 +82,7 @@ function targetState(
   context: Context,
   policy: ProxyPolicy,
   ref: TargetRef,
-  users: Users,
+  users: () => Users,
 ): TargetState {
   const { namespace, name } = policy.metadata
   const target = targetKey(ref.group, ref.kind, namespace, ref.name)
@@ -89,7 +93,7 @@ function targetState(
   if (isServiceTarget(ref))
     return context.reader.read('services', key) === undefined
       ? pending(`Service ${key} not found`)
-      : { gateways: users.get(target) ?? [], notes: [], ...lost }
+      : { gateways: users().get(target) ?? [], notes: [], ...lost }
   if (!isRouteTarget(ref))
     return {
       ...pending(`${ref.kind} ${key} is not known`),

@@ -1,7 +1,10 @@
 // Resources and what is known of remote documents → the model, every resource's status, and the documents wanted.
 // Pure and synchronous; it only remembers its own results, so that one change among thousands costs one.
 
-import type { Ir } from '../ir/ir.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import type { Destination } from '../ir/destination.js'
+import type { Certificate, Ir } from '../ir/ir.js'
+import type { ProcEntry } from '../ir/proc-entry.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import type { Resource, Resources } from '../resources/resources.js'
@@ -16,6 +19,7 @@ import { policyStatus, type Users } from './policy-status.js'
 import { createRecall, type Recall } from './recall.js'
 import { translateRoute, type TranslatedRoute } from './routes.js'
 import { createShelf, type Shelf } from './shelf.js'
+import { createSortedList } from './sorted-list.js'
 import { buildWorld, compareText, keyOf, type BuiltWorld } from './world.js'
 
 export interface Translation {
@@ -35,28 +39,40 @@ export interface Translator {
 export function createTranslator(options: TranslatorOptions): Translator {
   const recall: Recall = createRecall()
   const shelf: Shelf = createShelf()
+  const lists = createLists()
   let built: BuiltWorld | undefined
   return {
     translate: (resources, remote) => {
       built = buildWorld(resources, remote, built)
       const context: Context = { reader: recall.round(built.world), options }
-      const translation = translateAll(context, shelf, resources)
+      const translation = translateAll(context, { shelf, lists }, resources)
       shelf.endRound()
       return translation
     },
   }
 }
 
-function translateAll(context: Context, shelf: Shelf, resources: Resources): Translation {
+/** What is kept from round to round beside what is recalled. */
+interface Kept {
+  readonly shelf: Shelf
+  readonly lists: ReturnType<typeof createLists>
+}
+
+const createLists = () => ({
+  destinations: createSortedList(({ name }: Destination) => name),
+  certificates: createSortedList(({ name }: Certificate) => name),
+  authz: createSortedList(({ key }: AuthzEntry) => key),
+  proc: createSortedList(({ key }: ProcEntry) => key),
+  wanted: createSortedList(({ id }: WantedDocument) => id),
+})
+
+function translateAll(context: Context, kept: Kept, resources: Resources): Translation {
   const gateways = resources.gateways.flatMap((gateway) => ownGateway(context, keyOf(gateway)))
   const routes = resources.httpRoutes.map((route) => translateRoute(context, route))
   return {
-    ir: buildIr(shelf, gateways, routes),
+    ir: buildIr(kept, gateways, routes),
     statuses: buildStatuses(context, resources, gateways, routes),
-    wanted: sortedUnique(
-      routes.flatMap(({ wanted }) => wanted),
-      ({ id }) => id,
-    ),
+    wanted: kept.lists.wanted(routes.flatMap(({ wanted }) => wanted)),
     attachedRoutes: countAttached(routes),
   }
 }
@@ -74,24 +90,15 @@ function ownGateway(context: Context, key: string): readonly TranslatedGateway[]
 }
 
 const buildIr = (
-  shelf: Shelf,
+  { shelf, lists }: Kept,
   gateways: readonly TranslatedGateway[],
   routes: readonly TranslatedRoute[],
 ): Ir => ({
   gateways: buildGateways(shelf, gateways, routes),
-  destinations: sortedUnique(
-    routes.flatMap(({ destinations }) => destinations),
-    ({ name }) => name,
-  ),
-  certificates: sortedUnique(certificatesOf(gateways), ({ name }) => name),
-  authz: sortedUnique(
-    routes.flatMap(({ authz }) => authz),
-    ({ key }) => key,
-  ),
-  proc: sortedUnique(
-    routes.flatMap(({ proc }) => proc),
-    ({ key }) => key,
-  ),
+  destinations: lists.destinations(routes.flatMap(({ destinations }) => destinations)),
+  certificates: lists.certificates(certificatesOf(gateways)),
+  authz: lists.authz(routes.flatMap(({ authz }) => authz)),
+  proc: lists.proc(routes.flatMap(({ proc }) => proc)),
 })
 
 function buildStatuses(
@@ -100,7 +107,8 @@ function buildStatuses(
   gateways: readonly TranslatedGateway[],
   routes: readonly TranslatedRoute[],
 ): readonly ResourceStatus[] {
-  const users = usersOf(routes)
+  let found: Users | undefined
+  const users = () => (found ??= usersOf(routes))
   const silent = (kept: readonly Resource<unknown>[]) =>
     kept.map((resource) => own(resource, () => []))
   const own = (resource: Resource<unknown>, conditions: () => readonly Condition[]) =>
@@ -148,14 +156,4 @@ function usersOf(routes: readonly TranslatedRoute[]): Users {
       for (const gateway of gateways) known.add(gateway)
     }
   return new Map([...users].map(([target, known]) => [target, [...known].sort(compareText)]))
-}
-
-/** Things of the same name are equal: the first of them is kept. */
-function sortedUnique<Value>(
-  values: readonly Value[],
-  nameOf: (value: Value) => string,
-): readonly Value[] {
-  const byName = new Map<string, Value>()
-  for (const value of values) if (!byName.has(nameOf(value))) byName.set(nameOf(value), value)
-  return [...byName].sort(([a], [b]) => compareText(a, b)).map(([, value]) => value)
 }

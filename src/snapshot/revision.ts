@@ -16,6 +16,7 @@ function hashed<Part extends object>(textOf: (part: Part) => string): (part: Par
 }
 
 const partHash = hashed((part: object) => JSON.stringify(part))
+const listHash = hashed((parts: readonly object[]) => JSON.stringify(parts.map(partHash)))
 const hostHash = hashed(({ routes, ...own }: VirtualHost) =>
   JSON.stringify([own, routes.map(partHash)]),
 )
@@ -33,7 +34,7 @@ const gatewayHash = hashed(({ listeners, ...own }: Gateway) =>
 export function revisionOf({ gateways, destinations, certificates, authz, proc }: Ir): string {
   const lists = [
     gateways.map(gatewayHash),
-    ...[destinations, certificates, authz, proc].map((parts) => parts.map(partHash)),
+    ...[destinations, certificates, authz, proc].map(listHash),
   ]
   return hash('sha256', JSON.stringify(lists), 'base64url').slice(0, 22)
 }

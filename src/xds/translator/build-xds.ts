@@ -3,7 +3,6 @@
 import type { Destination } from '../../ir/destination.js'
 import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
-import type { Route } from '../../ir/route.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
@@ -23,13 +22,12 @@ const onePerPort = (listeners: readonly Listener[]): readonly Listener[] => {
 const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
   listeners.flatMap((listener) => listener.chains)
 
-const destinationNames = (route: Route): readonly (string | undefined)[] =>
-  route.action.type === 'forward' ? route.action.destinations.map((to) => to.destination) : []
-
-const namesBelow = remembered(
-  ({ routes }: VirtualHost): ReadonlySet<string | undefined> =>
-    new Set(routes.flatMap(destinationNames)),
-)
+const namesBelow = remembered(({ routes }: VirtualHost): ReadonlySet<string | undefined> => {
+  const names = new Set<string | undefined>()
+  for (const { action } of routes)
+    if (action.type === 'forward') for (const to of action.destinations) names.add(to.destination)
+  return names
+})
 
 const reachable = (
   destinations: readonly Destination[],
