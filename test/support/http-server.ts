@@ -9,6 +9,8 @@ export interface HttpServer {
   readonly origin: string
   readonly host: string
   readonly port: number
+  /** Open now, also idle ones. */
+  connections(): Promise<number>
   /** Also breaks open connections; a second call does nothing. */
   close(): Promise<void>
 }
@@ -33,6 +35,10 @@ export async function startHttpServer(
     origin: `${tls === undefined ? 'http' : 'https'}://${host}:${String(address.port)}`,
     host,
     port: address.port,
+    connections: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
     close: async () => {
       if (!server.listening) return
       server.closeAllConnections()
