@@ -31,12 +31,19 @@ export class KubernetesError extends Error {
 const CALL_TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024
 
+/** What the library names when it has found no configuration. */
+const NOBODY = { name: 'cluster', server: 'http://localhost:8080' }
+
 /** Throws an Error for a person when the configuration names no API server. */
 export function createKubernetesClient(): KubernetesClient {
   const config = new KubeConfig()
   config.loadFromDefault()
-  const server = config.getCurrentCluster()?.server
-  if (server === undefined || !URL.canParse(server))
+  const { name, server } = config.getCurrentCluster() ?? {}
+  if (
+    server === undefined ||
+    !URL.canParse(server) ||
+    (name === NOBODY.name && server === NOBODY.server)
+  )
     throw new Error('no API server is configured: set KUBECONFIG, or run in a pod')
   return {
     server,

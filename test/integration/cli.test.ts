@@ -35,8 +35,21 @@ test('wrong usage is a sentence on stderr and exit code 2', () => {
     stderr: 'gatehouse: "chekc" is not a command; did you mean "check"?\n',
   })
   expect(gatehouse()).toMatchObject({ status: 2, stdout: '' })
-  expect(gatehouse('serve', '--kubernetes')).toMatchObject({ status: 2, stdout: '' })
+  expect(gatehouse('serve')).toMatchObject({ status: 2, stdout: '' })
   expect(gatehouse('bootstrap', '--grpc', 'x')).toMatchObject({ status: 2, stdout: '' })
+})
+
+test('a cluster that nobody has named is a sentence on stderr and exit code 1', () => {
+  const environment = { ...process.env, HOME: '/nonexistent', KUBECONFIG: '' }
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['dist/main.js', 'serve', '--kubernetes'],
+    { cwd: ROOT, encoding: 'utf8', env: environment, timeout: 20_000 },
+  )
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'gatehouse: no API server is configured: set KUBECONFIG, or run in a pod\n',
+  })
 })
 
 test('wrong input is exit code 1', () => {
