@@ -335,23 +335,26 @@ describe('discovery documents', () => {
     ['garbage', (_request, response) => response.end('no')],
     ['of the wrong type', json({ issuer: 1 })],
     ['redirecting', (_request, response) => response.writeHead(302, { location: '/' }).end()],
-  ])('%s: 503 until the first good one, which a change of policies does not lose', async (_name, bad) => {
-    idp.serve(discovery, bad)
-    await stack.write('mcp.yaml', mcpRoute('mcp', 'backend'), policy('one'))
-    await eventually(async () => expect((await send(stack.origin, served)).status).toBe(503))
-    await eventually(async () => expect(await scopes()).toEqual(['one']))
-    idp.serve(discovery, document)
-    await eventually(
-      async () => expect((await send(stack.origin, served)).status).toBe(200),
-      RETRIED_MS,
-    )
-    idp.serve(discovery, bad)
-    await stack.write('mcp.yaml', mcpRoute('mcp', 'backend'), policy('two'))
-    await eventually(async () => expect(await scopes()).toEqual(['two']))
-    expect(JSON.parse((await send(stack.origin, served)).body)).toMatchObject(document)
-    await stack.remove('mcp.yaml')
-    await eventually(async () => expect((await send(stack.origin, served)).status).toBe(404))
-  })
+  ])(
+    '%s: 503 until the first good one, which a change of policies does not lose',
+    async (_name, bad) => {
+      idp.serve(discovery, bad)
+      await stack.write('mcp.yaml', mcpRoute('mcp', 'backend'), policy('one'))
+      await eventually(async () => expect((await send(stack.origin, served)).status).toBe(503))
+      await eventually(async () => expect(await scopes()).toEqual(['one']))
+      idp.serve(discovery, document)
+      await eventually(
+        async () => expect((await send(stack.origin, served)).status).toBe(200),
+        RETRIED_MS,
+      )
+      idp.serve(discovery, bad)
+      await stack.write('mcp.yaml', mcpRoute('mcp', 'backend'), policy('two'))
+      await eventually(async () => expect(await scopes()).toEqual(['two']))
+      expect(JSON.parse((await send(stack.origin, served)).body)).toMatchObject(document)
+      await stack.remove('mcp.yaml')
+      await eventually(async () => expect((await send(stack.origin, served)).status).toBe(404))
+    },
+  )
 })
 
 test('counts the fetches', async () => {
