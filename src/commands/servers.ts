@@ -1,7 +1,6 @@
 // gatehouse run and gatehouse serve: settings → Gatehouse, until it is asked to stop or something fatal fails.
 
 import { startApp, type App, type AppDeps } from '../app.js'
-import { createCluster } from '../app/cluster.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/file-provider.js'
 import type { Settings } from '../settings.js'
@@ -36,15 +35,19 @@ async function start(
 ): Promise<App | undefined> {
   const { logger } = io
   try {
-    return await startApp(settings, { logger, ...sourceOf(settings, logger), ...options })
+    return await startApp(settings, { logger, ...(await sourceOf(settings, logger)), ...options })
   } catch (error) {
     io.err(`gatehouse: ${startProblem(error)}\n`)
     return undefined
   }
 }
 
-function sourceOf(settings: Settings, logger: Logger): Pick<AppDeps, 'provider' | 'onRun'> {
+type Source = Pick<AppDeps, 'provider' | 'onRun'>
+
+async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   if (settings.kubernetes) {
+    // Its library takes half a second to load, which nobody else should wait for.
+    const { createCluster } = await import('../app/cluster.js')
     const cluster = createCluster(settings, logger)
     return { provider: cluster.provider, onRun: (state) => cluster.onRun(state) }
   }
