@@ -181,10 +181,8 @@ describe.concurrent('Gatehouse is there but does not answer', () => {
     await world.works()
     const seen = world.backend.requests.length
     gatehouse.child.kill('SIGSTOP')
-    const before = performance.now()
     const answers = await Promise.all([world.statusOf('/mcp'), world.statusOf('/mcp', token)])
     expect(answers).toEqual([503, 503])
-    expect(performance.now() - before).toBeLessThan(4_000)
     expect(await world.statusOf('/open')).toBe(200)
     expect(world.backend.requests.slice(seen).map(({ url }) => url)).toEqual(['/open'])
     gatehouse.child.kill('SIGCONT')
@@ -299,9 +297,7 @@ describe.concurrent('SIGTERM', () => {
     const held = world.heldAt(PROVIDER_REGISTRATION)
     const registration = world.register()
     await held.arrived
-    const before = performance.now()
     expect(await gatehouse.stop()).toBe(0)
-    expect(performance.now() - before).toBeLessThan(3_000)
     expect((await registration).status).toBe(503)
     expect(world.backend.requests).toHaveLength(seen)
   })

@@ -119,7 +119,7 @@ test('a client that does not read stops the LLM, and costs Gatehouse no memory',
   const { response, closed } = await reply
   const before = memoryOf(stack.child.pid)
   const chunk = `data: ${JSON.stringify(delta({ content: 'some words '.repeat(200) }))}\n\n`
-  const most = 100 * 1024 * 1024
+  const most = 1024 * 1024 * 1024
   let sent = 0
   const write = (): void => {
     while (sent < most && response.write(chunk)) sent += chunk.length
@@ -134,7 +134,8 @@ test('a client that does not read stops the LLM, and costs Gatehouse no memory',
   }, 60_000)
   expect(response.writableNeedDrain).toBe(true)
   expect(sent).toBeLessThan(most)
-  expect(memoryOf(stack.child.pid) - before).toBeLessThan(80)
+  // What a process takes and gives back by itself is tens of MiB; what would be held is a GiB.
+  expect(memoryOf(stack.child.pid) - before).toBeLessThan(300)
   client.response.resume()
   await eventually(() => expect(sent).toBeGreaterThan(last), 60_000)
   client.outgoing.destroy()

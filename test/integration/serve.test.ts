@@ -54,8 +54,12 @@ const resources = (): readonly object[] => [
   }),
 ]
 
-async function serve(unready = false, documents = resources()): Promise<Gatehouse> {
-  const flags = ['--grpc', grpc, '--listen-address', '127.0.0.1']
+async function serve(
+  unready = false,
+  documents = resources(),
+  ...more: string[]
+): Promise<Gatehouse> {
+  const flags = [...more, '--grpc', grpc, '--listen-address', '127.0.0.1']
   const gatehouse = await startGatehouse({ command: 'serve', resources: documents, flags, unready })
   closers.push(() => gatehouse.close())
   return gatehouse
@@ -144,10 +148,8 @@ describe('SIGTERM', () => {
   })
 
   test('with nobody connected ends at once', async () => {
-    const gatehouse = await serve()
-    const before = performance.now()
+    const gatehouse = await serve(false, resources(), '--drain-timeout', '1h')
     expect(await gatehouse.stop()).toBe(0)
-    expect(performance.now() - before).toBeLessThan(2_000)
   })
 })
 
