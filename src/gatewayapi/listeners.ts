@@ -9,6 +9,7 @@ import { resolveCertificate, type CertificateProblem } from './certificates.js'
 import { isFalse, isTrue } from './conditions.js'
 import { GATEWAY_API_GROUP, type Context } from './context.js'
 import { isHostnamePattern } from './hostnames.js'
+import { selectorProblem } from './label-selector.js'
 import { conflictOf } from './listener-conflicts.js'
 
 export type Gateway = Resource<GatewaySpec>
@@ -91,31 +92,12 @@ function acceptance(spec: ListenerSpec, refusal: Refusal | undefined): readonly 
     : [accepted]
 }
 
-const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
-
-/** Labels of namespaces are not read, but for the one that is their name. */
-const isReadable = ({ allowedRoutes }: ListenerSpec): boolean => {
-  const { matchLabels = {}, matchExpressions = [] } = allowedRoutes.namespaces.selector ?? {}
-  const names = Object.keys(matchLabels)
-  return matchExpressions.length === 0 && names.length === 1 && names[0] === NAMESPACE_NAME
-}
-
-const selectorNote = (spec: ListenerSpec): string =>
-  spec.allowedRoutes.namespaces.from === 'Selector' && !isReadable(spec)
-    ? `; allowedRoutes.namespaces.selector allows no route: labels of namespaces are not read, only ${NAMESPACE_NAME} in matchLabels is known`
-    : ''
-
-/** Whether a route of this namespace may attach. */
-export function allowsNamespace(gateway: Gateway, spec: ListenerSpec, namespace: string): boolean {
-  const { from, selector } = spec.allowedRoutes.namespaces
-  switch (from) {
-    case 'All':
-      return true
-    case 'Same':
-      return namespace === gateway.metadata.namespace
-    case 'Selector':
-      return isReadable(spec) && selector?.matchLabels[NAMESPACE_NAME] === namespace
-  }
+function selectorNote({ allowedRoutes }: ListenerSpec): string {
+  const { from, selector } = allowedRoutes.namespaces
+  const problem = from === 'Selector' ? selectorProblem(selector) : undefined
+  return problem === undefined
+    ? ''
+    : `; allowedRoutes.namespaces.selector allows no route: ${problem}`
 }
 
 export const allowsHttpRoutes = ({ allowedRoutes }: ListenerSpec): boolean =>

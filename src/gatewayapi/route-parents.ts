@@ -2,12 +2,13 @@
 
 import type { Condition } from '../ir/status.js'
 import type { HttpRouteSpec } from '../resources/http-route.js'
+import { namespacePermission, type Permission } from './allowed-namespaces.js'
 import { isFalse } from './conditions.js'
 import { GATEWAY_API_GROUP, type Context } from './context.js'
 import { translateGateway, type TranslatedGateway } from './gateways.js'
 import { intersectHostnames, isHostnamePattern } from './hostnames.js'
 import { ownDomains } from './listener-isolation.js'
-import { allowsHttpRoutes, allowsNamespace, type TranslatedListener } from './listeners.js'
+import { allowsHttpRoutes, type TranslatedListener } from './listeners.js'
 import type { HttpRoute } from './rule-input.js'
 import { keyIn } from './world.js'
 
@@ -49,7 +50,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
               refusal: refused('NoMatchingParent', `Gateway ${gateway} not found`),
             },
           ]
-        : [{ ...place, ...attach(found, route, ref) }]
+        : [{ ...place, ...attach(context, found, route, ref) }]
     })
 }
 
@@ -58,7 +59,12 @@ type Attached = Pick<TranslatedParent, 'placements' | 'listeners' | 'refusal'>
 
 const refused = (reason: string, message: string): Condition => isFalse('Accepted', reason, message)
 
-function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): Attached {
+function attach(
+  context: Context,
+  gateway: TranslatedGateway,
+  route: HttpRoute,
+  ref: ParentRef,
+): Attached {
   const named = gateway.listeners.filter(
     ({ spec }) =>
       (ref.sectionName === undefined || spec.name === ref.sectionName) &&
@@ -73,14 +79,18 @@ function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): A
   if (bad !== undefined) return none('UnsupportedValue', `"${bad}" is not a host name`)
   if (named.length === 0)
     return none('NoMatchingParent', `Gateway ${gateway.key} has no such listener`)
-  const allowing = named.filter(({ spec }) => isAllowed(gateway, spec, route))
+  const asked = named.map((listener) => ({
+    listener,
+    permission: permissionOf(context, gateway, listener.spec, route),
+  }))
+  const allowing = asked.filter(({ permission }) => permission.isAllowed)
   if (allowing.length === 0)
     return none(
       'NotAllowedByListeners',
-      `No listener of Gateway ${gateway.key} allows HTTPRoutes of namespace ${route.metadata.namespace}`,
+      `No listener of Gateway ${gateway.key} allows HTTPRoutes of namespace ${route.metadata.namespace}${doubtsOf(asked)}`,
     )
   const shared = allowing
-    .map((listener) => ({
+    .map(({ listener }) => ({
       listener,
       domains: ownDomains(
         listener,
@@ -100,12 +110,20 @@ function attach(gateway: TranslatedGateway, route: HttpRoute, ref: ParentRef): A
   }
 }
 
-const isAllowed = (
+const permissionOf = (
+  context: Context,
   gateway: TranslatedGateway,
   spec: TranslatedListener['spec'],
   route: HttpRoute,
-): boolean =>
-  allowsHttpRoutes(spec) && allowsNamespace(gateway.gateway, spec, route.metadata.namespace)
+): Permission =>
+  allowsHttpRoutes(spec)
+    ? namespacePermission(context, gateway.gateway, spec, route.metadata.namespace)
+    : { isAllowed: false }
+
+const doubtsOf = (asked: readonly { readonly permission: Permission }[]): string => {
+  const doubts = new Set(asked.flatMap(({ permission }) => permission.doubt ?? []))
+  return doubts.size === 0 ? '' : `: ${[...doubts].join('; ')}`
+}
 
 const placementsOf = (
   { routeConfig }: TranslatedListener,

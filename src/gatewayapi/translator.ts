@@ -120,6 +120,7 @@ function buildStatuses(
     ...gatewayStatuses(resources, gateways),
     ...resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
     ...routes.map(({ status }) => status),
+    ...silent(resources.namespaces),
     ...resources.proxyBackends.map((backend) => own(backend, () => [BACKEND_ACCEPTED])),
     ...resources.proxyParameters.map((parameters) =>
       own(parameters, () => parametersConditions(parameters.spec)),

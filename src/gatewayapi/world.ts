@@ -9,6 +9,7 @@ import { GATEWAY_API_GROUP } from '../resources/fields.js'
 import type { GatewayClassSpec } from '../resources/gateway-class.js'
 import type { GatewaySpec } from '../resources/gateway.js'
 import type { HttpRouteSpec } from '../resources/http-route.js'
+import type { NamespaceData } from '../resources/namespace.js'
 import type { ProxyBackendSpec } from '../resources/proxy-backend.js'
 import type { ProxyParametersSpec } from '../resources/proxy-parameters.js'
 import type { ProxyPolicySpec } from '../resources/proxy-policy.js'
@@ -26,6 +27,7 @@ export interface World {
   readonly httpRoutes: Table<Resource<HttpRouteSpec>>
   readonly proxyBackends: Table<Resource<ProxyBackendSpec>>
   readonly proxyParameters: Table<Resource<ProxyParametersSpec>>
+  readonly namespaces: Table<Resource<NamespaceData>>
   readonly services: Table<Resource<ServiceSpec>>
   readonly secrets: Table<Resource<SecretData>>
   readonly configMaps: Table<Resource<ConfigMapData>>
@@ -71,6 +73,7 @@ export function buildWorld(
     httpRoutes: of('httpRoutes', 'httpRoutes', byKey),
     proxyBackends: of('proxyBackends', 'proxyBackends', byKey),
     proxyParameters: of('proxyParameters', 'proxyParameters', byKey),
+    namespaces: of('namespaces', 'namespaces', byKey),
     services: of('services', 'services', byKey),
     secrets: of('secrets', 'secrets', byKey),
     configMaps: of('configMaps', 'configMaps', byKey),

@@ -10,12 +10,15 @@ const labelSelector = z.object({
     .array(
       z.object({
         key: z.string().min(1),
-        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+        /** In, NotIn, Exists or DoesNotExist; the API server lets any other by. */
+        operator: z.string(),
         values: z.array(z.string()).default([]),
       }),
     )
     .default([]),
 })
+
+export type LabelSelector = z.infer<typeof labelSelector>
 
 const allowedRoutes = z.object({
   namespaces: z

@@ -16,6 +16,7 @@ const HARMLESS = new Set([
   'HTTPRoute',
   'BackendTLSPolicy',
   'ReferenceGrant',
+  'Namespace',
   'Service',
   'EndpointSlice',
   'Secret',

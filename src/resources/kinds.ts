@@ -8,6 +8,7 @@ import { GATEWAY_API_GROUP } from './fields.js'
 import { gatewayClassSpec } from './gateway-class.js'
 import { gatewaySpec } from './gateway.js'
 import { httpRouteSpec } from './http-route.js'
+import { namespaceData } from './namespace.js'
 import { proxyBackendSpec } from './proxy-backend.js'
 import { proxyParametersSpec } from './proxy-parameters.js'
 import { proxyPolicySpec } from './proxy-policy.js'
@@ -39,6 +40,7 @@ export const kindsOf = (apiGroup: string): readonly Kind[] => [
   gatewayApi('HTTPRoute', 'httpRoutes', httpRouteSpec),
   gatewayApi('BackendTLSPolicy', 'backendTlsPolicies', backendTlsPolicySpec),
   gatewayApi('ReferenceGrant', 'referenceGrants', referenceGrantSpec),
+  { ...core('Namespace', 'namespaces', namespaceData), clusterScoped: true },
   { ...core('Service', 'services', serviceSpec), body: 'spec' },
   core('Secret', 'secrets', secretData),
   core('ConfigMap', 'configMaps', configMapData),

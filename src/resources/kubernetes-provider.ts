@@ -66,7 +66,8 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
       }
     for (const [key, { kind, namespace, name }] of wanted)
       if (!objects.has(key)) {
-        objects.set(key, watchScope({ kind: kindNamed(kinds, kind), namespace, name }))
+        const scope = { kind: kindNamed(kinds, kind), namespace, name, isOptional: true } as const
+        objects.set(key, watchScope(scope))
         waitFor(OBJECT_PATIENCE)
       }
   }
@@ -112,7 +113,7 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
         }
         waitFor(PATIENCE)
         for (const scope of listScopes(kinds, options.namespaces))
-          lists.set(`${scope.kind.kind}/${scope.namespace ?? ''}`, watchScope(scope))
+          lists.set(listKey(scope), watchScope(scope))
       }),
     close: () => {
       closed = true
@@ -142,11 +143,17 @@ const listScopes = (
 ): readonly ReflectorScope[] =>
   kinds
     .filter(({ kind }) => !ON_DEMAND.has(kind))
-    .flatMap((kind): readonly ReflectorScope[] =>
-      kind.clusterScoped === true || namespaces.length === 0
+    .flatMap((kind): readonly ReflectorScope[] => {
+      if (namespaces.length === 0) return [{ kind }]
+      // Those that are read, by their names: a role with resourceNames is enough.
+      if (kind.kind === 'Namespace') return namespaces.map((name) => ({ kind, name }))
+      return kind.clusterScoped === true
         ? [{ kind }]
-        : namespaces.map((namespace) => ({ kind, namespace })),
-    )
+        : namespaces.map((namespace) => ({ kind, namespace }))
+    })
+
+const listKey = ({ kind, namespace = '', name = '' }: ReflectorScope): string =>
+  `${kind.kind}/${namespace}/${name}`
 
 const scopeNames = ({ namespace = '', name = '' }: ReflectorScope) => ({ namespace, name })
 

@@ -15,6 +15,8 @@ export interface ReflectorScope {
   readonly namespace?: string
   /** This object alone. */
   readonly name?: string
+  /** What may not be read counts as what is not there. */
+  readonly isOptional?: true
 }
 
 export interface ReflectorEvents {
@@ -26,7 +28,7 @@ export interface ReflectorEvents {
 }
 
 export interface Reflector {
-  /** It has been listed once; of a single object also: it may not be read. */
+  /** It has been listed once; of what is optional also: it may not be read. */
   synced(): boolean
   /** Why it cannot be read now; absent: it can. */
   problem(): string | undefined
@@ -57,7 +59,7 @@ export function startReflector(
   }
   const retry = (error: unknown): void => {
     if (closed || timer !== undefined) return
-    say(isSynced || (scope.name !== undefined && isForbidden(error)), sentenceOf(error))
+    say(isSynced || (scope.isOptional === true && isForbidden(error)), sentenceOf(error))
     timer = setTimeout(() => {
       timer = undefined
       void run()

@@ -3,7 +3,7 @@
 import type { DecodedResource } from './decode.js'
 import type { Problem, Resource, Resources } from './resources.js'
 
-/** GatewayClass has no namespace; it and a problem's absent one count as "default". */
+/** GatewayClass and Namespace have no namespace; they and a problem's absent one count as "default". */
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
@@ -39,6 +39,7 @@ const emptySets = (): Record<keyof Resources, Resource<unknown>[]> => ({
   proxyParameters: [],
   backendTlsPolicies: [],
   referenceGrants: [],
+  namespaces: [],
   services: [],
   endpointSlices: [],
   secrets: [],

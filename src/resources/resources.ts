@@ -7,6 +7,7 @@ import type { EndpointSliceData } from './endpoint-slice.js'
 import type { GatewayClassSpec } from './gateway-class.js'
 import type { GatewaySpec } from './gateway.js'
 import type { HttpRouteSpec } from './http-route.js'
+import type { NamespaceData } from './namespace.js'
 import type { ProxyBackendSpec } from './proxy-backend.js'
 import type { ProxyParametersSpec } from './proxy-parameters.js'
 import type { ProxyPolicySpec } from './proxy-policy.js'
@@ -45,6 +46,7 @@ export interface Resources {
   readonly proxyParameters: readonly Resource<ProxyParametersSpec>[]
   readonly backendTlsPolicies: readonly Resource<BackendTlsPolicySpec>[]
   readonly referenceGrants: readonly Resource<ReferenceGrantSpec>[]
+  readonly namespaces: readonly Resource<NamespaceData>[]
   readonly services: readonly Resource<ServiceSpec>[]
   readonly endpointSlices: readonly Resource<EndpointSliceData>[]
   readonly secrets: readonly Resource<SecretData>[]

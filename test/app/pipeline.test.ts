@@ -18,6 +18,7 @@ const NONE: Resources = {
   proxyParameters: [],
   backendTlsPolicies: [],
   referenceGrants: [],
+  namespaces: [],
   services: [],
   endpointSlices: [],
   secrets: [],

@@ -14,6 +14,8 @@ import { caseDocuments, OPTIONS } from '../support/translate-case.js'
 
 const GOLDENS = join(import.meta.dirname, '../golden/translate')
 
+const GATEWAY_API = 'gateway.networking.k8s.io'
+
 const toResources = (documents: Iterable<DecodedResource>): Resources =>
   collectResources([...documents]).resources
 
@@ -110,6 +112,60 @@ describe('what a change does not concern', () => {
     expect(after.ir.gateways.map(({ name }) => name)).toEqual(['gw', 'zz'])
     expect(after.ir.gateways[0]).toBe(before.ir.gateways[0])
   })
+})
+
+test('a label of a namespace concerns the routes of it that a selector asks about, and no others', () => {
+  const golden = goldenCases(GOLDENS).find(
+    ({ name }) => name === 'a-selector-of-namespaces-lets-in-those-with-the-labels',
+  )
+  const documents = caseDocuments(golden?.input ?? '')
+  const changed = (kind: string, name: string, change: object): readonly DecodedResource[] =>
+    documents
+      .filter(({ resource }) => resource.kind === kind && resource.metadata.name === name)
+      .map((one) => ({ ...one, resource: { ...one.resource, ...change } }))
+  const open = { namespace: 'default', name: 'open' }
+  const unasked = [
+    ...changed('Gateway', 'gw', {
+      metadata: { ...open, labels: {} },
+      spec: {
+        gatewayClassName: 'gatehouse',
+        listeners: [
+          {
+            name: 'http',
+            port: 9000,
+            protocol: 'HTTP',
+            allowedRoutes: { namespaces: { from: 'All' }, kinds: [] },
+          },
+        ],
+      },
+    }),
+    ...changed('HTTPRoute', 'without-labels', {
+      metadata: { namespace: 'bare', name: 'unasked', labels: {} },
+      spec: {
+        parentRefs: [{ group: GATEWAY_API, kind: 'Gateway', ...open }],
+        hostnames: [],
+        rules: [],
+      },
+    }),
+  ]
+  const relabelled = changed('Namespace', 'bare', {
+    metadata: { namespace: '', name: 'bare', labels: { team: 'a' } },
+  })
+  const translator = createTranslator(OPTIONS)
+  const before = translator.translate(toResources([...documents, ...unasked]), new Map())
+  const after = translator.translate(
+    toResources([...relabelled, ...documents, ...unasked]),
+    new Map(),
+  )
+  const again = after.statuses.filter((status, index) => status !== before.statuses[index])
+  expect(again.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)).toEqual([
+    'HTTPRoute bare/without-labels',
+    'Namespace /bare',
+  ])
+  expect(after.ir.gateways.map((gateway, index) => gateway === before.ir.gateways[index])).toEqual([
+    false,
+    true,
+  ])
 })
 
 test('a key set stays the same document when the endpoints of its Service change', () => {

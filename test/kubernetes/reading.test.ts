@@ -16,7 +16,7 @@ const KINDS = [
     'backendtlspolicies',
     'referencegrants',
   ],
-  ['', 'services'],
+  ['', 'services', 'namespaces'],
   ['discovery.k8s.io', 'endpointslices'],
 ] as const
 

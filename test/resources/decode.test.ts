@@ -575,7 +575,7 @@ describe('which documents are resources', () => {
 
   it.each([
     ['apps/v1', 'Deployment'],
-    ['v1', 'Namespace'],
+    ['v1', 'PersistentVolume'],
     ['v1', 'ServiceAccount'],
     ['gateway.networking.k8s.io/v1', 'GRPCRoute'],
     ['gateway.networking.k8s.io/v1alpha2', 'TCPRoute'],
@@ -595,6 +595,20 @@ describe('which documents are resources', () => {
     const other = text.replace('policy.gatehouse.dev', 'policy.example.com')
     expect(decode(other, 'policy.example.com').resources).toHaveLength(1)
     expect(decode(text, 'policy.example.com').problems).toHaveLength(1)
+  })
+
+  it('keeps the labels of a Namespace, and nothing else of it', () => {
+    const { resources, problems } = decode(
+      'apiVersion: v1\nkind: Namespace\nmetadata: { name: shop, labels: { team: a }, annotations: { b: c } }\nspec: { finalizers: [kubernetes] }\nstatus: { phase: Active }',
+    )
+    expect(problems).toEqual([])
+    expect(resources[0]).toMatchObject({ collection: 'namespaces' })
+    expect(resources[0]?.resource.metadata).toEqual({
+      namespace: '',
+      name: 'shop',
+      labels: { team: 'a' },
+    })
+    expect(resources[0]?.resource.spec).toEqual({})
   })
 
   it('puts a document without a namespace into default, and a GatewayClass into none', () => {

@@ -1,6 +1,7 @@
 // Objects of a cluster that files need not have.
 
 import { API_GROUP } from '../../support/resources.js'
+import type { AnyObject } from './api-call.js'
 
 export const gatewayClass = (
   name = 'gatehouse',
@@ -59,4 +60,9 @@ export const policy = (name: string, traffic: object, route = 'app'): object => 
     targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: route }],
     traffic,
   },
+})
+
+export const inNamespace = (namespace: string, object: object): object => ({
+  ...object,
+  metadata: { ...(object as AnyObject).metadata, namespace },
 })

@@ -39,6 +39,13 @@
 - apiGroups: [gateway.networking.k8s.io]
   resources: [gatewayclasses]
   verbs: [list, watch]
+# The labels that a listener's selector asks for.
+- apiGroups: [""]
+  resources: [namespaces]
+  {{- with .Values.namespaces }}
+  resourceNames: {{ toJson . }}
+  {{- end }}
+  verbs: [list, watch]
 # That the class is accepted.
 - apiGroups: [gateway.networking.k8s.io]
   resources: [gatewayclasses/status]
