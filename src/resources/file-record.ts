@@ -63,7 +63,7 @@ export const decodeFile = (
 
 /** A file that cannot be read as a whole: everything it gave before stays. */
 export const brokenFile = (file: string, message: string, previous = EMPTY_RECORD): FileRecord => {
-  const problem = { source: `${file}:1:1`, message }
+  const problem = { source: file, message }
   const decoded = { resources: [], problems: [problem], notes: [] }
   return { ...keepLastGood(decoded, previous, new Set()), documents: previous.documents }
 }

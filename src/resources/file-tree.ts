@@ -124,7 +124,7 @@ class Walk {
   }
 
   #problem(path: string, message: string): void {
-    this.#problems.push({ source: `${path}:1:1`, message })
+    this.#problems.push({ source: path, message })
   }
 }
 

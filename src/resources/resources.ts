@@ -55,7 +55,7 @@ export interface Resources {
 
 /** A document, or a field of one, that could not be decoded: where, what, and what was expected. */
 export interface Problem {
-  /** FILE:LINE:COLUMN. */
+  /** FILE:LINE:COLUMN; the path alone of what cannot be read as a whole. */
   readonly source: string
   /** e.g. 'spec.traffic.jwtAuthentication.mode: "strict" is not one of Strict, Optional, Permissive'. */
   readonly message: string

@@ -72,7 +72,7 @@ describe('traps of YAML', () => {
       `${CONFIG_MAP}data: { a: !!js/function x }`,
       ['f.yaml:4:12 Unresolved tag: tag:yaml.org,2002:js/function'],
     ],
-    ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe]), ['f.yaml:1:1 is not UTF-8 text']],
+    ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe]), ['f.yaml is not UTF-8 text']],
     [
       'JSON with a key twice',
       '{"apiVersion":"v1","apiVersion":"v1"}',
@@ -98,14 +98,12 @@ describe('traps of YAML', () => {
 
   it('a file that is too large', () => {
     expect(problemsOf(Buffer.alloc(33 * 1024 * 1024, ' '))).toEqual([
-      'f.yaml:1:1 is larger than 33554432 bytes',
+      'f.yaml is larger than 33554432 bytes',
     ])
   })
 
   it('a file of too many documents', () => {
-    expect(problemsOf('---\na\n'.repeat(20_001))).toEqual([
-      'f.yaml:1:1 has more than 20000 documents',
-    ])
+    expect(problemsOf('---\na\n'.repeat(20_001))).toEqual(['f.yaml has more than 20000 documents'])
   })
 
   it.each([
@@ -180,7 +178,9 @@ describe('no document whatever', () => {
 
   const isWhole = (bytes: Uint8Array | string) => {
     const { problems, resources } = decode(bytes)
-    const positioned = problems.every(({ source }) => /^f\.yaml:\d+:\d+$/.test(source))
+    const positioned = problems.every(({ source, message }) =>
+      /^f\.yaml(:\d+:\d+| is not UTF-8 text$)/.test(`${source} ${message}`),
+    )
     const plain = resources.every(
       ({ resource }) => resource.metadata.name !== '' && JSON.stringify(resource) !== undefined,
     )
