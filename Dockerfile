@@ -23,8 +23,6 @@ RUN npm prune --omit=dev
 FROM ${NODE_IMAGE} AS gatehouse
 WORKDIR /app
 ENV NODE_ENV=production
-# A check leaves little behind, but much of it: with more room for the young, a tenth less CPU goes into collecting it.
-ENV NODE_OPTIONS=--max-semi-space-size=64
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=production /app/dist ./dist
