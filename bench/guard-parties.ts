@@ -4,9 +4,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { backend, gateway, OURS, policy, route, startEnvoy, startGatehouse } from './gatehouse.js'
+import { startEnvoy, startGatehouse } from './gatehouse.js'
 import { guardEnvoy, GUARD_VARIANTS, type GuardVariant } from './guard-envoy.js'
 import type { Target } from './measure.js'
+import { backend, gatewayAt, OURS, policy, route } from './objects.js'
 import { freePort, freePorts, runScript, stop } from './processes.js'
 
 export interface GuardParties {
@@ -21,7 +22,7 @@ export async function startGuardParties(): Promise<GuardParties> {
   const llm = await runScript('llm-server', Object.values(servers).map(String))
   const noop = await runScript('noop-processor', [`unix:${sockets.noop}`])
   const gatehouse = await startGatehouse(folder, sockets.gatehouse, [
-    gateway,
+    gatewayAt(8080),
     ...guarded('allow', servers.allow),
     ...guarded('change', servers.change),
   ])
@@ -52,7 +53,8 @@ function guarded(name: string, port: number): readonly object[] {
   const guard = [{ webhook: { backendRef: { group: OURS, kind: 'ProxyBackend', name: webhook } } }]
   const promptGuard = { request: guard, response: guard }
   return [
-    ...route(name),
+    route(name),
+    backend(name, 9),
     backend(webhook, port),
     policy(name, { backend: { ai: { promptGuard } } }),
   ]

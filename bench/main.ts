@@ -1,20 +1,21 @@
 // npm run bench: what checks and guardrails cost, beside what else one could do, and what a change costs among many, in
-// one run of two to three minutes.
+// one run of two to three minutes. Writes its sections of docs/performance.md.
 
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ChangeRow } from './change-row.js'
 import { measureChecks } from './checks.js'
 import { measureGuards } from './guards.js'
+import { root } from './processes.js'
 import { report } from './report.js'
+import { writeSections } from './sections.js'
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
 
 /** In a process of its own, whose memory is counted. */
 async function measureChanges(): Promise<readonly ChangeRow[]> {
-  const script = join(import.meta.dirname, 'one-change.mjs')
+  const script = join(root, '.cache/bench/one-change.mjs')
   const { stdout } = await promisify(execFile)(process.execPath, [script])
   return JSON.parse(stdout) as readonly ChangeRow[]
 }
@@ -25,7 +26,7 @@ async function main(): Promise<void> {
   const checks = await measureChecks(say)
   const guards = await measureGuards(say)
   const text = report({ checks, guards, changes })
-  await writeFile(join(import.meta.dirname, '../../docs/performance.md'), text)
+  await writeSections(text)
   process.stdout.write(text)
 }
 

@@ -1,55 +1,44 @@
-// N routes and policies of a cluster, all to one backend that nobody needs: Envoy answers for it.
+// The routes of benchmarks with many of them, each with a backend and a policy of its own.
 
-export const PATHS = '/route-'
+import { generateKeyPairSync } from 'node:crypto'
+import { backend, policy, route } from './objects.js'
 
-const GATEWAY_API = 'gateway.networking.k8s.io'
-const OURS = 'policy.gatehouse.dev'
-
-export const clusterObjects = (port: number): readonly object[] => [
-  {
-    apiVersion: `${GATEWAY_API}/v1`,
-    kind: 'GatewayClass',
-    metadata: { name: 'gatehouse' },
-    spec: { controllerName: `${OURS}/gatehouse` },
-  },
-  {
-    apiVersion: `${GATEWAY_API}/v1`,
-    kind: 'Gateway',
-    metadata: { name: 'gateway' },
-    spec: {
-      gatewayClassName: 'gatehouse',
-      listeners: [{ name: 'http', port, protocol: 'HTTP' }],
+/** All policies share it, as they would a provider's keys. */
+const JWKS = JSON.stringify({
+  keys: [
+    {
+      ...generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' }),
+      ...{ kid: 'k1', alg: 'RS256', use: 'sig' },
     },
-  },
-]
+  ],
+})
+
+const nameOf = (index: number): string => `route-${String(index)}`
+
+export const pathOf = (index: number, version = ''): string => `/${nameOf(index)}${version}`
 
 /** version: makes its path another one than before. */
-export const routeOf = (index: number, version: string): object => ({
-  apiVersion: `${GATEWAY_API}/v1`,
-  kind: 'HTTPRoute',
-  metadata: { name: `route-${String(index)}` },
-  spec: {
-    parentRefs: [{ name: 'gateway' }],
-    rules: [
-      {
-        matches: [{ path: { type: 'PathPrefix', value: `${PATHS}${String(index)}${version}` } }],
-        filters: [
-          {
-            type: 'RequestRedirect',
-            requestRedirect: { path: { type: 'ReplaceFullPath', replaceFullPath: '/' } },
-          },
-        ],
-      },
-    ],
-  },
-})
+export const routeOf = (index: number, version?: string): object =>
+  route(nameOf(index), pathOf(index, version))
 
-export const policyOf = (index: number, expression: string): object => ({
-  apiVersion: `${OURS}/v1alpha1`,
-  kind: 'ProxyPolicy',
-  metadata: { name: `policy-${String(index)}` },
-  spec: {
-    targetRefs: [{ group: GATEWAY_API, kind: 'HTTPRoute', name: `route-${String(index)}` }],
-    traffic: { authorization: { policy: { matchExpressions: [expression] } } },
-  },
-})
+/** port: on loopback. */
+export const backendOf = (index: number, port: number): object => backend(nameOf(index), port)
+
+/** Nobody needs a token; method: of the requests that it lets in. */
+export const policyOf = (index: number, method = 'GET'): object =>
+  policy(nameOf(index), {
+    traffic: {
+      jwtAuthentication: {
+        mode: 'Optional',
+        providers: [{ issuer: 'https://idp.example', audiences: ['a'], jwks: { inline: JWKS } }],
+      },
+      authorization: { policy: { matchExpressions: [`request.method == "${method}"`] } },
+    },
+  })
+
+/** A route, its backend at this port, and its policy, as they are at first. */
+export const objectsOf = (index: number, backendPort: number): readonly object[] => [
+  routeOf(index),
+  backendOf(index, backendPort),
+  policyOf(index),
+]

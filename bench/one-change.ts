@@ -5,6 +5,7 @@ import { createTranslator } from '../src/gatewayapi/translator.js'
 import { buildSnapshot, type Snapshot } from '../src/snapshot/build-snapshot.js'
 import type { ChangeRow } from './change-row.js'
 import { manyRoutes } from './many-routes.js'
+import { median } from './median.js'
 
 const COUNTS = [10, 1_000, 5_000]
 /** Of each kind; the first ones warm up. */
@@ -49,8 +50,5 @@ function measureChanges(count: number): ChangeRow {
   const policy = after((index, version) => many.changePolicy(index, version))
   return { count, all, route, policy, memory: process.memoryUsage.rss() / 1_048_576 }
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 process.stdout.write(JSON.stringify(COUNTS.map(measureChanges)))

@@ -4,8 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { envoyConfig, VARIANTS, type Variant } from './envoy-config.js'
-import { gateway, policy, route, startEnvoy, startGatehouse } from './gatehouse.js'
+import { startEnvoy, startGatehouse } from './gatehouse.js'
 import type { Target } from './measure.js'
+import { backend, gatewayAt, policy, route } from './objects.js'
 import { freePort, freePorts, runScript, stop } from './processes.js'
 import { AUDIENCE, ISSUER, type Keys } from './tokens.js'
 
@@ -56,5 +57,5 @@ function resources(keys: Keys): readonly object[] {
     jwtAuthentication: { providers: [{ issuer: ISSUER, audiences: [AUDIENCE], jwks }] },
     authorization: { policy: { matchExpressions: ['"mcp-users" in jwt.groups'] } },
   }
-  return [gateway, ...route('mcp'), policy('mcp', { traffic })]
+  return [gatewayAt(8080), route('mcp'), backend('mcp', 9), policy('mcp', { traffic })]
 }

@@ -5,17 +5,21 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-/** The repository: the benchmark is bundled into .cache/bench. */
-export const root = join(import.meta.dirname, '../..')
+/** The repository. */
+export const root = join(import.meta.dirname, '..')
 
 export interface Party {
   readonly child: ChildProcess
   readonly pid: number
 }
 
-/** quiet: what it says on stderr is thrown away. */
-export function run(program: string, args: readonly string[], quiet = false): Party {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', quiet ? 'ignore' : 'inherit'] })
+/** stderr: shown, unless somebody reads it. */
+export function run(
+  program: string,
+  args: readonly string[],
+  stderr: 'inherit' | 'pipe' = 'inherit',
+): Party {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', stderr] })
   if (child.pid === undefined) throw new Error(`${program} did not start`)
   return { child, pid: child.pid }
 }
@@ -35,8 +39,8 @@ export async function stop(parties: readonly Party[]): Promise<void> {
   }
 }
 
-export async function until(url: string): Promise<void> {
-  const end = performance.now() + 20_000
+export async function until(url: string, timeoutMs = 20_000): Promise<void> {
+  const end = performance.now() + timeoutMs
   for (;;) {
     const ok = await fetch(url).then(
       (answer) => answer.ok,

@@ -1,11 +1,10 @@
 // Rows → the Markdown of docs/performance.md.
 
-import { cpus } from 'node:os'
 import type { ChangeRow } from './change-row.js'
 import type { CheckRows } from './checks.js'
 import type { GuardRows } from './guards.js'
 import { reportGuards } from './report-guards.js'
-import { LOAD_HEAD, loadCells, megabytes, table } from './table.js'
+import { LOAD_HEAD, loadCells, machine, megabytes, table } from './table.js'
 
 export interface Measurements {
   readonly checks: CheckRows
@@ -28,9 +27,6 @@ From the start of the process to ready, with one route and one policy: ${startup
 ${reportGuards(guards)}
 ${CHANGES}
 ${changesTable(changes)}
-
-Measured with Node ${process.versions.node} on ${cpus()[0]?.model ?? 'an unknown CPU'} (${String(cpus().length)} cores), which Envoy, the servers and
-the load share: read the ratios, not the rates.
 `
 }
 
@@ -46,17 +42,24 @@ const changesTable = (changes: readonly ChangeRow[]): string =>
 
 const PREFACE = `# Performance
 
-\`npm run bench\` wrote this page: one run, on loopback, of one Envoy with a listener per variant. Every request carries an
-RS256 token and is answered by Envoy itself, so that what differs is the check. CPU is time per request at 32 connections,
-in Envoy and in the server that it asks; "CPU added" is both, less what Envoy needs without a filter. The no-op server is
-grpc-js answering a constant without reading the request: what any ext_authz server on this runtime costs at least.
+What a request costs, what a change costs, and how long a change takes until Envoy works by it, from files and from a
+cluster. Each section is written by a benchmark that anyone can run; Envoy, the servers and the load share the machine's
+cores: read the ratios, not the rates.
+
+## Checks
+
+\`npm run bench\` wrote this section and the next two: one run, on loopback, of one Envoy with a listener per variant. Every
+request carries an RS256 token and is answered by Envoy itself, so that what differs is the check. CPU is time per request at
+32 connections, in Envoy and in the server that it asks; "CPU added" is both, less what Envoy needs without a filter. The
+no-op server is grpc-js answering a constant without reading the request: what any ext_authz server on this runtime costs at
+least. ${machine()}
 
 - **jwt_authn + rbac**: Envoy's own filters, the same rule, the same keys; it verifies the signature at every request.
 - **remembered token**: Gatehouse has verified this token before.
 - **new token**: every request brings a token that Gatehouse has never seen.
 `
 
-const CHANGES = `## One change among many
+const CHANGES = `## The CPU of a change
 
 N HTTPRoutes on one listener, each with a backend and a policy of its own: CPU time from the resources to the tables and the
 encoded xDS, at the start and after one of them changed (median), and what the process then holds in memory.

@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import { chatRequest, SLOW_MODEL } from './chat.js'
 import type { Target } from './measure.js'
+import { median } from './median.js'
 import { residentMemory } from './memory.js'
 
 export interface StreamRow {
@@ -85,6 +86,3 @@ function openStream(port: number, request: string): OpenStream {
       }),
   }
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

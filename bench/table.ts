@@ -1,11 +1,15 @@
-// Numbers → cells, cells → a table in Markdown.
+// Numbers → cells, cells → a table in Markdown; and what they were measured with.
 
+import { cpus } from 'node:os'
 import type { Row } from './measure.js'
 
 export const micro = (value: number | undefined): string =>
   value === undefined ? '–' : `${value.toFixed(0)} µs`
 export const milli = (value: number): string => `${value.toFixed(2)} ms`
 export const megabytes = (value: number): string => `${value.toFixed(0)} MB`
+
+export const machine = (): string =>
+  `Measured with Node ${process.versions.node} on ${cpus()[0]?.model ?? 'an unknown CPU'} (${String(cpus().length)} cores).`
 
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n')

@@ -1,0 +1,109 @@
+// Stands between an Envoy and Gatehouse's incremental ADS, passes every message on as it is, and notes when each
+// response passed, how large it was, and when Envoy answered it.
+
+import { EventEmitter, once } from 'node:events'
+import { promisify } from 'node:util'
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  Client,
+  credentials,
+  Server,
+  ServerCredentials,
+  type MethodDefinition,
+  type ServerDuplexStream,
+} from '@grpc/grpc-js'
+import {
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+} from '../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { DISCOVERY } from '../src/grpc/protos.js'
+import { shortType } from '../src/xds/type-urls.js'
+
+/** One response to Envoy. */
+export interface Exchange {
+  readonly type: string
+  readonly nonce: string
+  /** Of the message. */
+  readonly bytes: number
+  /** performance.now() when it passed. */
+  readonly passedAt: number
+  /** performance.now() when Envoy's ACK passed. */
+  acceptedAt?: number
+}
+
+export interface AdsRelay {
+  readonly port: number
+  /** In the order in which they passed. */
+  readonly exchanges: readonly Exchange[]
+  /** When more than so many have passed, and Envoy has accepted them all. Rejects when it refuses one. */
+  accepted(moreThan: number, signal: AbortSignal): Promise<void>
+  close(): void
+}
+
+const asIs = (bytes: Buffer): Buffer => bytes
+
+const METHOD: MethodDefinition<Buffer, Buffer> = {
+  path: `/${DISCOVERY}/DeltaAggregatedResources`,
+  requestStream: true,
+  responseStream: true,
+  requestSerialize: asIs,
+  requestDeserialize: asIs,
+  responseSerialize: asIs,
+  responseDeserialize: asIs,
+}
+
+const OF_ANY_SIZE = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 }
+
+/** gatehouse: host:port or unix:PATH. */
+export async function startAdsRelay(gatehouse: string): Promise<AdsRelay> {
+  const exchanges: Exchange[] = []
+  const answers = new EventEmitter()
+  const client = new Client(gatehouse, credentials.createInsecure(), OF_ANY_SIZE)
+  const server = new Server(OF_ANY_SIZE)
+  const pass = (envoy: ServerDuplexStream<Buffer, Buffer>): void => {
+    const upstream = client.makeBidiStreamRequest(METHOD.path, asIs, asIs)
+    upstream.on('data', (response: Buffer) => {
+      envoy.write(response)
+      exchanges.push(exchangeOf(response))
+    })
+    envoy.on('data', (request: Buffer) => {
+      upstream.write(request)
+      const refusal = settle(request, exchanges)
+      if (refusal === undefined) answers.emit('answer')
+      else answers.emit('error', new Error(refusal))
+    })
+    for (const end of ['end', 'cancelled', 'error']) envoy.on(end, () => upstream.cancel())
+    upstream.on('error', () => envoy.destroy())
+  }
+  server.addService({ pass: METHOD }, { pass })
+  const bind = promisify(server.bindAsync.bind(server))
+  const port = await bind('127.0.0.1:0', ServerCredentials.createInsecure())
+  return {
+    port,
+    exchanges,
+    accepted: async (moreThan, signal) => {
+      const isUnderWay = ({ acceptedAt }: Exchange): boolean => acceptedAt === undefined
+      while (exchanges.length <= moreThan || exchanges.some(isUnderWay))
+        await once(answers, 'answer', { signal })
+    },
+    close: () => {
+      server.forceShutdown()
+      client.close()
+    },
+  }
+}
+
+function exchangeOf(response: Buffer): Exchange {
+  const passedAt = performance.now()
+  const { typeUrl, nonce } = fromBinary(DeltaDiscoveryResponseSchema, response)
+  return { type: shortType(typeUrl), nonce, bytes: response.length, passedAt }
+}
+
+/** Why Envoy refuses it; undefined: it does not. */
+function settle(request: Buffer, exchanges: readonly Exchange[]): string | undefined {
+  const at = performance.now()
+  const { responseNonce, errorDetail } = fromBinary(DeltaDiscoveryRequestSchema, request)
+  const exchange = exchanges.find(({ nonce }) => nonce === responseNonce)
+  if (exchange !== undefined) exchange.acceptedAt = at
+  return errorDetail?.message
+}

@@ -1,0 +1,62 @@
+// npm run bench:files: from a change in a file to Envoy's ACK, among N routes and policies. Writes its section of
+// docs/performance.md.
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../test/support/ports.js'
+import { startAnsweringServer } from './answering-server.js'
+import { serveFiles } from './gatehouse.js'
+import { measureLiveChanges } from './live-changes.js'
+import { COUNTS, reportFiles, type LiveRow } from './live-report.js'
+import { objectsOf } from './many-objects.js'
+import { gatewayAt } from './objects.js'
+import { stop } from './processes.js'
+import { writeSections } from './sections.js'
+import { writeFiles } from './written-files.js'
+
+const PER_FILE = 100
+const IDLE_MS = 100
+
+await writeSections(reportFiles(await measureAll(PER_FILE), PER_FILE, await measureAll(1)))
+
+async function measureAll(perFile: number): Promise<readonly LiveRow[]> {
+  const rows: LiveRow[] = []
+  for (const count of COUNTS) {
+    process.stderr.write(`bench: ${String(count)} routes and policies, ${String(perFile)} a file\n`)
+    rows.push(await measure(count, perFile))
+  }
+  return rows
+}
+
+async function measure(count: number, perFile: number): Promise<LiveRow> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
+  const resources = join(folder, 'resources')
+  const grpc = `unix:${join(folder, 'grpc.sock')}`
+  const backend = await startAnsweringServer()
+  try {
+    const port = await freePort()
+    const routes = [...Array(count).keys()].flatMap((index) => objectsOf(index, backend.port))
+    await mkdir(resources)
+    const { put } = await writeFiles(resources, [gatewayAt(port), ...routes], perFile)
+    const gatehouse = await serveFiles(resources, grpc)
+    try {
+      const { pid, log } = gatehouse
+      const changes = await measureLiveChanges({
+        count,
+        pid,
+        log,
+        grpc,
+        port,
+        put,
+        idleMs: IDLE_MS,
+      })
+      return { count, ready: gatehouse.startupMs, ...changes }
+    } finally {
+      await stop([gatehouse])
+    }
+  } finally {
+    backend.close()
+    await rm(folder, { recursive: true })
+  }
+}

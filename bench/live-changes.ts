@@ -1,0 +1,145 @@
+// Changes to a Gatehouse that runs with an Envoy behind it: how long each takes to be in force, to be on the wire and
+// to be accepted by Envoy, and what it costs.
+
+import type { EventEmitter } from 'node:events'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { eventually } from '../test/support/eventually.js'
+import type { AdsRelay } from './ads-relay.js'
+import { cpuTime } from './cpu-time.js'
+import { startLiveEnvoy } from './live-envoy.js'
+import { pathOf, policyOf, routeOf } from './many-objects.js'
+import { median } from './median.js'
+import { residentMemory } from './memory.js'
+import { publicationsIn } from './publications.js'
+
+/** Of each kind. */
+export const CHANGES = 10
+/** Before them. */
+export const WARM_UP = 2
+const PATIENCE_MS = 60_000
+
+/** A Gatehouse with so many routes and policies, and the way to change them. */
+export interface Served {
+  readonly count: number
+  readonly pid: number
+  readonly log: Readable
+  /** As in --grpc. */
+  readonly grpc: string
+  /** Of the Gateway's listener. */
+  readonly port: number
+  /** Writes a changed object to where Gatehouse reads it. */
+  readonly put: (object: object) => Promise<void>
+  /** A process that has used no CPU for so long has nothing left to do, in milliseconds. */
+  readonly idleMs: number
+}
+
+export interface LiveChanges {
+  readonly route: Cost
+  readonly policy: Cost
+  /** Megabytes (RSS) that Gatehouse holds after all of them. */
+  readonly memory: number
+}
+
+/** Medians; milliseconds from the write. */
+export interface Cost extends Times {
+  /** Of Gatehouse; the mean. */
+  readonly cpu: number
+}
+
+interface Times {
+  /** Until Gatehouse has published it: its tables decide by it. */
+  readonly published: number
+  /** Until the first response passed on its way to Envoy, and until Envoy had accepted the last; NaN: there was none. */
+  readonly wire: number
+  readonly accepted: number
+  /** Of the responses. */
+  readonly bytes: number
+}
+
+export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
+  const envoy = await startLiveEnvoy(served.grpc)
+  try {
+    const watched = { ...served, ...envoy, publications: publicationsIn(served.log) }
+    await eventually(() => expectStatus(watched, pathOf(served.count - 1), 200), PATIENCE_MS)
+    await untilIdle(served)
+    const versions = new Map<number, string>()
+    const route = await measureCost(watched, (index, version) => {
+      versions.set(index, version)
+      const path = pathOf(index, version)
+      return { object: routeOf(index, version), onWire: true, path, status: 200 }
+    })
+    const policy = await measureCost(watched, (index, version) => {
+      const path = pathOf(index, versions.get(index))
+      return { object: policyOf(index, `NONE${version}`), onWire: false, path, status: 403 }
+    })
+    return { route, policy, memory: residentMemory(served.pid) }
+  } finally {
+    await envoy.stop()
+  }
+}
+
+interface Watched extends Served {
+  readonly relay: AdsRelay
+  readonly publications: EventEmitter
+}
+
+/** What is written, whether Envoy must be told, and how a request to the path is answered then. */
+interface Change {
+  readonly object: object
+  readonly onWire: boolean
+  readonly path: string
+  readonly status: number
+}
+
+async function measureCost(
+  watched: Watched,
+  change: (index: number, version: string) => Change,
+): Promise<Cost> {
+  const { pid, count } = watched
+  const all: Times[] = []
+  let before = 0
+  for (let step = 0; step < WARM_UP + CHANGES; step += 1) {
+    if (step === WARM_UP) before = cpuTime(pid)
+    all.push(await measureOne(watched, change(step % count, `-${String(step)}`)))
+  }
+  const cpu = (cpuTime(pid) - before) / 1_000 / CHANGES
+  const middle = (part: keyof Times): number => median(all.slice(WARM_UP).map((one) => one[part]))
+  return {
+    ...{ published: middle('published'), wire: middle('wire'), accepted: middle('accepted') },
+    ...{ bytes: middle('bytes'), cpu },
+  }
+}
+
+async function measureOne(watched: Watched, change: Change): Promise<Times> {
+  const { relay, publications, put } = watched
+  const passed = relay.exchanges.length
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  const publication = once(publications, 'published', { signal })
+  const began = performance.now()
+  await put(change.object)
+  const [published] = (await publication) as [number]
+  if (change.onWire) await relay.accepted(passed, signal)
+  await eventually(() => expectStatus(watched, change.path, change.status), PATIENCE_MS)
+  await untilIdle(watched)
+  const exchanges = relay.exchanges.slice(passed)
+  return {
+    published: published - began,
+    wire: (exchanges[0]?.passedAt ?? NaN) - began,
+    accepted: (exchanges.at(-1)?.acceptedAt ?? NaN) - began,
+    bytes: exchanges.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+}
+
+async function untilIdle({ pid, idleMs }: Served): Promise<void> {
+  for (let before = -1; before !== cpuTime(pid);) {
+    before = cpuTime(pid)
+    await new Promise((resolve) => setTimeout(resolve, idleMs))
+  }
+}
+
+async function expectStatus({ port }: Served, path: string, status: number): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`)
+  await answer.arrayBuffer()
+  if (answer.status !== status) throw new Error(`${path}: ${String(answer.status)}`)
+}

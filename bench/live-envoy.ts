@@ -1,0 +1,49 @@
+// An Envoy that gets its configuration from Gatehouse by incremental ADS, through a relay that sees what passes.
+
+import { startEnvoy } from '../src/envoy/child.js'
+import { findEnvoy } from '../src/envoy/find-envoy.js'
+import { waitUntilLive } from '../src/envoy/wait-until-live.js'
+import { parseGrpcAddress } from '../src/grpc/address.js'
+import { buildBootstrap } from '../src/xds/bootstrap.js'
+import { buildServerClusters, buildXdsCluster } from '../src/xds/gatehouse-clusters.js'
+import { freePort } from '../test/support/ports.js'
+import { startAdsRelay, type AdsRelay } from './ads-relay.js'
+
+export interface LiveEnvoy {
+  readonly relay: AdsRelay
+  stop(): Promise<void>
+}
+
+const PATIENCE_MS = 60_000
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Resolves when its listeners are active. grpc: as in --grpc. */
+export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
+  const relay = await startAdsRelay(grpc)
+  const address = parseGrpcAddress(grpc)
+  const envoyAdmin = { host: '127.0.0.1', port: await freePort() }
+  const bootstrap = buildBootstrap({
+    ...{ nodeCluster: '*', nodeId: 'envoy', connection: { address } },
+    ...{ envoyAdmin, delta: true },
+  })
+  const relayed = { address: { type: 'tcp', host: '127.0.0.1', port: relay.port } } as const
+  const clusters = [buildXdsCluster(relayed), ...buildServerClusters({ address })]
+  const environment = process.env
+  const child = await startEnvoy({
+    envoyPath: environment['GATEHOUSE_TEST_ENVOY'] ?? (await findEnvoy({ environment })),
+    bootstrap: { ...bootstrap, static_resources: { clusters } },
+    logger: quiet,
+    concurrency: 1,
+  })
+  const stop = async (): Promise<void> => {
+    await child.stop()
+    relay.close()
+  }
+  try {
+    await waitUntilLive(child, `http://127.0.0.1:${String(envoyAdmin.port)}`, PATIENCE_MS)
+    return { relay, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

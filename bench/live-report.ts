@@ -1,0 +1,86 @@
+// Rows of changes to a Gatehouse that runs → sections of docs/performance.md.
+
+import type { LiveChanges } from './live-changes.js'
+import { CHANGES } from './live-changes.js'
+import { machine, megabytes, table } from './table.js'
+
+export const COUNTS = [10, 100, 1_000, 5_000]
+
+export interface LiveRow extends LiveChanges {
+  /** Of routes, and of policies. */
+  readonly count: number
+  /** Milliseconds from the start of the process to /readyz saying 200. */
+  readonly ready: number
+}
+
+/** many: with perFile documents in a file. one: with one. */
+export const reportFiles = (
+  many: readonly LiveRow[],
+  perFile: number,
+  one: readonly LiveRow[],
+): string => `## From a file to Envoy
+
+\`npm run bench:files\` wrote this section, with \`gatehouse serve --resources\` on a folder of YAML and a real Envoy that gets
+its configuration by incremental ADS. Each HTTPRoute has a backend and a policy of its own. ${TERMS}
+
+With ${String(perFile)} documents in a file:
+
+${liveTable(many)}
+
+With one document in a file:
+
+${liveTable(one)}
+
+A pause of 50 ms, in which more changes are waited for, is in every time. ${machine()}
+`
+
+export const reportCluster = (rows: readonly LiveRow[]): string => `## From an API server to Envoy
+
+\`npm run bench:kubernetes\` wrote this section: the same routes, backends and policies in a real API server, one replica of
+\`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a pause of 30 ms in which
+more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
+
+${liveTable(rows)}
+
+${machine()}
+`
+
+const TERMS = `One of them is changed
+at a time: a route gets another path, a policy another rule. Times are from the write (medians of ${String(CHANGES)}): until the response
+with the change is on the wire, until Envoy's ACK, and, for a policy, of which Envoy need not hear, until Gatehouse decides by
+it. "Sent" is what went to Envoy for it; CPU is Gatehouse's for one change, memory (RSS) its own at the end.`
+
+const HEADS = [
+  'routes and policies',
+  'start to ready',
+  'a route: on the wire',
+  'ACK',
+  'sent',
+  'CPU',
+  'a policy: in force',
+  'sent',
+  'CPU',
+  'memory',
+]
+
+const liveTable = (rows: readonly LiveRow[]): string =>
+  table(
+    HEADS,
+    rows.map(({ count, ready, route, policy, memory }) => [
+      count.toLocaleString('en'),
+      ms(ready),
+      ms(route.wire),
+      ms(route.accepted),
+      bytes(route.bytes),
+      ms(route.cpu),
+      ms(policy.published),
+      bytes(policy.bytes),
+      ms(policy.cpu),
+      megabytes(memory),
+    ]),
+  )
+
+const ms = (value: number): string => `${value.toFixed(0)} ms`
+
+const bytes = (value: number): string =>
+  value < 10_000 ? `${String(value)} B` : `${(value / 1_000).toFixed(0)} kB`

@@ -1,0 +1,11 @@
+// npm run bench:files: sets up what is missing, bundles bench/files.ts and runs it, about two minutes and a half. It writes its
+// section of docs/performance.md.
+
+import { bundleBench, formatPage, run } from './bench-programs.mjs'
+import { runScript, setup } from './setup.mjs'
+
+await runScript(async () => {
+  await setup()
+  const [files] = await bundleBench('files')
+  return run(files) || formatPage()
+})
