@@ -3,10 +3,11 @@
 import { buildAuthzTable, type AuthzTable } from '../extauthz/authz-table.js'
 import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
 import type { Ir } from '../ir/ir.js'
+import type { XdsSnapshot } from '../xds/snapshot-cache.js'
 import { buildXds } from '../xds/translator/build-xds.js'
 import type { XdsOptions } from '../xds/translator/xds-options.js'
 import type { XdsByNode } from '../xds/translator/xds-resources.js'
-import { encodeXds, type EncodedXds } from './encode-xds.js'
+import { encodeXds } from './encode-xds.js'
 import { revisionOf } from './revision.js'
 
 export interface Snapshot {
@@ -15,7 +16,7 @@ export interface Snapshot {
   readonly ir: Ir
   /** As JSON, for the config dump. */
   readonly xdsJson: XdsByNode
-  readonly xds: EncodedXds
+  readonly xds: XdsSnapshot
   readonly authzTable: AuthzTable
   readonly procTable: ProcTable
   /** What Envoy sends to ext_authz beside what it always sends; lower-case, sorted. */

@@ -21,9 +21,10 @@ import type { Logger } from '../logger.js'
 import { AdsStream } from './ads-stream.js'
 import type { StreamRequest } from './ads-stream.js'
 import { subscribeToChanges, subscribeToWorld } from './requests.js'
-import type { NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
+import type { Form, NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
 import type { Protocol, Push } from './type-stream.js'
 import { PUSH_ORDER, SECRET_TYPE, shortType } from './type-urls.js'
+import { takesVirtualHosts } from './virtual-hosts.js'
 
 /** One stream of one Envoy. */
 export interface AdsPeer {
@@ -142,7 +143,7 @@ const serveStream = <Request extends AnyRequest, Response>(
         return end(call, status.INVALID_ARGUMENT, 'the first request of a stream must carry node')
       }
       const limit = createLogLimit(() => performance.now())
-      const stream = createStream(serving, peer, limit)
+      const stream = createStream(serving, { peer, limit, form: formOf(request, dialect.protocol) })
       entry = { peer, stream, limit, end: () => (leave(), void call.end()) }
       open.add(entry)
       options.logger.info({ ...peer, protocol: dialect.protocol }, 'Envoy connected')
@@ -166,10 +167,16 @@ const serveStream = <Request extends AnyRequest, Response>(
   call.on('error', leave)
 }
 
+/** What the first request of a stream says. */
+interface Begun {
+  readonly peer: AdsPeer
+  readonly form: Form
+  readonly limit: LogLimit
+}
+
 const createStream = <Request, Response>(
   { call, dialect, options }: Serving<Request, Response>,
-  peer: AdsPeer,
-  limit: LogLimit,
+  { peer, limit, form }: Begun,
 ): AdsStream => {
   const secrets = options.mayReceiveSecrets(call)
   let warned = false
@@ -177,7 +184,7 @@ const createStream = <Request, Response>(
     protocol: dialect.protocol,
     patienceMs: options.patienceMs ?? PATIENCE_MS,
     snapshot: () => {
-      const snapshot = options.cache.forNode(peer.cluster)
+      const snapshot = options.cache.forNode(peer.cluster, form)
       if (secrets || snapshot === undefined || !snapshot.get(SECRET_TYPE)?.size) return snapshot
       if (!warned)
         options.logger.warn(peer, 'no private keys over a connection that is not private')
@@ -225,6 +232,9 @@ const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
         node: node.id.slice(0, MAX_NAME_LENGTH),
         cluster: node.cluster.slice(0, MAX_NAME_LENGTH),
       }
+
+const formOf = ({ node }: AnyRequest, protocol: Protocol): Form =>
+  protocol === 'incremental' && takesVirtualHosts(node) ? 'split' : 'whole'
 
 const end = <Request, Response>(
   call: Call<Request, Response>,

@@ -3,16 +3,25 @@
 import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
 import { TypeStream } from './type-stream.js'
 import type { Protocol, Push } from './type-stream.js'
-import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, PUSH_ORDER, ROUTE_TYPE } from './type-urls.js'
+import {
+  CLUSTER_TYPE,
+  ENDPOINT_TYPE,
+  LISTENER_TYPE,
+  PUSH_ORDER,
+  ROUTE_TYPE,
+  VIRTUAL_HOST_TYPE,
+} from './type-urls.js'
+import { hostsOf, routeConfigurationOf } from './virtual-hosts.js'
 
 /** Changes of a type wait until Envoy has answered for these: what a listener or route names must be there first. */
 const WAITS_FOR: ReadonlyMap<string, readonly string[]> = new Map([
   [LISTENER_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE]],
   [ROUTE_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE]],
+  [VIRTUAL_HOST_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE]],
 ])
 
 /** Deletions wait until these are in force as wanted: make before break. */
-const REFERRERS = [LISTENER_TYPE, ROUTE_TYPE]
+const REFERRERS = [LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE]
 
 /** Above any configuration; an incremental client could add names for ever. */
 const MAX_NAMES = 100_000
@@ -74,7 +83,7 @@ export class AdsStream {
     const now = performance.now()
     for (const type of this.#inOrder()) {
       if (this.#mustWait(type, now)) continue
-      const wanted = type.wanted(snapshot.get(type.typeUrl) ?? NOTHING)
+      const wanted = this.#wanted(type, snapshot)
       const nonce = String(this.#nonces + 1)
       const push = type.next(wanted, this.#mayRemove(type, snapshot), nonce)
       if (push !== undefined) return this.#write(push)
@@ -93,13 +102,31 @@ export class AdsStream {
     clearTimeout(this.#timer)
   }
 
+  #wanted(type: TypeStream, snapshot: NodeSnapshot): ResourceMap {
+    const wanted = type.wanted(snapshot.get(type.typeUrl) ?? NOTHING)
+    const routes = this.#types.get(ROUTE_TYPE)
+    return type.typeUrl === VIRTUAL_HOST_TYPE && routes !== undefined
+      ? hostsOf(wanted, (configuration) => routes.delivery.holds(configuration))
+      : wanted
+  }
+
   #write(push: Push): void {
+    if (push.typeUrl === ROUTE_TYPE) this.#forgetHostsBelow(push.fresh)
     this.#nonces += 1
     this.#writing = true
     this.#options.write(push, () => {
       this.#writing = false
       this.push()
     })
+  }
+
+  /** Envoy drops the virtual hosts of a route configuration that it does not have, and accepts them all the same. */
+  #forgetHostsBelow(configurations: readonly string[]): void {
+    if (configurations.length === 0) return
+    const below = new Set(configurations)
+    this.#types
+      .get(VIRTUAL_HOST_TYPE)
+      ?.delivery.forgetUnless((host) => !below.has(routeConfigurationOf(host)))
   }
 
   /** State of the world: a later response makes it void. An incremental one says what changes, and so counts. */
@@ -136,7 +163,7 @@ export class AdsStream {
   #referrersCurrent(snapshot: NodeSnapshot, except: string): boolean {
     return REFERRERS.filter((typeUrl) => typeUrl !== except).every((typeUrl) => {
       const type = this.#types.get(typeUrl)
-      return type?.delivery.isCurrent(type.wanted(snapshot.get(typeUrl) ?? NOTHING)) ?? true
+      return type?.delivery.isCurrent(this.#wanted(type, snapshot)) ?? true
     })
   }
 

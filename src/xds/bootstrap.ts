@@ -17,8 +17,8 @@ export interface BootstrapOptions {
   readonly nodeId: string
   readonly connection: GatehouseConnection
   readonly envoyAdmin: AdminAddress
-  /** Ask for changes only (delta xDS); otherwise for the state of the world. */
-  readonly delta?: boolean
+  /** Ask for the state of the world at every change; otherwise for what changed (delta xDS). */
+  readonly world?: boolean
 }
 
 export interface AdminAddress {
@@ -60,7 +60,7 @@ export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
   overload_manager: buildOverloadManager(),
   dynamic_resources: {
     ads_config: {
-      api_type: options.delta === true ? 'DELTA_GRPC' : 'GRPC',
+      api_type: options.world === true ? 'GRPC' : 'DELTA_GRPC',
       transport_api_version: 'V3',
       grpc_services: [
         { envoy_grpc: { cluster_name: XDS_CLUSTER, retry_policy: { retry_back_off: RECONNECT } } },

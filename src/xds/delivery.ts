@@ -8,10 +8,12 @@ interface Held {
   readonly version: string
   /** Absent: known by an incremental client's word only. */
   readonly resource?: EncodedResource
+  /** Envoy refused the first version that it was sent, and has none. */
+  readonly isRefused?: true
 }
 
 export interface Changes {
-  /** New, or of another version, and not refused before in this version. */
+  /** New, or of another version, and not refused before in this version; for one response. */
   readonly updated: readonly EncodedResource[]
   /** Held, and wanted no more. */
   readonly gone: readonly string[]
@@ -30,14 +32,20 @@ interface Sent {
 /** In place of a version. */
 const REMOVAL = ''
 
+interface Change {
+  /** Sent. */
+  readonly version: string
+  /** Envoy had no version of it before. */
+  readonly isNew: boolean
+  /** What Envoy had, where that is known. */
+  readonly before?: EncodedResource
+}
+
 interface InFlight {
   readonly version: string
   readonly sentAt: number
-  /** By name: the version sent, and the resource that Envoy had before. */
-  readonly changed: ReadonlyMap<
-    string,
-    { readonly version: string; readonly before?: EncodedResource }
-  >
+  /** By name. */
+  readonly changed: ReadonlyMap<string, Change>
   readonly removed: readonly string[]
 }
 
@@ -45,15 +53,29 @@ interface InFlight {
 const MAX_IN_FLIGHT = 64
 
 export class Delivery {
+  readonly #isDivisible: boolean
   readonly #held = new Map<string, Held>()
   /** name → the version that was refused: not sent again. */
   readonly #refused = new Map<string, string>()
+  /** Were refused together with others, so that nobody knows which of them is wrong: each is sent again by itself. */
+  readonly #suspects = new Set<string>()
   /** By nonce, in the order sent. */
   readonly #inFlight = new Map<string, InFlight>()
+
+  /** isDivisible: a response may hold some of the resources that changed, and leave the others for later. */
+  constructor(isDivisible: boolean) {
+    this.#isDivisible = isDivisible
+  }
 
   /** When the last response was sent that is not answered yet, by performance.now(). */
   get waitingSince(): number | undefined {
     return [...this.#inFlight.values()].at(-1)?.sentAt
+  }
+
+  /** Envoy has a version of it. */
+  holds(name: string): boolean {
+    const held = this.#held.get(name)
+    return held !== undefined && held.isRefused !== true
   }
 
   changes(wanted: ResourceMap): Changes {
@@ -64,10 +86,16 @@ export class Delivery {
     const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
     const lingers = (name: string): boolean => this.#refused.get(name) === REMOVAL
     return {
-      updated,
+      updated: this.#forOneResponse(updated),
       gone: unwanted.filter((name) => !lingers(name)),
       lingering: unwanted.filter(lingers),
     }
+  }
+
+  #forOneResponse(updated: readonly EncodedResource[]): readonly EncodedResource[] {
+    if (this.#suspects.size === 0) return updated
+    const others = updated.filter(({ name }) => !this.#suspects.has(name))
+    return others.length > 0 ? others : updated.slice(0, 1)
   }
 
   /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
@@ -84,12 +112,13 @@ export class Delivery {
   }
 
   sent(push: Sent): void {
-    const changed = new Map<string, { version: string; before?: EncodedResource }>()
+    const changed = new Map<string, Change>()
     for (const resource of push.resources) {
       const { name, version } = resource
       const held = this.#held.get(name)
       if (held?.version !== version) {
-        changed.set(name, { version, ...(held?.resource && { before: held.resource }) })
+        const isNew = !this.holds(name)
+        changed.set(name, { version, isNew, ...(held?.resource && { before: held.resource }) })
       }
       this.#held.set(name, { version, resource })
     }
@@ -104,16 +133,28 @@ export class Delivery {
   /** The version that the nonce stands for; undefined: none that is waited for. */
   accepted(nonce: string): string | undefined {
     const answered = this.#take(nonce)
-    for (const name of answered?.changed.keys() ?? []) this.#refused.delete(name)
+    for (const name of answered?.changed.keys() ?? []) {
+      this.#refused.delete(name)
+      this.#suspects.delete(name)
+    }
     return answered?.version
   }
 
   /** As accepted(). Envoy may have taken a part of it, so nothing is assumed of what had changed. */
   refused(nonce: string): string | undefined {
     const answered = this.#take(nonce)
-    for (const [name, { version, before }] of answered?.changed ?? []) {
-      this.#refused.set(name, version)
-      this.#held.set(name, { version: '', ...(before && { resource: before }) })
+    const isOneOfMany = this.#isDivisible && (answered?.changed.size ?? 0) > 1
+    for (const [name, { version, isNew, before }] of answered?.changed ?? []) {
+      if (isOneOfMany) this.#suspects.add(name)
+      else {
+        this.#suspects.delete(name)
+        this.#refused.set(name, version)
+      }
+      this.#held.set(name, {
+        version: '',
+        ...(before && { resource: before }),
+        ...(isNew && { isRefused: true }),
+      })
     }
     for (const name of answered?.removed ?? []) {
       this.#refused.set(name, REMOVAL)
@@ -147,6 +188,7 @@ export class Delivery {
     for (const name of names) {
       this.#held.delete(name)
       this.#refused.delete(name)
+      this.#suspects.delete(name)
     }
   }
 

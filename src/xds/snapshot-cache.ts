@@ -7,8 +7,16 @@ import type { EncodedResource } from './encode.js'
 export type ResourceMap = ReadonlyMap<string, EncodedResource>
 /** By type URL. */
 export type NodeSnapshot = ReadonlyMap<string, ResourceMap>
+/** What the Envoys of one gateway get, in the two forms that they take. */
+export interface GatewaySnapshot {
+  /** Virtual hosts are resources of their own, which their route configuration has Envoy ask for (VHDS). */
+  readonly split: NodeSnapshot
+  /** Virtual hosts stand in their route configuration. */
+  whole(): NodeSnapshot
+}
+export type Form = keyof GatewaySnapshot
 /** By node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
-export type XdsSnapshot = ReadonlyMap<string, NodeSnapshot>
+export type XdsSnapshot = ReadonlyMap<string, GatewaySnapshot>
 
 const EMPTY: NodeSnapshot = new Map()
 
@@ -22,8 +30,10 @@ export class SnapshotCache {
   }
 
   /** undefined: nothing was ever set. An unknown gateway's is empty. */
-  forNode(cluster: string): NodeSnapshot | undefined {
-    return this.#current === undefined ? undefined : (this.#current.get(cluster) ?? EMPTY)
+  forNode(cluster: string, form: Form): NodeSnapshot | undefined {
+    if (this.#current === undefined) return undefined
+    const gateway = this.#current.get(cluster)
+    return (form === 'split' ? gateway?.split : gateway?.whole()) ?? EMPTY
   }
 
   /** listener is called after every set; the result unsubscribes. */

@@ -1,12 +1,12 @@
 // What one stream wants of one type: names, all of them, or both; by the rules of the xDS protocol.
 
-import { CLUSTER_TYPE, LISTENER_TYPE } from './type-urls.js'
+import { CLUSTER_TYPE, LISTENER_TYPE, VIRTUAL_HOST_TYPE } from './type-urls.js'
 
 const WILDCARD = '*'
 
 /** Types of which an empty subscription means everything, until the stream first names something. */
 const hasImplicitWildcard = (typeUrl: string): boolean =>
-  typeUrl === CLUSTER_TYPE || typeUrl === LISTENER_TYPE
+  [CLUSTER_TYPE, LISTENER_TYPE, VIRTUAL_HOST_TYPE].includes(typeUrl)
 
 export class Subscription {
   readonly #typeUrl: string

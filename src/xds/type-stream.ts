@@ -13,6 +13,8 @@ export interface Push {
   readonly version: string
   readonly nonce: string
   readonly resources: readonly EncodedResource[]
+  /** Names of those that Envoy has no version of. */
+  readonly fresh: readonly string[]
   /** Incremental only. */
   readonly removed: readonly string[]
 }
@@ -21,7 +23,7 @@ export type Protocol = 'state-of-the-world' | 'incremental'
 
 export class TypeStream {
   readonly subscription: Subscription
-  readonly delivery = new Delivery()
+  readonly delivery: Delivery
   /** The next response is owed, even if it holds nothing new. */
   owed = false
   /** "": nothing was sent yet. */
@@ -34,6 +36,7 @@ export class TypeStream {
     readonly protocol: Protocol,
   ) {
     this.subscription = new Subscription(typeUrl)
+    this.delivery = new Delivery(protocol === 'incremental' || !this.#isComplete())
   }
 
   ask(names: Iterable<string>): void {
@@ -92,7 +95,8 @@ export class TypeStream {
     this.owed = false
     this.nonce = nonce
     this.#asked.clear()
-    const push = { typeUrl: this.typeUrl, version, nonce, resources, removed }
+    const fresh = resources.map(({ name }) => name).filter((name) => !this.delivery.holds(name))
+    const push = { typeUrl: this.typeUrl, version, nonce, resources, fresh, removed }
     this.delivery.sent(push)
     return push
   }

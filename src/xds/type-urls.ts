@@ -6,6 +6,7 @@ export const CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster
 export const ENDPOINT_TYPE = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'
 export const LISTENER_TYPE = 'type.googleapis.com/envoy.config.listener.v3.Listener'
 export const ROUTE_TYPE = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration'
+export const VIRTUAL_HOST_TYPE = 'type.googleapis.com/envoy.config.route.v3.VirtualHost'
 export const SECRET_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
 
 /** In the order in which changes are sent, so that nothing names what Envoy does not have yet. */
@@ -14,6 +15,7 @@ export const PUSH_ORDER: readonly string[] = [
   ENDPOINT_TYPE,
   LISTENER_TYPE,
   ROUTE_TYPE,
+  VIRTUAL_HOST_TYPE,
   SECRET_TYPE,
 ]
 

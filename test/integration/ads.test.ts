@@ -6,16 +6,12 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
+import { ROUTE_TYPE } from '../../src/xds/type-urls.js'
+import { cluster, listener } from '../support/ads-resources.js'
 import { realAds } from '../support/ads-server.js'
 import type { RealAds, RealEnvoy } from '../support/ads-server.js'
 import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/ports.js'
-
-const ADS: JsonObject = { ads: {}, resource_api_version: 'V3' }
-const HTTP =
-  'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
-const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router'
 
 let ads: RealAds
 let backends: Server[]
@@ -24,8 +20,6 @@ let port: number
 beforeEach(async () => {
   backends = []
   port = await freePort()
-  ads = await realAds()
-  await ads.start()
 })
 
 afterEach(async () => {
@@ -41,34 +35,6 @@ const backend = async (name: string): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-const address = (to: number): JsonObject => ({
-  socket_address: { address: '127.0.0.1', port_value: to },
-})
-
-const listener = (on: number, routes = 'routes', extra: JsonObject = {}): JsonObject => ({
-  '@type': LISTENER_TYPE,
-  name: `listener-${String(on)}`,
-  address: address(on),
-  filter_chains: [
-    {
-      filters: [
-        {
-          name: 'envoy.filters.network.http_connection_manager',
-          typed_config: {
-            '@type': HTTP,
-            stat_prefix: 'test',
-            rds: { route_config_name: routes, config_source: ADS },
-            http_filters: [
-              { name: 'envoy.filters.http.router', typed_config: { '@type': ROUTER } },
-            ],
-            ...extra,
-          },
-        },
-      ],
-    },
-  ],
-})
-
 const routes = (
   cluster: string,
   match: JsonObject = { prefix: '/' },
@@ -76,24 +42,8 @@ const routes = (
 ): JsonObject => ({
   '@type': ROUTE_TYPE,
   name,
-  virtual_hosts: [{ name: 'all', domains: ['*'], routes: [{ match, route: { cluster } }] }],
+  virtual_hosts: [{ name: `${name}/*`, domains: ['*'], routes: [{ match, route: { cluster } }] }],
 })
-
-/** An EDS cluster and its endpoint. */
-const cluster = (name: string, to: number): JsonObject[] => [
-  {
-    '@type': CLUSTER_TYPE,
-    name,
-    type: 'EDS',
-    eds_cluster_config: { eds_config: ADS },
-    connect_timeout: '1s',
-  },
-  {
-    '@type': ENDPOINT_TYPE,
-    cluster_name: name,
-    endpoints: [{ lb_endpoints: [{ endpoint: { address: address(to) } }] }],
-  },
-]
 
 const get = async (on = port): Promise<string> => {
   const response = await fetch(`http://127.0.0.1:${String(on)}/`)
@@ -127,10 +77,21 @@ const nacks = (): string[] =>
   ads.events.flatMap(({ kind, message }) => (kind === 'nack' ? [message ?? ''] : []))
 
 describe.each([
-  { protocol: 'state of the world', delta: false },
-  { protocol: 'incremental', delta: true },
-])('$protocol', ({ delta }) => {
-  const connect = () => ads.startEnvoy({ cluster: 'default/gw', delta })
+  { protocol: 'state of the world', world: true, splits: false, types: 4 },
+  {
+    protocol: 'incremental, with whole route configurations',
+    world: false,
+    splits: false,
+    types: 4,
+  },
+  { protocol: 'incremental', world: false, splits: true, types: 5 },
+])('$protocol', ({ world, splits, types }) => {
+  beforeEach(async () => {
+    ads = await realAds(splits)
+    await ads.start()
+  })
+
+  const connect = () => ads.startEnvoy({ cluster: 'default/gw', world })
 
   test('serves, moves traffic to a new cluster without a failed request, and removes the old', async () => {
     const [one, two] = [await backend('one'), await backend('two')]
@@ -186,7 +147,7 @@ describe.each([
     const requests = traffic()
     ads.events.length = 0
     ads.endStreams()
-    await eventually(() => expect(ads.events.filter(acknowledged)).toHaveLength(4))
+    await eventually(() => expect(ads.events.filter(acknowledged)).toHaveLength(types))
     expect(await envoy.admin('/stats?filter=cluster_manager.warming_clusters')).toContain(': 0')
     expect(await envoy.admin('/stats?filter=total_listeners_warming')).toContain(': 0')
     ads.publish({ 'default/gw': [...common, routes('two')] })
@@ -215,7 +176,7 @@ describe.each([
       'default/gw': [listener(port), routes('one'), ...cluster('one', one)],
       'default/other': [listener(other), routes('two'), ...cluster('two', two)],
     })
-    await Promise.all([connect(), ads.startEnvoy({ cluster: 'default/other', delta })])
+    await Promise.all([connect(), ads.startEnvoy({ cluster: 'default/other', world })])
     expect([await get(port), await get(other)]).toEqual(['200 one', '200 two'])
   })
 })

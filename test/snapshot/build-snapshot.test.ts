@@ -70,7 +70,7 @@ const versions = ({ xds }: Snapshot, node: string): Record<string, readonly stri
   Object.fromEntries(
     PUSH_ORDER.map((type) => [
       type.slice(type.lastIndexOf('.') + 1),
-      [...(xds.get(node)?.get(type)?.values() ?? [])].map(({ version }) => version),
+      [...(xds.get(node)?.split.get(type)?.values() ?? [])].map(({ version }) => version),
     ]),
   )
 
@@ -106,7 +106,7 @@ describe('one change', () => {
       before,
     )
     const listener = (snapshot: Snapshot) =>
-      snapshot.xds.get('default/one')?.get(LISTENER_TYPE)?.get('default/one/8080')
+      snapshot.xds.get('default/one')?.split.get(LISTENER_TYPE)?.get('default/one/8080')
     expect(listener(after)).toBe(listener(before))
     expect(versions(after, 'default/one')).toEqual(versions(before, 'default/one'))
     expect(versions(after, 'default/two')).not.toEqual(versions(before, 'default/two'))
@@ -127,7 +127,7 @@ describe('one change', () => {
 test('each Gateway is there by its name, and all of them under *', () => {
   const { xds } = buildSnapshot(base, OPTIONS)
   expect([...xds.keys()].sort()).toEqual(['*', 'default/one', 'default/two'])
-  expect([...(xds.get('*')?.get(LISTENER_TYPE)?.keys() ?? [])]).toEqual([
+  expect([...(xds.get('*')?.split.get(LISTENER_TYPE)?.keys() ?? [])]).toEqual([
     'default/one/8080',
     'default/two/8081',
   ])

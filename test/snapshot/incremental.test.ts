@@ -30,9 +30,9 @@ const pool: readonly DecodedResource[] = [
 const comparable = ({ revision, xdsJson, xds }: Snapshot): object => ({
   revision,
   json: [...xdsJson].map(([node, resources]) => [node, { ...resources, listeners: [] }]),
-  encoded: [...xds].map(([node, types]) => [
+  encoded: [...xds].map(([node, { split, whole }]) => [
     node,
-    [...types]
+    [...split, ...whole()]
       .filter(([type]) => !type.endsWith('.Listener'))
       .map(([, resources]) =>
         [...resources.values()].map(({ name, version, any }) => [

@@ -14,8 +14,9 @@ import { buildBootstrap } from '../../src/xds/bootstrap.js'
 import { encodeResource } from '../../src/xds/encode.js'
 import type { EncodedResource } from '../../src/xds/encode.js'
 import { SnapshotCache } from '../../src/xds/snapshot-cache.js'
-import type { NodeSnapshot } from '../../src/xds/snapshot-cache.js'
-import { shortType } from '../../src/xds/type-urls.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/snapshot-cache.js'
+import { splitRoutes } from '../../src/xds/translator/split-routes.js'
+import { ROUTE_TYPE, shortType, VIRTUAL_HOST_TYPE } from '../../src/xds/type-urls.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { envoyPath } from './envoy.js'
 import { freePort } from './ports.js'
@@ -38,7 +39,7 @@ export interface RealAds {
   stop(): Promise<void>
   /** Ends the streams; Envoy comes back by itself. */
   endStreams(): void
-  startEnvoy(options: { readonly cluster: string; readonly delta: boolean }): Promise<RealEnvoy>
+  startEnvoy(options: { readonly cluster: string; readonly world: boolean }): Promise<RealEnvoy>
   close(): Promise<void>
 }
 
@@ -47,7 +48,8 @@ export interface RealEnvoy {
   admin(path: string): Promise<string>
 }
 
-export const realAds = async (): Promise<RealAds> => {
+/** splits: Envoys that can take virtual hosts as resources of their own do. */
+export const realAds = async (splits = true): Promise<RealAds> => {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-ads-'))
   const path = join(folder, 'ads.sock')
   const cache = new SnapshotCache()
@@ -77,12 +79,14 @@ export const realAds = async (): Promise<RealAds> => {
   return {
     events,
     publish: (nodes) =>
-      cache.set(new Map(Object.entries(nodes).map(([cluster, all]) => [cluster, group(all)]))),
+      cache.set(
+        new Map(Object.entries(nodes).map(([cluster, all]) => [cluster, forms(all, splits)])),
+      ),
     settled: () => service?.settled() ?? false,
     start,
     stop,
     endStreams: () => service?.close(),
-    startEnvoy: async ({ cluster, delta }) => {
+    startEnvoy: async ({ cluster, world }) => {
       const port = await freePort()
       const origin = `http://127.0.0.1:${String(port)}`
       const bootstrap = buildBootstrap({
@@ -90,7 +94,7 @@ export const realAds = async (): Promise<RealAds> => {
         nodeId: `envoy-${cluster}`,
         connection: { address: { type: 'unix', path } },
         envoyAdmin: { host: '127.0.0.1', port },
-        delta,
+        world,
       })
       const child = await startEnvoy({ envoyPath: envoyPath(), bootstrap, logger, concurrency: 1 })
       stops.push(() => child.stop())
@@ -104,6 +108,19 @@ export const realAds = async (): Promise<RealAds> => {
     },
   }
 }
+
+const forms = (all: readonly JsonObject[], splits: boolean): GatewaySnapshot => {
+  if (!splits) return { split: group(all), whole: () => group(all) }
+  const routes = all.filter(isRouteConfiguration)
+  const { configurations, hosts } = splitRoutes(routes)
+  const others = all.filter((resource) => !isRouteConfiguration(resource))
+  const split = [...others, ...configurations, ...hosts.map(virtualHost)]
+  return { split: group(split), whole: () => group(all) }
+}
+
+const isRouteConfiguration = (resource: JsonObject): boolean => resource['@type'] === ROUTE_TYPE
+
+const virtualHost = (host: JsonObject): JsonObject => ({ '@type': VIRTUAL_HOST_TYPE, ...host })
 
 const group = (all: readonly JsonObject[]): NodeSnapshot => {
   const types = new Map<string, Map<string, EncodedResource>>()

@@ -90,11 +90,13 @@ describe('incremental', () => {
   })
 
   test('a refused version is not sent again, a new one is, and a refused resource can be removed', async () => {
-    ads.publish({ listeners: ['l=bad', 'm'] })
+    ads.publish({ listeners: ['l=bad'] })
     const stream = ads.envoy.delta()
     stream.ask(LISTENER_TYPE, { node })
     stream.nack(await stream.next(), 'bad')
     await stream.silent()
+    ads.publish({ listeners: ['l=bad', 'm'] })
+    expect(await takeDelta(stream)).toBe('Listener m')
     ads.publish({ listeners: ['l=good', 'm'] })
     expect(await takeDelta(stream)).toBe('Listener l')
     ads.publish({})

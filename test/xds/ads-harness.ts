@@ -19,7 +19,7 @@ import {
   shortType,
 } from '../../src/xds/type-urls.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
-import { fakeEnvoy, nodeSnapshot } from './fake-envoy.js'
+import { bothForms, fakeEnvoy } from './fake-envoy.js'
 import type { Contents, Delta, World } from './fake-envoy.js'
 
 export const node = { id: 'envoy-1', cluster: '*' }
@@ -60,7 +60,7 @@ export const startAds = async (mayReceiveSecrets = true): Promise<AdsHarness> =>
     service,
     envoy,
     events,
-    publish: (contents, cluster = '*') => cache.set(new Map([[cluster, nodeSnapshot(contents)]])),
+    publish: (contents, cluster = '*') => cache.set(new Map([[cluster, bothForms(contents)]])),
     close: async () => {
       envoy.close()
       await server.close()

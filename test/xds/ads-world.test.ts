@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
 import { brief, connected, node, startAds, take } from './ads-harness.js'
 import type { AdsHarness } from './ads-harness.js'
-import { nodeSnapshot } from './fake-envoy.js'
+import { bothForms } from './fake-envoy.js'
 
 let ads: AdsHarness
 
@@ -46,8 +46,8 @@ describe('state of the world', () => {
     const of = (a: string, b: string) =>
       ads.cache.set(
         new Map([
-          ['ns/a', nodeSnapshot({ listeners: [a] })],
-          ['ns/b', nodeSnapshot({ listeners: [b] })],
+          ['ns/a', bothForms({ listeners: [a] })],
+          ['ns/b', bothForms({ listeners: [b] })],
         ]),
       )
     of('a', 'b')

@@ -10,13 +10,13 @@ import type { GatehouseConnection } from '../../src/xds/gatehouse-clusters.js'
 import { selfSigned } from '../support/certificates.js'
 import { temporaryFolder } from '../support/program.js'
 
-const bootstrap = (connection: GatehouseConnection, delta = false) =>
+const bootstrap = (connection: GatehouseConnection, world = false) =>
   buildBootstrap({
     nodeCluster: 'default/gw',
     nodeId: 'envoy',
     connection,
     envoyAdmin: { host: '127.0.0.1', port: 0 },
-    delta,
+    world,
   })
 
 const tlsFiles = async () => {
@@ -58,9 +58,9 @@ test('says which Gateway it serves, and asks in the way that was chosen', () => 
   const address = { type: 'unix', path: '/s' } as const
   expect(bootstrap({ address })).toMatchObject({
     node: { cluster: 'default/gw' },
-    dynamic_resources: { ads_config: { api_type: 'GRPC' } },
+    dynamic_resources: { ads_config: { api_type: 'DELTA_GRPC' } },
   })
   expect(bootstrap({ address }, true)).toMatchObject({
-    dynamic_resources: { ads_config: { api_type: 'DELTA_GRPC' } },
+    dynamic_resources: { ads_config: { api_type: 'GRPC' } },
   })
 })

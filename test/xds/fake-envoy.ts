@@ -15,13 +15,14 @@ import type {
 import { discoveryService } from '../../src/grpc/protos.js'
 import { encodeResource } from '../../src/xds/encode.js'
 import type { EncodedResource } from '../../src/xds/encode.js'
-import type { NodeSnapshot } from '../../src/xds/snapshot-cache.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/snapshot-cache.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
   LISTENER_TYPE,
   ROUTE_TYPE,
   SECRET_TYPE,
+  VIRTUAL_HOST_TYPE,
   shortType,
 } from '../../src/xds/type-urls.js'
 
@@ -147,7 +148,16 @@ export interface Contents {
   readonly endpoints?: readonly string[]
   readonly listeners?: readonly string[]
   readonly routes?: readonly string[]
+  /** "CONFIGURATION/DOMAIN". */
+  readonly hosts?: readonly string[]
   readonly secrets?: readonly string[]
+}
+
+/** With virtual hosts of their own for those who take them, and without for the others. */
+export const bothForms = (contents: Contents): GatewaySnapshot => {
+  const split = nodeSnapshot(contents)
+  const whole = new Map([...split].filter(([typeUrl]) => typeUrl !== VIRTUAL_HOST_TYPE))
+  return { split, whole: () => whole }
 }
 
 export const nodeSnapshot = (contents: Contents): NodeSnapshot =>
@@ -156,8 +166,11 @@ export const nodeSnapshot = (contents: Contents): NodeSnapshot =>
     [ENDPOINT_TYPE, resources(contents.endpoints, ENDPOINT_TYPE, undefined)],
     [LISTENER_TYPE, resources(contents.listeners, LISTENER_TYPE, 'stat_prefix')],
     [ROUTE_TYPE, resources(contents.routes, ROUTE_TYPE, 'internal_only_headers')],
+    [VIRTUAL_HOST_TYPE, resources(contents.hosts, VIRTUAL_HOST_TYPE, 'request_headers_to_remove')],
     [SECRET_TYPE, resources(contents.secrets, SECRET_TYPE, undefined)],
   ])
+
+const LISTS: readonly string[] = ['internal_only_headers', 'request_headers_to_remove']
 
 const resources = (
   texts: readonly string[] = [],
@@ -169,8 +182,7 @@ const resources = (
       const [name = '', content = ''] = text.split('=')
       const json = {
         [typeUrl === ENDPOINT_TYPE ? 'cluster_name' : 'name']: name,
-        ...(field === 'internal_only_headers' && { [field]: [content] }),
-        ...(field !== undefined && field !== 'internal_only_headers' && { [field]: content }),
+        ...(field !== undefined && { [field]: LISTS.includes(field) ? [content] : content }),
         ...(typeUrl === ENDPOINT_TYPE && {
           policy: { overprovisioning_factor: content === '' ? 1 : Number(content) },
         }),

@@ -1,0 +1,32 @@
+// Virtual hosts as resources of their own (VHDS): which route configuration they belong to, and which Envoys take them.
+
+import type { Node } from '../grpc/generated/envoy/config/core/v3/base_pb.js'
+import type { ResourceMap } from './snapshot-cache.js'
+
+/** The part of the name before the last "/": by it Envoy finds out whom a host that it is sent belongs to. */
+export const routeConfigurationOf = (host: string): string => host.slice(0, host.lastIndexOf('/'))
+
+/** The hosts of the route configurations that Envoy has. */
+export function hostsOf(
+  hosts: ResourceMap,
+  isHeld: (configuration: string) => boolean,
+): ResourceMap {
+  const held = new Map<string, boolean>()
+  for (const host of hosts.keys()) {
+    const configuration = routeConfigurationOf(host)
+    if (!held.has(configuration)) held.set(configuration, isHeld(configuration))
+  }
+  if (![...held.values()].includes(false)) return hosts
+  return new Map([...hosts].filter(([host]) => held.get(routeConfigurationOf(host))))
+}
+
+/** The first Envoy that this was seen to work with over one delta ADS stream. */
+const SINCE = { major: 1, minor: 40 }
+
+/** Only Envoys that ask for changes (delta) can; the others get whole route configurations. */
+export function takesVirtualHosts(node: Node | undefined): boolean {
+  const { userAgentVersionType: agent } = node ?? {}
+  if (agent?.case !== 'userAgentBuildVersion') return false
+  const { majorNumber, minorNumber } = agent.value.version ?? { majorNumber: 0, minorNumber: 0 }
+  return majorNumber > SINCE.major || (majorNumber === SINCE.major && minorNumber >= SINCE.minor)
+}

@@ -1,0 +1,155 @@
+// A real Envoy that has virtual hosts sent one by one (VHDS): what comes and goes of them is in force, no listener waits
+// for ever, and no request is lost on the way.
+
+import { once } from 'node:events'
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/ir/json.js'
+import { ROUTE_TYPE } from '../../src/xds/type-urls.js'
+import { cluster, listener } from '../support/ads-resources.js'
+import { realAds, type RealAds } from '../support/ads-server.js'
+import { eventually } from '../support/eventually.js'
+import { freePort } from '../support/ports.js'
+
+let ads: RealAds
+let backends: readonly Server[]
+let clusters: readonly JsonObject[]
+let port: number
+let other: number
+
+beforeEach(async () => {
+  backends = await Promise.all(['one', 'two'].map(startBackend))
+  const [one, two] = backends.map((server) => (server.address() as AddressInfo).port)
+  clusters = [...cluster('one', one ?? 0), ...cluster('two', two ?? 0)]
+  port = await freePort()
+  other = await freePort()
+  ads = await realAds()
+  await ads.start()
+})
+
+afterEach(async () => {
+  await ads.close()
+  for (const backend of backends) backend.close()
+})
+
+/** Answers with its name. */
+async function startBackend(name: string): Promise<Server> {
+  const server = createServer((_, response) => response.end(name)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+/** hosts: domain → cluster. */
+const routes = (name: string, hosts: Readonly<Record<string, string>>): JsonObject => ({
+  '@type': ROUTE_TYPE,
+  name,
+  virtual_hosts: Object.entries(hosts).map(([domain, to]) => host(name, domain, to)),
+})
+
+const host = (routes: string, domain: string, to: string, match: JsonObject = { prefix: '/' }) => ({
+  name: `${routes}/${domain}`,
+  domains: [domain],
+  routes: [{ match, route: { cluster: to } }],
+})
+
+const publish = (...resources: readonly JsonObject[]): void =>
+  ads.publish({ 'default/gw': [...resources, ...clusters] })
+
+const startEnvoy = () => ads.startEnvoy({ cluster: 'default/gw', world: false })
+
+async function get(host: string, on = port): Promise<string> {
+  const asked = request({ host: '127.0.0.1', port: on, headers: { host }, agent: false }).end()
+  const [response] = (await once(asked, 'response')) as [
+    AsyncIterable<Buffer> & { statusCode: number },
+  ]
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk)
+  return `${String(response.statusCode)} ${Buffer.concat(chunks).toString()}`
+}
+
+const becomes = (host: string, answer: string, on = port) =>
+  eventually(async () => expect(await get(host, on).catch(String)).toBe(answer))
+
+const sent = (): readonly string[] =>
+  ads.events.splice(0).flatMap(({ kind, type }) => (kind === 'sent' ? [type] : []))
+
+const settled = () => eventually(() => expect(ads.settled()).toBe(true))
+
+test('hosts come, change and go by themselves, and the others lose no request', async () => {
+  publish(listener(port, 'r'), routes('r', { 'a.example': 'one' }))
+  await startEnvoy()
+  expect(await get('a.example')).toBe('200 one')
+  await settled()
+  sent()
+  let on = true
+  const answers = new Set<string>()
+  const traffic = (async () => {
+    while (on) answers.add(await get('a.example').catch(String))
+  })()
+  publish(listener(port, 'r'), routes('r', { 'a.example': 'one', '*.example': 'one' }))
+  await becomes('b.example', '200 one')
+  publish(listener(port, 'r'), routes('r', { 'a.example': 'one', '*.example': 'two' }))
+  await becomes('b.example', '200 two')
+  publish(listener(port, 'r'), routes('r', { 'a.example': 'one' }))
+  await becomes('b.example', '404 ')
+  on = false
+  await traffic
+  expect([...answers]).toEqual(['200 one'])
+  expect(sent()).toEqual(['VirtualHost', 'VirtualHost', 'VirtualHost'])
+})
+
+test('a listener that is added later, taken away and added again gets its hosts each time', async () => {
+  const first = [listener(port, 'r'), routes('r', { '*': 'one' })]
+  const second = [listener(other, 's'), routes('s', { '*': 'two' })]
+  publish(...first)
+  await startEnvoy()
+  for (let round = 1; round <= 2; round += 1) {
+    publish(...first, ...second)
+    await becomes('x', '200 two', other)
+    publish(...first)
+    await eventually(() => expect(get('x', other)).rejects.toThrow())
+    await settled()
+  }
+  expect(await get('x')).toBe('200 one')
+})
+
+test('a route configuration may have no host at first, and none in the end', async () => {
+  publish(listener(port, 'r'), routes('r', {}))
+  await startEnvoy()
+  expect(await get('x')).toBe('404 ')
+  publish(listener(port, 'r'), routes('r', { '*': 'one' }))
+  await becomes('x', '200 one')
+  publish(listener(port, 'r'), routes('r', {}))
+  await becomes('x', '404 ')
+  await settled()
+})
+
+test('one host that Envoy refuses keeps no other from changing', async () => {
+  const of = (to: string, match?: JsonObject): JsonObject => ({
+    ...routes('r', {}),
+    virtual_hosts: [host('r', 'bad.example', to, match), host('r', 'good.example', to)],
+  })
+  publish(listener(port, 'r'), of('one'))
+  await startEnvoy()
+  expect([await get('bad.example'), await get('good.example')]).toEqual(['200 one', '200 one'])
+  publish(listener(port, 'r'), of('two', { safe_regex: { regex: '(' } }))
+  await becomes('good.example', '200 two')
+  expect(await get('bad.example')).toBe('200 one')
+  publish(listener(port, 'r'), of('two'))
+  await becomes('bad.example', '200 two')
+  await settled()
+})
+
+test('a new stream and a new server change nothing, and the next change comes', async () => {
+  publish(listener(port, 'r'), routes('r', { '*': 'one' }))
+  const envoy = await startEnvoy()
+  ads.endStreams()
+  await ads.stop()
+  await ads.start()
+  await eventually(() => expect(sent()).toContain('VirtualHost'))
+  expect(await get('x')).toBe('200 one')
+  expect(await envoy.admin('/stats?filter=rds.vhds.r.config_reload')).toContain(': 1')
+  publish(listener(port, 'r'), routes('r', { '*': 'two' }))
+  await becomes('x', '200 two')
+})

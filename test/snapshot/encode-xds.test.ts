@@ -1,0 +1,69 @@
+// xDS JSON → bytes, in the two forms: virtual hosts as resources of their own, and within their route configuration.
+
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/ir/json.js'
+import { encodeXds } from '../../src/snapshot/encode-xds.js'
+import type { NodeSnapshot } from '../../src/xds/snapshot-cache.js'
+import { ROUTE_TYPE, shortType } from '../../src/xds/type-urls.js'
+
+const host = (name: string, cluster: string): JsonObject => ({
+  name: `r/${name}`,
+  domains: [name],
+  routes: [{ match: { prefix: '/' }, route: { cluster } }],
+})
+
+const routes = (...hosts: readonly JsonObject[]): JsonObject => ({
+  '@type': ROUTE_TYPE,
+  name: 'r',
+  virtual_hosts: hosts,
+  ignore_port_in_host_matching: true,
+})
+
+const encode = (configuration: JsonObject) => {
+  const none = { listeners: [], clusters: [], endpoints: [], secrets: [] }
+  const gateway = encodeXds(new Map([['*', { ...none, routes: [configuration] }]])).get('*')
+  if (gateway === undefined) throw new Error('nothing was encoded')
+  return gateway
+}
+
+const all = (snapshot: NodeSnapshot) =>
+  [...snapshot.values()].flatMap((resources) => [...resources.values()])
+
+const described = (snapshot: NodeSnapshot) =>
+  all(snapshot).map(({ typeUrl, name }) => `${shortType(typeUrl)} ${name}`)
+
+const changes = (before: NodeSnapshot, after: NodeSnapshot) =>
+  all(after)
+    .filter(({ typeUrl, name, version }) => before.get(typeUrl)?.get(name)?.version !== version)
+    .map(({ typeUrl, name }) => `${shortType(typeUrl)} ${name}`)
+
+const before = encode(routes(host('a.example', 'a'), host('b.example', 'b')))
+const after = encode(routes(host('a.example', 'a'), host('b.example', 'c')))
+
+describe('split', () => {
+  test('a change in a virtual host is a change of that virtual host', () => {
+    expect(changes(before.split, after.split)).toEqual(['VirtualHost r/b.example'])
+  })
+
+  test('a new virtual host changes nothing else', () => {
+    const more = encode(routes(host('a.example', 'a'), host('b.example', 'b'), host('c', 'c')))
+    expect(changes(before.split, more.split)).toEqual(['VirtualHost r/c'])
+  })
+
+  test('a route configuration without virtual hosts does not send Envoy to fetch any', () => {
+    const { split, whole } = encode(routes())
+    expect(described(split)).toEqual(['RouteConfiguration r'])
+    expect(changes(whole(), split)).toEqual([])
+  })
+})
+
+describe('whole', () => {
+  test('holds the virtual hosts, which are no resources', () => {
+    expect(described(after.whole())).toEqual(['RouteConfiguration r'])
+    expect(changes(before.whole(), after.whole())).toEqual(['RouteConfiguration r'])
+  })
+
+  test('is made once', () => {
+    expect(after.whole()).toBe(after.whole())
+  })
+})
