@@ -12,7 +12,7 @@ export interface GatewaySnapshot {
   /** Virtual hosts are resources of their own, which their route configuration has Envoy ask for (VHDS). */
   readonly split: NodeSnapshot
   /** Virtual hosts stand in their route configuration. */
-  whole(): NodeSnapshot
+  readonly whole: () => NodeSnapshot
 }
 export type Form = keyof GatewaySnapshot
 /** By node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
