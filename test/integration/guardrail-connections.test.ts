@@ -103,7 +103,6 @@ beforeAll(async () => {
         caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'other' }],
       }),
       ...overTls('plain'),
-      ...guardedRoute('/both', both(hook('guard'))),
       ...guardedRoute('/requests', { request: [hook('guard')] }),
       ...service('away', awayPort),
       ...guardedRoute('/away', { request: [hook('away')] }),

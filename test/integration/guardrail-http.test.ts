@@ -11,11 +11,8 @@ import { frame, mebibyte } from '../extproc/support/zstd.js'
 import {
   answerJson,
   asked,
-  both,
   chat,
   completion,
-  guardedRoute,
-  hook,
   startGuardedStack,
   type GuardedStack,
 } from '../support/guardrails.js'
@@ -29,7 +26,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+  stack = await startGuardedStack()
 })
 afterAll(() => stack.close())
 beforeEach(() => stack.reset())

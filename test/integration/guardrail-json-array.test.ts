@@ -19,7 +19,6 @@ let stack: GuardedStack
 
 beforeAll(async () => {
   stack = await startGuardedStack([
-    ...guardedRoute('/both', both(hook('guard'))),
     ...guardedRoute('/open', both(hook('guard', { failureMode: 'FailOpen' }))),
   ])
 })

@@ -2,19 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import {
-  both,
-  chat,
-  guardedRoute,
-  hook,
-  startGuardedStack,
-  type GuardedStack,
-} from '../support/guardrails.js'
+import { chat, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
 
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+  stack = await startGuardedStack()
 })
 afterAll(() => stack.close())
 

@@ -5,21 +5,13 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { request, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import {
-  both,
-  chat,
-  guardedRoute,
-  hook,
-  sample,
-  startGuardedStack,
-  type GuardedStack,
-} from '../support/guardrails.js'
+import { chat, sample, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
 import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+  stack = await startGuardedStack()
 })
 afterAll(() => stack.close())
 

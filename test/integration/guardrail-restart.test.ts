@@ -12,11 +12,9 @@ import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import {
   answerJson,
-  both,
   chat,
   completion,
-  guardedRoute,
-  hook,
+  guardedBoth,
   sample,
   service,
   startGuardedStack,
@@ -60,7 +58,7 @@ async function serve(drainTimeout: string): Promise<Gatehouse> {
       gateway([port]),
       proxyBackend('llm', llm),
       ...service('guard', webhook.port),
-      ...guardedRoute('/both', both(hook('guard'))),
+      ...guardedBoth,
     ],
   })
   closers.push(() => gatehouse.close())
@@ -165,7 +163,7 @@ describe.each(PHASES)('held in the %s phase', (phase) => {
   })
 
   test('of gatehouse run: SIGTERM lets it finish', async () => {
-    const stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+    const stack = await startGuardedStack()
     closers.push(() => stack.close())
     stack.reset()
     const { asked, release } = hold(stack.webhook, phase)
@@ -182,7 +180,7 @@ describe.each(PHASES)('held in the %s phase', (phase) => {
   })
 
   test('of gatehouse run, longer than the drain: an error, and nothing unseen', async () => {
-    const stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))), {
+    const stack = await startGuardedStack([], {
       flags: ['--drain-timeout', '1s'],
     })
     closers.push(() => stack.close())

@@ -5,20 +5,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import {
-  both,
-  chat,
-  guardedRoute,
-  hook,
-  startGuardedStack,
-  type GuardedStack,
-} from '../support/guardrails.js'
+import { chat, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack(guardedRoute('/both', both(hook('guard'))))
+  stack = await startGuardedStack()
 })
 afterAll(() => stack.close())
 beforeEach(() => stack.reset())
@@ -145,7 +138,7 @@ test('a client that does not read stops the LLM, and costs Gatehouse no memory',
 test.each(['SIGTERM', 'SIGKILL'] as const)(
   '%s of Gatehouse: the client sees a broken reply with nothing unseen in it',
   async (signal) => {
-    const other = await startGuardedStack(guardedRoute('/both', both(hook('guard'))), {
+    const other = await startGuardedStack([], {
       flags: ['--drain-timeout', '100ms'],
     })
     try {

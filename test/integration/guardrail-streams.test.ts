@@ -6,7 +6,6 @@ import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   asked,
-  both,
   chat,
   guardedRoute,
   hook,
@@ -22,7 +21,6 @@ let stack: GuardedStack
 beforeAll(async () => {
   stack = await startGuardedStack([
     ...service('nobody', await freePort()),
-    ...guardedRoute('/both', both(hook('guard'))),
     ...guardedRoute('/tools', { response: [hook('guard', { inspectToolCalls: true })] }),
     ...guardedRoute('/away', { response: [hook('nobody')] }),
     ...guardedRoute('/open', { response: [hook('nobody', { failureMode: 'FailOpen' })] }),

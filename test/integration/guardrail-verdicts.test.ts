@@ -36,7 +36,6 @@ beforeAll(async () => {
   }
   stack = await startGuardedStack([
     ...service('second', second.port),
-    ...guardedRoute('/both', both(hook('guard'))),
     ...guardedRoute('/two', { request: [hook('guard'), hook('second')] }),
     ...guardedRoute('/head', { request: [hook('guard', { headers })] }),
     ...guardedRoute('/tools', { response: [hook('guard', { inspectToolCalls: true })] }),

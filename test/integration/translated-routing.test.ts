@@ -1,8 +1,10 @@
 // What `envoy --mode validate` cannot show: a real Envoy chooses, rewrites and redirects as the translated routes mean.
 
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Route } from '../../src/ir/route.js'
 import { startBackend, type Backend } from '../support/backend.js'
+import { eventually } from '../support/eventually.js'
 import { send, type Request } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
 import { freePort } from '../support/ports.js'
@@ -269,8 +271,13 @@ describe('timeouts', () => {
   })
 
   test('switched off let a slow backend finish', async () => {
-    a.answer((_, response) => setTimeout(() => response.end('late'), 500))
-    expect((await send(origin, '/endless')).body).toBe('late')
+    const held: ServerResponse[] = []
+    a.answer((_, response) => void held.push(response))
+    const endless = send(origin, '/endless')
+    await eventually(() => expect(held).toHaveLength(1))
+    expect((await send(origin, '/slow')).status).toBe(504)
+    held[0]?.end('late')
+    expect((await endless).body).toBe('late')
     a.answer((_, response) => void response.end('a'))
   })
 })

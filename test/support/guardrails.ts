@@ -106,6 +106,9 @@ export const guardedRoute = (path: string, guards: object, name = path.slice(1))
   },
 ]
 
+/** The path /both, guarded in both phases by the Service "guard". */
+export const guardedBoth: readonly Document[] = guardedRoute('/both', both(hook('guard')))
+
 /** A Service with one endpoint: requestTimeout can target it. */
 export const service = (name: string, port: number, requestTimeout?: string): object[] => [
   {
@@ -147,9 +150,9 @@ export interface GuardedStack extends Stack {
   reset(): void
 }
 
-/** resources: beside the Gateway, the LLM and the Service "guard"; they may need to know the webhook. */
+/** resources: beside the Gateway, the LLM, the Service "guard" and /both; they may need to know the webhook. */
 export async function startGuardedStack(
-  resources: readonly object[] | ((webhook: Backend) => readonly object[]),
+  resources: readonly object[] | ((webhook: Backend) => readonly object[]) = [],
   options: Omit<StackOptions, 'resources'> = {},
 ): Promise<GuardedStack> {
   const llm = await startBackend('llm')
@@ -160,6 +163,7 @@ export async function startGuardedStack(
       gateway([port]),
       proxyBackend('llm', llm),
       ...service('guard', webhook.port),
+      ...guardedBoth,
       ...(typeof resources === 'function' ? resources(webhook) : resources),
     ],
   })
