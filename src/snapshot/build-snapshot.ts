@@ -35,7 +35,7 @@ export function buildSnapshot(ir: Ir, options: SnapshotOptions, previous?: Snaps
   const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
   const headersRead = grown(previous?.headersRead ?? [], headersReadBy(authzTable))
   const xdsJson = buildXds(ir, { ...options, headersRead })
-  const xds = encodeXds(xdsJson)
+  const xds = encodeXds(xdsJson, previous?.xds)
   const procTable = buildProcTable(ir.proc, previous?.procTable)
   return { revision, ir, xdsJson, xds, authzTable, procTable, headersRead }
 }

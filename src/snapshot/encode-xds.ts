@@ -2,7 +2,12 @@
 
 import type { JsonObject } from '../ir/json.js'
 import { encodeResource, type EncodedResource } from '../xds/encode.js'
-import type { GatewaySnapshot, NodeSnapshot, XdsSnapshot } from '../xds/snapshot-cache.js'
+import type {
+  GatewaySnapshot,
+  NodeSnapshot,
+  ResourceMap,
+  XdsSnapshot,
+} from '../xds/snapshot-cache.js'
 import { splitRoutes } from '../xds/translator/split-routes.js'
 import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 import {
@@ -14,41 +19,54 @@ import {
   VIRTUAL_HOST_TYPE,
 } from '../xds/type-urls.js'
 
-/** @throws {EncodeError} a resource is not what Envoy's API says: a bug of ours. */
-export function encodeXds(byNode: XdsByNode): XdsSnapshot {
+/** previous: a map of it in which nothing has changed is taken over. @throws {EncodeError} a bug of ours. */
+export function encodeXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot {
   // An only Gateway's resources are those of all Gateways: the same object.
-  const encoded = new Map([...new Set(byNode.values())].map((one) => [one, encodeGateway(one)]))
-  return new Map([...byNode].map(([node, one]) => [node, encoded.get(one) ?? encodeGateway(one)]))
+  const encoded = new Map<XdsResources, GatewaySnapshot>()
+  for (const [node, resources] of byNode)
+    if (!encoded.has(resources))
+      encoded.set(resources, encodeGateway(resources, previous?.get(node)?.split))
+  return new Map(
+    [...byNode].flatMap(([node, resources]) => {
+      const gateway = encoded.get(resources)
+      return gateway === undefined ? [] : [[node, gateway] as const]
+    }),
+  )
 }
 
 /** The whole form is made of the other's parts when an Envoy asks for it: it is large, and most never do. */
-function encodeGateway(resources: XdsResources): GatewaySnapshot {
-  const common = new Map([
-    [CLUSTER_TYPE, byName(resources.clusters)],
-    [ENDPOINT_TYPE, byName(resources.endpoints)],
-    [LISTENER_TYPE, byName(resources.listeners)],
-    [SECRET_TYPE, byName(resources.secrets)],
-  ])
+function encodeGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySnapshot {
+  const encode = (list: readonly JsonObject[], typeUrl: string) =>
+    [typeUrl, byName(list, typeUrl, before?.get(typeUrl))] as const
+  const common = [
+    encode(resources.clusters, CLUSTER_TYPE),
+    encode(resources.endpoints, ENDPOINT_TYPE),
+    encode(resources.listeners, LISTENER_TYPE),
+    encode(resources.secrets, SECRET_TYPE),
+  ]
   const { configurations, hosts } = splitRoutes(resources.routes)
   let whole: NodeSnapshot | undefined
   return {
     split: new Map([
       ...common,
-      [ROUTE_TYPE, byName(configurations)],
-      [VIRTUAL_HOST_TYPE, byName(hosts, VIRTUAL_HOST_TYPE)],
+      encode(configurations, ROUTE_TYPE),
+      encode(hosts, VIRTUAL_HOST_TYPE),
     ]),
-    whole: () => (whole ??= new Map([...common, [ROUTE_TYPE, byName(resources.routes)]])),
+    whole: () =>
+      (whole ??= new Map([...common, [ROUTE_TYPE, byName(resources.routes, ROUTE_TYPE)]])),
   }
 }
 
-/** typeUrl: where the resources do not say it themselves. */
-const byName = (
-  resources: readonly JsonObject[],
-  typeUrl?: string,
-): ReadonlyMap<string, EncodedResource> =>
-  new Map(
-    resources.map((json) => {
-      const resource = encodeResource(json, typeUrl)
-      return [resource.name, resource]
-    }),
-  )
+function byName(list: readonly JsonObject[], typeUrl: string, before?: ResourceMap): ResourceMap {
+  const resources = list.map((json) => encodeResource(json, typeUrl))
+  return before !== undefined && isSame(resources, before)
+    ? before
+    : new Map(resources.map((resource) => [resource.name, resource]))
+}
+
+function isSame(resources: readonly EncodedResource[], before: ResourceMap): boolean {
+  if (resources.length !== before.size) return false
+  let index = 0
+  for (const resource of before.values()) if (resources[index++] !== resource) return false
+  return true
+}

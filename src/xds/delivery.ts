@@ -59,6 +59,8 @@ export class Delivery {
   readonly #refused = new Map<string, string>()
   /** Were refused together with others, so that nobody knows which of them is wrong: each is sent again by itself. */
   readonly #suspects = new Set<string>()
+  /** Of the last map that was asked about, as long as nothing changes here. */
+  #known: { readonly wanted: ResourceMap; readonly changes: Changes } | undefined
   /** By nonce, in the order sent. */
   readonly #inFlight = new Map<string, InFlight>()
 
@@ -79,6 +81,11 @@ export class Delivery {
   }
 
   changes(wanted: ResourceMap): Changes {
+    if (this.#known?.wanted !== wanted) this.#known = { wanted, changes: this.#changesTo(wanted) }
+    return this.#known.changes
+  }
+
+  #changesTo(wanted: ResourceMap): Changes {
     const updated = [...wanted.values()].filter(
       ({ name, version }) =>
         this.#held.get(name)?.version !== version && this.#refused.get(name) !== version,
@@ -112,6 +119,7 @@ export class Delivery {
   }
 
   sent(push: Sent): void {
+    this.#known = undefined
     const changed = new Map<string, Change>()
     for (const resource of push.resources) {
       const { name, version } = resource
@@ -134,14 +142,15 @@ export class Delivery {
   accepted(nonce: string): string | undefined {
     const answered = this.#take(nonce)
     for (const name of answered?.changed.keys() ?? []) {
-      this.#refused.delete(name)
-      this.#suspects.delete(name)
+      const wasRefused = this.#refused.delete(name)
+      if (this.#suspects.delete(name) || wasRefused) this.#known = undefined
     }
     return answered?.version
   }
 
   /** As accepted(). Envoy may have taken a part of it, so nothing is assumed of what had changed. */
   refused(nonce: string): string | undefined {
+    this.#known = undefined
     const answered = this.#take(nonce)
     const isOneOfMany = this.#isDivisible && (answered?.changed.size ?? 0) > 1
     for (const [name, { version, isNew, before }] of answered?.changed ?? []) {
@@ -180,11 +189,13 @@ export class Delivery {
 
   /** What an incremental client says it has from an earlier stream. */
   alreadyHeld(versions: Readonly<Record<string, string>>): void {
+    this.#known = undefined
     for (const [name, version] of Object.entries(versions)) this.#held.set(name, { version })
   }
 
   /** As if never sent: the next response has them. */
   forget(names: Iterable<string>): void {
+    this.#known = undefined
     for (const name of names) {
       this.#held.delete(name)
       this.#refused.delete(name)
@@ -193,6 +204,7 @@ export class Delivery {
   }
 
   forgetUnless(wants: (name: string) => boolean): void {
-    this.forget([...this.#held.keys()].filter((name) => !wants(name)))
+    const unwanted = [...this.#held.keys()].filter((name) => !wants(name))
+    if (unwanted.length > 0) this.forget(unwanted)
   }
 }

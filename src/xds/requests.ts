@@ -26,7 +26,7 @@ export const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamReques
     type.subscription.change(come, go)
     if (first) type.delivery.alreadyHeld(request.initialResourceVersions)
     else type.delivery.forget(come)
-    type.delivery.forgetUnless((name) => type.subscription.wants(name))
+    if (go.length > 0) type.delivery.forgetUnless((name) => type.subscription.wants(name))
     // Still wanted by the wildcard: Envoy has dropped it and must be told again.
     const again = go.filter((name) => type.subscription.wants(name))
     type.delivery.forget(again)

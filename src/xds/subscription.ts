@@ -22,6 +22,7 @@ export class Subscription {
     return this.#wildcard
   }
 
+  /** The same object as long as they are the same. */
   get names(): ReadonlySet<string> {
     return this.#names
   }
@@ -43,13 +44,17 @@ export class Subscription {
   /** Incremental: what comes and what goes. */
   change(subscribe: readonly string[], unsubscribe: readonly string[]): void {
     if (subscribe.length > 0) this.#implicit = false
-    const names = new Set(this.#names)
-    for (const name of subscribe) names.add(name)
-    for (const name of unsubscribe) names.delete(name)
     if (subscribe.includes(WILDCARD)) this.#wildcard = true
     else if (unsubscribe.includes(WILDCARD)) this.#wildcard = false
     else if (this.#isImplicitWildcard()) this.#wildcard = true
     if (unsubscribe.includes(WILDCARD)) this.#implicit = false
+    if (subscribe.length + unsubscribe.length > 0) this.#changeNames(subscribe, unsubscribe)
+  }
+
+  #changeNames(subscribe: readonly string[], unsubscribe: readonly string[]): void {
+    const names = new Set(this.#names)
+    for (const name of subscribe) names.add(name)
+    for (const name of unsubscribe) names.delete(name)
     names.delete(WILDCARD)
     this.#names = names
   }

@@ -21,6 +21,20 @@ export interface Push {
 
 export type Protocol = 'state-of-the-world' | 'incremental'
 
+interface Named {
+  readonly all: ResourceMap
+  readonly names: ReadonlySet<string>
+  readonly wanted: ResourceMap
+}
+
+const named = (all: ResourceMap, names: ReadonlySet<string>): ResourceMap =>
+  new Map(
+    [...names].sort().flatMap((name) => {
+      const resource = all.get(name)
+      return resource === undefined ? [] : [[name, resource] as const]
+    }),
+  )
+
 export class TypeStream {
   readonly subscription: Subscription
   readonly delivery: Delivery
@@ -28,6 +42,8 @@ export class TypeStream {
   owed = false
   /** "": nothing was sent yet. */
   nonce = ''
+  /** The last result of wanted(). */
+  #named: Named | undefined
   /** Names that an incremental client asked for and that may not exist. */
   readonly #asked = new Set<string>()
 
@@ -44,16 +60,13 @@ export class TypeStream {
     this.owed = true
   }
 
-  /** all: the type's resources in the snapshot. */
+  /** all: the type's resources in the snapshot. The same object for the same one, while the names are the same. */
   wanted(all: ResourceMap): ResourceMap {
-    if (this.subscription.wildcard) return all
-    const names = [...this.subscription.names].sort()
-    return new Map(
-      names.flatMap((name) => {
-        const resource = all.get(name)
-        return resource === undefined ? [] : [[name, resource] as const]
-      }),
-    )
+    const { wildcard, names } = this.subscription
+    if (wildcard) return all
+    if (this.#named?.all !== all || this.#named.names !== names)
+      this.#named = { all, names, wanted: named(all, names) }
+    return this.#named.wanted
   }
 
   /** The response that is due; undefined: none. mayRemove: nothing that is left still refers to what goes. */

@@ -11,13 +11,20 @@ export function hostsOf(
   hosts: ResourceMap,
   isHeld: (configuration: string) => boolean,
 ): ResourceMap {
-  const held = new Map<string, boolean>()
-  for (const host of hosts.keys()) {
-    const configuration = routeConfigurationOf(host)
-    if (!held.has(configuration)) held.set(configuration, isHeld(configuration))
-  }
-  if (![...held.values()].includes(false)) return hosts
-  return new Map([...hosts].filter(([host]) => held.get(routeConfigurationOf(host))))
+  const configurations = configurationsOf(hosts)
+  const held = new Set([...configurations].filter(isHeld))
+  if (held.size === configurations.size) return hosts
+  return new Map([...hosts].filter(([host]) => held.has(routeConfigurationOf(host))))
+}
+
+const knownConfigurations = new WeakMap<ResourceMap, ReadonlySet<string>>()
+
+function configurationsOf(hosts: ResourceMap): ReadonlySet<string> {
+  const known = knownConfigurations.get(hosts)
+  if (known !== undefined) return known
+  const configurations = new Set([...hosts.keys()].map(routeConfigurationOf))
+  knownConfigurations.set(hosts, configurations)
+  return configurations
 }
 
 /** The first Envoy that this was seen to work with over one delta ADS stream. */

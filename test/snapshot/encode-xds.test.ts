@@ -3,8 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { encodeXds } from '../../src/snapshot/encode-xds.js'
-import type { NodeSnapshot } from '../../src/xds/snapshot-cache.js'
-import { ROUTE_TYPE, shortType } from '../../src/xds/type-urls.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/snapshot-cache.js'
+import { CLUSTER_TYPE, ROUTE_TYPE, shortType, VIRTUAL_HOST_TYPE } from '../../src/xds/type-urls.js'
+
+const CLUSTER: JsonObject = { '@type': CLUSTER_TYPE, name: 'c' }
 
 const host = (name: string, cluster: string): JsonObject => ({
   name: `r/${name}`,
@@ -19,9 +21,11 @@ const routes = (...hosts: readonly JsonObject[]): JsonObject => ({
   ignore_port_in_host_matching: true,
 })
 
-const encode = (configuration: JsonObject) => {
-  const none = { listeners: [], clusters: [], endpoints: [], secrets: [] }
-  const gateway = encodeXds(new Map([['*', { ...none, routes: [configuration] }]])).get('*')
+const encode = (configuration: JsonObject, before?: GatewaySnapshot) => {
+  const none = { listeners: [], clusters: [CLUSTER], endpoints: [], secrets: [] }
+  const previous = before && new Map([['*', before]])
+  const resources = { ...none, routes: [configuration] }
+  const gateway = encodeXds(new Map([['*', resources]]), previous).get('*')
   if (gateway === undefined) throw new Error('nothing was encoded')
   return gateway
 }
@@ -52,18 +56,24 @@ describe('split', () => {
 
   test('a route configuration without virtual hosts does not send Envoy to fetch any', () => {
     const { split, whole } = encode(routes())
-    expect(described(split)).toEqual(['RouteConfiguration r'])
+    expect(described(split)).toEqual(['Cluster c', 'RouteConfiguration r'])
     expect(changes(whole(), split)).toEqual([])
   })
 })
 
 describe('whole', () => {
   test('holds the virtual hosts, which are no resources', () => {
-    expect(described(after.whole())).toEqual(['RouteConfiguration r'])
+    expect(described(after.whole())).toEqual(['Cluster c', 'RouteConfiguration r'])
     expect(changes(before.whole(), after.whole())).toEqual(['RouteConfiguration r'])
   })
 
   test('is made once', () => {
     expect(after.whole()).toBe(after.whole())
   })
+})
+
+test('what has not changed is taken over from the snapshot before', () => {
+  const next = encode(routes(host('a.example', 'a'), host('b.example', 'c')), before)
+  expect(next.split.get(CLUSTER_TYPE)).toBe(before.split.get(CLUSTER_TYPE))
+  expect(next.split.get(VIRTUAL_HOST_TYPE)).not.toBe(before.split.get(VIRTUAL_HOST_TYPE))
 })
