@@ -1,28 +1,17 @@
 // The ADS service: every connected Envoy gets its gateway's snapshot, state of the world or incremental.
 
-import { create } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import type { ServerDuplexStream } from '@grpc/grpc-js'
-import {
-  DeltaDiscoveryResponseSchema,
-  DiscoveryResponseSchema,
-} from '../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import type {
-  DeltaDiscoveryRequest,
-  DeltaDiscoveryResponse,
-  DiscoveryRequest,
-  DiscoveryResponse,
-} from '../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { discoveryService, DISCOVERY } from '../grpc/protos.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/server.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { AdsStream } from './ads-stream.js'
+import { incremental, world, type AnyRequest, type Dialect } from './dialects.js'
 import type { StreamRequest } from './ads-stream.js'
-import { subscribeToChanges, subscribeToWorld } from './requests.js'
 import type { Form, NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
-import type { Protocol, Push } from './type-stream.js'
+import type { Protocol } from './type-stream.js'
 import { PUSH_ORDER, SECRET_TYPE, shortType } from './type-urls.js'
 import { takesVirtualHosts } from './virtual-hosts.js'
 
@@ -67,13 +56,6 @@ export interface AdsService extends GrpcService {
 
 type Call<Request, Response> = ServerDuplexStream<Request, Response> & Peer
 
-/** One protocol's messages to and from ours. */
-interface Dialect<Request, Response> {
-  readonly protocol: Protocol
-  readonly read: (request: Request) => StreamRequest
-  readonly write: (push: Push) => Response
-}
-
 interface Open {
   readonly peer: AdsPeer
   readonly stream: AdsStream
@@ -114,8 +96,6 @@ export const createAdsService = (options: AdsOptions): AdsService => {
     close,
   }
 }
-
-type AnyRequest = DiscoveryRequest | DeltaDiscoveryRequest
 
 interface Serving<Request, Response> {
   readonly call: Call<Request, Response>
@@ -246,28 +226,3 @@ const end = <Request, Response>(
 
 const withoutSecrets = (snapshot: NodeSnapshot): NodeSnapshot =>
   new Map([...snapshot].filter(([typeUrl]) => typeUrl !== SECRET_TYPE))
-
-const world: Dialect<DiscoveryRequest, DiscoveryResponse> = {
-  protocol: 'state-of-the-world',
-  read: subscribeToWorld,
-  write: ({ typeUrl, version, nonce, resources }) =>
-    create(DiscoveryResponseSchema, {
-      typeUrl,
-      versionInfo: version,
-      nonce,
-      resources: resources.map(({ any }) => any),
-    }),
-}
-
-const incremental: Dialect<DeltaDiscoveryRequest, DeltaDiscoveryResponse> = {
-  protocol: 'incremental',
-  read: subscribeToChanges,
-  write: ({ typeUrl, version, nonce, resources, removed }) =>
-    create(DeltaDiscoveryResponseSchema, {
-      typeUrl,
-      systemVersionInfo: version,
-      nonce,
-      removedResources: [...removed],
-      resources: resources.map(({ name, version, any }) => ({ name, version, resource: any })),
-    }),
-}
