@@ -4,7 +4,7 @@ const PAUSE_MS = 15
 
 export async function eventually<T>(
   assertion: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<T> {
   const end = performance.now() + timeoutMs
   for (;;) {
