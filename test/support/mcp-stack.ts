@@ -1,0 +1,162 @@
+// A gateway before MCP paths, each with a policy and an identity provider of one kind; and what the providers serve.
+
+import { expect } from 'vitest'
+import { startBackend, type Backend } from './backend.js'
+import { json, startDocumentServer, type DocumentServer } from './document-server.js'
+import { eventually } from './eventually.js'
+import { send } from './http.js'
+import {
+  gateway,
+  mcpRoute,
+  proxyBackend,
+  proxyPolicy,
+  remoteJwks,
+  type Document,
+} from './resources.js'
+import { startStack, type Stack } from './stack.js'
+import { keySet, newKey, type SigningKey } from './tokens.js'
+
+/** Where the documents about an MCP path are: its path follows. */
+export const PRM = '/.well-known/oauth-protected-resource'
+export const AS = '/.well-known/oauth-authorization-server'
+
+/** The origin of a web page. */
+export const PAGE = 'http://app.example:6274'
+
+/** What the policy of an MCP path says. */
+export interface McpRow {
+  /** Absent: a provider that needs no adapting. */
+  readonly provider?: 'IdpOne' | 'IdpTwo'
+  readonly clientId?: string
+  /** resourceMetadata.resource is configured. */
+  readonly resource?: boolean
+  readonly challengeDetails?: boolean
+  readonly corsHeaders?: string
+  /** The provider is not there. */
+  readonly down?: boolean
+}
+
+export const FULL_ROW = {
+  clientId: 'public-client',
+  resource: true,
+  provider: 'IdpOne',
+} as const satisfies McpRow
+
+export interface McpStack extends Stack {
+  readonly backend: Backend
+  readonly idp: DocumentServer
+  /** Of the providers' only key. */
+  readonly key: SigningKey
+  issuerOf(row: McpRow): string
+  /** What the provider of that issuer says of itself. */
+  discovery(issuer: string): object
+  /** Nothing has reached the backend yet, and it says "backend". */
+  reset(): void
+}
+
+/** rows: by MCP path. */
+export async function startMcpStack(rows: Readonly<Record<string, McpRow>>): Promise<McpStack> {
+  const [backend, idp, down, key] = await Promise.all([
+    startBackend(),
+    startDocumentServer(),
+    startDocumentServer(),
+    newKey('k1'),
+  ])
+  await down.close()
+  const issuerOf = ({ provider, down: isDown }: McpRow): string => {
+    const { origin } = isDown === true ? down : idp
+    if (provider === 'IdpOne') return `${origin}/application/o/mcp/`
+    return provider === 'IdpTwo' ? `${origin}/v1/apps/agentic/P1/S1` : `${origin}/plain`
+  }
+  const discovery = (issuer: string): object => discoveryOf(issuer, idp.origin)
+  serveProviders(idp, discovery, key)
+  const resourcesOf = (path: string, row: McpRow, port: number): Document[] => {
+    const { down: isDown, ...said } = row
+    const jwks =
+      isDown === true
+        ? remoteJwks('down', down.port, '/keys')
+        : remoteJwks('idp', idp.port, '/keys')
+    const provider = { issuer: issuerOf(row), audiences: ['api'], jwks }
+    const resource = `http://127.0.0.1:${String(port)}${path}`
+    return [mcpRoute(path.slice(1), 'backend', path), policyOf(path, said, provider, resource)]
+  }
+  const stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('backend', backend),
+      proxyBackend('idp', idp),
+      proxyBackend('down', down),
+      ...Object.entries(rows).flatMap(([path, row]) => resourcesOf(path, row, port)),
+    ],
+  })
+  await eventually(async () => {
+    for (const [path, row] of Object.entries(rows))
+      if (row.down !== true) expect((await send(stack.origin, AS + path)).status).toBe(200)
+  })
+  return {
+    ...{ ...stack, backend, idp, key, issuerOf, discovery },
+    reset: () => {
+      backend.requests.length = 0
+      backend.answer((_request, response) => response.writeHead(200).end('backend'))
+    },
+    close: async () => {
+      await stack.close()
+      await Promise.all([backend.close(), idp.close()])
+    },
+  }
+}
+
+function policyOf(
+  path: string,
+  { provider, resource, ...mcp }: Omit<McpRow, 'down'>,
+  idp: object,
+  configured: string,
+): Document {
+  const name = path.slice(1)
+  return proxyPolicy(name, name, {
+    jwtAuthentication: {
+      mode: 'Strict',
+      providers: [idp],
+      mcp: {
+        ...(provider !== undefined && { provider }),
+        ...mcp,
+        resourceMetadata: {
+          ...(resource === true && { resource: configured }),
+          scopesSupported: ['openid', 'profile'],
+          bearerMethodsSupported: ['header'],
+        },
+      },
+    },
+  })
+}
+
+function discoveryOf(issuer: string, origin: string): object {
+  const base = issuer.replace(/\/$/, '')
+  return {
+    issuer,
+    jwks_uri: `${origin}/keys`,
+    authorization_endpoint: `${base}/authorize`,
+    token_endpoint: `${base}/token`,
+    response_types_supported: ['code'],
+    client_id_metadata_document_supported: true,
+    'x-own-field': { kept: [1, null, 'as it is'] },
+  }
+}
+
+function serveProviders(
+  idp: DocumentServer,
+  discovery: McpStack['discovery'],
+  key: SigningKey,
+): void {
+  idp.serve('/keys', keySet(key))
+  for (const issuer of ['/application/o/mcp/', '/v1/apps/agentic/P1/S1']) {
+    const path = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+    idp.serve(path, discovery(idp.origin + issuer))
+  }
+  idp.serve(`${AS}/plain`, {
+    ...discovery(`${idp.origin}/plain`),
+    registration_endpoint: `${idp.origin}/register`,
+  })
+  idp.serve('/register', json({ client_id: 'registered-there', redirect_uris: ['x:/y'] }, 201))
+  idp.serve('/v1/mgmt/mcp/client/P1/S1/register', json({ error: 'invalid_token' }, 401))
+}
