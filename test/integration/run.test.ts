@@ -1,83 +1,30 @@
 // `gatehouse run` as its users know it: files in, an Envoy that protects an MCP server out.
 
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
-import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
-import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
-import {
-  allow,
-  gateway,
-  mcpRoute,
-  proxyBackend,
-  proxyPolicy,
-  remoteJwks,
-} from '../support/resources.js'
+import { ISSUER, startMcpParties, type McpParties } from '../support/mcp-parties.js'
+import { gateway } from '../support/resources.js'
 import { startStack, type Stack } from '../support/stack.js'
-import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
 
-const ISSUER = 'https://idp.example/application/o/mcp/'
-
-let backend: Backend
-let idp: DocumentServer
-let key: SigningKey
+let parties: McpParties
 let stack: Stack
 
-const policy = (port: number, ...rules: readonly string[]): object =>
-  proxyPolicy('mcp', 'mcp', {
-    jwtAuthentication: {
-      mode: 'Strict',
-      providers: [
-        { issuer: ISSUER, audiences: ['mcp-client'], jwks: remoteJwks('idp', idp.port, '/jwks') },
-      ],
-      mcp: {
-        provider: 'IdpOne',
-        clientId: 'mcp-client',
-        resourceMetadata: { resource: `http://127.0.0.1:${String(port)}/mcp` },
-      },
-    },
-    authorization: allow(...rules),
-  })
-
-const resources = (port: number, ...rules: readonly string[]): readonly object[] => [
-  gateway([port]),
-  proxyBackend('backend', backend),
-  proxyBackend('idp', idp),
-  mcpRoute('mcp', 'backend'),
-  policy(port, ...rules),
-]
-
-const tokenOf = (...groups: readonly string[]): Promise<string> =>
-  signToken({ key, claims: { iss: ISSUER, aud: 'mcp-client', groups } })
-
 beforeAll(async () => {
-  backend = await startBackend()
-  idp = await startDocumentServer()
-  key = await newKey('k1')
-  idp.serve('/jwks', keySet(key))
-  idp.serve('/application/o/mcp/.well-known/openid-configuration', {
-    issuer: ISSUER,
-    authorization_endpoint: `${ISSUER}authorize`,
-    token_endpoint: `${ISSUER}token`,
-    jwks_uri: `${ISSUER}jwks/`,
+  parties = await startMcpParties()
+  stack = await startStack({
+    resources: (port) => parties.resources(port, '"mcp-users" in jwt.groups'),
   })
-  stack = await startStack({ resources: (port) => resources(port, '"mcp-users" in jwt.groups') })
   await eventually(async () => {
     const answer = await send(stack.origin, '/mcp', initialize)
     expect(answer.status).toBe(401)
   })
 })
-
 afterAll(async () => {
   await stack.close()
-  await idp.close()
-  await backend.close()
+  await parties.close()
 })
 
 describe('an MCP client', () => {
@@ -87,7 +34,7 @@ describe('an MCP client', () => {
     expect(answer.headers['www-authenticate']).toBe(
       `Bearer resource_metadata="${stack.origin}/.well-known/oauth-protected-resource/mcp"`,
     )
-    expect(backend.requests).toEqual([])
+    expect(parties.backend.requests).toEqual([])
   })
 
   test('finds the resource metadata, and in it the gateway as authorization server', async () => {
@@ -123,19 +70,22 @@ describe('an MCP client', () => {
   })
 
   test('with a token of the group gets through to the MCP server', async () => {
-    const headers = { ...bearer(await tokenOf('mcp-users')), 'content-type': 'application/json' }
+    const headers = {
+      ...bearer(await parties.tokenOf('mcp-users')),
+      'content-type': 'application/json',
+    }
     const answer = await send(stack.origin, '/mcp', { ...initialize, headers })
     expect([answer.status, answer.body]).toEqual([200, 'backend'])
-    expect(backend.requests.at(-1)?.body).toBe(initialize.body)
-    expect(backend.requests.at(-1)?.headers.authorization).toBeUndefined()
+    expect(parties.backend.requests.at(-1)?.body).toBe(initialize.body)
+    expect(parties.backend.requests.at(-1)?.headers.authorization).toBeUndefined()
   })
 
   test('with a token of another group is refused', async () => {
-    const before = backend.requests.length
-    const headers = bearer(await tokenOf('others'))
+    const before = parties.backend.requests.length
+    const headers = bearer(await parties.tokenOf('others'))
     const answer = await send(stack.origin, '/mcp', { ...initialize, headers })
     expect(answer.status).toBe(403)
-    expect(backend.requests).toHaveLength(before)
+    expect(parties.backend.requests).toHaveLength(before)
   })
 })
 
@@ -174,10 +124,10 @@ describe('the operator', () => {
   })
 
   test('changes a rule in a file, and it is in force within a second; nothing is dropped', async () => {
-    const headers = bearer(await tokenOf('editors'))
+    const headers = bearer(await parties.tokenOf('editors'))
     const call = () => send(stack.origin, '/mcp', { ...initialize, headers })
     expect((await call()).status).toBe(403)
-    await stack.write('resources.yaml', ...resources(stack.port, '"editors" in jwt.groups'))
+    await stack.write('resources.yaml', ...parties.resources(stack.port, '"editors" in jwt.groups'))
     await eventually(async () => expect((await call()).status).toBe(200), 1_000)
   })
 
@@ -214,7 +164,10 @@ describe('the operator', () => {
   })
 
   test('of a second one on the same port learns that it is taken', async () => {
-    const second = await startStack({ resources: () => resources(stack.port), unready: true })
+    const second = await startStack({
+      resources: () => parties.resources(stack.port),
+      unready: true,
+    })
     await eventually(async () => {
       const answer = await fetch(`${second.admin}/readyz`)
       expect(await answer.text()).toMatch(
@@ -237,94 +190,5 @@ describe('the operator', () => {
     await eventually(async () => expect((await fetch(`${stack.admin}/readyz`)).status).toBe(200))
     expect((await send(stack.origin, '/mcp', initialize)).status).toBe(401)
     expect(stack.log()).toContain('starting it again')
-  })
-})
-
-describe('the end', () => {
-  /** A request that the backend has and does not answer yet. */
-  async function underWay(at: Stack) {
-    const headers = bearer(await tokenOf('editors'))
-    const arrived = new Promise<() => void>((arrive) => {
-      backend.answer((_request, response) => {
-        arrive(() => response.end('late'))
-      })
-    })
-    const answer = send(at.origin, '/mcp', { ...initialize, headers })
-    return { answer, finish: await arrived }
-  }
-
-  const isGone = (at: Stack) => expect(fetch(`${at.envoyAdmin}/ready`)).rejects.toThrow()
-
-  test('SIGTERM: the request under way finishes, new ones are refused, the exit code is 0 and no Envoy is left', async () => {
-    const { answer, finish } = await underWay(stack)
-    const stopped = stack.stop()
-    await eventually(() => expect(send(stack.origin, '/mcp')).rejects.toThrow('ECONNREFUSED'))
-    expect((await fetch(`${stack.admin}/readyz`)).status).toBe(503)
-    finish()
-    expect((await answer).body).toBe('late')
-    expect(await stopped).toBe(0)
-    await isGone(stack)
-  })
-
-  test('a second signal does not wait: the exit code is 1, and still no Envoy is left', async () => {
-    const other = await startStack({
-      resources: (port) => resources(port, '"editors" in jwt.groups'),
-      flags: ['--drain-timeout', '1h'],
-    })
-    await eventually(async () => {
-      expect((await send(other.origin, '/mcp', initialize)).status).toBe(401)
-    })
-    const { answer } = await underWay(other)
-    const failed = expect(answer).rejects.toThrow()
-    other.child.kill('SIGINT')
-    await eventually(() => expect(other.log()).toContain('draining'))
-    expect(await other.stop('SIGINT')).toBe(1)
-    await failed
-    await eventually(() => isGone(other))
-    await other.close()
-  })
-})
-
-describe('says what is wrong in one sentence and ends with 1', () => {
-  const main = resolve(import.meta.dirname, '../../dist/main.js')
-  const runWith = async (...flags: readonly string[]) => {
-    const args = [main, 'run', '--resources', 'config/demo', '--log-level', 'silent', ...flags]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    const ended = once(child, 'close')
-    const stderr = await text(child.stderr)
-    await ended
-    return { code: child.exitCode, stderr }
-  }
-
-  test('the admin address is taken', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as { port: number }
-    const address = `127.0.0.1:${String(port)}`
-    const { code, stderr } = await runWith('--admin', address)
-    taken.close()
-    expect([code, stderr]).toEqual([
-      1,
-      `gatehouse: ${address} is in use by another process: stop it, or choose another address with --admin or --grpc\n`,
-    ])
-  })
-
-  test("Envoy's admin address is taken", async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as { port: number }
-    const { code, stderr } = await runWith(
-      ...['--admin', '127.0.0.1:0', '--envoy', envoyPath()],
-      ...['--envoy-admin', `127.0.0.1:${String(port)}`],
-    )
-    taken.close()
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^gatehouse: Envoy ended with code 1: .*Address already in use.*\n$/)
-  })
-
-  test('there is no such Envoy', async () => {
-    const { code, stderr } = await runWith('--admin', '127.0.0.1:0', '--envoy', '/nonexistent')
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^gatehouse: \/nonexistent cannot be run: .*\n$/)
   })
 })

@@ -1,0 +1,138 @@
+// A protected MCP path of a Gatehouse and of Envoys that come and go, each by itself; everything ends with its test.
+
+import { expect, type TestContext } from 'vitest'
+import { startBackend, type Backend } from './backend.js'
+import { startDocumentServer, type DocumentServer, type Reply } from './document-server.js'
+import { eventually } from './eventually.js'
+import { bearer, send, type Answer } from './http.js'
+import { startOtherEnvoy, type OtherEnvoy } from './other-envoy.js'
+import { freePort } from './ports.js'
+import {
+  gateway,
+  httpRoute,
+  mcpRoute,
+  proxyBackend,
+  proxyPolicy,
+  remoteJwks,
+  rule,
+} from './resources.js'
+import { startGatehouse, type Gatehouse } from './stack.js'
+import { keySet, newKey, signToken, type SigningKey } from './tokens.js'
+
+const ISSUER = 'http://idp.example/v1/apps/agentic/P1/MS1'
+const REGISTRATION = '/.well-known/oauth-authorization-server/mcp/client-registration'
+export const PROVIDER_REGISTRATION = '/v1/mgmt/mcp/client/P1/MS1/register'
+export const METADATA = [
+  '/.well-known/oauth-protected-resource/mcp',
+  '/.well-known/oauth-authorization-server/mcp',
+]
+
+const key = await newKey('k1')
+
+export const tokenBy = async (signer: SigningKey): Promise<Record<string, string>> =>
+  bearer(await signToken({ key: signer, claims: { iss: ISSUER, aud: 'mcp' } }))
+
+export const token = await tokenBy(key)
+
+/** A provider and a backend, and a Gatehouse and Envoys that come and go. */
+export class World {
+  private readonly closers: (() => unknown)[] = []
+
+  private constructor(
+    readonly backend: Backend,
+    readonly idp: DocumentServer,
+    readonly port: number,
+    readonly grpc: string,
+  ) {
+    this.closers.push(
+      () => backend.close(),
+      () => idp.close(),
+    )
+    idp.serve('/jwks', keySet(key))
+    idp.serve('/v1/apps/agentic/P1/MS1/.well-known/openid-configuration', { issuer: ISSUER })
+  }
+
+  static async start({ onTestFinished }: TestContext): Promise<World> {
+    const grpc = `127.0.0.1:${String(await freePort())}`
+    const world = new World(
+      await startBackend(),
+      await startDocumentServer(),
+      await freePort(),
+      grpc,
+    )
+    onTestFinished(async () => {
+      for (const close of world.closers.reverse()) await close()
+    })
+    return world
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${String(this.port)}`
+  }
+
+  /** /mcp is protected and its registration goes to the provider; /open is not protected. */
+  get resources(): readonly object[] {
+    return [
+      gateway([this.port]),
+      proxyBackend('backend', this.backend),
+      proxyBackend('idp', this.idp),
+      mcpRoute('mcp', 'backend'),
+      httpRoute('open', { rules: [rule('/open', 'backend')] }),
+      proxyPolicy('mcp', 'mcp', {
+        jwtAuthentication: {
+          providers: [
+            { issuer: ISSUER, audiences: ['mcp'], jwks: remoteJwks('idp', this.idp.port, '/jwks') },
+          ],
+          mcp: { provider: 'IdpTwo', resourceMetadata: { resource: `${this.origin}/mcp` } },
+        },
+      }),
+    ]
+  }
+
+  async serve(resources = this.resources, ...more: readonly string[]): Promise<Gatehouse> {
+    const flags = ['--grpc', this.grpc, '--listen-address', '127.0.0.1', ...more]
+    const gatehouse = await startGatehouse({ command: 'serve', resources, flags })
+    this.closers.push(async () => {
+      await gatehouse.stop('SIGKILL')
+      await gatehouse.close()
+    })
+    return gatehouse
+  }
+
+  async startEnvoy(name?: string): Promise<OtherEnvoy> {
+    const envoy = await startOtherEnvoy(this.grpc, name)
+    this.closers.push(() => envoy.stop())
+    return envoy
+  }
+
+  async statusOf(path: string, headers: Record<string, string> = {}): Promise<number> {
+    return (await send(this.origin, path, { headers })).status
+  }
+
+  works(timeoutMs?: number): Promise<void> {
+    return eventually(async () => {
+      for (const path of ['/mcp', ...METADATA]) expect(await this.statusOf(path, token)).toBe(200)
+    }, timeoutMs)
+  }
+
+  register(): Promise<Answer> {
+    return send(this.origin, REGISTRATION, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['http://127.0.0.1:9/cb'] }),
+    })
+  }
+
+  /** The provider answers there when the test says so; arrived: the first request is there. */
+  heldAt(path: string): { readonly arrived: Promise<void>; release(reply: Reply): void } {
+    let release: (reply: Reply) => void = () => undefined
+    const reply = new Promise<Reply>((resolve) => (release = resolve))
+    const arrived = new Promise<void>((arrive) => {
+      this.idp.serve(path, (request, response) => {
+        arrive()
+        void reply.then((answer) => answer(request, response))
+      })
+    })
+    return { arrived, release: (answer) => release(answer) }
+  }
+}
