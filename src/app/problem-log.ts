@@ -2,6 +2,7 @@
 
 import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
+import { problemLine } from '../resources/problem-line.js'
 import type { PipelineState } from './pipeline.js'
 
 /** What it returns is to be called after every run; what was said once is not said again while it lasts. */
@@ -9,7 +10,7 @@ export function createProblemLog(logger: Logger): (state: PipelineState) => void
   let known: ReadonlySet<string> = new Set()
   return ({ provider, translation }) => {
     const now = new Set([
-      ...(provider?.problems ?? []).map(({ source, message }) => `${source}: ${message}`),
+      ...(provider?.problems ?? []).map(problemLine),
       ...(translation?.statuses ?? []).flatMap(problemsOf),
     ])
     for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)

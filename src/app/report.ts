@@ -9,6 +9,7 @@ import type {
 import { reportResources, shortType } from '../admin/status-report.js'
 import type { Json } from '../ir/json.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
+import { problemLine } from '../resources/problem-line.js'
 import type { Resources } from '../resources/resources.js'
 import type { Snapshot } from '../snapshot/build-snapshot.js'
 import type { PipelineState } from './pipeline.js'
@@ -64,7 +65,7 @@ export function unpublished(
   const { provider, failure } = state
   if (provider === undefined) return ['the resources have not been read yet']
   if (failure !== undefined) return [`the resources could not be translated: ${failure}`]
-  const problems = provider.problems.map(({ source, message }) => `${source}: ${message}`)
+  const problems = provider.problems.map(problemLine)
   return problems.length > 0 ? problems : ['the resources are not complete yet']
 }
 

@@ -2,7 +2,8 @@
 
 import { isBad, remarksOf, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
-import type { Problem, ProviderState, Resources } from '../resources/resources.js'
+import { problemLine } from '../resources/problem-line.js'
+import type { ProviderState, Resources } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { translateOffline, type Offline } from './offline.js'
@@ -31,8 +32,6 @@ export function reportCheck({ provider, translation }: Offline): CheckReport {
   ]
   return { isGood, text: `${lines.join('\n')}\n` }
 }
-
-const problemLine = ({ source, message }: Problem): string => `${source}: ${message}`
 
 function uncheckedLine({ kind, targets }: WantedDocument): string {
   const what = kind === 'KeySet' ? 'key set' : 'discovery document'

@@ -132,14 +132,15 @@ const jsonOf = (object: KubernetesObject): JsonObject => object as JsonObject
  * a Gateway keep every replica from starting.
  */
 const isForbidden = (error: unknown): boolean =>
-  error instanceof KubernetesError && error.status === 403
+  (error instanceof KubernetesError ? error.status : statusOfWatch(error)) === 403
+
+const statusOfWatch = (error: unknown): number | undefined =>
+  (error as { readonly statusCode?: number }).statusCode
 
 const sentenceOf = (error: unknown): string => {
   if (error instanceof KubernetesError) return error.message
-  const { statusCode, code, message } = error as {
-    statusCode?: number
-    code?: string
-    message?: string
-  }
-  return statusCode === undefined ? (code ?? message ?? 'the watch broke') : `HTTP ${statusCode}`
+  const status = statusOfWatch(error)
+  if (status !== undefined) return `it cannot be watched: HTTP ${status}`
+  const { code, message } = error as { readonly code?: string; readonly message?: string }
+  return code ?? message ?? 'the watch broke'
 }

@@ -93,9 +93,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     if (status === 404) return
     if (status !== 409) {
       const message = error instanceof Error ? error.message : String(error)
-      options.onWarning(
-        `the status of ${said.kind} ${said.namespace}/${said.name} cannot be written: ${message}`,
-      )
+      const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
+      options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
     }
     written.delete(key)
     queue.add(key)

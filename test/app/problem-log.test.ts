@@ -53,6 +53,22 @@ test('a document that cannot be read is named with its place', () => {
   expect(lines).toMatchObject([{ level: 'warn', message: 'a.yaml:3:5: is no YAML' }])
 })
 
+test('an object of a cluster that cannot be read is named', () => {
+  const { logger, lines } = recordingLogger()
+  const problem = { source: 'kubernetes', message: 'cannot be read: HTTP 403' }
+  const problems = [
+    { ...problem, kind: 'Secret', namespace: 'shop', name: 'certificate' },
+    { ...problem, kind: 'Namespace', namespace: '', name: 'shop' },
+    { ...problem, message: 'Service cannot be read: HTTP 403' },
+  ]
+  createProblemLog(logger)({ provider: { problems, complete: false } as never })
+  expect(lines.map(({ message }) => message)).toEqual([
+    'kubernetes: Secret shop/certificate: cannot be read: HTTP 403',
+    'kubernetes: Namespace shop: cannot be read: HTTP 403',
+    'kubernetes: Service cannot be read: HTTP 403',
+  ])
+})
+
 test('what is mended is said, and told anew when it comes back', () => {
   const { logger, lines } = recordingLogger()
   const log = createProblemLog(logger)
