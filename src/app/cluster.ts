@@ -3,6 +3,7 @@
 
 import { hostname } from 'node:os'
 import { listenerKey } from '../gatewayapi/routes.js'
+import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { createKubernetesClient } from '../resources/kubernetes-client.js'
 import { startLease } from '../resources/kubernetes-lease.js'
@@ -18,13 +19,18 @@ export interface Cluster {
   onRun(state: PipelineState): void
 }
 
-const LEASE_NAME = 'gatehouse'
+/** Replicas with the same one take turns; the chart names it after its release. */
+const DEFAULT_LEASE = 'gatehouse'
 
 /** Throws an Error for a person when no API server is configured. */
 export function createCluster(settings: Settings, logger: Logger): Cluster {
   const { apiGroup, environment } = settings
   const client = createKubernetesClient()
-  const onWarning = (message: string): void => logger.warn({}, message)
+  const limit = createLogLimit(() => Date.now())
+  const onWarning = (message: string): void => {
+    const leftOut = limit.take(message)
+    if (leftOut !== undefined) logger.warn({ leftOut }, message)
+  }
   const source = createKubernetesProvider({
     client,
     apiGroup,
@@ -51,7 +57,8 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     logger.info({ server: client.server }, 'reading from the API server')
     await source.start(tell)
     const namespace = environment['POD_NAMESPACE'] ?? 'default'
-    const lease = startLease({ client, namespace, name: LEASE_NAME, identity, onChange, onWarning })
+    const name = environment['LEASE_NAME'] ?? DEFAULT_LEASE
+    const lease = startLease({ client, namespace, name, identity, onChange, onWarning })
     return () => lease.close()
   }
   let endLease: (() => Promise<void>) | undefined

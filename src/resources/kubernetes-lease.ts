@@ -31,6 +31,7 @@ const SURE_FOR = 10_000
 
 export function startLease(options: LeaseOptions): Lease {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(options.namespace)}/leases`
+  const own = `${path}/${encodeURIComponent(options.name)}`
   let heldSince = -Infinity
   let isHeld = false
   let seen = { version: '', at: -Infinity }
@@ -52,13 +53,13 @@ export function startLease(options: LeaseOptions): Lease {
   }
   const take = async (): Promise<boolean> => {
     const began = performance.now()
-    const lease = await readLease(options.client, `${path}/${options.name}`)
+    const lease = await readLease(options.client, own)
     if (lease === undefined) await options.client.call('POST', path, newLease(options, undefined))
     else {
       const holder = specOf(lease)['holderIdentity']
       const isFree = holder === options.identity || holder === '' || holder === undefined
       if (!isFree && !isExpired(lease)) return false
-      await options.client.call('PUT', `${path}/${options.name}`, newLease(options, lease))
+      await options.client.call('PUT', own, newLease(options, lease))
     }
     heldSince = began
     return true
@@ -87,7 +88,7 @@ export function startLease(options: LeaseOptions): Lease {
       closed = true
       clearTimeout(timer)
       await running
-      if (isHeld) await release(options, `${path}/${options.name}`)
+      if (isHeld) await release(options, own)
     },
   }
 }

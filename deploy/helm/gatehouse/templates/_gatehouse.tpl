@@ -39,6 +39,8 @@ env:
     valueFrom: { fieldRef: { fieldPath: metadata.name } }
   - name: POD_NAMESPACE
     valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+  - name: LEASE_NAME
+    value: {{ include "gatehouse.fullname" . }}
   {{- with .Values.extraEnv }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
