@@ -1,4 +1,4 @@
-// The chart's permissions are enough, and each of them is missed by name.
+// The chart's permissions are enough. That each of them is needed: permissions-one-by-one.test.ts.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { selfSigned } from '../support/certificates.js'
@@ -6,38 +6,13 @@ import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import type { AnyObject } from './support/api-call.js'
 import { startApiServer, type ApiServer } from './support/api-server.js'
-import { render } from './support/chart.js'
 import { gatewayClass, policy, service } from './support/objects.js'
 import { startReplica, type Replica } from './support/replica.js'
-
-interface Rule {
-  readonly resources: readonly string[]
-  readonly verbs: readonly string[]
-}
-
-type Role = AnyObject & { readonly rules: readonly Rule[] }
+import { rolesFor, type Values } from './support/roles.js'
 
 const CERTIFICATE = [{ namespace: 'default', secrets: ['certificate'] }]
-const KINDS = new Set(['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'])
-const LEASE = {
-  apiVersion: 'coordination.k8s.io/v1',
-  kind: 'Lease',
-  metadata: { name: 'gatehouse', namespace: 'default' },
-}
-const GUEST = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'guest' }
 
-/** The chart's roles, bound to the user that the replica runs as. without: a rule's first resource and verb. */
-function roles(values: Readonly<Record<string, unknown>>, without?: readonly [string, string]) {
-  const isKept = ({ resources, verbs }: Rule): boolean =>
-    without === undefined || !resources.includes(without[0]) || !verbs.includes(without[1])
-  return render(values)
-    .filter(({ kind }) => KINDS.has(kind))
-    .map((object) =>
-      object.kind.endsWith('Binding')
-        ? { ...object, subjects: [GUEST] }
-        : { ...object, rules: (object as Role).rules.filter(isKept) },
-    )
-}
+const roles = (values: Values): readonly AnyObject[] => rolesFor('guest', values)
 
 let api: ApiServer
 let replica: Replica
@@ -45,7 +20,7 @@ let bound: readonly AnyObject[] = []
 
 const start = async (
   objects: readonly AnyObject[],
-  options: { readonly unready?: boolean; readonly flags?: readonly string[] } = {},
+  options: { readonly flags?: readonly string[] } = {},
 ): Promise<void> => {
   bound = objects
   await api.apply(...objects)
@@ -133,45 +108,4 @@ test('a Secret that a Gateway of another controller names is none of ours', asyn
   await start(roles({ references: CERTIFICATE }))
   expect(replica.log()).not.toContain('theirs')
   await api.delete(theirs)
-})
-
-describe('without the permission', () => {
-  test('to read a Secret, its listener alone is not served, and that is named', async () => {
-    await start(roles({}))
-    await eventually(async () => {
-      const { status } = await api.get(GATEWAY_API, 'Gateway', 'gw')
-      const refused = expect.objectContaining({ type: 'ResolvedRefs', status: 'False' }) as unknown
-      expect(status).toMatchObject({
-        listeners: [{ conditions: expect.arrayContaining([refused]) as unknown }],
-      })
-      const said = await (await fetch(`${replica.admin}/status`)).text()
-      expect(said).toContain('cannot be read: HTTP 403: secrets \\"certificate\\" is forbidden')
-    }, 30_000)
-  })
-
-  test.each([
-    ['httproutes', 'list', 'HTTPRoute cannot be read: HTTP 403: httproutes'],
-    ['services', 'list', 'Service cannot be read: HTTP 403: services'],
-    ['gatewayclasses', 'list', 'GatewayClass cannot be read: HTTP 403: gatewayclasses'],
-  ])('to read %s, nothing is published and that is named', async (resource, verb, sentence) => {
-    await start(roles({ references: CERTIFICATE }, [resource, verb]), { unready: true })
-    await eventually(async () => {
-      const { status, text } = await replica.readiness()
-      expect(status).toBe(503)
-      expect(text).toContain(sentence)
-    }, 30_000)
-  })
-
-  test.each([
-    [
-      'proxypolicies/status',
-      'update',
-      'the status of ProxyPolicy default/no-post cannot be written',
-    ],
-    ['leases', 'create', 'the Lease cannot be had: HTTP 403: leases'],
-  ])('of %s to %s, everything is served and the log names it', async (resource, verb, sentence) => {
-    if (resource === 'leases') await api.delete(LEASE)
-    await start(roles({ references: CERTIFICATE }, [resource, verb]))
-    await eventually(() => expect(replica.log()).toContain(sentence), 60_000)
-  })
 })

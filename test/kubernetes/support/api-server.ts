@@ -24,6 +24,8 @@ const READ = new Set([
   'referencegrants',
 ])
 const ADMIN = 'admin'
+/** Each with rights of its own, in tests that run side by side. */
+const GUESTS = ['guest', ...Array.from({ length: 64 }, (_, index) => `guest-${String(index + 1)}`)]
 
 export interface ApiServer {
   /** For KUBECONFIG: of the administrator, or of another user without any rights until a role gives them; by: of a port that leads to it. */
@@ -54,7 +56,7 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
   const port = await freePort()
   await writeFile(
     join(folder, 'tokens.csv'),
-    `${ADMIN},${ADMIN},1,"system:masters"\nguest,guest,2\n`,
+    `${ADMIN},${ADMIN},1,"system:masters"\n${GUESTS.map((name) => `${name},${name},${name}\n`).join('')}`,
   )
   execFileSync('openssl', ['genrsa', '-out', join(folder, 'account.key'), '2048'], {
     stdio: 'ignore',

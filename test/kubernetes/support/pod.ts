@@ -14,6 +14,7 @@ const NAME = 'pod-1'
 export interface Container {
   readonly command?: readonly string[]
   readonly args?: readonly string[]
+  readonly env?: readonly { readonly name: string; readonly value?: string }[]
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: string[] } } }
 }
 

@@ -26,6 +26,8 @@ export interface ReplicaOptions {
   readonly kubeconfig: string
   readonly flags?: readonly string[]
   readonly name?: string
+  /** Of the Lease; default: Gatehouse's own. */
+  readonly lease?: string
   /** Do not wait for /readyz. */
   readonly unready?: boolean
   /** How long it may take to be ready; default 30 s. */
@@ -46,6 +48,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
         KUBECONFIG: options.kubeconfig,
         POD_NAME: options.name ?? 'one',
         POD_NAMESPACE: 'default',
+        ...(options.lease !== undefined && { LEASE_NAME: options.lease }),
       },
     },
   )

@@ -1,0 +1,268 @@
+// Each permission of the chart's roles is needed: taken away alone, it is missed, and the log or /readyz says so by name.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { selfSigned } from '../support/certificates.js'
+import { eventually } from '../support/eventually.js'
+import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
+import type { AnyObject } from './support/api-call.js'
+import { startApiServer, type ApiServer } from './support/api-server.js'
+import { gatewayClass, policy, tlsSecret } from './support/objects.js'
+import { containerNamed } from './support/pod.js'
+import { startReplica, type Replica, type ReplicaOptions } from './support/replica.js'
+import {
+  permissionsOf,
+  rendered,
+  rolesFor,
+  type Missing,
+  type Permission,
+  type Values,
+} from './support/roles.js'
+
+const NAMED = [{ namespace: 'default', secrets: ['certificate'], configMaps: ['authority'] }]
+const WHOLE: Values = { references: NAMED }
+const ALL_REFERENCES: Values = { references: 'all' }
+const ONE_NAMESPACE: Values = { references: NAMED, namespaces: ['default'] }
+const ON_DEMAND = ['secrets', 'configmaps']
+const PATIENCE = 30_000
+
+let api: ApiServer
+let users = 0
+
+/** What is seen while one verb is missing, and once none is. */
+interface Seen {
+  readonly named: (replica: Replica, refusal: string) => Promise<void> | void
+  readonly well: (replica: Replica) => Promise<void> | void
+}
+
+/** Takes each verb away, one after the other, from a replica with a user of its own. */
+async function missEach(
+  permission: Permission,
+  values: Values,
+  options: Partial<ReplicaOptions>,
+  { named, well }: Seen,
+): Promise<void> {
+  users += 1
+  const user = `guest-${String(users)}`
+  const allow = (verb?: string) =>
+    api.apply(...rolesFor(user, values, verb === undefined ? verb : { permission, verb }))
+  await allow(permission.verbs[0])
+  const replica = await startReplica({
+    kubeconfig: await api.kubeconfig(user),
+    name: user,
+    ...options,
+  })
+  for (const verb of permission.verbs) {
+    await allow(verb)
+    await eventually(() => named(replica, refusalOf(permission, verb)), PATIENCE)
+  }
+  await allow()
+  await eventually(() => well(replica), PATIENCE)
+  await replica.stop()
+}
+
+/** A watch is refused without a sentence. */
+const refusalOf = ({ resource }: Permission, verb: string): string =>
+  verb === 'watch' ? 'it cannot be watched: HTTP 403' : `cannot ${verb} resource "${resource}"`
+
+/** A line of the log has both. */
+function expectLogged(replica: Replica, beginning: string, refusal: string): void {
+  const lines = replica.log().split('\n')
+  const found = lines.filter((line) => line.includes(beginning))
+  expect(found.join('\n')).toContain(refusal.replaceAll('"', '\\"'))
+}
+
+const pathOf = ({ group, resource }: Permission): string => {
+  const [plural = ''] = resource.split('/')
+  if (group === '') return `/api/v1/${plural}`
+  return `/apis/${group}/${group === 'policy.gatehouse.dev' ? 'v1alpha1' : 'v1'}/${plural}`
+}
+
+/** Of the one object of this kind. */
+async function pathOfOne(permission: Permission): Promise<string> {
+  const list = (await api.call('GET', pathOf(permission))) as unknown as { items: AnyObject[] }
+  const { namespace, name = '' } = list.items[0]?.metadata ?? {}
+  const where = namespace === undefined ? '' : `namespaces/${namespace}/`
+  return `${pathOf(permission).replace(/[^/]+$/, `${where}$&`)}/${name}`
+}
+
+/** As the API server calls it, e.g. HTTPRoute. */
+const kindOf = async (permission: Permission): Promise<string> =>
+  (await api.call('GET', pathOf(permission))).kind.replace(/List$/, '')
+
+async function statusesOf(replica: Replica, kind: string): Promise<string> {
+  const answer = await fetch(`${replica.admin}/status`)
+  const { resources } = (await answer.json()) as { resources: { kind: string }[] }
+  return JSON.stringify(resources.filter((each) => each.kind === kind))
+}
+
+/** With what a test's title says of it. */
+const rowsOf = (
+  values: Values,
+  isMeant: (permission: Permission) => boolean,
+  kinds?: string[],
+): readonly (readonly [string, Permission, Values])[] =>
+  permissionsOf(values, kinds)
+    .filter(isMeant)
+    .map((permission) => [permission.resource, permission, values])
+
+const isStatus = ({ resource }: Permission): boolean => resource.endsWith('/status')
+const isLease = ({ resource }: Permission): boolean => resource === 'leases'
+const isOnDemand = ({ resource }: Permission): boolean => ON_DEMAND.includes(resource)
+const isRead = (permission: Permission): boolean =>
+  !isStatus(permission) && !isLease(permission) && !isOnDemand(permission)
+
+beforeAll(async () => {
+  api = await startApiServer()
+  const pair = selfSigned('shop.example')
+  const [of] = [{ group: 'policy.gatehouse.dev', kind: 'ProxyBackend', name: 'app' }]
+  await api.apply(
+    tlsSecret('certificate', pair),
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'authority' },
+      data: { 'ca.crt': pair.cert },
+    },
+    gatewayClass(),
+    gateway([
+      {
+        name: 'https',
+        port: 8443,
+        protocol: 'HTTPS',
+        tls: { certificateRefs: [{ name: 'certificate' }] },
+      },
+    ]),
+    proxyBackend('app', { host: 'shop.example', port: 443 }),
+    {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'BackendTLSPolicy',
+      metadata: { name: 'app' },
+      spec: {
+        targetRefs: [of],
+        validation: {
+          hostname: 'shop.example',
+          caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'authority' }],
+        },
+      },
+    },
+    httpRoute('app', { rules: [{ backendRefs: [backendRef('app')] }] }),
+    policy('app', { authorization: { policy: { matchExpressions: ['true'] } } }),
+    {
+      apiVersion: 'policy.gatehouse.dev/v1alpha1',
+      kind: 'ProxyParameters',
+      metadata: { name: 'app' },
+      spec: { env: [] },
+    },
+  )
+})
+
+afterAll(() => api.close())
+
+describe('without the permission to write', () => {
+  const allow = (without?: Missing) => api.apply(...rolesFor('guest', WHOLE, without))
+  let replica: Replica
+
+  beforeAll(async () => {
+    await allow()
+    replica = await startReplica({ kubeconfig: await api.kubeconfig('guest') })
+  })
+
+  afterAll(() => replica.stop())
+
+  test.each(rowsOf(WHOLE, isStatus))(
+    '%s, everything is served and the log names it',
+    async (_, permission) => {
+      const path = await pathOfOne(permission)
+      const hasStatus = () =>
+        eventually(async () => {
+          const { status } = await api.call('GET', path)
+          expect(JSON.stringify(status)).toContain('"status":"True","type":"Accepted"')
+        }, PATIENCE)
+      await hasStatus()
+      for (const verb of permission.verbs) {
+        await allow({ permission, verb })
+        await api.call('PATCH', `${path}/status`, { status: null })
+        // It looks at what has changed.
+        await api.call('PATCH', path, { metadata: { labels: { without: verb } } })
+        const beginning = `the status of ${await kindOf(permission)} `
+        const refusal = refusalOf(permission, verb)
+        await eventually(() => expectLogged(replica, beginning, refusal), PATIENCE)
+        expect((await replica.readiness()).status).toBe(200)
+      }
+      await allow()
+      await hasStatus()
+    },
+  )
+})
+
+describe.concurrent('without the permission to read', () => {
+  test.each([...rowsOf(WHOLE, isRead), ...rowsOf(ONE_NAMESPACE, isRead, ['ClusterRole'])])(
+    '%s, nothing is published until it is there',
+    async (_, permission, values) => {
+      const flags = values === ONE_NAMESPACE ? ['--namespace', 'default'] : []
+      const kind = await kindOf(permission)
+      await missEach(
+        permission,
+        values,
+        { unready: true, flags },
+        {
+          named: async (replica, refusal) => {
+            const { status, text } = await replica.readiness()
+            expect(status).toBe(503)
+            const lines = text.split('\n').filter((line) => line.includes(`kubernetes: ${kind} `))
+            expect(lines.join('\n')).toContain(refusal)
+          },
+          well: async (replica) => expect((await replica.readiness()).status).toBe(200),
+        },
+      )
+    },
+  )
+
+  test.each([...rowsOf(WHOLE, isOnDemand), ...rowsOf(ALL_REFERENCES, isOnDemand)])(
+    '%s, the log names the object, and without it what refers to it is refused',
+    async (_, permission, values) => {
+      const [object, referrer] =
+        permission.resource === 'secrets'
+          ? ['Secret default/certificate', 'Gateway']
+          : ['ConfigMap default/authority', 'BackendTLSPolicy']
+      await missEach(
+        permission,
+        values,
+        {},
+        {
+          named: async (replica, refusal) => {
+            expectLogged(replica, `kubernetes: ${object}: cannot be read`, refusal)
+            // What may only not be watched is listed again and again.
+            if (refusal.includes('list'))
+              expect(await statusesOf(replica, referrer)).toContain('"status":"False"')
+          },
+          well: async (replica) =>
+            expect(await statusesOf(replica, referrer)).not.toContain('"status":"False"'),
+        },
+      )
+    },
+  )
+})
+
+describe.concurrent('without the permission for the Lease', () => {
+  test.each(permissionsOf(WHOLE).filter(isLease))(
+    'to $verbs it, everything is served and the log names it',
+    async (permission) => {
+      const values = { ...WHOLE, fullnameOverride: `to-${permission.verbs.join('-')}` }
+      const { env = [] } = containerNamed(rendered(values), 'gatehouse')
+      const { value: lease = '' } = env.find(({ name }) => name === 'LEASE_NAME') ?? {}
+      await missEach(
+        permission,
+        values,
+        { lease },
+        {
+          named: async (replica, refusal) => {
+            expectLogged(replica, 'the Lease cannot be had: HTTP 403', refusal)
+            expect((await replica.readiness()).status).toBe(200)
+          },
+          well: (replica) => expect(replica.log()).toContain('this replica writes status'),
+        },
+      )
+    },
+  )
+})
