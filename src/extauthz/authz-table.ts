@@ -1,9 +1,16 @@
 // What ext_authz reads at each check: the entries of the model, compiled, by their key.
 
 import { compileRule, type Rule } from '../cel/rule.js'
-import type { AuthzEntry, Authorization, JwtAuthentication } from '../ir/authz-entry.js'
+import type {
+  AuthzEntry,
+  Authorization,
+  JwtAuthentication,
+  JwtProvider,
+} from '../ir/authz-entry.js'
+import { differences } from '../ir/differences.js'
+import { patchedMap, type PatchedMap } from '../ir/patched-map.js'
 import { HeaderNames } from './header-names.js'
-import { compileProvider, type Provider, type Providers } from './provider.js'
+import { countUses, providerOf, type Provider, type Providers } from './provider.js'
 
 export interface AuthzTable {
   /** undefined: no such key; the request is refused. */
@@ -12,10 +19,13 @@ export interface AuthzTable {
   readonly compiled: CompiledParts
 }
 
-/** What the next table may take over. */
+/** What the next table takes over. */
 interface CompiledParts {
-  readonly entries: ReadonlyMap<string, CompiledEntry>
+  readonly list: readonly AuthzEntry[]
+  readonly entries: PatchedMap<CompiledEntry>
   readonly providers: Providers
+  /** Those that were not taken over from the table before. */
+  readonly fresh: readonly CompiledEntry[]
 }
 
 export interface CompiledEntry {
@@ -42,35 +52,34 @@ export interface CompiledRules {
 }
 
 /** previous: entries that are the same objects are taken over; so are providers, with the tokens they remember, whose content is the same. */
-export function buildAuthzTable(entries: readonly AuthzEntry[], previous?: AuthzTable): AuthzTable {
-  const providers: Providers = new Map()
+export function buildAuthzTable(list: readonly AuthzEntry[], previous?: AuthzTable): AuthzTable {
   const known = previous?.compiled
-  const compiled = new Map<string, CompiledEntry>()
-  for (const entry of entries) {
-    const before = known?.entries.get(entry.key)
-    const same = before?.entry === entry ? before : undefined
-    compiled.set(entry.key, compileEntry(entry, known?.providers ?? new Map(), providers, same))
-  }
+  const { removed, added } = differences(known?.list ?? [], list)
+  const providers = countUses(known?.providers ?? patchedMap(), {
+    removed: removed.flatMap(providersOf),
+    added: added.flatMap(providersOf),
+  })
+  const fresh = added.map((entry) => compileEntry(entry, providers))
+  const entries = (known?.entries ?? patchedMap<CompiledEntry>()).with([
+    ...removed.map(({ key }) => [key, undefined] as const),
+    ...fresh.map((compiled) => [compiled.entry.key, compiled] as const),
+  ])
   return {
-    get: (key) => compiled.get(key),
-    size: compiled.size,
-    compiled: { entries: compiled, providers },
+    get: (key) => entries.get(key),
+    size: list.length,
+    compiled: { list, entries, providers, fresh },
   }
 }
 
-function compileEntry(
-  entry: AuthzEntry,
-  known: ReadonlyMap<string, Provider>,
-  fresh: Providers,
-  same: CompiledEntry | undefined,
-): CompiledEntry {
-  const providers = entry.jwt?.providers.map((provider) => compileProvider(provider, known, fresh))
-  if (same !== undefined) return same
+const providersOf = ({ jwt }: AuthzEntry): readonly JwtProvider[] => jwt?.providers ?? []
+
+function compileEntry(entry: AuthzEntry, known: Providers): CompiledEntry {
+  const providers = providersOf(entry).flatMap((provider) => providerOf(known, provider) ?? [])
   const rules = entry.authorization && compileRules(entry.authorization)
   const all = rules === undefined ? [] : [...rules.deny, ...rules.require, ...rules.allow]
   return {
     entry,
-    ...(entry.jwt && { jwt: { ...entry.jwt, providers: providers ?? [] } }),
+    ...(entry.jwt && { jwt: { ...entry.jwt, providers } }),
     ...(rules && { rules }),
     broken: rules === undefined && entry.authorization !== undefined,
     headers: headersOf(entry, all),

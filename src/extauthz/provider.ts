@@ -2,7 +2,9 @@
 
 import { createPublicKey, hash } from 'node:crypto'
 import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
+import type { Differences } from '../ir/differences.js'
 import type { JsonObject } from '../ir/json.js'
+import type { PatchedMap } from '../ir/patched-map.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'
@@ -15,19 +17,32 @@ export interface Provider extends ClaimsRules {
   readonly memory: TokenMemory
 }
 
-/** Providers by their content: the same issuer, audiences and keys are the same provider, with the same memory. */
-export type Providers = Map<string, Provider>
+/**
+ * Providers by their content: the same issuer, audiences and keys are the same provider, with the same memory. uses: how
+ * often entries name it; without any it is forgotten.
+ */
+export type Providers = PatchedMap<{ readonly provider: Provider; readonly uses: number }>
 
-/** Reuses what known holds, and puts what it builds into fresh. */
-export function compileProvider(
-  provider: JwtProvider,
-  known: ReadonlyMap<string, Provider>,
-  fresh: Providers,
-): Provider {
-  const id = contentId(provider)
-  const compiled = fresh.get(id) ?? known.get(id) ?? buildProvider(provider)
-  fresh.set(id, compiled)
-  return compiled
+export const providerOf = (providers: Providers, provider: JwtProvider): Provider | undefined =>
+  providers.get(contentId(provider))?.provider
+
+/** known, with what is named so much more or less often. */
+export function countUses(
+  known: Providers,
+  { removed, added }: Differences<JwtProvider>,
+): Providers {
+  const changes = new Map<string, { readonly provider: Provider; readonly uses: number }>()
+  const count = (named: JwtProvider, more: number): void => {
+    const id = contentId(named)
+    const { provider, uses } = changes.get(id) ??
+      known.get(id) ?? { provider: buildProvider(named), uses: 0 }
+    changes.set(id, { provider, uses: uses + more })
+  }
+  for (const provider of added) count(provider, 1)
+  for (const provider of removed) count(provider, -1)
+  return known.with(
+    [...changes].map(([id, used]) => [id, used.uses === 0 ? undefined : used] as const),
+  )
 }
 
 function buildProvider({ issuer, audiences, keySet }: JwtProvider): Provider {

@@ -1,5 +1,7 @@
 // The ext_proc part of the model → what a stream finds by the key that Envoy sends: expressions compiled.
 
+import { differences } from '../ir/differences.js'
+import { patchedMap, type PatchedMap } from '../ir/patched-map.js'
 import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
 import { compileGuard, type Guard } from './guard.js'
 
@@ -8,23 +10,22 @@ export type CompiledProcEntry = WellKnownEntry | Guard
 export interface ProcTable {
   /** undefined: no such route; the stream is ended with an error. */
   get(key: string): CompiledProcEntry | undefined
-  /** What the next table may take over, by key. */
-  readonly parts: ReadonlyMap<string, CompiledPart>
-}
-
-interface CompiledPart {
-  readonly entry: ProcEntry
-  readonly compiled: CompiledProcEntry
+  /** What the next table takes over. */
+  readonly compiled: {
+    readonly list: readonly ProcEntry[]
+    readonly entries: PatchedMap<CompiledProcEntry>
+  }
 }
 
 /** previous: entries that are the same objects are taken over, not compiled again. */
-export function buildProcTable(entries: readonly ProcEntry[], previous?: ProcTable): ProcTable {
-  const parts = new Map<string, CompiledPart>()
-  for (const entry of entries) {
-    const before = previous?.parts.get(entry.key)
-    parts.set(entry.key, before?.entry === entry ? before : { entry, compiled: compile(entry) })
-  }
-  return { get: (key) => parts.get(key)?.compiled, parts }
+export function buildProcTable(list: readonly ProcEntry[], previous?: ProcTable): ProcTable {
+  const known = previous?.compiled
+  const { removed, added } = differences(known?.list ?? [], list)
+  const entries = (known?.entries ?? patchedMap<CompiledProcEntry>()).with([
+    ...removed.map(({ key }) => [key, undefined] as const),
+    ...added.map((entry) => [entry.key, compile(entry)] as const),
+  ])
+  return { get: (key) => entries.get(key), compiled: { list, entries } }
 }
 
 const compile = (entry: ProcEntry): CompiledProcEntry =>

@@ -1,6 +1,6 @@
 // Ir → everything that is published of it: the servers' tables and the encoded xDS. Pure but for remembering.
 
-import { buildAuthzTable, type AuthzTable } from '../extauthz/authz-table.js'
+import { buildAuthzTable, type AuthzTable, type CompiledEntry } from '../extauthz/authz-table.js'
 import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
 import type { Ir } from '../ir/ir.js'
 import type { XdsSnapshot } from '../xds/snapshot-cache.js'
@@ -33,9 +33,9 @@ export function buildSnapshot(ir: Ir, options: SnapshotOptions, previous?: Snaps
   const revision = revisionOf(ir)
   if (revision === previous?.revision) return previous
   const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
-  const headersRead = grown(previous?.headersRead ?? [], headersReadBy(authzTable))
+  const headersRead = grown(previous?.headersRead ?? [], headersReadBy(authzTable.compiled.fresh))
   const xdsJson = buildXds(ir, { ...options, headersRead })
-  const xds = encodeXds(xdsJson, previous?.xds)
+  const xds = xdsJson === previous?.xdsJson ? previous.xds : encodeXds(xdsJson, previous?.xds)
   const procTable = buildProcTable(ir.proc, previous?.procTable)
   return { revision, ir, xdsJson, xds, authzTable, procTable, headersRead }
 }
@@ -49,9 +49,9 @@ function grown(before: HeadersRead, now: HeadersRead): HeadersRead {
   return [...new Set([...before, ...now])].sort()
 }
 
-function headersReadBy(table: AuthzTable): HeadersRead {
+function headersReadBy(entries: readonly CompiledEntry[]): HeadersRead {
   const names = new Set<string>()
-  for (const { rules } of table.compiled.entries.values()) {
+  for (const { rules } of entries) {
     if (rules === undefined) continue
     for (const { reads } of [...rules.deny, ...rules.require, ...rules.allow]) {
       if (reads.requestHeaders === 'all') return 'all'

@@ -3,6 +3,7 @@
 
 import type { CompiledEntry } from '../extauthz/authz-table.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
+import { differences } from '../ir/differences.js'
 import type { Snapshot } from './build-snapshot.js'
 import { RetainedTable, type Table } from './retained-table.js'
 
@@ -51,10 +52,10 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   return {
     publish(snapshot) {
       if (snapshot.revision === current?.revision) return false
-      current = snapshot
       const { ir, authzTable, procTable, xds } = snapshot
-      authz.replace(authzTable, new Set(ir.authz.map(({ key }) => key)), deps.now())
-      proc.replace(procTable, new Set(ir.proc.map(({ key }) => key)), deps.now())
+      authz.replace(authzTable, goneKeys(current?.ir.authz, ir.authz), deps.now())
+      proc.replace(procTable, goneKeys(current?.ir.proc, ir.proc), deps.now())
+      current = snapshot
       deps.cache.set(xds)
       lookLater()
       return true
@@ -65,3 +66,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     close: () => stopTimer?.(),
   }
 }
+
+/** With those of entries that are others now. */
+const goneKeys = (
+  before: readonly { readonly key: string }[] = [],
+  now: readonly { readonly key: string }[],
+): readonly string[] => differences(before, now).removed.map(({ key }) => key)

@@ -14,22 +14,20 @@ interface Kept<Entry> {
 
 export class RetainedTable<Entry> implements Table<Entry> {
   private current: Table<Entry> = { get: () => undefined }
-  private keys: ReadonlySet<string> = new Set()
   private readonly kept = new Map<string, Kept<Entry>>()
 
   get(key: string): Entry | undefined {
     return this.current.get(key) ?? this.kept.get(key)?.entry
   }
 
-  /** keys: every key of the table. */
-  replace(table: Table<Entry>, keys: ReadonlySet<string>, now: number): void {
-    for (const key of this.keys) {
-      const entry = keys.has(key) ? undefined : this.current.get(key)
+  /** gone: at least the keys that the table before has and this one has not. */
+  replace(table: Table<Entry>, gone: readonly string[], now: number): void {
+    for (const key of gone) {
+      const entry = this.current.get(key)
       if (entry !== undefined) this.kept.set(key, { entry, since: now })
     }
-    for (const key of keys) this.kept.delete(key)
+    for (const key of this.kept.keys()) if (table.get(key) !== undefined) this.kept.delete(key)
     this.current = table
-    this.keys = keys
   }
 
   /** Forgets the keys that vanished at that time or before it. */

@@ -1,6 +1,7 @@
 // A model → the hash of its content. What did not change is not read again: its objects are the same.
 
 import { hash } from 'node:crypto'
+import { keyedChunks, namedChunks, type Chunk } from '../ir/chunks.js'
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
 
 /** The text says all of the part; what is large below it is in there as a hash. */
@@ -16,9 +17,9 @@ function hashed<Part extends object>(textOf: (part: Part) => string): (part: Par
 }
 
 const partHash = hashed((part: object) => JSON.stringify(part))
-const listHash = hashed((parts: readonly object[]) => JSON.stringify(parts.map(partHash)))
+const chunkHash = hashed((chunk: Chunk<object>) => JSON.stringify(chunk.map(partHash)))
 const hostHash = hashed(({ routes, ...own }: VirtualHost) =>
-  JSON.stringify([own, routes.map(partHash)]),
+  JSON.stringify([own, namedChunks(routes).map(chunkHash)]),
 )
 const chainHash = hashed(({ virtualHosts, ...own }: FilterChain) =>
   JSON.stringify([own, virtualHosts.map(hostHash)]),
@@ -34,7 +35,10 @@ const gatewayHash = hashed(({ listeners, ...own }: Gateway) =>
 export function revisionOf({ gateways, destinations, certificates, authz, proc }: Ir): string {
   const lists = [
     gateways.map(gatewayHash),
-    ...[destinations, certificates, authz, proc].map(listHash),
+    namedChunks(destinations).map(chunkHash),
+    namedChunks(certificates).map(chunkHash),
+    keyedChunks(authz).map(chunkHash),
+    keyedChunks(proc).map(chunkHash),
   ]
   return hash('sha256', JSON.stringify(lists), 'base64url').slice(0, 22)
 }

@@ -2,8 +2,10 @@
 // since a protobuf message is its fields one after the other, in any order.
 
 import type { DescMessage } from '@bufbuild/protobuf'
+import { createChunker } from '../ir/chunks.js'
+import type { JsonObject } from '../ir/json.js'
 
-interface PartsField {
+export interface PartsField {
   readonly name: string
   readonly number: number
   readonly message: DescMessage
@@ -22,21 +24,19 @@ export const partsField = (schema: DescMessage): PartsField | undefined => {
   return field?.fieldKind === 'list' && field.listKind === 'message' ? field : undefined
 }
 
-/** own: the message without the field, encoded. */
-export const concatParts = (
-  own: Uint8Array,
-  number: number,
-  parts: readonly { readonly bytes: Uint8Array }[],
-): Uint8Array => {
-  const chunks = [own]
-  for (const { bytes } of parts) {
-    chunks.push(
+/** Parts that are encoded together. */
+export const partChunks = createChunker<JsonObject>(({ name }) =>
+  typeof name === 'string' ? name : '',
+)
+
+/** Messages as elements of the field. */
+export const elementsOf = ({ number }: PartsField, messages: readonly Uint8Array[]): Uint8Array =>
+  Buffer.concat(
+    messages.flatMap((bytes) => [
       Uint8Array.from([...varint(number * 8 + LENGTH_DELIMITED), ...varint(bytes.length)]),
-    )
-    chunks.push(bytes)
-  }
-  return Buffer.concat(chunks)
-}
+      bytes,
+    ]),
+  )
 
 const LENGTH_DELIMITED = 2
 

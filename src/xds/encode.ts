@@ -5,9 +5,10 @@ import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protob
 import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
 import type { Any } from '@bufbuild/protobuf/wkt'
+import type { Chunk } from '../ir/chunks.js'
 import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import { registry } from '../grpc/protos.js'
-import { concatParts, partsField } from './encode-parts.js'
+import { elementsOf, partChunks, partsField, type PartsField } from './encode-parts.js'
 import { locateFault } from './locate-fault.js'
 import { nameField, shortType, TYPE_URL_PREFIX } from './type-urls.js'
 
@@ -77,8 +78,9 @@ interface Place {
   readonly path: string
 }
 
-/** Of the messages that are parts of others. */
+/** Of the messages that are parts of others, and of chunks of them as elements of their field. */
 const encodedParts = new WeakMap<JsonObject, Encoded>()
+const encodedChunks = new WeakMap<Chunk<JsonObject>, Encoded>()
 
 /** The elements of a partsField() are encoded each by itself, and those that are the same objects not again. */
 const encodeInParts = (schema: DescMessage, json: JsonObject, place: Place): Encoded => {
@@ -90,16 +92,37 @@ const encodeInParts = (schema: DescMessage, json: JsonObject, place: Place): Enc
   }
   const own = Object.fromEntries(Object.entries(json).filter(([name]) => name !== field.name))
   const ownBytes = encodeStrictly(schema, own, place)
-  const encoded = (parts as readonly JsonObject[]).map((part, index) =>
-    encodePart(field.message, part, {
-      ...place,
-      path: below(place.path, `${field.name}[${String(index)}]`),
-    }),
-  )
+  let index = 0
+  const encoded = partChunks(parts as readonly JsonObject[]).map((chunk) => {
+    const start = index
+    index += chunk.length
+    return encodeChunk(field, chunk, { place, start })
+  })
   return {
-    bytes: concatParts(ownBytes, field.number, encoded),
-    digest: digestOf([digestOf(ownBytes), ...encoded.map(({ digest }) => digest)].join(' ')),
+    bytes: Buffer.concat([ownBytes, ...encoded.map(({ bytes }) => bytes)]),
+    digest: digestsOf([{ digest: digestOf(ownBytes) }, ...encoded]),
   }
+}
+
+/** place: of the message that they are parts of. start: index of the first. */
+const encodeChunk = (
+  field: PartsField,
+  chunk: Chunk<JsonObject>,
+  { place, start }: { readonly place: Place; readonly start: number },
+): Encoded => {
+  const known = encodedChunks.get(chunk)
+  if (known !== undefined) return known
+  const parts = chunk.map((part, index) => {
+    const path = below(place.path, `${field.name}[${String(start + index)}]`)
+    return encodePart(field.message, part, { ...place, path })
+  })
+  const bytes = elementsOf(
+    field,
+    parts.map((part) => part.bytes),
+  )
+  const fresh = { bytes, digest: digestsOf(parts) }
+  encodedChunks.set(chunk, fresh)
+  return fresh
 }
 
 const encodePart = (schema: DescMessage, json: JsonObject, place: Place): Encoded => {
@@ -109,6 +132,9 @@ const encodePart = (schema: DescMessage, json: JsonObject, place: Place): Encode
   encodedParts.set(json, fresh)
   return fresh
 }
+
+const digestsOf = (parts: readonly Pick<Encoded, 'digest'>[]): string =>
+  digestOf(parts.map(({ digest }) => digest).join(' '))
 
 const digestOf = (content: Uint8Array | string): string => hash('sha256', content, 'base64url')
 

@@ -1,12 +1,14 @@
 // Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
 
+import { namedChunks, type Chunk } from '../../ir/chunks.js'
 import type { Destination } from '../../ir/destination.js'
-import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
+import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
-import { remembered, rememberedWith } from './remembered.js'
+import { remembered, rememberedWith } from '../../ir/remembered.js'
+import type { Route } from '../../ir/route.js'
 import { buildRouteConfiguration } from './route-configuration.js'
 import { buildSecret } from './secret.js'
 import { verifyXds } from './verify-xds.js'
@@ -22,20 +24,26 @@ const onePerPort = (listeners: readonly Listener[]): readonly Listener[] => {
 const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
   listeners.flatMap((listener) => listener.chains)
 
-const namesBelow = remembered(({ routes }: VirtualHost): ReadonlySet<string | undefined> => {
-  const names = new Set<string | undefined>()
+const destinationsOf = remembered((routes: Chunk<Route>): ReadonlySet<string> => {
+  const names = new Set<string>()
   for (const { action } of routes)
-    if (action.type === 'forward') for (const to of action.destinations) names.add(to.destination)
+    if (action.type === 'forward')
+      for (const { destination } of action.destinations)
+        if (destination !== undefined) names.add(destination)
   return names
 })
 
+/** The list itself when all of them are. */
 const reachable = (
   destinations: readonly Destination[],
   chains: readonly FilterChain[],
 ): readonly Destination[] => {
-  const sets = chains.flatMap((chain) => chain.virtualHosts).map(namesBelow)
-  const names = sets.length === 1 ? sets[0] : new Set(sets.flatMap((set) => [...set]))
-  return destinations.filter((destination) => names?.has(destination.name))
+  const names = new Set<string>()
+  for (const { routes } of chains.flatMap(({ virtualHosts }) => virtualHosts))
+    for (const chunk of namedChunks(routes))
+      for (const name of destinationsOf(chunk)) names.add(name)
+  const found = destinations.filter(({ name }) => names.has(name))
+  return found.length === destinations.length ? destinations : found
 }
 
 const presented = (
@@ -52,6 +60,21 @@ const rememberedAssignment = remembered(buildLoadAssignment)
 const rememberedSecret = remembered(buildSecret)
 const answeredCluster = buildEmptyCluster(ANSWERED_CLUSTER)
 const unresolvedCluster = buildEmptyCluster(UNRESOLVED_CLUSTER)
+
+const rememberedClusters = rememberedWith(
+  (destinations: readonly Destination[], options: XdsOptions) => {
+    const key = JSON.stringify(options)
+    return [
+      ...destinations.map((destination) => rememberedCluster(destination, options, key)),
+      answeredCluster,
+      unresolvedCluster,
+    ]
+  },
+)
+
+const rememberedAssignments = remembered((destinations: readonly Destination[]) =>
+  destinations.filter(({ endpoints }) => endpoints.type === 'addresses').map(rememberedAssignment),
+)
 
 /** By the chain: its listener is another object whenever anything in it changes, but gives nothing but the port. */
 const rememberedRoutes = rememberedWith((chain: FilterChain, listener: Listener) =>
@@ -71,14 +94,8 @@ const buildResources = (
     routes: listeners.flatMap((listener) =>
       listener.chains.map((chain) => rememberedRoutes(chain, listener, String(listener.port))),
     ),
-    clusters: [
-      ...destinations.map((destination) => rememberedCluster(destination, options, key)),
-      answeredCluster,
-      unresolvedCluster,
-    ],
-    endpoints: destinations
-      .filter((destination) => destination.endpoints.type === 'addresses')
-      .map(rememberedAssignment),
+    clusters: rememberedClusters(destinations, options, key),
+    endpoints: rememberedAssignments(destinations),
     secrets: presented(ir.certificates, chains).map(rememberedSecret),
   }
 }
@@ -90,11 +107,7 @@ const verified = (resources: XdsResources): XdsResources => {
 
 const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`
 
-/**
- * Pure but for remembering: what did not change in the model gives the same objects. Throws when the result contradicts
- * itself (verify-xds.ts): a bug, never a user's mistake.
- */
-export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
+const build = (ir: Ir, options: XdsOptions): XdsByNode => {
   const everyListener = onePerPort(ir.gateways.flatMap((gateway) => gateway.listeners))
   const every = verified(buildResources(ir, everyListener, options))
   const only = ir.gateways.length === 1 && everyListener.length === ir.gateways[0]?.listeners.length
@@ -105,4 +118,32 @@ export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
       only ? every : verified(buildResources(ir, gateway.listeners, options)),
     ]),
   ])
+}
+
+interface Built {
+  readonly from: Ir
+  /** The options. */
+  readonly key: string
+  readonly xds: XdsByNode
+}
+
+/** By the Gateways: what was last built of them. */
+const last = new WeakMap<Ir['gateways'], Built>()
+
+/**
+ * Pure but for remembering: what did not change in the model gives the same objects. Throws when the result contradicts
+ * itself (verify-xds.ts): a bug, never a user's mistake.
+ */
+export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
+  const key = JSON.stringify(options)
+  const known = last.get(ir.gateways)
+  if (
+    known?.key === key &&
+    known.from.destinations === ir.destinations &&
+    known.from.certificates === ir.certificates
+  )
+    return known.xds
+  const xds = build(ir, options)
+  last.set(ir.gateways, { from: ir, key, xds })
+  return xds
 }

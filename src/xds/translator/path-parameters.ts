@@ -1,8 +1,9 @@
 // Some backends take /x;a/mcp for /x/mcp, so that a path parameter could lead around a protected route by a wider,
 // public one. On a virtual host with a protected route, such paths are refused before anything else (decision 8).
 
-import type { VirtualHost } from '../../ir/ir.js'
+import type { Chunk } from '../../ir/chunks.js'
 import type { JsonObject } from '../../ir/json.js'
+import { remembered } from '../../ir/remembered.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
@@ -14,13 +15,18 @@ const WITH_PARAMETERS = '.*;.*'
 const isProtected = (route: Route): boolean =>
   route.authz !== undefined || route.action.type === 'refuse'
 
-/** envoy.config.route.v3.Route, none or one; it must come first. */
-export const pathParameterRoutes = (virtualHost: VirtualHost): readonly JsonObject[] =>
-  !virtualHost.routes.some(isProtected)
+const someProtected = remembered((routes: Chunk<Route>) => routes.some(isProtected))
+
+/** envoy.config.route.v3.Route, none or one; it must come first. name, routes: of the virtual host. */
+export const pathParameterRoutes = (
+  name: string,
+  routes: readonly Chunk<Route>[],
+): readonly JsonObject[] =>
+  !routes.some(someProtected)
     ? []
     : [
         {
-          name: `${virtualHost.name}/path-parameters`,
+          name: `${name}/path-parameters`,
           match: { safe_regex: { regex: WITH_PARAMETERS } },
           direct_response: {
             status: 400,

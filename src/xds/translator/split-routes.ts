@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../ir/json.js'
 import { ADS_SOURCE } from './config-source.js'
 import { objectsAt } from './json-path.js'
-import { remembered } from './remembered.js'
+import { remembered } from '../../ir/remembered.js'
 
 export interface SplitRoutes {
   /** envoy.config.route.v3.RouteConfiguration */

@@ -1,11 +1,13 @@
 // The resources of one Envoy, checked against themselves: what Envoy would accept without a word and must never
 // get (a protected route without its filter), or would reject as a whole (a name that nothing defines).
 
+import type { Chunk } from '../../ir/chunks.js'
 import type { JsonObject } from '../../ir/json.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
+import { partChunks } from '../encode-parts.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
-import { remembered } from './remembered.js'
+import { remembered } from '../../ir/remembered.js'
 import type { XdsResources } from './xds-resources.js'
 
 const nameOf = (resource: JsonObject): string => {
@@ -34,7 +36,7 @@ const clustersUsed = (route: JsonObject): readonly string[] => [
   ...names(objectsAt(route, 'route', 'weighted_clusters', 'clusters')),
 ]
 
-/** What there is to check of a route, or of everything below a virtual host or a route configuration. */
+/** What there is to check of a route, or of a chunk of them. */
 interface Facts {
   readonly problems: readonly string[]
   /** Each with the name of a route that configures it. */
@@ -53,28 +55,35 @@ const factsOfRoute = remembered((route: JsonObject): Facts => {
   }
 })
 
-const pooled = (all: readonly Facts[]): Facts => {
+/** Each filter with the first route that configures it. */
+const firstOf = (all: readonly Facts[]): ReadonlyMap<string, string> => {
   const filters = new Map<string, string>()
-  const clusters = new Set<string>()
-  for (const facts of all) {
+  for (const facts of all)
     for (const [filter, route] of facts.filters)
       if (!filters.has(filter)) filters.set(filter, route)
-    for (const cluster of facts.clusters) clusters.add(cluster)
-  }
-  return { problems: all.flatMap(({ problems }) => problems), filters, clusters }
+  return filters
 }
 
+const pooled = (all: readonly Facts[]): Facts => ({
+  problems: all.flatMap(({ problems }) => problems),
+  filters: firstOf(all),
+  clusters: new Set(all.flatMap(({ clusters }) => [...clusters])),
+})
+
+const factsOfChunk = remembered((routes: Chunk<JsonObject>) => pooled(routes.map(factsOfRoute)))
+
 const factsOfHost = remembered((host: JsonObject) =>
-  pooled(objectsAt(host, 'routes').map(factsOfRoute)),
+  partChunks(objectsAt(host, 'routes')).map(factsOfChunk),
 )
 
+/** Of everything below a route configuration, chunk by chunk. */
 const factsOf = remembered((routeConfiguration: JsonObject) =>
-  pooled(objectsAt(routeConfiguration, 'virtual_hosts').map(factsOfHost)),
+  objectsAt(routeConfiguration, 'virtual_hosts').flatMap(factsOfHost),
 )
 
-const routeProblems = (facts: Facts, known: readonly string[]): readonly string[] => [
-  ...facts.problems,
-  ...[...facts.filters]
+const routeProblems = (facts: readonly Facts[], known: readonly string[]): readonly string[] => [
+  ...facts.flatMap(({ problems }) => problems),
+  ...[...firstOf(facts)]
     .filter(([filter]) => !known.includes(filter))
     .map(
       ([filter, route]) =>
@@ -104,16 +113,26 @@ const secretsUsed = (listener: JsonObject): readonly string[] =>
     ),
   )
 
+const nameSet = remembered((resources: readonly JsonObject[]) => new Set(names(resources)))
+
 const undefinedNames = (
   kind: string,
-  used: readonly string[],
+  used: Iterable<string>,
   defined: readonly JsonObject[],
 ): readonly string[] => {
-  const known = new Set(names(defined))
-  return [...new Set(used)]
-    .filter((name) => !known.has(name))
-    .map((name) => `no ${kind} is called ${name}`)
+  const known = nameSet(defined)
+  const missing = new Set<string>()
+  for (const name of used) if (!known.has(name)) missing.add(name)
+  return [...missing].map((name) => `no ${kind} is called ${name}`)
 }
+
+function* clustersBelow(routeConfigurations: readonly JsonObject[]): Iterable<string> {
+  for (const { clusters } of routeConfigurations.flatMap(factsOf)) yield* clusters
+}
+
+const assignmentsUsed = remembered((clusters: readonly JsonObject[]) =>
+  names(clusters.filter((cluster) => cluster['type'] === 'EDS')),
+)
 
 const referenceProblems = (resources: XdsResources): readonly string[] => [
   ...undefinedNames(
@@ -123,23 +142,17 @@ const referenceProblems = (resources: XdsResources): readonly string[] => [
       .flatMap((manager) => textsAt(manager, 'rds', 'route_config_name')),
     resources.routes,
   ),
-  ...undefinedNames(
-    'cluster',
-    [...pooled(resources.routes.map(factsOf)).clusters],
-    resources.clusters,
-  ),
+  ...undefinedNames('cluster', clustersBelow(resources.routes), resources.clusters),
   ...undefinedNames('secret', resources.listeners.flatMap(secretsUsed), resources.secrets),
-  ...undefinedNames(
-    'load assignment',
-    names(resources.clusters.filter((cluster) => cluster['type'] === 'EDS')),
-    resources.endpoints,
-  ),
+  ...undefinedNames('load assignment', assignmentsUsed(resources.clusters), resources.endpoints),
 ]
 
 const duplicates = (values: readonly string[]): readonly string[] => {
   const seen = new Set<string>()
   return values.filter((value) => seen.size === seen.add(value).size)
 }
+
+const sameNames = remembered((resources: readonly JsonObject[]) => duplicates(names(resources)))
 
 const serverNameKeys = (listener: JsonObject): readonly string[] =>
   objectsAt(listener, 'filter_chains').flatMap((chain) => {
@@ -149,7 +162,7 @@ const serverNameKeys = (listener: JsonObject): readonly string[] =>
 
 const duplicateProblems = (resources: XdsResources): readonly string[] => [
   ...Object.values(resources)
-    .flatMap((list: readonly JsonObject[]) => duplicates(names(list)))
+    .flatMap((list: readonly JsonObject[]) => sameNames(list))
     .map((name) => `two resources are called ${name}`),
   ...resources.listeners.flatMap((listener) =>
     duplicates(serverNameKeys(listener)).map(

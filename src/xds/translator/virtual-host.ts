@@ -1,29 +1,39 @@
 // VirtualHost → Envoy's VirtualHost. Domains need no forms with a port: the route configuration ignores the port.
 
+import { concat, namedChunks, type Chunk } from '../../ir/chunks.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
 import { pathParameterRoutes } from './path-parameters.js'
-import { rememberedWith } from './remembered.js'
+import { remembered, rememberedWith } from '../../ir/remembered.js'
 import { contextKey, type RouteContext } from './route-context.js'
 import { buildRoute } from './route.js'
 
 const rememberedRoute = rememberedWith(buildRoute)
 
 /** Only a redirect depends on where its route stands. */
-const contextual = (route: Route, key: string): string =>
-  route.action.type === 'redirect' ? key : ''
+const isContextual = ({ action }: Route): boolean => action.type === 'redirect'
+
+const rememberedRoutes = rememberedWith((routes: Chunk<Route>, context: RouteContext) => {
+  const key = contextKey(context)
+  return routes.map((route) => rememberedRoute(route, context, isContextual(route) ? key : ''))
+})
+
+const someContextual = remembered((routes: Chunk<Route>) => routes.some(isContextual))
 
 /** envoy.config.route.v3.VirtualHost */
 const build = (virtualHost: VirtualHost, context: RouteContext): JsonObject => {
   const key = contextKey(context)
+  const chunks = namedChunks(virtualHost.routes)
   return {
     name: virtualHost.name,
     domains: virtualHost.domains,
-    routes: [
-      ...pathParameterRoutes(virtualHost),
-      ...virtualHost.routes.map((route) => rememberedRoute(route, context, contextual(route, key))),
-    ],
+    routes: concat([
+      pathParameterRoutes(virtualHost.name, chunks),
+      ...chunks.map((routes) =>
+        rememberedRoutes(routes, context, someContextual(routes) ? key : ''),
+      ),
+    ]),
   }
 }
 

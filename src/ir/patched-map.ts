@@ -1,0 +1,33 @@
+// A map that is never mutated, and of which a version with a few other entries costs those alone: they are patches on
+// what both share.
+
+export interface PatchedMap<Value> {
+  get(key: string): Value | undefined
+  /** undefined: without that key. Of two changes of a key the later one counts. */
+  with(changes: Iterable<readonly [string, Value | undefined]>): PatchedMap<Value>
+}
+
+/** More of them are made one with what they are patches on. */
+const MAX_PATCHES = 128
+
+export const patchedMap = <Value>(
+  base: ReadonlyMap<string, Value> = new Map(),
+  patches: ReadonlyMap<string, Value | undefined> = new Map(),
+): PatchedMap<Value> => ({
+  get: (key) => (patches.has(key) ? patches.get(key) : base.get(key)),
+  with: (changes) => {
+    const all = new Map([...patches, ...changes])
+    return all.size > MAX_PATCHES ? patchedMap(merged(base, all)) : patchedMap(base, all)
+  },
+})
+
+function merged<Value>(
+  base: ReadonlyMap<string, Value>,
+  patches: ReadonlyMap<string, Value | undefined>,
+): ReadonlyMap<string, Value> {
+  const map = new Map(base)
+  for (const [key, value] of patches)
+    if (value === undefined) map.delete(key)
+    else map.set(key, value)
+  return map
+}
