@@ -1,25 +1,29 @@
 // Translated Gateways and routes → the listeners, filter chains and virtual hosts of the model.
 
+import { concat } from '../ir/chunks.js'
 import type { Certificate, FilterChain, Gateway, Listener, VirtualHost } from '../ir/ir.js'
 import { listenerName, virtualHostName } from '../ir/names.js'
 import type { TranslatedGateway } from './gateways.js'
 import { reservedDomains } from './listener-isolation.js'
 import type { TranslatedListener } from './listeners.js'
-import { byPrecedence } from './route-order.js'
-import type { TranslatedRoute } from './routes.js'
+import type { RouteChunk } from './route-chunks.js'
+import { byPrecedence, type OrderedRoute } from './route-order.js'
 import type { Shelf } from './shelf.js'
+import { createSortedList } from './sorted-list.js'
 import { compareText } from './world.js'
 
-/** Route configuration → domain → the HTTPRoutes placed there. */
-type Placed = ReadonlyMap<string, ReadonlyMap<string, readonly TranslatedRoute[]>>
+/** Route configuration → domain → the routes placed there, as each chunk gives them. */
+type Placed = ReadonlyMap<string, ReadonlyMap<string, Parts>>
+type Parts = readonly (readonly OrderedRoute[])[]
 
 export function buildGateways(
   shelf: Shelf,
   gateways: readonly TranslatedGateway[],
-  routes: readonly TranslatedRoute[],
+  chunks: readonly RouteChunk[],
 ): readonly Gateway[] {
-  const placed = placeRoutes(routes)
-  return gateways.map((gateway) => buildGateway(shelf, gateway, placed))
+  const placed = placeRoutes(chunks)
+  const built = gateways.map((gateway) => buildGateway(shelf, gateway, placed))
+  return shelf.keep('gateways', built, () => built)
 }
 
 export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly Certificate[] =>
@@ -29,15 +33,17 @@ export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly
       .flatMap(({ certificates }) => certificates),
   )
 
-function placeRoutes(routes: readonly TranslatedRoute[]): Placed {
-  const placed = new Map<string, Map<string, TranslatedRoute[]>>()
-  for (const route of routes)
-    for (const { routeConfig, domain } of route.placements) {
-      const domains = placed.get(routeConfig) ?? new Map<string, TranslatedRoute[]>()
+function placeRoutes(chunks: readonly RouteChunk[]): Placed {
+  const placed = new Map<string, Map<string, (readonly OrderedRoute[])[]>>()
+  for (const chunk of chunks)
+    for (const [routeConfig, own] of chunk.placed) {
+      const domains = placed.get(routeConfig) ?? new Map<string, (readonly OrderedRoute[])[]>()
       placed.set(routeConfig, domains)
-      const members = domains.get(domain)
-      if (members === undefined) domains.set(domain, [route])
-      else members.push(route)
+      for (const [domain, routes] of own) {
+        const parts = domains.get(domain)
+        if (parts === undefined) domains.set(domain, [routes])
+        else parts.push(routes)
+      }
     }
   return placed
 }
@@ -82,7 +88,7 @@ function buildListener(
   return shelf.keep(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
-type Domains = readonly (readonly [string, readonly TranslatedRoute[]])[]
+type Domains = readonly (readonly [string, Parts])[]
 
 /** listeners: of the port. */
 function domainsOf(
@@ -98,10 +104,8 @@ function domainsOf(
 
 function buildChain(shelf: Shelf, listener: TranslatedListener, domains: Domains): FilterChain {
   const { routeConfig, spec, certificates } = listener
-  const virtualHosts = domains.map(([domain, routes]) =>
-    shelf.keep(`virtual host ${virtualHostName(routeConfig, domain)}`, routes, () =>
-      buildVirtualHost(routeConfig, domain, routes),
-    ),
+  const virtualHosts = domains.map(([domain, parts]) =>
+    buildVirtualHost(shelf, routeConfig, domain, parts),
   )
   return shelf.keep(`chain ${routeConfig}`, [listener, ...virtualHosts], () => ({
     name: routeConfig,
@@ -117,15 +121,18 @@ function buildChain(shelf: Shelf, listener: TranslatedListener, domains: Domains
   }))
 }
 
-const buildVirtualHost = (
+function buildVirtualHost(
+  shelf: Shelf,
   routeConfig: string,
   domain: string,
-  routes: readonly TranslatedRoute[],
-): VirtualHost => ({
-  name: virtualHostName(routeConfig, domain),
-  domains: [domain],
-  routes: routes
-    .flatMap((route) => route.routes)
-    .sort(byPrecedence)
-    .map(({ route }) => route),
-})
+  parts: Parts,
+): VirtualHost {
+  const name = virtualHostName(routeConfig, domain)
+  const ordered = shelf.keep(`order of ${name}`, [], () => createSortedList(byPrecedence))
+  const routes = ordered(concat(parts))
+  return shelf.keep(`virtual host ${name}`, [routes], () => ({
+    name,
+    domains: [domain],
+    routes: routes.map(({ route }) => route),
+  }))
+}

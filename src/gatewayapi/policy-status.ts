@@ -24,13 +24,15 @@ interface TargetState {
   readonly notes: readonly string[]
 }
 
+export const isOnRoutesAlone = ({ spec }: ProxyPolicy): boolean =>
+  spec.targetRefs.every(isRouteTarget)
+
 export function policyStatus(
   context: Context,
   policy: ProxyPolicy,
   users: () => Users,
 ): ResourceStatus {
-  // Who uses a Service is known of all routes together; a policy on routes alone depends on those routes alone.
-  return policy.spec.targetRefs.every(isRouteTarget)
+  return isOnRoutesAlone(policy)
     ? recalled(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
     : buildStatus(context, policy, users)
 }

@@ -27,13 +27,8 @@ export class ReadIndex<Reader> {
     if (known?.size === 0) readers?.delete(key)
   }
 
-  /** Those whose look-ups give something else in the one world than in the other. */
-  affected(before: World, now: World): readonly Reader[] {
-    return [...this.#tables].flatMap(([table, readers]) => {
-      if (before[table] === now[table]) return []
-      return [...readers.keys()]
-        .filter((key) => before[table].get(key) !== now[table].get(key))
-        .flatMap((key) => [...(readers.get(key) ?? [])])
-    })
+  /** Those who made the look-up. */
+  readersOf({ table, key }: Read): readonly Reader[] {
+    return [...(this.#tables.get(table)?.get(key) ?? [])]
   }
 }

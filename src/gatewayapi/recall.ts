@@ -6,8 +6,9 @@ import { ReadIndex, type Read, type TableName } from './read-index.js'
 import type { World } from './world.js'
 
 /** What a look-up in one table of the world gives. */
-export type Row<Name extends TableName> =
-  World[Name] extends ReadonlyMap<string, infer Value> ? Value : never
+export type Row<Name extends TableName> = World[Name] extends { get(key: string): infer Value }
+  ? Value
+  : never
 
 export interface Reader {
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined
@@ -19,8 +20,11 @@ export interface Reader {
 }
 
 export interface Recall {
-  /** The reader of one round. Results that the round before this one did not use are forgotten. */
-  round(world: World): Reader
+  /**
+   * The reader of one round. Results that the round before this one did not use are forgotten.
+   * changed: the look-ups that give something else than in the round before.
+   */
+  round(world: World, changed: readonly Read[]): Reader
 }
 
 interface Result {
@@ -38,8 +42,8 @@ interface Result {
 export function createRecall(): Recall {
   const memory = new Memory()
   return {
-    round: (world) => {
-      memory.begin(world)
+    round: (world, changed) => {
+      memory.begin(world, changed)
       return new RoundReader(memory)
     },
   }
@@ -55,10 +59,10 @@ class Memory {
   /** What is perhaps not a part of anything. */
   readonly #loose = new Set<Result>()
 
-  begin(world: World): void {
+  begin(world: World, changed: readonly Read[]): void {
     this.#forgetUnused()
-    if (this.#world !== undefined)
-      for (const result of this.#readers.affected(this.#world, world)) this.#drop(result)
+    for (const read of changed)
+      for (const result of this.#readers.readersOf(read)) this.#drop(result)
     this.#world = world
     this.#round += 1
   }

@@ -1,5 +1,6 @@
 // One HTTPRoute with everything it refers to → its routes, where they are placed, and its status.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Destination } from '../ir/destination.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
@@ -58,7 +59,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
         ...(webhooks === undefined ? {} : { webhooks }),
       }),
     )
-    return {
+    return settled(route, {
       key: keyOf(route),
       route,
       attachment,
@@ -74,7 +75,32 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       ],
       corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
       status: routeStatus(route, parents, rules),
-    }
+    })
+  })
+
+/** What was last made of an HTTPRoute. */
+const last = new WeakMap<HttpRoute, TranslatedRoute>()
+
+/** A change of its policy makes few of its parts others: those that are equal stay the same objects. */
+function settled(route: HttpRoute, now: TranslatedRoute): TranslatedRoute {
+  const before = last.get(route)
+  const kept = <Part>(part: (from: TranslatedRoute) => readonly Part[]): readonly Part[] =>
+    before === undefined ? part(now) : sameWhereEqual(part(before), part(now))
+  const translated = {
+    ...now,
+    routes: kept(({ routes }) => routes),
+    authz: kept(({ authz }) => authz),
+    proc: kept(({ proc }) => proc),
+    status: isDeepStrictEqual(before?.status, now.status) ? (before ?? now).status : now.status,
+  }
+  last.set(route, translated)
+  return translated
+}
+
+const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): readonly Part[] =>
+  now.map((part, index) => {
+    const known = before[index]
+    return known !== undefined && isDeepStrictEqual(known, part) ? known : part
   })
 
 type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>

@@ -1,51 +1,70 @@
-// What all routes give, as one list without duplicates, sorted by name. A change that adds and removes no name is put into
-// the list of the round before; the same values give the same list.
+// Sorted lists that are kept from round to round: what changed in what they are made of is put into the list of the round
+// before, and the same values give the same list.
 
+import { differences, type Differences } from '../ir/differences.js'
 import { compareText } from './world.js'
 
 export type SortedList<Value> = (values: readonly Value[]) => readonly Value[]
 
-interface Past<Value> {
-  readonly values: readonly Value[]
-  readonly list: readonly Value[]
-}
+type Compare<Value> = (a: Value, b: Value) => number
 
-/** Values of the same name are equal: the first of them is kept. */
-export function createSortedList<Value>(nameOf: (value: Value) => string): SortedList<Value> {
-  let past: Past<Value> = { values: [], list: [] }
+export function createSortedList<Value>(compare: Compare<Value>): SortedList<Value> {
+  let past: readonly Value[] = []
+  let list: readonly Value[] = []
   return (values) => {
-    const changes = changesOf(past.values, values, nameOf)
-    if (changes?.size !== 0) past = { values, list: listOf(past.list, values, changes, nameOf) }
-    return past.list
+    const changes = differences(past, values)
+    const count = changes.removed.length + changes.added.length
+    past = values
+    if (count > values.length / MANY) list = values.toSorted(compare)
+    else if (count > 0) list = patched(list, changes, compare)
+    return list
   }
 }
 
-/** Name → the new value, of those that are other objects now; undefined: the names are not the same in all places. */
-function changesOf<Value>(
-  before: readonly Value[],
-  now: readonly Value[],
-  nameOf: (value: Value) => string,
-): ReadonlyMap<string, Value> | undefined {
-  if (before.length !== now.length) return undefined
-  const changes = new Map<string, Value>()
-  for (const [index, value] of now.entries()) {
-    const old = before[index]
-    if (old === value) continue
-    const name = nameOf(value)
-    if (old === undefined || nameOf(old) !== name) return undefined
-    if (!changes.has(name)) changes.set(name, value)
+/** When one of so many values changes, sorting is quicker. */
+const MANY = 8
+
+/** Sorted by name, without duplicates: values of the same name are equal. */
+export function createNamedList<Value>(nameOf: (value: Value) => string): SortedList<Value> {
+  const sorted = createSortedList<Value>((a, b) => compareText(nameOf(a), nameOf(b)))
+  let all: readonly Value[] = []
+  let list: readonly Value[] = []
+  return (values) => {
+    const now = sorted(values)
+    if (now !== all) list = unique(now, nameOf)
+    all = now
+    return list
   }
-  return changes
 }
 
-function listOf<Value>(
-  before: readonly Value[],
-  values: readonly Value[],
-  changes: ReadonlyMap<string, Value> | undefined,
-  nameOf: (value: Value) => string,
+function patched<Value>(
+  list: readonly Value[],
+  { removed, added }: Differences<Value>,
+  compare: Compare<Value>,
 ): readonly Value[] {
-  if (changes !== undefined) return before.map((value) => changes.get(nameOf(value)) ?? value)
-  const byName = new Map<string, Value>()
-  for (const value of values) if (!byName.has(nameOf(value))) byName.set(nameOf(value), value)
-  return [...byName].sort(([a], [b]) => compareText(a, b)).map(([, value]) => value)
+  const copy = [...list]
+  for (const value of removed) copy.splice(copy.indexOf(value, placeOf(copy, value, compare)), 1)
+  for (const value of added) copy.splice(placeOf(copy, value, compare), 0, value)
+  return copy
 }
+
+/** Of the first that is not before it. */
+function placeOf<Value>(list: readonly Value[], value: Value, compare: Compare<Value>): number {
+  let [low, high] = [0, list.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const found = list[middle]
+    if (found !== undefined && compare(found, value) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const unique = <Value>(
+  sorted: readonly Value[],
+  nameOf: (value: Value) => string,
+): readonly Value[] =>
+  sorted.filter((value, index) => {
+    const before = sorted[index - 1]
+    return before === undefined || nameOf(before) !== nameOf(value)
+  })

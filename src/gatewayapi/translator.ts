@@ -2,25 +2,23 @@
 // Pure and synchronous; it only remembers its own results, so that one change among thousands costs one.
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
+import { concat } from '../ir/chunks.js'
 import type { Destination } from '../ir/destination.js'
 import type { Certificate, Ir } from '../ir/ir.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
-import type { Condition, ResourceStatus } from '../ir/status.js'
-import type { Resource, Resources } from '../resources/resources.js'
-import { tlsPolicyStatus } from './backend-tls-status.js'
-import { isTrue, statusOf } from './conditions.js'
-import { recalled, type Context, type TranslatorOptions } from './context.js'
-import { withSharedPorts } from './shared-ports.js'
-import { gatewayClassStatus, translateGateway, type TranslatedGateway } from './gateways.js'
+import type { ResourceStatus } from '../ir/status.js'
+import type { Resources } from '../resources/resources.js'
+import { buildWorld, type BuiltWorld } from './build-world.js'
+import type { Context, TranslatorOptions } from './context.js'
+import { translateGateway, type TranslatedGateway } from './gateways.js'
 import { buildGateways, certificatesOf } from './ir-listeners.js'
-import { parametersConditions } from './parameters.js'
-import { policyStatus, type Users } from './policy-status.js'
 import { createRecall, type Recall } from './recall.js'
-import { translateRoute, type TranslatedRoute } from './routes.js'
+import { translateRoutes, type RouteChunk } from './route-chunks.js'
 import { createShelf, type Shelf } from './shelf.js'
-import { createSortedList } from './sorted-list.js'
-import { buildWorld, compareText, keyOf, type BuiltWorld } from './world.js'
+import { createNamedList } from './sorted-list.js'
+import { buildStatuses } from './statuses.js'
+import { keyOf } from './world.js'
 
 export interface Translation {
   readonly ir: Ir
@@ -44,7 +42,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   return {
     translate: (resources, remote) => {
       built = buildWorld(resources, remote, built)
-      const context: Context = { reader: recall.round(built.world), options }
+      const context: Context = { reader: recall.round(built.world, built.changed), options }
       const translation = translateAll(context, { shelf, lists }, resources)
       shelf.endRound()
       return translation
@@ -59,28 +57,29 @@ interface Kept {
 }
 
 const createLists = () => ({
-  destinations: createSortedList(({ name }: Destination) => name),
-  certificates: createSortedList(({ name }: Certificate) => name),
-  authz: createSortedList(({ key }: AuthzEntry) => key),
-  proc: createSortedList(({ key }: ProcEntry) => key),
-  wanted: createSortedList(({ id }: WantedDocument) => id),
+  destinations: createNamedList(({ name }: Destination) => name),
+  certificates: createNamedList(({ name }: Certificate) => name),
+  authz: createNamedList(({ key }: AuthzEntry) => key),
+  proc: createNamedList(({ key }: ProcEntry) => key),
+  wanted: createNamedList(({ id }: WantedDocument) => id),
 })
 
 function translateAll(context: Context, kept: Kept, resources: Resources): Translation {
   const gateways = resources.gateways.flatMap((gateway) => ownGateway(context, keyOf(gateway)))
-  const routes = resources.httpRoutes.map((route) => translateRoute(context, route))
+  const chunks = translateRoutes(context, resources.httpRoutes)
   return {
-    ir: buildIr(kept, gateways, routes),
-    statuses: buildStatuses(context, resources, gateways, routes),
-    wanted: kept.lists.wanted(routes.flatMap(({ wanted }) => wanted)),
-    attachedRoutes: countAttached(routes),
+    ir: buildIr(kept, gateways, chunks),
+    statuses: buildStatuses(context, resources, gateways, chunks),
+    wanted: kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
+    attachedRoutes: countAttached(chunks),
   }
 }
 
-function countAttached(routes: readonly TranslatedRoute[]): ReadonlyMap<string, number> {
+function countAttached(chunks: readonly RouteChunk[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
-  for (const { listeners } of routes)
-    for (const listener of listeners) counts.set(listener, (counts.get(listener) ?? 0) + 1)
+  for (const { attached } of chunks)
+    for (const [listener, count] of attached)
+      counts.set(listener, (counts.get(listener) ?? 0) + count)
   return counts
 }
 
@@ -92,69 +91,11 @@ function ownGateway(context: Context, key: string): readonly TranslatedGateway[]
 const buildIr = (
   { shelf, lists }: Kept,
   gateways: readonly TranslatedGateway[],
-  routes: readonly TranslatedRoute[],
+  chunks: readonly RouteChunk[],
 ): Ir => ({
-  gateways: buildGateways(shelf, gateways, routes),
-  destinations: lists.destinations(routes.flatMap(({ destinations }) => destinations)),
+  gateways: buildGateways(shelf, gateways, chunks),
+  destinations: lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
   certificates: lists.certificates(certificatesOf(gateways)),
-  authz: lists.authz(routes.flatMap(({ authz }) => authz)),
-  proc: lists.proc(routes.flatMap(({ proc }) => proc)),
+  authz: lists.authz(concat(chunks.map(({ authz }) => authz))),
+  proc: lists.proc(concat(chunks.map(({ proc }) => proc))),
 })
-
-function buildStatuses(
-  context: Context,
-  resources: Resources,
-  gateways: readonly TranslatedGateway[],
-  routes: readonly TranslatedRoute[],
-): readonly ResourceStatus[] {
-  let found: Users | undefined
-  const users = () => (found ??= usersOf(routes))
-  const silent = (kept: readonly Resource<unknown>[]) =>
-    kept.map((resource) => own(resource, () => []))
-  const own = (resource: Resource<unknown>, conditions: () => readonly Condition[]) =>
-    recalled(context, 'status', resource, () => statusOf(resource, conditions()))
-  return [
-    ...resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
-    ...silent(resources.configMaps),
-    ...silent(resources.endpointSlices),
-    ...gatewayStatuses(resources, gateways),
-    ...resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
-    ...routes.map(({ status }) => status),
-    ...silent(resources.namespaces),
-    ...resources.proxyBackends.map((backend) => own(backend, () => [BACKEND_ACCEPTED])),
-    ...resources.proxyParameters.map((parameters) =>
-      own(parameters, () => parametersConditions(parameters.spec)),
-    ),
-    ...resources.proxyPolicies.map((policy) => policyStatus(context, policy, users)),
-    ...silent(resources.referenceGrants),
-    ...silent(resources.secrets),
-    ...silent(resources.services),
-  ]
-}
-
-const BACKEND_ACCEPTED = isTrue('Accepted', 'Accepted', 'Backend accepted')
-
-function gatewayStatuses(
-  resources: Resources,
-  gateways: readonly TranslatedGateway[],
-): readonly ResourceStatus[] {
-  return resources.gateways.map((gateway) => {
-    const index = gateways.findIndex((own) => own.gateway === gateway)
-    const own = gateways[index]
-    return own === undefined
-      ? statusOf(gateway, [])
-      : withSharedPorts(own, gateways.slice(0, index))
-  })
-}
-
-/** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
-function usersOf(routes: readonly TranslatedRoute[]): Users {
-  const users = new Map<string, Set<string>>()
-  for (const { uses, gateways } of routes)
-    for (const target of uses) {
-      const known = users.get(target) ?? new Set<string>()
-      users.set(target, known)
-      for (const gateway of gateways) known.add(gateway)
-    }
-  return new Map([...users].map(([target, known]) => [target, [...known].sort(compareText)]))
-}

@@ -2,14 +2,18 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createRecall, type Reader } from '../../src/gatewayapi/recall.js'
-import { buildWorld, type World } from '../../src/gatewayapi/world.js'
+import { buildWorld, type BuiltWorld } from '../../src/gatewayapi/build-world.js'
+import { createRecall, type Reader, type Recall } from '../../src/gatewayapi/recall.js'
 import { collectResources } from '../../src/resources/resource-set.js'
 
-const EMPTY = buildWorld(collectResources([]).resources, new Map(), undefined).world
+const NONE = collectResources([]).resources
 
-/** A world of remote documents alone: key → number. */
-const worldOf = (rows: ReadonlyMap<string, object>): World => ({ ...EMPTY, remote: rows })
+/** A world of remote documents alone. */
+const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltWorld =>
+  buildWorld(NONE, rows, before)
+
+const readerOf = (recall: Recall, { world, changed }: BuiltWorld): Reader =>
+  recall.round(world, changed)
 
 /** Each sums up its row, and those of the two below it: "2" is a part of "4" and "5". */
 function sum(reader: Reader, subject: number, computed: number[]): string {
@@ -28,24 +32,26 @@ describe('recall', () => {
   test('computes what read the changed row, and what is made of that, and nothing else', () => {
     const recall = createRecall()
     const rows = rowsOf(['0', '1', '2', '3', '5'])
-    const ask = (world: World): readonly number[] => {
+    let world: BuiltWorld | undefined
+    const ask = (rows: ReadonlyMap<string, object>): readonly number[] => {
       const computed: number[] = []
-      const reader = recall.round(world)
+      world = worldOf(rows, world)
+      const reader = readerOf(recall, world)
       for (const subject of [3, 4, 5]) sum(reader, subject, computed)
       return computed.sort()
     }
-    expect(ask(worldOf(rows))).toEqual([0, 1, 2, 3, 4, 5])
-    expect(ask(worldOf(new Map(rows)))).toEqual([])
-    expect(ask(worldOf(new Map(rows).set('2', {})))).toEqual([2, 4, 5])
+    expect(ask(rows)).toEqual([0, 1, 2, 3, 4, 5])
+    expect(ask(new Map(rows))).toEqual([])
+    expect(ask(new Map(rows).set('2', {}))).toEqual([2, 4, 5])
   })
 
   test('forgets what a round did not use, with its parts', () => {
     const recall = createRecall()
     const world = worldOf(rowsOf(['2']))
     const computed: number[] = []
-    sum(recall.round(world), 2, computed)
-    recall.round(world)
-    sum(recall.round(world), 2, computed)
+    sum(readerOf(recall, world), 2, computed)
+    recall.round(world.world, [])
+    sum(recall.round(world.world, []), 2, computed)
     expect(computed).toEqual([2, 1, 0, 2, 1, 0])
   })
 
@@ -60,12 +66,14 @@ describe('recall', () => {
       fc.property(fc.array(round, { maxLength: 12 }), (rounds) => {
         const recall = createRecall()
         let rows = new Map<string, object>()
+        let world: BuiltWorld | undefined
         for (const [number, { changed, removed, asked, fails }] of rounds.entries()) {
           rows = new Map(rows)
           for (const key of changed) rows.set(String(key), { number })
           for (const key of removed) rows.delete(String(key))
-          const reader = recall.round(worldOf(rows))
-          const fresh = createRecall().round(worldOf(rows))
+          world = worldOf(rows, world)
+          const reader = readerOf(recall, world)
+          const fresh = readerOf(createRecall(), world)
           for (const subject of asked)
             expect(sum(reader, subject, [])).toBe(sum(fresh, subject, []))
           if (fails)

@@ -74,15 +74,23 @@ describe('what a change does not concern', () => {
   const base = document('idp-one-protects-an-mcp-route')
   const many = ['a', 'b', 'c'].flatMap((name) => named(name, base))
 
+  /** change: what is done to the spec of a copy of the policy of b. */
+  const changed = (change: (spec: { traffic?: object }) => void) =>
+    many.map((one) => {
+      if (one.resource.metadata.name !== 'b' || one.resource.kind !== 'ProxyPolicy') return one
+      const copy = structuredClone(one)
+      change(copy.resource.spec as object)
+      return copy
+    })
+
   test('is the same object as before', () => {
     const translator = createTranslator(OPTIONS)
     const before = translator.translate(toResources([...base, ...many]), new Map())
-    const changed = many.map((one) =>
-      one.resource.metadata.name === 'b' && one.resource.kind === 'ProxyPolicy'
-        ? structuredClone(one)
-        : one,
-    )
-    const after = translator.translate(toResources([...base, ...changed]), new Map())
+    const denied = changed((spec) => {
+      const authorization = { action: 'Deny', policy: { matchExpressions: ['true'] } }
+      spec.traffic = { ...spec.traffic, authorization }
+    })
+    const after = translator.translate(toResources([...base, ...denied]), new Map())
     expect(before.ir.authz.map(({ key }) => key)).toEqual([
       'default/a/0',
       'default/b/0',
@@ -95,6 +103,17 @@ describe('what a change does not concern', () => {
     const statusOf = ({ statuses }: typeof before, name: string) =>
       statuses.find((status) => status.kind === 'ProxyPolicy' && status.name === name)
     expect(statusOf(after, 'a')).toBe(statusOf(before, 'a'))
+    // A rule stands in the table, not in what Envoy gets.
+    expect(after.ir.gateways).toBe(before.ir.gateways)
+  })
+
+  test('is everything when a policy is another object that says the same', () => {
+    const translator = createTranslator(OPTIONS)
+    const before = translator.translate(toResources([...base, ...many]), new Map())
+    const same = changed(() => undefined)
+    const after = translator.translate(toResources([...base, ...same]), new Map())
+    expect(after.ir.authz).toBe(before.ir.authz)
+    expect(after.ir.gateways).toBe(before.ir.gateways)
   })
 
   test('is the whole translation when nothing changed', () => {

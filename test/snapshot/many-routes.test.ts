@@ -1,0 +1,170 @@
+// Hundreds of routes on several host names, of which some come, go, move and change: what is made of the chunks that stay
+// must be what it would be from scratch, in the snapshot and in what is served while it is taken over.
+
+import { describe, expect, test } from 'vitest'
+import { createTranslator } from '../../src/gatewayapi/translator.js'
+import type { Ir } from '../../src/ir/ir.js'
+import type { DecodedResource } from '../../src/resources/decode.js'
+import { decodeFile } from '../../src/resources/file-record.js'
+import { kindsOf } from '../../src/resources/kinds.js'
+import { collectResources } from '../../src/resources/resource-set.js'
+import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
+import { createPublisher } from '../../src/snapshot/publisher.js'
+import { createRandom } from '../support/random.js'
+import {
+  API_GROUP,
+  backendRef,
+  gateway,
+  httpRoute,
+  prefix,
+  proxyBackend,
+  type Document,
+} from '../support/resources.js'
+import { OPTIONS } from '../support/translate-case.js'
+
+const XDS = {
+  listenAddress: '127.0.0.1',
+  trustedHops: 0,
+  systemCaFile: '/ca.pem',
+  accessLog: false,
+}
+
+const COUNT = 300
+const KINDS = kindsOf(API_GROUP)
+
+const decode = (document: Document): DecodedResource => {
+  const { resources, problems } = decodeFile(
+    Buffer.from(JSON.stringify(document)),
+    'many.json',
+    KINDS,
+  )
+  const [resource] = resources
+  if (resource === undefined) throw new Error(problems[0]?.message)
+  return resource
+}
+
+const HOSTS = [[], ['a.example'], ['b.example', 'a.example']]
+
+/** Paths are of few lengths, and times of creation few: routes are often told apart by their names alone. */
+function route(index: number, random: (below: number) => number): DecodedResource {
+  const { metadata, ...rest } = httpRoute(`route-${String(index)}`, {
+    hostnames: HOSTS[random(HOSTS.length)],
+    rules: [
+      {
+        matches: [prefix(`/${'x'.repeat(random(3))}${String(100 + random(900))}`)],
+        ...(random(5) === 0
+          ? {
+              filters: [
+                { type: 'RequestRedirect', requestRedirect: { hostname: 'other.example' } },
+              ],
+            }
+          : { backendRefs: [backendRef(`backend-${String(random(COUNT))}`)] }),
+      },
+    ],
+  })
+  const creationTimestamp = `2026-01-0${String(1 + random(2))}T00:00:00Z`
+  return decode({ metadata: { ...metadata, creationTimestamp }, ...rest })
+}
+
+const policy = (index: number, random: (below: number) => number): DecodedResource =>
+  decode({
+    apiVersion: `${API_GROUP}/v1alpha1`,
+    kind: 'ProxyPolicy',
+    metadata: { name: `policy-${String(index)}` },
+    spec: {
+      targetRefs: [
+        {
+          group: 'gateway.networking.k8s.io',
+          kind: 'HTTPRoute',
+          name: `route-${String(random(COUNT))}`,
+        },
+      ],
+      traffic: {
+        authorization: {
+          policy: { matchExpressions: [`request.headers["x-${String(random(2))}"] == "a"`] },
+        },
+      },
+    },
+  })
+
+const fixed = [
+  decode(gateway([8080, 8081])),
+  ...[...Array(COUNT).keys()].map((index) =>
+    decode(proxyBackend(`backend-${String(index)}`, { host: '127.0.0.1', port: 1 + index })),
+  ),
+]
+
+/** Listeners apart: what rules have read once, Envoy goes on sending (build-snapshot.ts). */
+const comparable = ({ revision, xdsJson }: Snapshot): object => ({
+  revision,
+  json: [...xdsJson].map(([node, resources]) => [node, { ...resources, listeners: [] }]),
+})
+
+const bytes = ({ xds }: Snapshot): object =>
+  [...xds].map(([node, { split, whole }]) => [
+    node,
+    [...split, ...whole()]
+      .filter(([type]) => !type.endsWith('.Listener'))
+      .map(([, resources]) =>
+        [...resources.values()].map(({ name, version, any }) => [
+          name,
+          version,
+          Buffer.from(any.value).toString('base64'),
+        ]),
+      ),
+  ])
+
+/** Of other objects throughout, each in one place: nothing can be remembered of them. */
+const fromScratch = (ir: Ir): Snapshot => buildSnapshot(JSON.parse(JSON.stringify(ir)) as Ir, XDS)
+
+const createIdle = () =>
+  createPublisher({
+    cache: { set: () => undefined },
+    settled: () => true,
+    now: () => 0,
+    startTimer: () => () => undefined,
+  })
+
+describe('hundreds of routes after changes', () => {
+  test.each([1, 2])('are what they are from scratch, sequence %i', (seed) => {
+    const random = createRandom(seed)
+    const translator = createTranslator(OPTIONS)
+    const publisher = createIdle()
+    const [routes, policies] = [
+      new Map<number, DecodedResource>(),
+      new Map<number, DecodedResource>(),
+    ]
+    for (let index = 0; index < COUNT; index += 1) {
+      if (random(4) > 0) routes.set(index, route(index, random))
+      if (random(4) > 0) policies.set(index, policy(index, random))
+    }
+    let snapshot: Snapshot | undefined
+    const keys = new Set<string>()
+    for (let step = 0; step < 10; step += 1) {
+      for (let change = random(6); change > 0; change -= 1) {
+        const index = random(COUNT)
+        if (random(3) > 0) routes.set(index, route(index, random))
+        else if (random(2) > 0) policies.set(index, policy(index, random))
+        else [routes, policies][random(2)]?.delete(index)
+      }
+      const { resources } = collectResources([...fixed, ...routes.values(), ...policies.values()])
+      const translation = translator.translate(resources, new Map())
+      expect(translation).toEqual(createTranslator(OPTIONS).translate(resources, new Map()))
+      const { ir } = translation
+      snapshot = buildSnapshot(ir, XDS, snapshot)
+      const scratch = fromScratch(ir)
+      expect(comparable(snapshot)).toEqual(comparable(scratch))
+      expect(bytes(snapshot)).toEqual(bytes(scratch))
+      publisher.publish(snapshot)
+      for (const { key } of ir.authz) keys.add(key)
+      const present = new Set(ir.authz.map(({ key }) => key))
+      for (const key of keys) {
+        expect(snapshot.authzTable.get(key)?.entry).toEqual(scratch.authzTable.get(key)?.entry)
+        expect(snapshot.authzTable.get(key) !== undefined).toBe(present.has(key))
+        // Until Envoys have taken the new configuration.
+        expect(publisher.authz.get(key)).toBeDefined()
+      }
+    }
+    expect(keys.size).toBeGreaterThan(50)
+  })
+})
