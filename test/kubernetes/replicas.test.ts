@@ -1,45 +1,27 @@
 // Two replicas behind one address, as behind a Service: either may be killed, and all be replaced, and no request is lost.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
 import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
-import { freePort } from '../support/ports.js'
-import { gateway, httpRoute } from '../support/resources.js'
 import { startTraffic, statusesOf } from '../support/traffic.js'
-import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
-import { endpointSlice, gatewayClass, policy, service } from './support/objects.js'
+import { startAppCluster, type AppCluster } from './support/app-cluster.js'
 import { startReplica, type Replica } from './support/replica.js'
 import { startTcpProxy, type Target, type TcpProxy } from './support/tcp-proxy.js'
 
-let api: ApiServer
+let cluster: AppCluster
 let replicas: Replica[]
 let address: TcpProxy
 let envoy: OtherEnvoy
-let backend: Backend
-let port: number
 
 const targetOf = ({ grpc }: Replica): Target => {
   const [host = '', number] = grpc.split(':')
   return { host, port: Number(number) }
 }
 const start = async (name: string): Promise<Replica> =>
-  startReplica({ kubeconfig: await api.kubeconfig(), name })
-const allow = (expression: string): object =>
-  policy('rule', { authorization: { policy: { matchExpressions: [expression] } } })
+  startReplica({ kubeconfig: await cluster.api.kubeconfig(), name })
 
 beforeAll(async () => {
-  port = await freePort()
-  backend = await startBackend('app', { host: ADDRESS })
-  api = await startApiServer()
-  await api.apply(
-    gatewayClass(),
-    gateway([port]),
-    service('app'),
-    endpointSlice('app', [{ address: ADDRESS, port: backend.port }]),
-    httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
-    allow('request.method == "GET"'),
-  )
+  cluster = await startAppCluster()
   replicas = await Promise.all(['one', 'two'].map(start))
   address = await startTcpProxy('127.0.0.1', ...replicas.map(targetOf))
   envoy = await startOtherEnvoy(`127.0.0.1:${String(address.port)}`)
@@ -49,13 +31,12 @@ afterAll(async () => {
   await envoy.stop()
   await Promise.all(replicas.map((replica) => replica.stop('SIGKILL')))
   await address.close()
-  await backend.close()
-  await api.close()
+  await cluster.close()
 })
 
 /** Its traffic, with what happens meanwhile; every request is answered 200. */
 async function nothingIsLost(meanwhile: () => Promise<void>): Promise<void> {
-  const traffic = startTraffic({ url: `http://127.0.0.1:${String(port)}/` })
+  const traffic = startTraffic({ url: cluster.url })
   const answered = async (more: number): Promise<void> => {
     const until = traffic.outcomes.length + more
     await eventually(() => expect(traffic.outcomes.length).toBeGreaterThan(until))
@@ -101,9 +82,7 @@ describe('two replicas', () => {
         await old?.stop('SIGTERM')
       }
     })
-    await api.apply(allow('request.method == "POST"'))
-    await eventually(async () =>
-      expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(403),
-    )
+    await cluster.allow('request.method == "POST"')
+    await eventually(async () => expect(await cluster.statusOf('GET')).toBe(403))
   })
 })

@@ -58,14 +58,13 @@ async function putStatus(object: AnyObject, status: object): Promise<void> {
 }
 
 beforeAll(async () => {
+  const theirs = gateway([8081], 'theirs')
   api = await startApiServer()
-  await api
-    .apply(gatewayClass(), gatewayClass('theirs', 'example.com/other'), gateway([8080]), {
-      ...gateway([8081], 'theirs'),
-      spec: { gatewayClassName: 'theirs', listeners: [] },
-    })
-    .catch(() => undefined)
   await api.apply(
+    gatewayClass(),
+    gatewayClass('theirs', 'example.com/other'),
+    gateway([8080]),
+    { ...theirs, spec: { ...theirs.spec, gatewayClassName: 'theirs' } },
     service('app'),
     httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
     rule('true'),
@@ -107,6 +106,15 @@ describe('the status of a Gateway and its route', () => {
       })
     })
   })
+})
+
+test('the status of a Gateway of another controller is left alone', async () => {
+  for (const kind of ['GatewayClass', 'Gateway'])
+    expect((await api.get(GATEWAY_API, kind, 'theirs')).status).toMatchObject({
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ type: 'Accepted', status: 'Unknown' }),
+      ]) as unknown,
+    })
 })
 
 describe('the status of a policy', () => {

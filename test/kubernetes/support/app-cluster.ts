@@ -1,0 +1,47 @@
+// A cluster with one application behind a Gateway and a policy on its route: what tests of the whole way begin with.
+
+import { startBackend } from '../../support/backend.js'
+import { freePort } from '../../support/ports.js'
+import { gateway, httpRoute } from '../../support/resources.js'
+import { ADDRESS, startApiServer, type ApiServer } from './api-server.js'
+import { endpointSlice, gatewayClass, policy, service } from './objects.js'
+
+/** The Gateway is default/gw; the application's objects are called "app". */
+export interface AppCluster {
+  readonly api: ApiServer
+  /** Origin of the Gateway's listener. */
+  readonly url: string
+  /** The policy, which is called "rule". expression: what it asks of requests. */
+  allow(expression: string): Promise<void>
+  /** The status of an answer to a request of this method. */
+  statusOf(method: string): Promise<number>
+  close(): Promise<void>
+}
+
+/** The policy lets GET through alone. */
+export async function startAppCluster(): Promise<AppCluster> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${String(port)}/`
+  const backend = await startBackend('app', { host: ADDRESS })
+  const api = await startApiServer()
+  const allow = (expression: string): Promise<void> =>
+    api.apply(policy('rule', { authorization: { policy: { matchExpressions: [expression] } } }))
+  await api.apply(
+    gatewayClass(),
+    gateway([port]),
+    service('app'),
+    endpointSlice('app', [{ address: ADDRESS, port: backend.port }]),
+    httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
+  )
+  await allow('request.method == "GET"')
+  return {
+    api,
+    url,
+    allow,
+    statusOf: async (method) => (await fetch(url, { method })).status,
+    close: async () => {
+      await backend.close()
+      await api.close()
+    },
+  }
+}
