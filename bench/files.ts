@@ -9,7 +9,7 @@ import { startAnsweringServer } from './answering-server.js'
 import { serveFiles } from './gatehouse.js'
 import { measureLiveChanges } from './live-changes.js'
 import { COUNTS, reportFiles, type LiveRow } from './live-report.js'
-import { objectsOf } from './many-objects.js'
+import { hostOfItsOwn, objectsOf, oneHost, type HostOf } from './many-objects.js'
 import { gatewayAt } from './objects.js'
 import { stop } from './processes.js'
 import { writeSections } from './sections.js'
@@ -18,38 +18,39 @@ import { writeFiles } from './written-files.js'
 const PER_FILE = 100
 const IDLE_MS = 100
 
-await writeSections(reportFiles(await measureAll(PER_FILE), PER_FILE, await measureAll(1)))
+await writeSections(
+  reportFiles({
+    perFile: PER_FILE,
+    ownHosts: await measureAll(PER_FILE, hostOfItsOwn),
+    oneHost: await measureAll(PER_FILE, oneHost),
+    ownFiles: await measureAll(1, hostOfItsOwn),
+  }),
+)
 
-async function measureAll(perFile: number): Promise<readonly LiveRow[]> {
+async function measureAll(perFile: number, host: HostOf): Promise<readonly LiveRow[]> {
   const rows: LiveRow[] = []
   for (const count of COUNTS) {
     process.stderr.write(`bench: ${String(count)} routes and policies, ${String(perFile)} a file\n`)
-    rows.push(await measure(count, perFile))
+    rows.push(await measure(count, perFile, host))
   }
   return rows
 }
 
-async function measure(count: number, perFile: number): Promise<LiveRow> {
+async function measure(count: number, perFile: number, host: HostOf): Promise<LiveRow> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
   const resources = join(folder, 'resources')
   const grpc = `unix:${join(folder, 'grpc.sock')}`
   const backend = await startAnsweringServer()
   try {
     const port = await freePort()
-    const routes = [...Array(count).keys()].flatMap((index) => objectsOf(index, backend.port))
+    const routes = [...Array(count).keys()].flatMap((index) => objectsOf(index, host, backend.port))
     await mkdir(resources)
     const { put } = await writeFiles(resources, [gatewayAt(port), ...routes], perFile)
     const gatehouse = await serveFiles(resources, grpc)
     try {
       const { pid, log } = gatehouse
       const changes = await measureLiveChanges({
-        count,
-        pid,
-        log,
-        grpc,
-        port,
-        put,
-        idleMs: IDLE_MS,
+        ...{ count, pid, log, grpc, port, host, put, idleMs: IDLE_MS },
       })
       return { count, ready: gatehouse.startupMs, ...changes }
     } finally {

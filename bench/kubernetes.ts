@@ -7,7 +7,7 @@ import { freePort } from '../test/support/ports.js'
 import { startAnsweringServer } from './answering-server.js'
 import { CHANGES, measureLiveChanges, WARM_UP } from './live-changes.js'
 import { COUNTS, reportCluster, type LiveRow } from './live-report.js'
-import { objectsOf } from './many-objects.js'
+import { hostOfItsOwn as HOST, objectsOf } from './many-objects.js'
 import { gatewayAt, gatewayClass } from './objects.js'
 import { writeSections } from './sections.js'
 
@@ -38,7 +38,7 @@ async function applyRoutes(server: ApiServer, first: number, count: number): Pro
   const indexes = [...Array(count).keys()].slice(first)
   const work = async (): Promise<void> => {
     for (let index = indexes.pop(); index !== undefined; index = indexes.pop())
-      await server.apply(...objectsOf(index, backend.port))
+      await server.apply(...objectsOf(index, HOST, backend.port))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
@@ -53,7 +53,9 @@ async function measure(server: ApiServer, count: number): Promise<LiveRow> {
     const { pid, stderr: log } = child
     if (pid === undefined || log === null) throw new Error('it did not start')
     const put = (object: object): Promise<void> => server.apply(object)
-    const changes = await measureLiveChanges({ count, pid, log, grpc, port, put, idleMs: IDLE_MS })
+    const changes = await measureLiveChanges({
+      ...{ count, pid, log, grpc, port, host: HOST, put, idleMs: IDLE_MS },
+    })
     return { count, ready, ...changes }
   } finally {
     await replica.stop()

@@ -5,10 +5,11 @@ import type { EventEmitter } from 'node:events'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { eventually } from '../test/support/eventually.js'
+import { send } from '../test/support/http.js'
 import type { AdsRelay } from './ads-relay.js'
 import { cpuTime } from './cpu-time.js'
 import { startLiveEnvoy } from './live-envoy.js'
-import { pathOf, policyOf, routeOf } from './many-objects.js'
+import { pathOf, policyOf, routeOf, type HostOf } from './many-objects.js'
 import { median } from './median.js'
 import { residentMemory } from './memory.js'
 import { publicationsIn } from './publications.js'
@@ -28,6 +29,8 @@ export interface Served {
   readonly grpc: string
   /** Of the Gateway's listener. */
   readonly port: number
+  /** Of each of the routes. */
+  readonly host: HostOf
   /** Writes a changed object to where Gatehouse reads it. */
   readonly put: (object: object) => Promise<void>
   /** A process that has used no CPU for so long has nothing left to do, in milliseconds. */
@@ -61,17 +64,21 @@ export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
   const envoy = await startLiveEnvoy(served.grpc)
   try {
     const watched = { ...served, ...envoy, publications: publicationsIn(served.log) }
-    await eventually(() => expectStatus(watched, pathOf(served.count - 1), 200), PATIENCE_MS)
+    const last = served.count - 1
+    const path = pathOf(last)
+    await eventually(() => expectStatus(watched, { index: last, path, status: 200 }), PATIENCE_MS)
     await untilIdle(served)
     const versions = new Map<number, string>()
     const route = await measureCost(watched, (index, version) => {
       versions.set(index, version)
       const path = pathOf(index, version)
-      return { object: routeOf(index, version), onWire: true, path, status: 200 }
+      const object = routeOf(index, served.host, version)
+      return { object, onWire: true, index, path, status: 200 }
     })
     const policy = await measureCost(watched, (index, version) => {
       const path = pathOf(index, versions.get(index))
-      return { object: policyOf(index, `NONE${version}`), onWire: false, path, status: 403 }
+      const object = policyOf(index, `NONE${version}`)
+      return { object, onWire: false, index, path, status: 403 }
     })
     return { route, policy, memory: residentMemory(served.pid) }
   } finally {
@@ -84,12 +91,17 @@ interface Watched extends Served {
   readonly publications: EventEmitter
 }
 
-/** What is written, whether Envoy must be told, and how a request to the path is answered then. */
-interface Change {
-  readonly object: object
-  readonly onWire: boolean
+/** How a request to a path of a route is answered. */
+interface Answered {
+  readonly index: number
   readonly path: string
   readonly status: number
+}
+
+/** What is written, whether Envoy must be told, and how it answers then. */
+interface Change extends Answered {
+  readonly object: object
+  readonly onWire: boolean
 }
 
 async function measureCost(
@@ -120,7 +132,7 @@ async function measureOne(watched: Watched, change: Change): Promise<Times> {
   await put(change.object)
   const [published] = (await publication) as [number]
   if (change.onWire) await relay.accepted(passed, signal)
-  await eventually(() => expectStatus(watched, change.path, change.status), PATIENCE_MS)
+  await eventually(() => expectStatus(watched, change), PATIENCE_MS)
   await untilIdle(watched)
   const exchanges = relay.exchanges.slice(passed)
   return {
@@ -138,8 +150,8 @@ async function untilIdle({ pid, idleMs }: Served): Promise<void> {
   }
 }
 
-async function expectStatus({ port }: Served, path: string, status: number): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`)
-  await answer.arrayBuffer()
+async function expectStatus(served: Served, { index, path, status }: Answered): Promise<void> {
+  const headers = { host: served.host(index) }
+  const answer = await send(`http://127.0.0.1:${String(served.port)}`, path, { headers })
   if (answer.status !== status) throw new Error(`${path}: ${String(answer.status)}`)
 }

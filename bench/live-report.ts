@@ -13,30 +13,42 @@ export interface LiveRow extends LiveChanges {
   readonly ready: number
 }
 
-/** many: with perFile documents in a file. one: with one. */
-export const reportFiles = (
-  many: readonly LiveRow[],
-  perFile: number,
-  one: readonly LiveRow[],
-): string => `## From a file to Envoy
+export interface FilesRows {
+  /** How many documents a file has, but for those with a file each. */
+  readonly perFile: number
+  readonly ownHosts: readonly LiveRow[]
+  readonly oneHost: readonly LiveRow[]
+  readonly ownFiles: readonly LiveRow[]
+}
+
+export const reportFiles = ({
+  perFile,
+  ownHosts,
+  oneHost,
+  ownFiles,
+}: FilesRows): string => `## From a file to Envoy
 
 \`npm run bench:files\` wrote this section, with \`gatehouse serve --resources\` on a folder of YAML and a real Envoy that gets
 its configuration by incremental ADS. Each HTTPRoute has a backend and a policy of its own. ${TERMS}
 
-With ${String(perFile)} documents in a file:
+Each route with a host of its own, ${String(perFile)} documents in a file:
 
-${liveTable(many)}
+${liveTable(ownHosts)}
 
-With one document in a file:
+All routes on one host, which Envoy gets as one resource, ${String(perFile)} documents in a file:
 
-${liveTable(one)}
+${liveTable(oneHost)}
+
+Each route with a host of its own, each document in a file of its own:
+
+${liveTable(ownFiles)}
 
 A pause of 50 ms, in which more changes are waited for, is in every time. ${machine()}
 `
 
 export const reportCluster = (rows: readonly LiveRow[]): string => `## From an API server to Envoy
 
-\`npm run bench:kubernetes\` wrote this section: the same routes, backends and policies in a real API server, one replica of
+\`npm run bench:kubernetes\` wrote this section: such routes (each with a host), backends and policies in a real API server, one replica of
 \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a pause of 30 ms in which
 more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
 

@@ -15,11 +15,17 @@ const JWKS = JSON.stringify({
 
 const nameOf = (index: number): string => `route-${String(index)}`
 
+/** The host of a route. */
+export type HostOf = (index: number) => string
+
+export const hostOfItsOwn: HostOf = (index) => `${nameOf(index)}.example`
+export const oneHost: HostOf = () => 'routes.example'
+
 export const pathOf = (index: number, version = ''): string => `/${nameOf(index)}${version}`
 
 /** version: makes its path another one than before. */
-export const routeOf = (index: number, version?: string): object =>
-  route(nameOf(index), pathOf(index, version))
+export const routeOf = (index: number, host: HostOf, version?: string): object =>
+  route(nameOf(index), pathOf(index, version), host(index))
 
 /** port: on loopback. */
 export const backendOf = (index: number, port: number): object => backend(nameOf(index), port)
@@ -37,8 +43,8 @@ export const policyOf = (index: number, method = 'GET'): object =>
   })
 
 /** A route, its backend at this port, and its policy, as they are at first. */
-export const objectsOf = (index: number, backendPort: number): readonly object[] => [
-  routeOf(index),
+export const objectsOf = (index: number, host: HostOf, backendPort: number): readonly object[] => [
+  routeOf(index, host),
   backendOf(index, backendPort),
   policyOf(index),
 ]

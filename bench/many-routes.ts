@@ -5,7 +5,7 @@ import { decodeFile } from '../src/resources/file-record.js'
 import { kindsOf } from '../src/resources/kinds.js'
 import { collectResources } from '../src/resources/resource-set.js'
 import type { Resources } from '../src/resources/resources.js'
-import { backendOf, policyOf, routeOf } from './many-objects.js'
+import { backendOf, oneHost, policyOf, routeOf } from './many-objects.js'
 import { gatewayAt, OURS } from './objects.js'
 
 const KINDS = kindsOf(OURS)
@@ -32,12 +32,13 @@ export function manyRoutes(count: number): ManyRoutes {
   const indexes = [...Array(count).keys()]
   const [fixed, routes, policies] = [
     [decode(gatewayAt(8080)), ...indexes.map((index) => decode(backendOf(index, 1 + index)))],
-    indexes.map((index) => decode(routeOf(index))),
+    indexes.map((index) => decode(routeOf(index, oneHost))),
     indexes.map((index) => decode(policyOf(index))),
   ]
   return {
     resources: () => collectResources([...fixed, ...routes, ...policies]).resources,
-    changeRoute: (index, version) => void (routes[index] = decode(routeOf(index, version))),
+    changeRoute: (index, version) =>
+      void (routes[index] = decode(routeOf(index, oneHost, version))),
     changePolicy: (index, version) =>
       void (policies[index] = decode(policyOf(index, `GET${version}`))),
   }

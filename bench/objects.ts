@@ -21,13 +21,14 @@ export const gatewayAt = (port: number): object => ({
   },
 })
 
-/** To the backend of the same name. */
-export const route = (name: string, path = `/${name}`): object => ({
+/** To the backend of the same name. host: absent for every one. */
+export const route = (name: string, path = `/${name}`, host?: string): object => ({
   apiVersion: `${GATEWAY_API}/v1`,
   kind: 'HTTPRoute',
   metadata: { name },
   spec: {
     parentRefs: [{ name: 'gateway' }],
+    ...(host !== undefined && { hostnames: [host] }),
     rules: [
       {
         matches: [{ path: { type: 'PathPrefix', value: path } }],
