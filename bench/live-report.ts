@@ -48,9 +48,9 @@ A pause of 50 ms, in which more changes are waited for, is in every time. ${mach
 
 export const reportCluster = (rows: readonly LiveRow[]): string => `## From an API server to Envoy
 
-\`npm run bench:kubernetes\` wrote this section: such routes (each with a host), backends and policies in a real API server, one replica of
-\`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a pause of 30 ms in which
-more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
+\`npm run bench:kubernetes\` wrote this section: such routes, each with a host of its own, backends and policies in a real API
+server, one replica of \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a
+pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
 
 ${liveTable(rows)}
 

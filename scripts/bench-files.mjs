@@ -1,4 +1,4 @@
-// npm run bench:files: sets up what is missing, bundles bench/files.ts and runs it, about two minutes and a half. It writes its
+// npm run bench:files: sets up what is missing, bundles bench/files.ts and runs it, two to three minutes. It writes its
 // section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
