@@ -3,7 +3,6 @@
 
 import { hostname } from 'node:os'
 import { listenerKey } from '../gatewayapi/routes.js'
-import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { createKubernetesClient } from '../resources/kubernetes-client.js'
 import { startLease } from '../resources/kubernetes-lease.js'
@@ -12,6 +11,7 @@ import { createStatusWriter, type SaidOf } from '../resources/kubernetes-status-
 import type { Provider, ProviderState } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
 import type { PipelineState } from './pipeline.js'
+import { createRareWarnings } from './rare-warnings.js'
 import { resourcesReport } from './report.js'
 
 export interface Cluster {
@@ -26,11 +26,7 @@ const DEFAULT_LEASE = 'gatehouse'
 export function createCluster(settings: Settings, logger: Logger): Cluster {
   const { apiGroup, environment } = settings
   const client = createKubernetesClient()
-  const limit = createLogLimit(() => Date.now())
-  const onWarning = (message: string): void => {
-    const leftOut = limit.take(message)
-    if (leftOut !== undefined) logger.warn({ leftOut }, message)
-  }
+  const onWarning = createRareWarnings(logger)
   const source = createKubernetesProvider({
     client,
     apiGroup,
