@@ -1,5 +1,6 @@
 // Resources, their conditions, undecodable documents, Envoys and remote documents → what /status says.
 
+import { remembered } from '../ir/remembered.js'
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import type { KindCount } from './metrics.js'
 
@@ -81,15 +82,33 @@ export function reportResources(
   const conditions = new Map(statuses.map((status) => [identity(status), status.conditions]))
   const broken = groupProblems(problems)
   const reported = resources.map((resource): ReportedResource => {
-    const own = conditions.get(identity(resource)) ?? []
-    const key = documentKey(resource)
+    const own = conditions.get(identity(resource)) ?? NONE
+    const key = broken.size === 0 ? '' : documentKey(resource)
     const problem = broken.get(key)
     broken.delete(key)
-    return { ...resource, conditions: problem === undefined ? own : stale(problem, own) }
+    return problem === undefined
+      ? withConditions(resource, own)
+      : { ...resource, conditions: stale(problem, own) }
   })
   for (const problem of broken.values())
     reported.push({ ...problem.resource, conditions: [invalid(problem.messages.join('; '))] })
   return reported.sort(byKindAndName)
+}
+
+const NONE: readonly Condition[] = []
+
+const last = new WeakMap<ReadResource, ReportedResource>()
+
+/** The same object while neither of the two is another one. */
+function withConditions(
+  resource: ReadResource,
+  conditions: readonly Condition[],
+): ReportedResource {
+  const known = last.get(resource)
+  if (known?.conditions === conditions) return known
+  const reported = { ...resource, conditions }
+  last.set(resource, reported)
+  return reported
 }
 
 interface Broken {
@@ -132,8 +151,9 @@ const invalid = (message: string): Condition => ({
 const withoutColumn = (source: string): string => source.replace(/^(.*:\d+):\d+$/, '$1')
 const fileOf = (source: string): string => withoutColumn(source).replace(/:\d+$/, '')
 
-const identity = (resource: Omit<ReadResource, 'source'>): string =>
-  [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' ')
+const identity = remembered((resource: Omit<ReadResource, 'source'>): string =>
+  [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' '),
+)
 
 /** No namespace is "default": a problem may not say it, and of kinds without one there are no two. */
 const documentKey = (resource: ReadResource): string => {
@@ -141,23 +161,26 @@ const documentKey = (resource: ReadResource): string => {
   return `${identity({ ...resource, namespace })} ${fileOf(resource.source)}`
 }
 
-function byKindAndName(a: ReportedResource, b: ReportedResource): number {
-  const order = (r: ReportedResource): string =>
-    [r.kind, r.namespace, r.name, r.source].join('\u0000')
-  return order(a) < order(b) ? -1 : 1
-}
+const orderOf = remembered((r: ReportedResource): string =>
+  [r.kind, r.namespace, r.name, r.source].join('\u0000'),
+)
+
+const byKindAndName = (a: ReportedResource, b: ReportedResource): number =>
+  orderOf(a) < orderOf(b) ? -1 : 1
 
 /** For gatehouse_resources: a resource counts as accepted unless a condition says otherwise. */
 export function countResources(resources: readonly ReportedResource[]): readonly KindCount[] {
   const counts = new Map<string, { kind: string; accepted: boolean; count: number }>()
-  for (const { kind, conditions } of resources) {
-    const accepted = !conditions.some(
-      ({ type, status }) => type === 'Accepted' && status !== 'True',
-    )
-    const key = `${kind} ${accepted}`
+  for (const resource of resources) {
+    const { kind, accepted, key } = countedAs(resource)
     const entry = counts.get(key) ?? { kind, accepted, count: 0 }
     entry.count += 1
     counts.set(key, entry)
   }
   return [...counts.values()]
 }
+
+const countedAs = remembered(({ kind, conditions }: ReportedResource) => {
+  const accepted = !conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True')
+  return { kind, accepted, key: `${kind} ${accepted}` }
+})

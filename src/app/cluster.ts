@@ -2,7 +2,9 @@
 // writes their status back.
 
 import { hostname } from 'node:os'
+import type { ReportedResource } from '../admin/status-report.js'
 import { listenerKey } from '../gatewayapi/routes.js'
+import { remembered } from '../ir/remembered.js'
 import type { Logger } from '../logger.js'
 import { createKubernetesClient } from '../resources/kubernetes-client.js'
 import { startLease } from '../resources/kubernetes-lease.js'
@@ -79,16 +81,22 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
 function saidOf(state: PipelineState): readonly SaidOf[] {
   const { translation, provider } = state
   if (provider?.complete !== true || translation === undefined) return []
-  return resourcesReport(state)
-    .filter(({ name }) => name !== '')
-    .map(({ kind, namespace, name, conditions }) => ({
-      kind,
-      namespace,
-      name,
-      conditions,
-      ...(kind === 'Gateway' && { attachedRoutes: countsOf(translation, `${namespace}/${name}`) }),
-    }))
+  return resourcesReport(state).flatMap((reported) => {
+    const { kind, namespace, name } = reported
+    if (name === '') return []
+    const said = saidOfOne(reported)
+    return kind === 'Gateway'
+      ? { ...said, attachedRoutes: countsOf(translation, `${namespace}/${name}`) }
+      : said
+  })
 }
+
+const saidOfOne = remembered(({ kind, namespace, name, conditions }: ReportedResource): SaidOf => ({
+  kind,
+  namespace,
+  name,
+  conditions,
+}))
 
 function countsOf(
   { attachedRoutes }: NonNullable<PipelineState['translation']>,

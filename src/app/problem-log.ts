@@ -1,5 +1,6 @@
 // The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
 
+import { remembered } from '../ir/remembered.js'
 import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/problem-line.js'
@@ -19,8 +20,9 @@ export function createProblemLog(logger: Logger): (state: PipelineState) => void
   }
 }
 
-const problemsOf = (status: ResourceStatus): readonly string[] =>
-  status.conditions.filter(isOurs).map((condition) => sentence(status, condition))
+const problemsOf = remembered((status: ResourceStatus): readonly string[] =>
+  status.conditions.filter(isOurs).map((condition) => sentence(status, condition)),
+)
 
 /** The remote store says itself which key set it cannot have, and every one is missing for a moment at the start. */
 const isOurs = (condition: Condition): boolean =>

@@ -7,35 +7,39 @@ import type {
   ReportedResource,
 } from '../admin/status-report.js'
 import { reportResources, shortType } from '../admin/status-report.js'
+import { concat } from '../ir/chunks.js'
 import type { Json } from '../ir/json.js'
+import { remembered } from '../ir/remembered.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import { problemLine } from '../resources/problem-line.js'
-import type { Resources } from '../resources/resources.js'
+import type { Resource, Resources } from '../resources/resources.js'
 import type { Snapshot } from '../snapshot/build-snapshot.js'
 import type { PipelineState } from './pipeline.js'
 
-export function resourcesReport({
-  provider,
-  translation,
-}: PipelineState): readonly ReportedResource[] {
-  if (provider === undefined) return []
-  return reportResources(
-    readResources(provider.resources),
-    translation?.statuses ?? [],
-    provider.problems,
-  )
-}
+/** Of a run's state once: several ask for it. */
+export const resourcesReport = remembered(
+  ({ provider, translation }: PipelineState): readonly ReportedResource[] =>
+    provider === undefined
+      ? []
+      : reportResources(
+          readResources(provider.resources),
+          translation?.statuses ?? [],
+          provider.problems,
+        ),
+)
 
 const readResources = (resources: Resources): readonly ReadResource[] =>
-  Object.values(resources as unknown as Record<string, Resources['secrets']>)
-    .flat()
-    .map(({ apiVersion, kind, metadata, source }) => ({
-      apiVersion,
-      kind,
-      namespace: metadata.namespace,
-      name: metadata.name,
-      source,
-    }))
+  concat(Object.values(resources as unknown as Record<string, Resources['secrets']>)).map(readOf)
+
+const readOf = remembered(
+  ({ apiVersion, kind, metadata, source }: Resource<unknown>): ReadResource => ({
+    apiVersion,
+    kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    source,
+  }),
+)
 
 /** now: milliseconds since the epoch. */
 export const remoteReport = (

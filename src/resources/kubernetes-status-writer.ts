@@ -3,6 +3,7 @@
 
 import type { JsonObject } from '../ir/json.js'
 import { isJsonObject } from '../ir/json.js'
+import { remembered } from '../ir/remembered.js'
 import { KubernetesError, type KubernetesClient } from './kubernetes-client.js'
 import { findKindPath, listPath } from './kubernetes-kinds.js'
 import { trim } from './kubernetes-list.js'
@@ -135,7 +136,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   return {
     update: (said) => {
       wanted.clear()
-      for (const each of said) wanted.set(resourceKey(each.kind, each.namespace, each.name), each)
+      for (const each of said) wanted.set(keyOf(each), each)
       lookAtAll()
     },
     refresh: () => {
@@ -149,6 +150,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     },
   }
 }
+
+const keyOf = remembered(({ kind, namespace, name }: SaidOf) => resourceKey(kind, namespace, name))
 
 const jsonOf = (object: object): JsonObject => object as JsonObject
 

@@ -1,5 +1,6 @@
 // Decoded resources, in path order → Resources by kind, each sorted; a resource that is defined twice counts once.
 
+import { remembered } from '../ir/remembered.js'
 import type { DecodedResource } from './decode.js'
 import type { Problem, Resource, Resources } from './resources.js'
 
@@ -7,8 +8,9 @@ import type { Problem, Resource, Resources } from './resources.js'
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
-export const keyOf = ({ kind, metadata }: Resource<unknown>): string =>
-  resourceKey(kind, metadata.namespace, metadata.name)
+export const keyOf = remembered(({ kind, metadata }: Resource<unknown>): string =>
+  resourceKey(kind, metadata.namespace, metadata.name),
+)
 
 /** The first of two definitions counts; the other is a problem that names both places. */
 export const collectResources = (

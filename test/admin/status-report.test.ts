@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { countResources, reportResources } from '../../src/admin/status-report.js'
+import type { Condition } from '../../src/ir/status.js'
 
 const policy = {
   apiVersion: 'policy.gatehouse.dev/v1alpha1',
@@ -31,6 +32,20 @@ test('every resource is listed, with its conditions or none', () => {
   expect(reported).toEqual([
     { ...policy, source: 'a.yaml:1', conditions: [accepted, attached] },
     { ...service, source: 'a.yaml:9', conditions: [] },
+  ])
+})
+
+test('what is reported of a resource is the same object until its conditions or problems are others', () => {
+  const resource = { ...policy, source: 'a.yaml:1' }
+  const own = [accepted]
+  const problem = { ...policy, source: 'a.yaml:1:1', message: 'odd', stays: true } as const
+  const report = (conditions: readonly Condition[], ...problems: (typeof problem)[]) =>
+    reportResources([resource], [{ ...policy, conditions }], problems)[0]
+  const first = report(own)
+  expect(report(own)).toBe(first)
+  expect(report([accepted, attached])?.conditions).toEqual([accepted, attached])
+  expect(report(own, problem)?.conditions).toEqual([
+    { type: 'Accepted', status: 'False', reason: 'Invalid', message: 'odd' },
   ])
 })
 
