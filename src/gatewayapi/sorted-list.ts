@@ -14,9 +14,9 @@ export function createSortedList<Value>(compare: Compare<Value>): SortedList<Val
   return (values) => {
     const changes = differences(past, values)
     const count = changes.removed.length + changes.added.length
-    past = values
     if (count > values.length / MANY) list = values.toSorted(compare)
     else if (count > 0) list = patched(list, changes, compare)
+    past = values
     return list
   }
 }
@@ -43,7 +43,11 @@ function patched<Value>(
   compare: Compare<Value>,
 ): readonly Value[] {
   const copy = [...list]
-  for (const value of removed) copy.splice(copy.indexOf(value, placeOf(copy, value, compare)), 1)
+  for (const value of removed) {
+    const index = copy.indexOf(value, placeOf(copy, value, compare))
+    if (index === -1) throw new Error('a sorted list has lost one of its values')
+    copy.splice(index, 1)
+  }
   for (const value of added) copy.splice(placeOf(copy, value, compare), 0, value)
   return copy
 }
