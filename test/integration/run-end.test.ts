@@ -10,20 +10,14 @@ import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { startMcpParties, type McpParties } from '../support/mcp-parties.js'
-import { startStack, type Stack } from '../support/stack.js'
+import type { Stack } from '../support/stack.js'
 
 let parties: McpParties
 let stack: Stack
 
 beforeAll(async () => {
   parties = await startMcpParties()
-  stack = await startStack({
-    resources: (port) => parties.resources(port, '"editors" in jwt.groups'),
-  })
-  await eventually(async () => {
-    const answer = await send(stack.origin, '/mcp', initialize)
-    expect(answer.status).toBe(401)
-  })
+  stack = await parties.run('"editors" in jwt.groups')
 })
 afterAll(async () => {
   await stack.close()
@@ -57,13 +51,7 @@ describe('the end', () => {
   })
 
   test('a second signal does not wait: the exit code is 1, and still no Envoy is left', async () => {
-    const other = await startStack({
-      resources: (port) => parties.resources(port, '"editors" in jwt.groups'),
-      flags: ['--drain-timeout', '1h'],
-    })
-    await eventually(async () => {
-      expect((await send(other.origin, '/mcp', initialize)).status).toBe(401)
-    })
+    const other = await parties.run('"editors" in jwt.groups', '--drain-timeout', '1h')
     const { answer } = await underWay(other)
     const failed = expect(answer).rejects.toThrow()
     other.child.kill('SIGINT')

@@ -14,13 +14,7 @@ let stack: Stack
 
 beforeAll(async () => {
   parties = await startMcpParties()
-  stack = await startStack({
-    resources: (port) => parties.resources(port, '"mcp-users" in jwt.groups'),
-  })
-  await eventually(async () => {
-    const answer = await send(stack.origin, '/mcp', initialize)
-    expect(answer.status).toBe(401)
-  })
+  stack = await parties.run('"mcp-users" in jwt.groups')
 })
 afterAll(async () => {
   await stack.close()

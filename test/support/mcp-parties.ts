@@ -1,8 +1,12 @@
 // An MCP server, an identity provider of the kind IdpOne, and the resources of a gateway between them.
 
+import { expect } from 'vitest'
 import { startBackend, type Backend } from './backend.js'
 import { startDocumentServer } from './document-server.js'
+import { eventually } from './eventually.js'
+import { initialize, send } from './http.js'
 import { allow, gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from './resources.js'
+import { startStack, type Stack } from './stack.js'
 import { keySet, newKey, signToken } from './tokens.js'
 
 export const ISSUER = 'https://idp.example/application/o/mcp/'
@@ -12,6 +16,8 @@ export interface McpParties {
   tokenOf(...groups: readonly string[]): Promise<string>
   /** rules: any of them lets in. */
   resources(port: number, ...rules: readonly string[]): readonly object[]
+  /** `gatehouse run` with these resources; resolves when callers are asked for a token. */
+  run(rule: string, ...flags: readonly string[]): Promise<Stack>
   close(): Promise<void>
 }
 
@@ -41,16 +47,24 @@ export async function startMcpParties(): Promise<McpParties> {
       },
       authorization: allow(...rules),
     })
+  const resources: McpParties['resources'] = (port, ...rules) => [
+    gateway([port]),
+    proxyBackend('backend', backend),
+    proxyBackend('idp', idp),
+    mcpRoute('mcp', 'backend'),
+    policy(port, ...rules),
+  ]
   return {
     backend,
     tokenOf: (...groups) => signToken({ key, claims: { iss: ISSUER, aud: 'mcp-client', groups } }),
-    resources: (port, ...rules) => [
-      gateway([port]),
-      proxyBackend('backend', backend),
-      proxyBackend('idp', idp),
-      mcpRoute('mcp', 'backend'),
-      policy(port, ...rules),
-    ],
+    resources,
+    run: async (rule, ...flags) => {
+      const stack = await startStack({ resources: (port) => resources(port, rule), flags })
+      await eventually(async () => {
+        expect((await send(stack.origin, '/mcp', initialize)).status).toBe(401)
+      })
+      return stack
+    },
     close: async () => {
       await Promise.all([idp.close(), backend.close()])
     },
