@@ -67,7 +67,8 @@ export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
     const last = served.count - 1
     const path = pathOf(last)
     await eventually(() => expectStatus(watched, { index: last, path, status: 200 }), PATIENCE_MS)
-    await untilIdle(served)
+    // What was found unwritten is written first, and whoever it is written to may be slow.
+    await untilIdle({ ...served, idleMs: 5 * served.idleMs })
     const versions = new Map<number, string>()
     const route = await measureCost(watched, (index, version) => {
       versions.set(index, version)
