@@ -1,20 +1,18 @@
 // Translated Gateways and routes → the listeners, filter chains and virtual hosts of the model.
 
-import { concat } from '../ir/chunks.js'
-import type { Certificate, FilterChain, Gateway, Listener, VirtualHost } from '../ir/ir.js'
-import { listenerName, virtualHostName } from '../ir/names.js'
+import type { Certificate, FilterChain, Gateway, Listener } from '../ir/ir.js'
+import { listenerName } from '../ir/names.js'
 import type { TranslatedGateway } from './gateways.js'
 import { reservedDomains } from './listener-isolation.js'
 import type { TranslatedListener } from './listeners.js'
 import type { RouteChunk } from './route-chunks.js'
-import { byPrecedence, type OrderedRoute } from './route-order.js'
+import type { OrderedRoute } from './route-order.js'
 import type { Shelf } from './shelf.js'
-import { createSortedList } from './sorted-list.js'
+import { createVirtualHosts, type Domains, type Parts } from './virtual-hosts.js'
 import { compareText } from './world.js'
 
 /** Route configuration → domain → the routes placed there, as each chunk gives them. */
 type Placed = ReadonlyMap<string, ReadonlyMap<string, Parts>>
-type Parts = readonly (readonly OrderedRoute[])[]
 
 export function buildGateways(
   shelf: Shelf,
@@ -88,8 +86,6 @@ function buildListener(
   return shelf.keep(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
-type Domains = readonly (readonly [string, Parts])[]
-
 /** listeners: of the port. */
 function domainsOf(
   routeConfig: string,
@@ -104,9 +100,8 @@ function domainsOf(
 
 function buildChain(shelf: Shelf, listener: TranslatedListener, domains: Domains): FilterChain {
   const { routeConfig, spec, certificates } = listener
-  const virtualHosts = domains.map(([domain, parts]) =>
-    buildVirtualHost(shelf, routeConfig, domain, parts),
-  )
+  const hostsOf = shelf.keep(`hosts of ${routeConfig}`, [], () => createVirtualHosts(routeConfig))
+  const virtualHosts = hostsOf(domains)
   return shelf.keep(`chain ${routeConfig}`, [listener, ...virtualHosts], () => ({
     name: routeConfig,
     ...(spec.protocol === 'HTTPS'
@@ -118,21 +113,5 @@ function buildChain(shelf: Shelf, listener: TranslatedListener, domains: Domains
         }
       : {}),
     virtualHosts,
-  }))
-}
-
-function buildVirtualHost(
-  shelf: Shelf,
-  routeConfig: string,
-  domain: string,
-  parts: Parts,
-): VirtualHost {
-  const name = virtualHostName(routeConfig, domain)
-  const ordered = shelf.keep(`order of ${name}`, [], () => createSortedList(byPrecedence))
-  const routes = ordered(concat(parts))
-  return shelf.keep(`virtual host ${name}`, [routes], () => ({
-    name,
-    domains: [domain],
-    routes: routes.map(({ route }) => route),
   }))
 }
