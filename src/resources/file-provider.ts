@@ -87,7 +87,7 @@ class FileProvider implements Provider {
     if (this.#closed) return
     const tree = await this.#watchedTree()
     const changed = [this.#forget(tree)]
-    for (const file of tree.files) changed.push(await this.#read(file))
+    for (const file of tree.files) if (!this.#isKnown(file)) changed.push(await this.#read(file))
     if (!this.#closed) this.#report(tree, changed.includes(true))
   }
 
@@ -110,10 +110,14 @@ class FileProvider implements Provider {
     return gone.length > 0
   }
 
+  #isKnown({ path, stamp }: FoundFile): boolean {
+    const before = this.#files.get(path)
+    return before?.stamp === stamp && before.emptySince === undefined
+  }
+
   async #read(file: FoundFile): Promise<boolean> {
     const { path, stamp } = file
     const before = this.#files.get(path)
-    if (before?.stamp === stamp && before.emptySince === undefined) return false
     const record = await readRecord(file, this.#kinds, before?.record)
     const emptySince = before?.emptySince ?? performance.now()
     if (wasEmptied(record, before) && performance.now() - emptySince < EMPTY_FOR) {

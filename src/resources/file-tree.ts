@@ -1,7 +1,7 @@
 // The paths that a user named → the resource files below them, and the folders to watch for changes of either.
 
-import type { BigIntStats } from 'node:fs'
-import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises'
+import { lstat, type BigIntStats } from 'node:fs'
+import { readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import type { Problem } from './resources.js'
 
@@ -74,25 +74,40 @@ class Walk {
       this.#folders.set(resolve(path), undefined)
       const entries = await readdir(path)
       const names = entries.filter((name) => !name.startsWith('.'))
-      await Promise.all(names.map((name) => this.#entry(join(path, name), [...above, real])))
+      const found = await lookAt(names.map((name) => join(path, name)))
+      await Promise.all(found.flatMap((entry) => this.#entry(entry, [...above, real]) ?? []))
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || above.length === 0)
         this.#lose(path, `cannot be read: ${codeOf(error)}`)
     }
   }
 
-  async #entry(path: string, above: readonly string[]): Promise<void> {
+  /** undefined: there is nothing to wait for, as with nearly all of them. */
+  #entry({ path, found, error }: Entry, above: readonly string[]): Promise<void> | undefined {
+    if (found === undefined) return this.#missed(path, error)
+    if (found.isSymbolicLink()) return this.#link(path, above)
+    return this.#place(path, found, above)
+  }
+
+  async #link(path: string, above: readonly string[]): Promise<void> {
     try {
-      const link = await lstat(path, { bigint: true })
-      if (link.isSymbolicLink()) await this.#follow(resolve(path))
-      const found = link.isSymbolicLink() ? await stat(path, { bigint: true }) : link
-      if (found.isDirectory()) await this.#folder(path, above)
-      // Not of pipes, sockets and devices: reading one may never end, and with it every later change.
-      else if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found)
+      await this.#follow(resolve(path))
+      await this.#place(path, await stat(path, { bigint: true }), above)
     } catch (error) {
-      // A file that went away since the folder was listed is no problem: the folder's watcher says so too.
-      if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)
+      this.#missed(path, error)
     }
+  }
+
+  /** Not of pipes, sockets and devices: reading one may never end, and with it every later change. */
+  #place(path: string, found: BigIntStats, above: readonly string[]): Promise<void> | undefined {
+    if (found.isDirectory()) return this.#folder(path, above)
+    if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found)
+    return undefined
+  }
+
+  /** A file that went away since the folder was listed is no problem: the folder's watcher says so too. */
+  #missed(path: string, error: unknown): undefined {
+    if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)
   }
 
   #file(path: string, found: BigIntStats): void {
@@ -127,6 +142,25 @@ class Walk {
     this.#problems.push({ source: path, message })
   }
 }
+
+interface Entry {
+  readonly path: string
+  /** Absent: error says why. */
+  readonly found?: BigIntStats
+  readonly error?: unknown
+}
+
+/** By callbacks: promises for thousands of files cost more than the files do. */
+const lookAt = (paths: readonly string[]): Promise<readonly Entry[]> =>
+  new Promise((done) => {
+    const entries: Entry[] = []
+    if (paths.length === 0) done(entries)
+    for (const path of paths)
+      lstat(path, { bigint: true }, (error, found) => {
+        entries.push(error === null ? { path, found } : { path, error })
+        if (entries.length === paths.length) done(entries)
+      })
+  })
 
 interface NearestFolder {
   readonly folder: string
