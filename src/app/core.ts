@@ -17,6 +17,7 @@ import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/snapshot-cache.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
+import { createHeapGrowth } from './heap-growth.js'
 import { createProblemLog } from './problem-log.js'
 import { configDump, remoteReport, refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
@@ -48,6 +49,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const metrics = createMetrics()
   const envoys = new Envoys()
   const logProblems = createProblemLog(logger)
+  const boundHeap = createHeapGrowth()
   const cache = new SnapshotCache()
   const ads = createAds({ cache, envoys, metrics, logger, now })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
@@ -83,7 +85,9 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     logger,
     onFailure: () => metrics.translationFailed(),
     onRun: (state) => {
-      metrics.resources(countResources(resourcesReport(state)))
+      const resources = resourcesReport(state)
+      metrics.resources(countResources(resources))
+      boundHeap(resources.length)
       logProblems(state)
       onRun?.(state)
     },
