@@ -39,6 +39,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     client,
     apiGroup,
     raw: (key) => source.raw(key),
+    adopt: (key, basis, answer) => source.adopt(key, basis, answer),
     mayWrite: () => isWriter,
     onWarning,
   })

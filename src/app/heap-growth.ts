@@ -3,15 +3,19 @@
 import { setFlagsFromString } from 'node:v8'
 
 const MANY = 2_000
-/** Of what is in use. V8's own choice is two or three times that, and suits the requests of a small configuration. */
-const GROWTH_PERCENT = 80
+/** Of what is in use. */
+const LITTLE = 80
+/** V8's own choice, two or three times what is in use: it makes the checks of a small configuration cheaper. */
+const FREE = 0
 
-/** V8 reads the flag at each full collection, so that it counts from the next one on. */
+/** Little until the first resources are counted. V8 reads the flag at each full collection. */
 export function createHeapGrowth(): (resources: number) => void {
-  let isBounded = false
-  return (resources) => {
-    if (resources < MANY || isBounded) return
-    isBounded = true
-    setFlagsFromString(`--heap-growing-percent=${String(GROWTH_PERCENT)}`)
+  let percent: number | undefined
+  const set = (wanted: number): void => {
+    if (wanted === percent) return
+    percent = wanted
+    setFlagsFromString(`--heap-growing-percent=${String(wanted)}`)
   }
+  set(LITTLE)
+  return (resources) => set(resources < MANY ? FREE : LITTLE)
 }

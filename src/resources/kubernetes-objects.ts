@@ -18,6 +18,8 @@ export interface ObjectStore {
   remove(object: JsonObject, kind: Kind): boolean
   /** As it came, for its status. */
   raw(key: string): JsonObject | undefined
+  /** Takes what the API server answered to a write of the status for the object, unless a later one has come. */
+  adopt(key: string, basis: JsonObject, answer: JsonObject): void
   resources(): readonly DecodedResource[]
   problems(): readonly Problem[]
   /** Of objects that have never decoded. */
@@ -48,6 +50,10 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
     },
     remove: (object, kind) => stored.delete(objectKey(object, kind)),
     raw: (key) => stored.get(key)?.raw,
+    adopt: (key, basis, answer) => {
+      const before = stored.get(key)
+      if (before?.raw === basis) stored.set(key, { ...before, raw: answer })
+    },
     resources: () => all(({ decoded }) => (decoded === undefined ? [] : [decoded])),
     problems: () => all(({ problems }) => problems),
     undecoded: () => all(({ decoded, problems }) => (decoded === undefined ? problems : [])),

@@ -30,6 +30,8 @@ const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
 export interface KubernetesProvider extends Provider {
   /** An object as the API server has it, by resourceKey(): for its status. */
   raw(key: string): JsonObject | undefined
+  /** As ObjectStore's. */
+  adopt(key: string, basis: JsonObject, answer: JsonObject): void
 }
 
 export function createKubernetesProvider(options: KubernetesProviderOptions): KubernetesProvider {
@@ -123,6 +125,7 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
       return Promise.resolve()
     },
     raw: (key) => store.raw(key),
+    adopt: (key, basis, answer) => store.adopt(key, basis, answer),
   }
 }
 

@@ -17,6 +17,8 @@ export interface StatusWriterOptions {
   readonly apiGroup: string
   /** An object as it was last read, by resourceKey(). */
   raw(key: string): JsonObject | undefined
+  /** The API server's answer to a write of basis is what the object is now, until the watch has caught up. */
+  adopt(key: string, basis: JsonObject, answer: JsonObject): void
   /** Whether it is ours to write. */
   mayWrite(): boolean
   /** A sentence for the log. */
@@ -44,8 +46,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const kinds = new Map(kindsOf(options.apiGroup).map((kind) => [kind.kind, kind]))
   const controllerName = `${options.apiGroup}/gatehouse`
   const wanted = new Map<string, SaidOf>()
-  /** What the API server answered, until the watch has caught up with it. */
-  const written = new Map<string, { readonly basis: JsonObject; readonly object: JsonObject }>()
   /** What was compared last: thousands stay the same at every change. */
   const looked = new Map<
     string,
@@ -57,13 +57,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  const currentOf = (key: string): JsonObject | undefined => {
-    const raw = options.raw(key)
-    const own = written.get(key)
-    if (own === undefined || raw === own.basis) return own?.object ?? raw
-    written.delete(key)
-    return raw
-  }
   const pathOf = async (kind: Kind, { namespace, name }: SaidOf): Promise<string> => {
     const scope = kind.clusterScoped === true ? undefined : namespace
     const key = `${kind.kind} ${scope ?? ''}`
@@ -79,14 +72,13 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
   const write = async (key: string, said: SaidOf): Promise<void> => {
     const kind = kinds.get(said.kind)
-    const basis = options.raw(key)
-    const object = currentOf(key)
-    if (kind === undefined || basis === undefined || object === undefined) return
+    const object = options.raw(key)
+    if (kind === undefined || object === undefined) return
     const status = statusFor(object, said, { controllerName, now: timeNow() })
     if (status === undefined) return
     const path = await pathOf(kind, said)
     const answer = await options.client.call('PUT', path, withStatus(object, kind, status, path))
-    written.set(key, { basis, object: jsonOf(trim(answer)) })
+    options.adopt(key, object, jsonOf(trim(answer)))
   }
   const failed = (key: string, said: SaidOf, error: unknown): void => {
     const status = error instanceof KubernetesError ? error.status : undefined
@@ -97,7 +89,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
       options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
     }
-    written.delete(key)
     queue.add(key)
     timer ??= setTimeout(() => {
       timer = undefined
@@ -120,7 +111,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     }
   }
   const lookAt = (key: string, said: SaidOf): void => {
-    const object = currentOf(key)
+    const object = options.raw(key)
     if (object === undefined) return
     const before = looked.get(key)
     if (before?.object === object && before.said === said.conditions) return
