@@ -5,6 +5,7 @@ import { KubeConfig, Watch } from '@kubernetes/client-node'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isJsonObject, parseJson, type JsonObject } from '../ir/json.js'
+import { createKeptAgent, type KeptAgent } from './kubernetes-agent.js'
 
 export interface KubernetesClient {
   /** path: with its query. Rejects (KubernetesError) unless the answer is a JSON object with a status of 2xx. */
@@ -45,10 +46,11 @@ export function createKubernetesClient(): KubernetesClient {
     (name === NOBODY.name && server === NOBODY.server)
   )
     throw new Error('no API server is configured: set KUBECONFIG, or run in a pod')
+  const agent = createKeptAgent()
   return {
     server,
     watch: new Watch(config),
-    call: (method, path, body) => callOnce(config, server, { method, path, body }),
+    call: (method, path, body) => callOnce({ config, server, agent }, { method, path, body }),
   }
 }
 
@@ -58,13 +60,20 @@ interface Call {
   readonly body: JsonObject | undefined
 }
 
-async function callOnce(config: KubeConfig, server: string, call: Call): Promise<JsonObject> {
+interface Connection {
+  readonly config: KubeConfig
+  readonly server: string
+  readonly agent: KeptAgent
+}
+
+async function callOnce({ config, server, agent }: Connection, call: Call): Promise<JsonObject> {
   const options: RequestOptions = {
     method: call.method,
     headers: { accept: 'application/json', 'content-type': 'application/json' },
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
   }
   await config.applyToHTTPSOptions(options)
+  options.agent = agent.instead(options.agent) as NonNullable<RequestOptions['agent']>
   const url = new URL(server.replace(/\/$/, '') + call.path)
   const answer = await exchange(url, options, call.body)
   const json = parseJson(answer.body)
