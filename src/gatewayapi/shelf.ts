@@ -1,5 +1,7 @@
 // Keeps values between translations that are made of other values: the same inputs, one by one, give the same object.
 
+import { isSameRow } from '../ir/differences.js'
+
 export interface Shelf {
   keep<Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value
   /** Ends a round: what was not asked for in it is forgotten. */
@@ -18,7 +20,7 @@ export function createShelf(): Shelf {
     keep: <Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value => {
       const before = current.get(key) ?? previous.get(key)
       const kept =
-        before !== undefined && isSame(before.inputs, inputs)
+        before !== undefined && isSameRow(before.inputs, inputs)
           ? before
           : { inputs, value: compute() }
       current.set(key, kept)
@@ -30,6 +32,3 @@ export function createShelf(): Shelf {
     },
   }
 }
-
-const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
-  a.length === b.length && a.every((value, index) => value === b[index])

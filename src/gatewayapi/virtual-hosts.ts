@@ -2,6 +2,7 @@
 // while its routes are.
 
 import { concat } from '../ir/chunks.js'
+import { isSameRow } from '../ir/differences.js'
 import type { VirtualHost } from '../ir/ir.js'
 import { virtualHostName } from '../ir/names.js'
 import { byPrecedence, type OrderedRoute } from './route-order.js'
@@ -40,7 +41,7 @@ function createVirtualHost(routeConfig: string, domain: string): (parts: Parts) 
   const order = createSortedList(byPrecedence)
   let made: Made | undefined
   return (parts) => {
-    if (made !== undefined && isSame(made.parts, parts)) return made.host
+    if (made !== undefined && isSameRow(made.parts, parts)) return made.host
     const ordered = order(concat(parts))
     const host =
       made?.ordered === ordered
@@ -50,6 +51,3 @@ function createVirtualHost(routeConfig: string, domain: string): (parts: Parts) 
     return host
   }
 }
-
-const isSame = (a: Parts, b: Parts): boolean =>
-  a.length === b.length && a.every((part, index) => part === b[index])

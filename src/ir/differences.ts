@@ -38,3 +38,7 @@ function unmatched<Element>(
     for (let rest = count; rest > 0; rest -= 1) added.push(element)
   return { removed, added }
 }
+
+/** The same objects in the same places. */
+export const isSameRow = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((value, index) => value === b[index])
