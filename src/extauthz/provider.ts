@@ -5,6 +5,7 @@ import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
 import type { Differences } from '../ir/differences.js'
 import type { JsonObject } from '../ir/json.js'
 import type { PatchedMap } from '../ir/patched-map.js'
+import { remembered } from '../ir/remembered.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'
@@ -65,25 +66,10 @@ function importKey(usable: UsableKey): readonly VerificationKey[] {
 }
 
 /** A key set is the same object until another one is fetched: its hash is made once. */
-const keySetHashes = new WeakMap<JsonObject, string>()
-
-function keySetHash(jwks: JsonObject): string {
-  const known = keySetHashes.get(jwks)
-  if (known !== undefined) return known
-  const fresh = hash('sha256', JSON.stringify(jwks))
-  keySetHashes.set(jwks, fresh)
-  return fresh
-}
+const keySetHash = remembered((jwks: JsonObject) => hash('sha256', JSON.stringify(jwks)))
 
 /** As the key set's: the same object while its policy stays as it is. */
-const contentIds = new WeakMap<JwtProvider, string>()
-
-function contentId(provider: JwtProvider): string {
-  const known = contentIds.get(provider)
-  if (known !== undefined) return known
-  const { issuer, audiences, keySet } = provider
+const contentId = remembered(({ issuer, audiences, keySet }: JwtProvider): string => {
   const keys = keySet.state === 'available' ? keySetHash(keySet.jwks) : null
-  const fresh = JSON.stringify([issuer, audiences, keySet.source, keys])
-  contentIds.set(provider, fresh)
-  return fresh
-}
+  return JSON.stringify([issuer, audiences, keySet.source, keys])
+})

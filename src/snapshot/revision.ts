@@ -3,18 +3,11 @@
 import { hash } from 'node:crypto'
 import { keyedChunks, namedChunks, type Chunk } from '../ir/chunks.js'
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
+import { remembered } from '../ir/remembered.js'
 
 /** The text says all of the part; what is large below it is in there as a hash. */
-function hashed<Part extends object>(textOf: (part: Part) => string): (part: Part) => string {
-  const hashes = new WeakMap<Part, string>()
-  return (part) => {
-    const known = hashes.get(part)
-    if (known !== undefined) return known
-    const fresh = hash('sha256', textOf(part), 'base64url')
-    hashes.set(part, fresh)
-    return fresh
-  }
-}
+const hashed = <Part extends object>(textOf: (part: Part) => string): ((part: Part) => string) =>
+  remembered((part) => hash('sha256', textOf(part), 'base64url'))
 
 const partHash = hashed((part: object) => JSON.stringify(part))
 const chunkHash = hashed((chunk: Chunk<object>) => JSON.stringify(chunk.map(partHash)))

@@ -1,6 +1,7 @@
 // Virtual hosts as resources of their own (VHDS): which route configuration they belong to, and which Envoys take them.
 
 import type { Node } from '../grpc/generated/envoy/config/core/v3/base_pb.js'
+import { remembered } from '../ir/remembered.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
 /** The part of the name before the last "/": by it Envoy finds out whom a host that it is sent belongs to. */
@@ -17,15 +18,9 @@ export function hostsOf(
   return new Map([...hosts].filter(([host]) => held.has(routeConfigurationOf(host))))
 }
 
-const knownConfigurations = new WeakMap<ResourceMap, ReadonlySet<string>>()
-
-function configurationsOf(hosts: ResourceMap): ReadonlySet<string> {
-  const known = knownConfigurations.get(hosts)
-  if (known !== undefined) return known
-  const configurations = new Set([...hosts.keys()].map(routeConfigurationOf))
-  knownConfigurations.set(hosts, configurations)
-  return configurations
-}
+const configurationsOf = remembered(
+  (hosts: ResourceMap): ReadonlySet<string> => new Set([...hosts.keys()].map(routeConfigurationOf)),
+)
 
 /** The first Envoy that this was seen to work with over one delta ADS stream. */
 const SINCE = { major: 1, minor: 40 }
