@@ -14,6 +14,8 @@ import { codeOf, RemoteError } from './remote-failure.js'
 import { resolveEndpoints, type Lookup } from './resolve.js'
 
 const MIN_ATTEMPT_MS = 250
+/** After so long without a byte TCP asks the peer whether it is there. */
+const QUIET_MS = 30_000
 
 /** Rejects with RemoteError; when signal aborts, no socket is left behind. timeoutMs is shared by the addresses. */
 export const connectTarget = async (
@@ -46,7 +48,14 @@ const openTcp = async (
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Socket> => {
-  const socket = connectTcp({ host: address.ip, port: address.port, noDelay: true })
+  const socket = connectTcp({
+    host: address.ip,
+    port: address.port,
+    noDelay: true,
+    // A call may have no deadline: a peer that is gone without a word must be found out all the same.
+    keepAlive: true,
+    keepAliveInitialDelay: QUIET_MS,
+  })
   const timer = setTimeout(() => socket.destroy(new AttemptTimeout()), timeoutMs)
   try {
     await opened(socket, 'connect', signal)

@@ -1,6 +1,7 @@
 // Pooled webhook calls: how many connections, how long, where they may go, and what is left when they end.
 
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -221,3 +222,22 @@ test('close ends what is under way', async () => {
   await pools.close()
   expect((await only).ok).toBe(false)
 })
+
+test('TCP asks a webhook that says nothing whether it is still there: there may be no deadline', async () => {
+  const leaving = new AbortController()
+  const answer = pools.call(call({ signal: leaving.signal }))
+  await arrived(1)
+  const [socket] = sockets
+  await eventually(() => expect(timerOf(socket?.remotePort ?? 0)).toBe(KEEPALIVE))
+  leaving.abort()
+  await answer
+})
+
+/** Which of its timers Linux has started for the connection from that port. */
+function timerOf(localPort: number): string | undefined {
+  const local = `0100007F:${localPort.toString(16).toUpperCase().padStart(4, '0')}`
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n')
+  const row = rows.map((line) => line.trim().split(/\s+/)).find((fields) => fields[1] === local)
+  return row?.[5]?.slice(0, 2)
+}
+const KEEPALIVE = '02'
