@@ -45,7 +45,7 @@ const XDS_SERVER = ['xds/ads-server.ts', 'xds/snapshot-cache.ts', 'xds/subscript
 const FENCES: Record<string, string> = {
   '@marcbachmann/cel-js': 'cel/',
   '@bufbuild/re2': 'cel/',
-  fzstd: 'extproc/decode-zstd',
+  fzstd: 'extproc/encodings/zstd-decoder',
   jose: 'extauthz/',
   '@kubernetes/client-node': 'resources/kubernetes-',
   zod: 'resources/',

@@ -4,7 +4,7 @@ import type { Attributes } from '../cel/attributes.js'
 import { apiOfPath } from '../llm/detect-api.js'
 import { isHarmless, readReply } from '../llm/read-body.js'
 import type { GuardDeps } from './ask-webhooks.js'
-import { decodeReply } from './decode-reply.js'
+import { decodeReply, isReadable } from './encodings/decode-reply.js'
 import type { Guard } from './guard.js'
 import { refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
@@ -34,11 +34,10 @@ export async function inspectReply(
   { guard, headers, attributes, hadBody, signal }: ReplyContext,
   deps: GuardDeps,
 ): Promise<ReplyFinding> {
-  const encoding = (headers.get('content-encoding') ?? []).join(',')
-  const body = await decodeReply(bytes, encoding, deps.maxBodyBytes)
+  const body = await decodeReply(bytes, encodingOf(headers), deps.maxBodyBytes)
   const unread = (problem: string): ReplyFinding =>
     passesUnread(guard, problem, deps) ? { type: 'same' } : unreadableReply(problem, attributes)
-  if (body === undefined) return unread('it is compressed in a way that cannot be read')
+  if (body === undefined) return unread(UNREADABLE_ENCODING)
   // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const read = readReply(body)
@@ -58,6 +57,7 @@ export async function inspectReply(
 }
 
 export const TOO_LARGE = 'it is larger than the guardrail may read'
+export const UNREADABLE_ENCODING = 'it is compressed in a way that cannot be read'
 
 /** Where every guard fails open, what cannot be read goes on as it came: nobody was asked, so it is no verdict. */
 export function passesUnread(
@@ -83,13 +83,19 @@ export const isEventStream = (headers: Headers): boolean =>
 export const isEncoded = (headers: Headers): boolean =>
   (headers.get('content-encoding') ?? []).some((encoding) => !/^(?:identity)?$/i.test(encoding))
 
+/** In the order in which they were applied. */
+export const encodingOf = (headers: Headers): string =>
+  (headers.get('content-encoding') ?? []).join(',')
+
 /** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
 export function problemOfReply(headers: Headers): string | undefined {
   if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
   const types = headers.get('content-type') ?? []
   if (types.some((type) => /ndjson|jsonl|json-seq/i.test(type)))
     return 'it is a stream of a kind that cannot be read'
-  return isEventStream(headers) && isEncoded(headers) ? 'it is a compressed stream' : undefined
+  return isEventStream(headers) && !isReadable(encodingOf(headers))
+    ? UNREADABLE_ENCODING
+    : undefined
 }
 
 /** 0: it does not say. */

@@ -8,6 +8,8 @@ import type {
 } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { apiOfPath } from '../llm/detect-api.js'
 import type { GuardDeps } from './ask-webhooks.js'
+import { decoderOf } from './encodings/decode-reply.js'
+import { identity, type Decoder } from './encodings/decoder.js'
 import type { Guard } from './guard.js'
 import {
   bodyMessages,
@@ -18,6 +20,7 @@ import {
 import { createGuardedPhase } from './guarded-phase.js'
 import {
   inspectReply,
+  encodingOf,
   isEncoded,
   isEventStream,
   lengthOfReply,
@@ -25,6 +28,7 @@ import {
   problemOfReply,
   TOO_LARGE,
   unreadableReply,
+  UNREADABLE_ENCODING,
   type Headers,
   type ReplyFinding,
 } from './inspect-reply.js'
@@ -89,8 +93,9 @@ export function createResponseGuard(
     tooLarge: () => refuseUnread(TOO_LARGE),
     complete,
   })
-  const startStream = (framing: Framing): void => {
-    const context = { guard, attributes: request.attributes(), framing }
+  const startStream = (framing: Framing, decoder: Decoder | undefined): void => {
+    if (decoder === undefined) return refuseUnread(UNREADABLE_ENCODING)
+    const context = { guard, attributes: request.attributes(), framing, decoder }
     streamed = createStreamedPhase(context, stream, deps)
     stream.send(headersMessage('response', { remove: ['content-length', ...OF_THE_BYTES] }))
   }
@@ -99,7 +104,7 @@ export function createResponseGuard(
     if (!mayBeArray || phase.state !== 'holding') return
     const isArray = beginsArray(bytes)
     mayBeArray = isArray === undefined
-    if (isArray === true) startStream(jsonArray(deps.maxBodyBytes))
+    if (isArray === true) startStream(jsonArray(deps.maxBodyBytes), identity)
   }
   return {
     headers: (message) => {
@@ -113,7 +118,11 @@ export function createResponseGuard(
       }
       phase.become('holding')
       if (problem !== undefined) refuseUnread(problem)
-      else if (isEventStream(headers)) startStream(eventStream(deps.maxBodyBytes))
+      else if (isEventStream(headers))
+        startStream(
+          eventStream(deps.maxBodyBytes),
+          decoderOf(encodingOf(headers), deps.maxBodyBytes),
+        )
       else if (lengthOfReply(headers) > deps.maxBodyBytes) refuseUnread(TOO_LARGE)
       else mayBeArray = streamsAsArray(headers, requestPath(request.attributes()))
     },

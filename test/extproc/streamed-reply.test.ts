@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSseReader } from '../../src/llm/sse-frames.js'
 import { err, ok } from '../../src/result.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
+import { identity, type Decoder } from '../../src/extproc/encodings/decoder.js'
 import { compileGuard } from '../../src/extproc/guard.js'
 import {
   createStreamedReply,
@@ -56,12 +57,18 @@ const masked = (content: string) => ({
   action: { body: { choices: [{ message: { role: 'assistant', content } }] } },
 })
 
-function open(...modes: readonly ('FailClosed' | 'FailOpen')[]): StreamedReply {
+const open = (...modes: readonly ('FailClosed' | 'FailOpen')[]) => openEncoded(identity, modes)
+
+function openEncoded(
+  decoder: Decoder,
+  modes: readonly ('FailClosed' | 'FailOpen')[],
+): StreamedReply {
   const response = modes.map((failureMode) => webhook(1, { failureMode }))
   return createStreamedReply(
     {
       guard: compileGuard(guardEntry('k', { response })),
       attributes: {},
+      decoder,
       reader: createSseReader(1024 * 1024),
       signal: leaving.signal,
     },
@@ -104,6 +111,7 @@ test('text is shown after 300 ms, and once more when more comes', async () => {
   await settled()
   expect(sent).toBe('')
   const end = reply.end()
+  await settled()
   expect(asked[1]?.text).toBe('some words')
   asked[1]?.answer(masked('some ****'))
   await end
@@ -121,6 +129,7 @@ test('a second webhook sees what the first one changed', async () => {
   const reply = open('FailClosed', 'FailOpen')
   await reply.push(says('a secret'))
   const end = reply.end()
+  await settled()
   asked[0]?.answer(masked('a ****'))
   await settled()
   expect(asked[1]?.text).toBe('a ****')
@@ -166,10 +175,22 @@ test('a stream that is left gives up the calls under way, and waits for nothing'
   const reply = open('FailClosed')
   await reply.push(Buffer.concat([says(WINDOW), says('a few words', 1)]))
   const end = reply.end()
+  await settled()
   leaving.abort()
   await end
   expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true])
   expect([told(), refused]).toEqual(['', []])
+})
+
+test('a stream that is left while a piece is decoded waits for nothing', async () => {
+  let close = (): void => {}
+  const push = () => new Promise<undefined>((resolve) => (close = () => resolve(undefined)))
+  const reply = openEncoded({ ...identity, push, close: () => close() }, ['FailClosed'])
+  const pushed = reply.push(says(WINDOW))
+  leaving.abort()
+  await pushed
+  await reply.end()
+  expect([asked, told(), refused]).toEqual([[], '', []])
 })
 
 test('a stream that is left while text waits for more leaves no clock running', async () => {

@@ -16,7 +16,7 @@ export interface StreamedPhase {
   isDone(): boolean
 }
 
-export interface PhaseContext extends Pick<StreamContext, 'guard' | 'attributes'> {
+export interface PhaseContext extends Pick<StreamContext, 'guard' | 'attributes' | 'decoder'> {
   readonly framing: Framing
 }
 

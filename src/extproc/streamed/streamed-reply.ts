@@ -7,7 +7,9 @@ import type { Frame, FrameReader } from '../../llm/frame.js'
 import { createHeldReply } from '../../llm/windows/held-reply.js'
 import type { Result } from '../../result.js'
 import { askWebhooks, type AskedEntry, type GuardDeps } from '../ask-webhooks.js'
+import type { Decoder } from '../encodings/decoder.js'
 import type { Guard } from '../guard.js'
+import { UNREADABLE_ENCODING } from '../inspect-reply.js'
 import { createEventIntake } from './event-intake.js'
 import {
   refusalOf,
@@ -33,6 +35,8 @@ export interface ReplyOutput {
 export interface StreamContext {
   readonly guard: Guard
   readonly attributes: Attributes
+  /** Of its Content-Encoding. */
+  readonly decoder: Decoder
   readonly reader: FrameReader
   /** Ends everything. */
   readonly signal: AbortSignal
@@ -42,7 +46,7 @@ export interface StreamContext {
 const MOST_UNSEEN = 4096
 
 export function createStreamedReply(
-  { guard, attributes, reader, signal }: StreamContext,
+  { guard, attributes, decoder, reader, signal }: StreamContext,
   output: ReplyOutput,
   deps: GuardDeps,
 ): StreamedReply {
@@ -62,6 +66,7 @@ export function createStreamedReply(
   const stop = (): void => {
     isStopped = true
     asker.close()
+    decoder.close()
     wake()
   }
   const refuse = (refusal: StreamRefusal): void => {
@@ -92,12 +97,19 @@ export function createStreamedReply(
     asker.look()
     flush()
   }
+  const read = async (decoded: Promise<Uint8Array | undefined>): Promise<void> => {
+    const bytes = await decoded
+    if (isStopped) return
+    if (bytes === undefined) refuse(unreadableStream(UNREADABLE_ENCODING))
+    else take(reader.push(bytes))
+  }
   return {
     push: async (bytes) => {
-      if (!isStopped) take(reader.push(bytes))
+      if (!isStopped) await read(decoder.push(bytes))
       while (!isStopped && asker.isAsking() && held.unseen() > MOST_UNSEEN) await progress()
     },
     end: async () => {
+      if (!isStopped) await read(decoder.end())
       if (!isStopped) take(reader.end())
       held.end()
       take({ ok: true, value: [] })

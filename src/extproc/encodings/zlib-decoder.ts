@@ -1,0 +1,72 @@
+// gzip, deflate and br, by Node's own decoders.
+
+import { finished } from 'node:stream/promises'
+import * as zlib from 'node:zlib'
+import { NOTHING, type Decoder } from './decoder.js'
+
+type Stream = zlib.Gunzip | zlib.Inflate | zlib.InflateRaw | zlib.BrotliDecompress
+
+/** maxBytes: what one piece may stand for; likewise below. */
+export const gzipDecoder = (maxBytes: number): Decoder =>
+  streamDecoder(() => zlib.createGunzip(), maxBytes)
+
+export const brotliDecoder = (maxBytes: number): Decoder =>
+  streamDecoder(() => zlib.createBrotliDecompress(), maxBytes)
+
+/** RFC 9110 section 8.4.1.2: servers send it with and without the zlib frame. */
+export const deflateDecoder = (maxBytes: number): Decoder =>
+  streamDecoder(
+    (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
+    maxBytes,
+  )
+
+function streamDecoder(open: (firstByte: number) => Stream, maxBytes: number): Decoder {
+  let stream: Stream | undefined
+  let pieces: Uint8Array[] = []
+  let size = 0
+
+  const start = (firstByte: number): Stream =>
+    open(firstByte)
+      .on('data', (piece: Uint8Array) => {
+        pieces.push(piece)
+        size += piece.length
+        if (size > maxBytes) stream?.destroy(new Error('larger than it may be'))
+      })
+      // Told by the write or the end that it fails.
+      .on('error', () => {})
+  const take = (): Uint8Array => {
+    const taken = Buffer.concat(pieces, size)
+    pieces = []
+    size = 0
+    return taken
+  }
+  return {
+    push: async (bytes) => {
+      const [firstByte] = bytes
+      if (firstByte === undefined) return NOTHING
+      stream ??= start(firstByte)
+      return (await written(stream, bytes)) ? take() : undefined
+    },
+    end: async () => {
+      if (stream === undefined) return NOTHING
+      try {
+        await finished(stream.end())
+        return take()
+      } catch {
+        return undefined
+      }
+    },
+    close: () => stream?.destroy(),
+  }
+}
+
+/** false: it was damaged, or is destroyed meanwhile. */
+const written = (stream: Stream, bytes: Uint8Array): Promise<boolean> =>
+  new Promise((resolve) => {
+    const onClose = (): void => resolve(false)
+    stream.once('close', onClose)
+    stream.write(bytes, (error) => {
+      stream.off('close', onClose)
+      resolve(!error && !stream.destroyed)
+    })
+  })
