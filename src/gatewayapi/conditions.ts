@@ -20,7 +20,7 @@ export const isFalse = (type: string, reason: string, message: string): Conditio
 /** What a route, a listener or a policy is about when its resource has several: the Gateway, and a listener of it. */
 export const about = (
   conditions: readonly Condition[],
-  place: { readonly ancestor?: string; readonly section?: string },
+  place: Pick<Condition, 'ancestor' | 'section' | 'port'>,
 ): readonly Condition[] => conditions.map((condition) => ({ ...condition, ...place }))
 
 export function statusOf(

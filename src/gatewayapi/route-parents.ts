@@ -21,7 +21,9 @@ export interface Placement {
 export interface TranslatedParent {
   /** NAMESPACE/NAME of the Gateway. */
   readonly gateway: string
+  /** Of the parentRef, as the port. */
   readonly section?: string
+  readonly port?: number
   /** Empty: the route is not attached, and refusal says why. */
   readonly placements: readonly Placement[]
   /** Names of the listeners that it is attached to. */
@@ -40,6 +42,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
       const place = {
         gateway,
         ...(ref.sectionName === undefined ? {} : { section: ref.sectionName }),
+        ...(ref.port === undefined ? {} : { port: ref.port }),
       }
       return found === undefined
         ? [

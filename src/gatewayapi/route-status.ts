@@ -14,10 +14,11 @@ export function routeStatus(
 ): ResourceStatus {
   const refs = resolvedRefs(rules)
   const accepted = acceptance(route, rules)
-  const conditions = parents.flatMap(({ gateway, section, refusal }) =>
+  const conditions = parents.flatMap(({ gateway, section, port, refusal }) =>
     about([...(refusal === undefined ? accepted : [refusal]), refs], {
       ancestor: gateway,
       ...(section === undefined ? {} : { section }),
+      ...(port === undefined ? {} : { port }),
     }),
   )
   return statusOf(route, conditions)

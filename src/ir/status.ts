@@ -20,6 +20,8 @@ export interface Condition {
   readonly ancestor?: string
   /** Of a Gateway: the name of the listener that it is about; of a route: the sectionName of its parentRef. */
   readonly section?: string
+  /** Of a route: the port of its parentRef. */
+  readonly port?: number
   readonly observedGeneration?: number
 }
 

@@ -1,6 +1,7 @@
 // Writes what we say of the resources into their objects: one replica at a time, only what has changed, tried again after
 // conflicts and failures.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../ir/json.js'
 import { isJsonObject } from '../ir/json.js'
 import { remembered } from '../ir/remembered.js'
@@ -47,10 +48,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const controllerName = `${options.apiGroup}/gatehouse`
   const wanted = new Map<string, SaidOf>()
   /** What was compared last: thousands stay the same at every change. */
-  const looked = new Map<
-    string,
-    { readonly object: JsonObject; readonly said: Said['conditions'] }
-  >()
+  const looked = new Map<string, { readonly object: JsonObject; readonly said: Said }>()
   const queue = new Set<string>()
   const running = new Set<Promise<void>>()
   const paths = new Map<string, Promise<string>>()
@@ -114,8 +112,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const object = options.raw(key)
     if (object === undefined) return
     const before = looked.get(key)
-    if (before?.object === object && before.said === said.conditions) return
-    looked.set(key, { object, said: said.conditions })
+    if (before?.object === object && saysTheSame(before.said, said)) return
+    looked.set(key, { object, said })
     if (statusFor(object, said, { controllerName, now: timeNow() }) !== undefined) queue.add(key)
   }
   const lookAtAll = (): void => {
@@ -143,6 +141,10 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 }
 
 const keyOf = remembered(({ kind, namespace, name }: SaidOf) => resourceKey(kind, namespace, name))
+
+/** Conditions that say the same are the same object; what is attached is counted anew each time. */
+const saysTheSame = (a: Said, b: Said): boolean =>
+  a.conditions === b.conditions && isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes)
 
 const jsonOf = (object: object): JsonObject => object as JsonObject
 

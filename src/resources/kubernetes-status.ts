@@ -3,6 +3,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import type { Condition } from '../ir/status.js'
+import { GATEWAY_API_GROUP } from './fields.js'
 
 export interface Said {
   readonly kind: string
@@ -52,15 +53,14 @@ const ownConditions: Writer = (_, before, { conditions }, context) =>
     ? undefined
     : { ...before, conditions: merged(before['conditions'], conditions, context) }
 
-const HTTP_ROUTES = [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute' }]
-
-const gatewayStatus: Writer = (_, before, { conditions, attachedRoutes }, context) => {
+const gatewayStatus: Writer = (object, before, { conditions, attachedRoutes }, context) => {
   if (conditions.length === 0) return undefined
   const listeners = groupedBy(
     conditions.filter(({ section }) => section !== undefined),
     ({ section }) => section ?? '',
   )
   const known = listOf(before['listeners'])
+  const specs = listOf(objectOf(object['spec'])['listeners'])
   return {
     ...before,
     conditions: merged(
@@ -70,38 +70,65 @@ const gatewayStatus: Writer = (_, before, { conditions, attachedRoutes }, contex
     ),
     listeners: [...listeners].map(([name, own]) => ({
       name,
-      supportedKinds: HTTP_ROUTES,
+      supportedKinds: supportedKinds(specs.find((each) => each['name'] === name)),
       attachedRoutes: attachedRoutes?.get(name) ?? 0,
       conditions: merged(known.find((each) => each['name'] === name)?.['conditions'], own, context),
     })),
   }
 }
 
+const HTTP_ROUTE = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute' }
+
+/** Of a listener's spec: what it may have of what we have. */
+function supportedKinds(listener: JsonObject | undefined): readonly JsonObject[] {
+  const { protocol, allowedRoutes } = listener ?? {}
+  if (protocol !== 'HTTP' && protocol !== 'HTTPS') return []
+  const asked = listOf(objectOf(allowedRoutes)['kinds'])
+  const isAsked = ({ group = GATEWAY_API_GROUP, kind }: JsonObject): boolean =>
+    group === HTTP_ROUTE.group && kind === HTTP_ROUTE.kind
+  return asked.length === 0 || asked.some(isAsked) ? [HTTP_ROUTE] : []
+}
+
 const routeStatus: Writer = (object, before, { conditions }, context) => {
-  const own = groupedBy(conditions, ({ ancestor = '', section = '' }) => `${ancestor} ${section}`)
+  const own = groupedBy(conditions, ({ ancestor, section, port }) =>
+    parentKey(ancestor, section, port),
+  )
   const namespace = namespaceOf(object)
-  const parents = listOf(objectOf(object['spec'])['parentRefs']).flatMap((parentRef) => {
-    const where = `${textOf(parentRef['namespace']) ?? namespace}/${textOf(parentRef['name'])}`
-    const of = own.get(`${where} ${textOf(parentRef['sectionName']) ?? ''}`)
+  const parentRefs = listOf(objectOf(object['spec'])['parentRefs']).filter(isGateway)
+  const parents = parentRefs.flatMap((parentRef) => {
+    const { name, sectionName, port } = parentRef
+    const gateway = `${textOf(parentRef['namespace']) ?? namespace}/${textOf(name)}`
+    const of = own.get(parentKey(gateway, sectionName, port))
     return of === undefined ? [] : [{ ref: parentRef, conditions: of }]
   })
   return entries(before, { list: 'parents', ref: 'parentRef', max: 32 }, parents, context)
 }
 
-const policyStatus: Writer = (object, before, { conditions }, context) => {
+const parentKey = (...parts: readonly (Json | undefined)[]): string => JSON.stringify(parts)
+
+const isGateway = ({ group = GATEWAY_API_GROUP, kind = 'Gateway' }: JsonObject): boolean =>
+  group === GATEWAY_API_GROUP && kind === 'Gateway'
+
+const policyStatus: Writer = (object, before, { kind, conditions }, context) => {
   const target = listOf(objectOf(object['spec'])['targetRefs'])[0]
   const ancestors = [...groupedBy(conditions, ({ ancestor = '' }) => ancestor)].flatMap(
     ([ancestor, of]) => {
-      const ref = ancestor === '' ? targetAsAncestor(target, object) : gatewayAsAncestor(ancestor)
+      const isOurs = kind === 'ProxyPolicy' || isOwnGroup(target?.['group'], context)
+      const atTarget = isOurs ? targetAsAncestor(target, object) : undefined
+      const ref = ancestor === '' ? atTarget : gatewayAsAncestor(ancestor)
       return ref === undefined ? [] : [{ ref, conditions: of }]
     },
   )
   return entries(before, { list: 'ancestors', ref: 'ancestorRef', max: 16 }, ancestors, context)
 }
 
+/** A BackendTLSPolicy on a Service that no Gateway of ours uses is for others to speak of. */
+const isOwnGroup = (group: Json | undefined, { controllerName }: StatusContext): boolean =>
+  typeof group === 'string' && controllerName === `${group}/gatehouse`
+
 function gatewayAsAncestor(key: string): JsonObject {
   const [namespace = '', name = ''] = key.split('/')
-  return { group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace, name }
+  return { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace, name }
 }
 
 /** A policy that no Gateway serves yet is spoken of where its author looks: at its target. */

@@ -1,0 +1,147 @@
+// The status of parts: each parentRef, each listener, and what belongs to Gateways of others.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
+import { gateway, httpRoute } from '../support/resources.js'
+import { startApiServer, type ApiServer } from './support/api-server.js'
+import { gatewayClass, policy, service } from './support/objects.js'
+import { startReplica, type Replica } from './support/replica.js'
+
+const GATEWAY_API = 'gateway.networking.k8s.io/v1'
+const OURS = 'policy.gatehouse.dev/v1alpha1'
+
+let api: ApiServer
+let replica: Replica
+
+const RULES = [{ backendRefs: [{ name: 'app', port: 80 }] }]
+
+async function statusOf<Status>(kind: string, name: string): Promise<Status> {
+  return ((await api.get(GATEWAY_API, kind, name)).status ?? {}) as Status
+}
+
+const rule = (expression: string, name = 'rule'): object =>
+  policy(name, { authorization: { policy: { matchExpressions: [expression] } } })
+
+async function policySettles(name: string): Promise<void> {
+  await eventually(async () => {
+    const { metadata, status } = await api.get(OURS, 'ProxyPolicy', name)
+    const { ancestors } = (status ?? {}) as {
+      ancestors?: { conditions: { observedGeneration: number }[] }[]
+    }
+    expect(ancestors?.[0]?.conditions[0]?.observedGeneration).toBe(metadata.generation)
+  })
+}
+
+beforeAll(async () => {
+  api = await startApiServer()
+  await api.apply(
+    gatewayClass(),
+    gateway([8080, 8081]),
+    service('app'),
+    service('theirs'),
+    httpRoute('app', { rules: RULES }),
+    rule('true'),
+  )
+  replica = await startReplica({ kubeconfig: await api.kubeconfig() })
+  await policySettles('rule')
+})
+
+afterAll(async () => {
+  await replica.stop()
+  await api.close()
+})
+
+test('attachedRoutes follows the routes, whatever else has changed before', async () => {
+  const attached = async () =>
+    (await statusOf<{ listeners: { attachedRoutes: number }[] }>('Gateway', 'gw')).listeners.map(
+      ({ attachedRoutes }) => attachedRoutes,
+    )
+  await eventually(async () => expect(await attached()).toEqual([1, 1]))
+  await api.apply(rule('1 == 1'))
+  await policySettles('rule')
+  await api.apply(rule('2 == 2'))
+  await policySettles('rule')
+  await api.apply(httpRoute('second', { rules: RULES }))
+  await eventually(async () => expect(await attached()).toEqual([2, 2]))
+})
+
+test('each parentRef has its own answer, also where only the port tells them apart', async () => {
+  await api.apply(
+    httpRoute('ports', {
+      parentRefs: [
+        { name: 'gw', port: 8081 },
+        { name: 'gw', port: 9999 },
+      ],
+      rules: RULES,
+    }),
+  )
+  await eventually(async () =>
+    expect(await statusOf('HTTPRoute', 'ports')).toMatchObject({
+      parents: [
+        { parentRef: { port: 8081 }, conditions: [{ type: 'Accepted', status: 'True' }, {}] },
+        {
+          parentRef: { port: 9999 },
+          conditions: [{ type: 'Accepted', status: 'False', reason: 'NoMatchingParent' }, {}],
+        },
+      ],
+    }),
+  )
+})
+
+test('a parent of another kind is not ours, though it has the name of a Gateway', async () => {
+  await api.apply(
+    service('gw'),
+    httpRoute('mesh', {
+      parentRefs: [{ group: '', kind: 'Service', name: 'gw' }, { name: 'gw' }],
+      rules: RULES,
+    }),
+  )
+  await eventually(async () =>
+    expect((await statusOf<{ parents: object[] }>('HTTPRoute', 'mesh')).parents).toMatchObject([
+      { parentRef: { kind: 'Gateway', name: 'gw' } },
+    ]),
+  )
+})
+
+test('a BackendTLSPolicy that no Gateway of ours uses is left alone', async () => {
+  const tls = (name: string) => ({
+    apiVersion: GATEWAY_API,
+    kind: 'BackendTLSPolicy',
+    metadata: { name },
+    spec: {
+      targetRefs: [{ group: '', kind: 'Service', name }],
+      validation: { wellKnownCACertificates: 'System', hostname: 'app.example' },
+    },
+  })
+  await api.apply(tls('theirs'), tls('app'))
+  await eventually(async () =>
+    expect(await statusOf('BackendTLSPolicy', 'app')).toMatchObject({ ancestors: [{}] }),
+  )
+  expect(await statusOf('BackendTLSPolicy', 'theirs')).toEqual({})
+})
+
+test('supportedKinds are those that the listener may and can have', async () => {
+  const listener = (name: string, port: number, kinds: object[], protocol = 'HTTP') => ({
+    name,
+    port,
+    protocol,
+    allowedRoutes: { kinds },
+  })
+  await api.apply(
+    gateway(
+      [
+        listener('mixed', 8090, [{ kind: 'HTTPRoute' }, { kind: 'GRPCRoute' }]),
+        listener('none', 8091, [{ kind: 'GRPCRoute' }]),
+        listener('tcp', 8092, [], 'TCP'),
+      ],
+      'kinds',
+    ),
+  )
+  await eventually(async () =>
+    expect((await statusOf<{ listeners: object[] }>('Gateway', 'kinds')).listeners).toMatchObject([
+      { name: 'mixed', supportedKinds: [{ kind: 'HTTPRoute' }] },
+      { name: 'none', supportedKinds: [] },
+      { name: 'tcp', supportedKinds: [] },
+    ]),
+  )
+})
