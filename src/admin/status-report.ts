@@ -136,10 +136,25 @@ function problemKey(problem: ReadProblem, resource: ReadResource): string {
   return problem.stays === true ? documentKey(resource) : `beside ${documentKey(resource)}`
 }
 
-const stale = ({ messages }: Broken, own: readonly Condition[]): readonly Condition[] => [
-  invalid(messages.join('; ')),
-  ...own.filter((condition) => condition.type !== 'Accepted'),
-]
+/** Said wherever the version in force is said to be accepted, which it is no longer. */
+function stale({ messages }: Broken, own: readonly Condition[]): readonly Condition[] {
+  const refused = invalid(messages.join('; '))
+  const said = own.map((condition) =>
+    isOfWhole(condition) ? refusedAs(condition, refused) : condition,
+  )
+  return own.some(isOfWhole) ? said : [refused, ...said]
+}
+
+/** Not of a listener alone. */
+const isOfWhole = ({ type, ancestor, section }: Condition): boolean =>
+  type === 'Accepted' && (ancestor !== undefined || section === undefined)
+
+const refusedAs = ({ ancestor, section, port }: Condition, refused: Condition): Condition => ({
+  ...refused,
+  ...(ancestor !== undefined && { ancestor }),
+  ...(section !== undefined && { section }),
+  ...(port !== undefined && { port }),
+})
 
 const invalid = (message: string): Condition => ({
   type: 'Accepted',

@@ -26,8 +26,21 @@ export function statusFor(
   context: StatusContext,
 ): JsonObject | undefined {
   const before = objectOf(object['status'])
-  const after = writerOf(said.kind)?.(object, before, said, context)
+  const after = writerOf(said.kind)?.(
+    object,
+    before,
+    { ...said, conditions: observed(object, said) },
+    context,
+  )
   return after === undefined || isSame(before, after) ? undefined : after
+}
+
+/** What cannot be decoded is said of the object as it is now. */
+function observed({ metadata }: JsonObject, { conditions }: Said): readonly Condition[] {
+  const { generation } = objectOf(metadata)
+  return typeof generation === 'number'
+    ? conditions.map((condition) => ({ observedGeneration: generation, ...condition }))
+    : conditions
 }
 
 type Writer = (

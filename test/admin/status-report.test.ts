@@ -45,7 +45,13 @@ test('what is reported of a resource is the same object until its conditions or 
   expect(report(own)).toBe(first)
   expect(report([accepted, attached])?.conditions).toEqual([accepted, attached])
   expect(report(own, problem)?.conditions).toEqual([
-    { type: 'Accepted', status: 'False', reason: 'Invalid', message: 'odd' },
+    {
+      type: 'Accepted',
+      status: 'False',
+      reason: 'Invalid',
+      message: 'odd',
+      ancestor: 'default/gw',
+    },
   ])
 })
 

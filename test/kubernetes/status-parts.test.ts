@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
+import type { AnyObject } from './support/api-call.js'
 import { startApiServer, type ApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
 import { startReplica, type Replica } from './support/replica.js'
@@ -23,12 +24,34 @@ const rule = (expression: string, name = 'rule'): object =>
   policy(name, { authorization: { policy: { matchExpressions: [expression] } } })
 
 async function policySettles(name: string): Promise<void> {
+  await api.apply(policy('rule', { later: true }))
   await eventually(async () => {
     const { metadata, status } = await api.get(OURS, 'ProxyPolicy', name)
     const { ancestors } = (status ?? {}) as {
       ancestors?: { conditions: { observedGeneration: number }[] }[]
     }
     expect(ancestors?.[0]?.conditions[0]?.observedGeneration).toBe(metadata.generation)
+  })
+}
+
+/** As an older CRD, or a newer one, may let in what this Gatehouse does not know. */
+async function loosenPolicies(): Promise<void> {
+  const path =
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/proxypolicies.policy.gatehouse.dev'
+  const definition = (await api.call('GET', path)) as AnyObject & {
+    spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] }
+  }
+  const [version] = definition.spec.versions
+  if (version === undefined) throw new Error('the CRD has no version')
+  version.schema.openAPIV3Schema.properties.spec = {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+  }
+  await api.call('PUT', path, definition)
+  await eventually(async () => {
+    const path = '/apis/policy.gatehouse.dev/v1alpha1/namespaces/default/proxypolicies?dryRun=All'
+    const { spec } = await api.call('POST', path, policy('odd', { later: true }))
+    expect(spec).toMatchObject({ traffic: { later: true } })
   })
 }
 
@@ -42,6 +65,7 @@ beforeAll(async () => {
     httpRoute('app', { rules: RULES }),
     rule('true'),
   )
+  await loosenPolicies()
   replica = await startReplica({ kubeconfig: await api.kubeconfig() })
   await policySettles('rule')
 })
@@ -144,4 +168,27 @@ test('supportedKinds are those that the listener may and can have', async () => 
       { name: 'tcp', supportedKinds: [] },
     ]),
   )
+})
+
+test('a policy that cannot be decoded says so of its new generation, where the old one is in force', async () => {
+  await api.apply(policy('rule', { later: true }))
+  await eventually(async () => {
+    const { metadata, status } = await api.get(OURS, 'ProxyPolicy', 'rule')
+    expect(status).toMatchObject({
+      ancestors: [
+        {
+          ancestorRef: { kind: 'Gateway', name: 'gw' },
+          conditions: [
+            {
+              type: 'Accepted',
+              status: 'False',
+              reason: 'Invalid',
+              observedGeneration: metadata.generation,
+            },
+            { type: 'Attached', status: 'True' },
+          ],
+        },
+      ],
+    })
+  })
 })
