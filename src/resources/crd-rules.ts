@@ -25,18 +25,54 @@ const misplaced = (field: string, isSet: string, kind: string, target: string): 
   message: `${field} may not be used with the target ${kind}`,
 })
 
+const MCP = `has(self.traffic) && has(self.traffic.jwtAuthentication) && has(self.traffic.jwtAuthentication.mcp)`
+const ISSUER_URL = `'^https?://[^/?#@\\\\s]+[^?#\\\\s]*$'`
+const IDP_TWO_ISSUER = `'^https?://[^/?#@\\\\s]+/v1/apps/agentic/[^/?#\\\\s]+/[^/?#\\\\s]+/*$'`
 const NO_KEYS = `!has(p.jwks.remote) && !has(p.jwks.inline)`
+/** With mcp there is one provider. */
+const HAS_PLACE = `has(self.providers[0].jwks.inline) || (has(self.providers[0].jwks.remote) && has(self.providers[0].jwks.remote.jwksPath))`
 const NO_PATH = `has(p.jwks.remote) && !has(p.jwks.inline) && !has(p.jwks.remote.jwksPath)`
 
+/** RFC 9110 section 5.6.2, token; and what stands for a part of the request. */
+const HEADER_NAME = "^([!#$%&'*+.^_`|~0-9A-Za-z-]+|:(?i:path|method|authority))$"
+
 const WEBHOOK_RULES: readonly Rule[] = [
+  {
+    rule: `!has(self.headers) || self.headers.all(name, name.matches("${HEADER_NAME}"))`,
+    message: 'this is not a header name',
+  },
+  {
+    rule: '!has(self.headers) || self.headers.all(name, size(name) <= 256)',
+    message: 'this key cannot be used here: is too long, expected at most 256 characters',
+  },
   {
     rule: `!has(self.headers) || self.headers.all(name, !name.matches('(?i)^(${FRAMING_HEADERS.join('|')})$'))`,
     message: 'this header frames the request and cannot be set',
   },
 ]
 
-export const PROXY_POLICY_RULES: RulesByPath = {
+/** Of a backendRef; for a Service that cannot be told from its name alone where to connect. */
+const backendRules = (apiGroup: string): readonly Rule[] => [
+  {
+    rule: `(self.group == '' && self.kind == 'Service') || (self.group == '${apiGroup}' && self.kind == 'ProxyBackend')`,
+    message: {
+      expression: `'backendRef kind ' + self.kind + ' of group "' + self.group + '" is not known; expected Service of the core group or ProxyBackend of ${apiGroup}'`,
+    },
+  },
+  {
+    rule: `self.kind != 'Service' || has(self.port)`,
+    message: { expression: `'backendRef to Service ' + self.name + ' needs a port'` },
+  },
+]
+
+/** apiGroup: {policy_api_group} of the specification. */
+export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
   '': [
+    {
+      rule: `!(${MCP}) || !(has(self.backend) && has(self.backend.ai) && has(self.backend.ai.promptGuard))`,
+      message:
+        'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic',
+    },
     misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'HTTPRoute', ROUTE),
     misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
     misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
@@ -70,7 +106,23 @@ export const PROXY_POLICY_RULES: RulesByPath = {
       rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_PATH})`,
       message: 'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',
     },
+    {
+      rule: `has(self.mcp) ? self.providers[0].issuer.matches(${ISSUER_URL}) : true`,
+      message: 'issuer is not an http or https URL, which jwtAuthentication.mcp needs',
+    },
+    {
+      rule: `!(${IDP_TWO}) || ${HAS_PLACE} || self.providers[0].issuer.matches(${IDP_TWO_ISSUER})`,
+      message:
+        "jwks names no path, and none can be derived from the issuer: IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID",
+    },
   ],
+  'traffic.jwtAuthentication.providers.*.jwks.remote': [
+    {
+      rule: `!has(self.jwksPath) || !self.jwksPath.matches('[\\\\s#\\\\\\\\\\\\p{Cc}]')`,
+      message: { expression: `'jwks.remote.jwksPath "' + self.jwksPath + '" is not a path'` },
+    },
+  ],
+  'traffic.jwtAuthentication.providers.*.jwks.remote.backendRef': backendRules(apiGroup),
   'traffic.jwtAuthentication.providers.*.jwks': [
     {
       rule: '!(has(self.remote) && has(self.inline))',
@@ -84,11 +136,13 @@ export const PROXY_POLICY_RULES: RulesByPath = {
     },
   ],
   'backend.ai.promptGuard.request.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.request.*.webhook.backendRef': backendRules(apiGroup),
   'backend.ai.promptGuard.response.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.response.*.webhook.backendRef': backendRules(apiGroup),
   'backend.http.requestTimeout': [
     { rule: `duration(self) >= duration('1ms')`, message: 'requestTimeout must be at least 1ms' },
   ],
-}
+})
 
 const CONNECTIONS = 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS'
 const KEEPALIVE = 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS'

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { JsonObject } from '../ir/json.js'
 import {
   PROXY_PARAMETERS_RULES,
-  PROXY_POLICY_RULES,
+  proxyPolicyRules,
   withRules,
   type RulesByPath,
 } from './crd-rules.js'
@@ -20,7 +20,7 @@ interface OwnKind {
   readonly shortName: string
   readonly description: string
   readonly spec: z.ZodType
-  readonly rules: RulesByPath
+  readonly rules: (apiGroup: string) => RulesByPath
   readonly status: JsonObject
   readonly columns: readonly JsonObject[]
 }
@@ -42,7 +42,7 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'pbe',
     description: 'A host outside the cluster, for routes and for the keys of an identity provider.',
     spec: proxyBackendSpec,
-    rules: {},
+    rules: () => ({}),
     status: objectStatus,
     columns: [
       column('Host', 'string', '.spec.static.host'),
@@ -57,7 +57,7 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'pparams',
     description: 'Limits of the proxy, for the Gateway or GatewayClass that names it.',
     spec: proxyParametersSpec,
-    rules: PROXY_PARAMETERS_RULES,
+    rules: () => PROXY_PARAMETERS_RULES,
     status: objectStatus,
     columns: [condition('Accepted', '.status'), AGE],
   },
@@ -67,7 +67,7 @@ const KINDS: readonly OwnKind[] = [
     shortName: 'ppol',
     description: 'Who may use a route, and what its webhooks and backends are held to.',
     spec: proxyPolicySpec,
-    rules: PROXY_POLICY_RULES,
+    rules: proxyPolicyRules,
     status: policyStatus,
     columns: [
       condition('Accepted', '.status.ancestors[*]'),
@@ -101,13 +101,16 @@ export const buildCrds = (apiGroup: string): JsonObject[] =>
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: kind.columns,
-          schema: { openAPIV3Schema: resourceSchema(kind) },
+          schema: { openAPIV3Schema: resourceSchema(kind, apiGroup) },
         },
       ],
     },
   }))
 
-const resourceSchema = ({ description, spec, rules, status }: OwnKind): JsonObject => ({
+const resourceSchema = (
+  { description, spec, rules, status }: OwnKind,
+  apiGroup: string,
+): JsonObject => ({
   type: 'object',
   description,
   required: ['spec'],
@@ -115,7 +118,7 @@ const resourceSchema = ({ description, spec, rules, status }: OwnKind): JsonObje
     apiVersion: { type: 'string', description: 'Version of the schema of this object.' },
     kind: { type: 'string', description: 'Kind of this object.' },
     metadata: { type: 'object' },
-    spec: { ...withRules(structuralSchema(spec), rules), description: 'What is wanted.' },
+    spec: { ...withRules(structuralSchema(spec), rules(apiGroup)), description: 'What is wanted.' },
     status,
   },
 })

@@ -18,6 +18,7 @@ const jwks = z.object({
       jwksPath: z
         .string()
         .min(1)
+        .max(2048)
         .transform((path) => (path.startsWith('/') ? path : `/${path}`))
         .optional()
         .describe(

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP, toYaml } from '../support/resources.js'
 import { ApiError, type AnyObject } from './support/api-call.js'
+import { service } from './support/objects.js'
 import { startApiServer, type ApiServer } from './support/api-server.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
@@ -42,7 +43,13 @@ const provider = (more: object = {}) => ({
 })
 const jwt = (jwtAuthentication: object) =>
   ours('ProxyPolicy', { targetRefs: [ROUTE], traffic: { jwtAuthentication } })
-const webhook = (headers: object) => ({ webhook: { backendRef: { name: 'hook' }, headers } })
+const guarded = (headers: object, backendRef: object = {}) => {
+  const webhook = { backendRef: { name: 'hook', port: 80, ...backendRef }, headers }
+  return ours('ProxyPolicy', {
+    targetRefs: [ROUTE],
+    backend: { ai: { promptGuard: { response: [{ webhook }] } } },
+  })
+}
 const parameters = (...env: object[]) => ours('ProxyParameters', { env })
 
 const REFUSED: readonly (readonly [string, AnyObject])[] = [
@@ -98,12 +105,38 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
       traffic: { authorization: { policy: { matchExpressions: [] } } },
     }),
   ],
+  ['this header frames the request and cannot be set', guarded({ 'Content-Length': '"1"' })],
+  ['this is not a header name', guarded({ 'x y': '"1"' })],
   [
-    'this header frames the request and cannot be set',
+    'this key cannot be used here: is too long, expected at most 256 characters',
+    guarded({ ['x'.repeat(257)]: '"1"' }),
+  ],
+  [
+    'backendRef kind Deployment of group "apps" is not known; expected Service of the core group or ProxyBackend of policy.gatehouse.dev',
+    guarded({}, { group: 'apps', kind: 'Deployment' }),
+  ],
+  ['needs a port', guarded({}, { port: undefined })],
+  [
+    'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic',
     ours('ProxyPolicy', {
       targetRefs: [ROUTE],
-      backend: { ai: { promptGuard: { request: [webhook({ 'Content-Length': '"1"' })] } } },
+      traffic: { jwtAuthentication: { mcp: {}, providers: [provider()] } },
+      backend: { ai: { promptGuard: {} } },
     }),
+  ],
+  [
+    'jwks.remote.jwksPath "/the keys" is not a path',
+    jwt({
+      providers: [provider({ jwks: { remote: { ...REMOTE.remote, jwksPath: '/the keys' } } })],
+    }),
+  ],
+  [
+    'is not an http or https URL, which jwtAuthentication.mcp needs',
+    jwt({ mcp: {}, providers: [provider({ issuer: 'idp.example' })] }),
+  ],
+  [
+    "IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID",
+    jwt({ mcp: { provider: 'IdpTwo' }, providers: [provider({ jwks: {} })] }),
   ],
   [
     'requestTimeout must be at least 1ms',
@@ -128,7 +161,7 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
 
 async function saidByCheck(object: AnyObject): Promise<string> {
   const file = join(folder, 'it.yaml')
-  await writeFile(file, toYaml(object))
+  await writeFile(file, toYaml(service('hook'), service('idp', 443), object))
   const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, 'check', file], {
     encoding: 'utf8',
   })
