@@ -11,11 +11,14 @@ export interface Entry {
   readonly content: string
   /** Where a change goes; absent: the message has no text, and none can be put into it. */
   readonly place?: Span
-  /** json: the place holds JSON itself, not a string (then isJson is true too). Absent: string. */
-  readonly form?: 'string' | 'json'
+  /**
+   * json: the place holds JSON itself, not a string (then isJson is true too). tokens: log probabilities, which cannot
+   * say another text; a change empties them. Absent: string.
+   */
+  readonly form?: 'string' | 'json' | 'tokens'
   /** The content must stay JSON. */
   readonly isJson?: boolean
-  /** Places that repeat the text in another form (log probabilities): emptied when it changes. */
+  /** Places that repeat the text in another form (log probabilities, tokens): emptied when it changes. */
   readonly echoes?: readonly Span[]
 }
 
@@ -34,10 +37,15 @@ export function rewrite({ json, entries }: Conversation, contents: readonly stri
   entries.forEach((entry, index) => {
     const content = contents[index] ?? entry.content
     if (content === entry.content || entry.place === undefined) return
-    const json = entry.form === 'json' ? content : JSON.stringify(content)
-    edits.push({ ...entry.place, json })
+    edits.push({ ...entry.place, json: jsonOf(content, entry.form) })
     edits.push(...(entry.echoes ?? []).map((echo) => ({ ...echo, json: 'null' })))
   })
   const unique = new Map(edits.map((edit) => [edit.start, edit]))
   return edits.length === 0 ? json.text : applyEdits(json.text, [...unique.values()])
+}
+
+/** What is put where a text stood, by the form that it had there. */
+export function jsonOf(text: string, form: Entry['form']): string {
+  if (form === 'tokens') return 'null'
+  return form === 'json' ? text : JSON.stringify(text)
 }

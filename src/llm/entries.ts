@@ -2,7 +2,9 @@
 
 import type { Entry } from './conversation.js'
 import { plainJson, span, type JsonNode } from './json-text.js'
-import { asString, present, type JsonObjectNode, type JsonStringNode } from './members.js'
+import { asString, folded, present, type JsonObjectNode, type JsonStringNode } from './members.js'
+import { ECHOES, PROSE } from './prose.js'
+import { tokensIn } from './tokens.js'
 
 export const textEntry = (node: JsonStringNode, role: string): Entry => ({
   kind: 'text',
@@ -54,16 +56,50 @@ export function messageEntries(entries: readonly Entry[], role: string): readonl
   ]
 }
 
-/** Log probabilities say the texts again, token by token. */
+/** Texts wherever they stand under a name of prose, but in members that are read by themselves. */
+export const proseEntries = (
+  object: JsonObjectNode,
+  role: string,
+  read: ReadonlySet<string>,
+): readonly Entry[] => {
+  const entries = [...object.members]
+    .filter(([name]) => !read.has(name))
+    .flatMap(([name, node]) => proseBelow(name, node, role))
+  return withEchoes(entries, object)
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+function proseBelow(name: string, node: JsonNode, role: string): readonly Entry[] {
+  if (node.type === 'string') return PROSE.has(folded(name)) ? [textEntry(node, role)] : []
+  if (node.type === 'array') return node.items.flatMap((item) => proseBelow(name, item, role))
+  return node.type === 'object' ? proseEntries(node, role, NONE) : []
+}
+
+/** What says the texts again, token by token, goes with a change of them. names: of such members. */
 export function withEchoes(
   entries: readonly Entry[],
   object: JsonObjectNode,
+  names = ECHOES,
+): readonly Entry[] {
+  const echoes = names.flatMap((name) => {
+    const node = object.members.get(name)
+    return node?.type === 'array' || node?.type === 'object' ? [span(node)] : []
+  })
+  if (echoes.length === 0) return entries
+  return entries.map((entry) => ({ ...entry, echoes: [...(entry.echoes ?? []), ...echoes] }))
+}
+
+/** Log probabilities say the texts of a choice again; beside no text they are the text. */
+export function withLogprobs(
+  entries: readonly Entry[],
+  choice: JsonObjectNode,
+  role: string,
   name = 'logprobs',
 ): readonly Entry[] {
-  const logprobs = present(object.members.get(name))
-  if (logprobs === undefined) return entries
-  return entries.map((entry) => ({
-    ...entry,
-    echoes: [...(entry.echoes ?? []), span(logprobs)],
-  }))
+  const logprobs = present(choice.members.get(name))
+  const content = logprobs === undefined ? '' : tokensIn(logprobs)
+  if (logprobs === undefined || content === '' || entries.some((entry) => entry.content !== ''))
+    return withEchoes(entries, choice, [name, ...ECHOES])
+  return [...entries, { kind: 'text', role, content, place: span(logprobs), form: 'tokens' }]
 }

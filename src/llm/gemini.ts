@@ -1,7 +1,7 @@
 // Gemini's generateContent ↔ entries: parts of contents and candidates. Every name has two spellings, as in all JSON of protobuf.
 
 import type { Entry } from './conversation.js'
-import { callEntry, jsonEntry, messageEntries, stringEntry, withEchoes } from './entries.js'
+import { callEntry, jsonEntry, messageEntries, stringEntry, withLogprobs } from './entries.js'
 import type { JsonNode } from './json-text.js'
 import {
   asObject,
@@ -47,7 +47,7 @@ const candidateEntries = (body: JsonObjectNode, json: string): readonly Entry[] 
       .filter(([name]) => name !== 'content')
       .flatMap(([name, value]) => typedEntries(value, name, speaker, GROUNDING))
     const name = candidate.members.has('logprobs_result') ? 'logprobs_result' : 'logprobsResult'
-    return withEchoes([...said, ...more], candidate, name)
+    return withLogprobs([...said, ...more], candidate, role, name)
   })
 
 /** What was searched for, and the passages that a search is about. */

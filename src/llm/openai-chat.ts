@@ -2,10 +2,17 @@
 
 import { BLOCKS, readSystem } from './anthropic.js'
 import type { Entry } from './conversation.js'
-import { messageEntries, textEntry, toolCallEntry, withEchoes } from './entries.js'
+import {
+  messageEntries,
+  proseEntries,
+  stringEntry,
+  textEntry,
+  toolCallEntry,
+  withLogprobs,
+} from './entries.js'
 import { span, type JsonNode } from './json-text.js'
 import { asArray, asObject, asString, member, present, type JsonObjectNode } from './members.js'
-import { NOT_PROSE, PROSE } from './prose.js'
+import { NOT_PROSE } from './prose.js'
 import { typedEntries, type Speaker } from './typed-entries.js'
 
 /** body: with messages, and perhaps Anthropic's system. Texts of both APIs that have messages are found. */
@@ -17,6 +24,8 @@ export const readMessagesRequest = (body: JsonObjectNode, json: string): readonl
     return chatMessage(message, { json, role, toolRole: 'tool' })
   }),
   ...predictionEntries(body, json),
+  ...documentEntries(present(member(body, 'documents'))),
+  ...summaryEntries(body),
 ]
 
 /** What the client expects the model to say. */
@@ -25,6 +34,29 @@ function predictionEntries(body: JsonObjectNode, json: string): readonly Entry[]
   if (prediction === undefined) return []
   const content = member(asObject(prediction, 'the prediction'), 'content')
   return contentEntries(content, { json, role: 'assistant', toolRole: 'tool' })
+}
+
+/** Documents that the model may quote from, as vLLM takes them: every string. */
+function documentEntries(node: JsonNode | undefined): readonly Entry[] {
+  if (node?.type === 'string') return [textEntry(node, 'user')]
+  if (node?.type === 'array') return node.items.flatMap(documentEntries)
+  return node?.type === 'object' ? [...node.members.values()].flatMap(documentEntries) : []
+}
+
+/** How Anthropic's model is to sum up what was said. */
+const summaryEntries = (body: JsonObjectNode): readonly Entry[] =>
+  ['compaction', 'context_management'].flatMap((name) => {
+    const given = present(member(body, name))
+    return given === undefined ? [] : instructionEntries(given)
+  })
+
+function instructionEntries(node: JsonNode): readonly Entry[] {
+  if (node.type === 'array') return node.items.flatMap(instructionEntries)
+  if (node.type !== 'object') return []
+  return [
+    ...stringEntry(member(node, 'instructions'), 'system', 'instructions'),
+    ...[...node.members.values()].flatMap(instructionEntries),
+  ]
 }
 
 /** choices: of a reply, each with a message. */
@@ -36,12 +68,19 @@ export const readChatChoices = (
     const message = asObject(member(choice, 'message'), 'the message of a choice')
     const given = present(member(message, 'role'))
     const role = given === undefined ? 'assistant' : asString(given, 'a role').value
-    return withEchoes(chatMessage(message, { json, role, toolRole: role }), choice)
+    const said = chatMessage(message, { json, role, toolRole: role })
+    const more = proseEntries(choice, role, IN_CHOICE)
+    return withLogprobs([...said, ...more], choice, role)
   })
+
+/** Members of a choice that are read by themselves. */
+const IN_CHOICE: ReadonlySet<string> = new Set(['message', 'logprobs'])
 
 function chatMessage(message: JsonObjectNode, speaker: Speaker): readonly Entry[] {
   const content = member(message, 'content')
-  const said = [...contentEntries(content, speaker), ...moreTexts(message, speaker.role)]
+  // What models that reason, refuse or speak say beside content.
+  const more = proseEntries(message, speaker.role, NOT_PROSE)
+  const said = [...contentEntries(content, speaker), ...more]
   const entries = messageEntries([...said, ...toolCallEntries(message)], speaker.role)
   if (content?.type !== 'null') return entries
   // Text can be given to a message that has none.
@@ -59,19 +98,6 @@ function contentEntries(node: JsonNode | undefined, speaker: Speaker): readonly 
     asString(member(part, 'type'), 'the type of a part')
     return typedEntries(part, 'content', speaker, BLOCKS)
   })
-}
-
-/** What models that reason, refuse or speak say beside content. */
-const moreTexts = (message: JsonObjectNode, role: string): readonly Entry[] =>
-  [...message.members]
-    .filter(([name]) => !NOT_PROSE.has(name))
-    .flatMap(([name, node]) => prose(name, node, role))
-
-function prose(name: string, node: JsonNode, role: string): readonly Entry[] {
-  if (node.type === 'string') return PROSE.has(name) ? [textEntry(node, role)] : []
-  if (node.type === 'array') return node.items.flatMap((item) => prose(name, item, role))
-  if (node.type !== 'object') return []
-  return [...node.members].flatMap(([inner, value]) => prose(inner, value, role))
 }
 
 function toolCallEntries(message: JsonObjectNode): readonly Entry[] {

@@ -1,7 +1,7 @@
 // OpenAI completions (the old API, without messages) ↔ entries: prompts, a suffix, the text of every choice.
 
 import { UnreadableForm, type Entry } from './conversation.js'
-import { stringEntry, textEntry, withEchoes } from './entries.js'
+import { stringEntry, textEntry, withLogprobs } from './entries.js'
 import { asArray, asString, member, present, type JsonObjectNode } from './members.js'
 import { PROSE } from './prose.js'
 import { typedEntries, type Grammar } from './typed-entries.js'
@@ -28,7 +28,11 @@ export const readCompletionChoices = (
   choices.flatMap((choice) => {
     const role = 'assistant'
     asString(member(choice, 'text'), 'the text of a choice')
-    return withEchoes(typedEntries(choice, '', { json, role, toolRole: role }, CHOICE), choice)
+    return withLogprobs(
+      typedEntries(choice, '', { json, role, toolRole: role }, CHOICE),
+      choice,
+      role,
+    )
   })
 
 const CHOICE: Grammar = {

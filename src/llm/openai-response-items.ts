@@ -36,3 +36,9 @@ export const ITEMS: Grammar = {
   opaque: new Set(['tools', 'logprobs']),
   toolResults: new Set(TOOL_RESULTS),
 }
+
+/** Members of a response that say the request again. */
+export const OF_REQUEST: ReadonlySet<string> = new Set([
+  ...['instructions', 'input', 'prompt', 'reasoning', 'text', 'tools', 'tool_choice'],
+  ...['metadata', 'conversation'],
+])

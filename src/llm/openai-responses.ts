@@ -12,8 +12,9 @@ import {
   present,
   type JsonObjectNode,
 } from './members.js'
-import { ITEMS } from './openai-response-items.js'
-import { typedEntries, type Speaker } from './typed-entries.js'
+import { ITEMS, OF_REQUEST } from './openai-response-items.js'
+import { PROSE } from './prose.js'
+import { typedEntries, type Grammar, type Speaker } from './typed-entries.js'
 
 /** body: with input (not a list of strings), instructions or a prompt. */
 export const readResponsesRequest = (body: JsonObjectNode, json: string): readonly Entry[] => [
@@ -56,7 +57,23 @@ export function readResponsesReply(body: JsonObjectNode, json: string): readonly
   const entries = itemEntries(output, { json, role, toolRole: role })
   // Some servers add what official clients put together from the output.
   const again = stringEntry(member(body, 'output_text'), role, 'output_text')
-  return messageEntries([...entries, ...again], role)
+  const more = [...body.members]
+    .filter(([name]) => !READ.has(name) && !OF_REQUEST.has(name))
+    .flatMap(([name, node]) => typedEntries(node, name, { json, role, toolRole: role }, BESIDE))
+  return messageEntries([...entries, ...again, ...more], role)
+}
+
+const READ: ReadonlySet<string> = new Set(['output', 'output_text', 'error'])
+
+/** vLLM adds the messages as the model read and wrote them, where the client asks for that. */
+const BESIDE: Grammar = {
+  types: new Set(),
+  typed: new Set(),
+  texts: new Set([...PROSE, 'message', 'input_messages', 'output_messages']),
+  ownTexts: new Map(),
+  calls: new Set(),
+  opaque: new Set(),
+  toolResults: new Set(),
 }
 
 const itemEntries = (items: readonly JsonNode[], speaker: Speaker): readonly Entry[] =>

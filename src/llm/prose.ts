@@ -8,7 +8,6 @@ export const NOT_PROSE: ReadonlySet<string> = new Set([
   'tool_call_id',
   'tool_calls',
   'function_call',
-  'annotations',
 ])
 /** Below any other member, also one that we do not know, prose stands under one of these names. */
 export const PROSE: ReadonlySet<string> = new Set([
@@ -21,6 +20,15 @@ export const PROSE: ReadonlySet<string> = new Set([
   'thinking',
   'transcript',
 ])
+
+/** Members that say the texts beside them again, token by token. */
+export const ECHOES: readonly string[] = [
+  'logprobs',
+  'token_ids',
+  'tokens',
+  // Of llama.cpp.
+  'completion_probabilities',
+]
 
 /** Types of parts of a chat message that hold no text of their own. */
 export const OTHER_PARTS: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])

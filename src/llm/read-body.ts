@@ -6,6 +6,7 @@ import { readAnthropicReply } from './anthropic.js'
 import type { LlmApi } from './api.js'
 import { UnreadableForm, type Conversation, type Entry } from './conversation.js'
 import { apiOfInput, apiOfMessages, familyOfRequest, REQUEST_TEXTS } from './detect-api.js'
+import { proseEntries } from './entries.js'
 import { readGeminiReply, readGeminiRequest } from './gemini.js'
 import { readJson, type JsonNode } from './json-text.js'
 import { asArray, asObject, either, member, present, type JsonObjectNode } from './members.js'
@@ -45,11 +46,15 @@ function readInput(root: JsonObjectNode, json: string, path: string): Said {
 /** Member of a reply → how it is read. */
 const REPLY_READERS: Readonly<Record<string, Reader>> = {
   choices: readChoices,
-  content: (root, json) => ['anthropic-messages', readAnthropicReply(root, json)],
+  content: (root, json) => [
+    'anthropic-messages',
+    [...readAnthropicReply(root, json), ...proseEntries(root, 'assistant', CONTENT)],
+  ],
   output: (root, json) => ['openai-responses', readResponsesReply(root, json)],
   candidates: (root, json) => ['gemini', readGeminiReply(root, json)],
   data: (root) => ['openai-embeddings', readEmbeddingsReply(root)],
 }
+const CONTENT: ReadonlySet<string> = new Set(['content'])
 /** Of an old API of Anthropic's, which is not read. */
 const REPLY_MARKS = [...Object.keys(REPLY_READERS), 'completion']
 
@@ -64,15 +69,19 @@ export const readReply = (body: Uint8Array): Result<Conversation, string> =>
     return reader(root, json)
   })
 
+const CHOICES: ReadonlySet<string> = new Set(['choices'])
+
 function readChoices(root: JsonObjectNode, json: string): Said {
   const items = asArray(member(root, 'choices'), 'choices').items
   const choices = items.map((item) => asObject(item, 'a choice'))
   const has = (name: string): boolean =>
     choices.some((choice) => member(choice, name) !== undefined)
   if (has('delta')) throw new UnreadableForm('a choice is of a stream')
-  if (!has('text')) return ['openai-chat', readChatChoices(choices, json)]
+  // Servers say it again there: llama.cpp under __verbose, where the client asks for that.
+  const more = proseEntries(root, 'assistant', CHOICES)
+  if (!has('text')) return ['openai-chat', [...readChatChoices(choices, json), ...more]]
   if (has('message')) throw new UnreadableForm('a choice has message and text')
-  return ['openai-completions', readCompletionChoices(choices, json)]
+  return ['openai-completions', [...readCompletionChoices(choices, json), ...more]]
 }
 
 function read(body: Uint8Array, reader: Reader): Result<Conversation, string> {

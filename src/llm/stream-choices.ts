@@ -34,7 +34,13 @@ export const readChoices = (
         whole(sweepRest(choice, channel, new Set([...read, ...COMMON]))),
       ])
       const isLast = present(member(choice, 'finish_reason')) !== undefined
-      return { texts: withLogprobs(choice, channel, texts), ends: isLast ? [channel] : ends }
+      // Log probabilities that ran ahead of the text need not wait for more of their kind.
+      const isSaid =
+        present(member(choice, 'logprobs')) !== undefined && texts.some(({ text }) => text !== '')
+      return {
+        texts: withLogprobs(choice, channel, texts),
+        ends: isLast ? [channel] : isSaid ? [...ends, `${channel} logprobs`] : ends,
+      }
     }),
     whole(sweepRest(root, '', OUTSIDE)),
     whole(errorTexts(root)),

@@ -1,6 +1,7 @@
 // What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
 
 import type { LlmApi } from './api.js'
+import { jsonOf } from './conversation.js'
 import { applyEdits, type Edit, type JsonText, type Span } from './json-text.js'
 
 /** A part of a text. Pieces of one channel, in the order of their events, are one text. */
@@ -13,12 +14,17 @@ export interface Piece {
   readonly text: string
   /** Where a change is written, in the event's data. */
   readonly place: Span
-  /** json: the place holds JSON itself, not a string; its text is that JSON, and so must a change be. */
-  readonly form: 'string' | 'json'
+  /**
+   * json: the place holds JSON itself, not a string; its text is that JSON, and so must a change be. tokens: log
+   * probabilities, which a change empties.
+   */
+  readonly form: 'string' | 'json' | 'tokens'
   /** The whole text of the channel must stay JSON. */
   readonly isJson?: boolean
-  /** Places that repeat the text in another form (log probabilities): emptied when it changes. */
+  /** Places that repeat the text in another form (log probabilities, tokens): emptied when it or what is near it changes. */
   readonly echoes?: readonly Span[]
+  /** It says nothing and its echoes something: what its channel says next. It waits for that. */
+  readonly isAhead?: boolean
 }
 
 /** A place that says again, whole, what the pieces of a channel said: it must say what they became. */
@@ -50,19 +56,22 @@ export interface EventTexts {
   readonly pieces: readonly (string | undefined)[]
   /** One per repeat. */
   readonly repeats: readonly (string | undefined)[]
+  /** Echoes of texts near which something has changed. */
+  readonly emptied?: readonly Span[]
 }
 
 /** The event's data with other texts, the same string when none is another. */
 export function rewriteEvent(event: StreamEvent, texts: EventTexts): string {
   const { text } = event.json
   const edits = new Map<number, Edit>()
+  const empty = (echo: Span): void => void edits.set(echo.start, { ...echo, json: 'null' })
   const change = (said: Piece | Repeat, now: string | undefined): void => {
     if (now === undefined || now === said.text) return
-    for (const echo of said.echoes ?? []) edits.set(echo.start, { ...echo, json: 'null' })
-    const json = said.form === 'json' ? now : JSON.stringify(now)
-    edits.set(said.place.start, { ...said.place, json })
+    said.echoes?.forEach(empty)
+    edits.set(said.place.start, { ...said.place, json: jsonOf(now, said.form) })
   }
   event.pieces.forEach((piece, index) => change(piece, texts.pieces[index]))
   event.repeats.forEach((repeat, index) => change(repeat, texts.repeats[index]))
+  texts.emptied?.forEach(empty)
   return edits.size === 0 ? text : applyEdits(text, [...edits.values()])
 }

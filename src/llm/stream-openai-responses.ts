@@ -1,6 +1,7 @@
 // An event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
 
 import { asArray, asObject, asString, member, present, type JsonObjectNode } from './members.js'
+import { OF_REQUEST } from './openai-response-items.js'
 import { errorTexts } from './stream-error-event.js'
 import { itemTexts, partTexts } from './stream-response-items.js'
 import {
@@ -155,15 +156,13 @@ function readResponse({ json, root, step }: Event): Said {
     return [...spoken, ...own]
   })
   return together([
-    whole([...sweepRest(response, 'response', OF_REQUEST, isReply), ...errorTexts(response)]),
+    whole([...sweepRest(response, 'response', READ, isReply), ...errorTexts(response)]),
     { texts: repeated(texts), ends: LAST_STEPS.has(step) ? [''] : [] },
   ])
 }
 
-const isReply: Picks = (name) => isProse(name) || name === 'output_text'
+const isReply: Picks = (name) => isProse(name) || REPLY.has(name)
+/** Of OpenAI's clients, and of vLLM, which adds the messages as the model read and wrote them. */
+const REPLY = new Set(['output_text', 'message', 'input_messages', 'output_messages'])
 
-/** Members of a response that are read, or that say the request again. */
-const OF_REQUEST: ReadonlySet<string> = new Set([
-  ...['output', 'error', 'instructions', 'input', 'prompt', 'reasoning', 'text', 'tools'],
-  ...['tool_choice', 'metadata', 'conversation'],
-])
+const READ: ReadonlySet<string> = new Set(['output', 'error', ...OF_REQUEST])

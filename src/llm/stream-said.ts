@@ -3,8 +3,9 @@
 import { UnreadableForm } from './conversation.js'
 import { span, type JsonNode } from './json-text.js'
 import { member, present, type JsonObjectNode, type JsonStringNode } from './members.js'
-import { PROSE } from './prose.js'
+import { ECHOES, PROSE } from './prose.js'
 import type { Piece } from './stream-event.js'
+import { tokensIn } from './tokens.js'
 
 export interface SaidText extends Piece {
   /** It says again, whole, what its channel said. */
@@ -99,16 +100,32 @@ export function sweep(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The same of the members that are not read by themselves. */
+/** The same of the members that are not read by themselves. What says the texts again goes with a change of them. */
 export const sweepRest = (
   node: JsonObjectNode,
   channel: string,
   read: ReadonlySet<string>,
   picks: Picks = isProse,
 ): readonly SaidText[] =>
-  [...node.members]
-    .filter(([name]) => !read.has(name))
-    .flatMap(([name, value]) => sweep(value, `${channel} ${name}`.trim(), picks, name, node))
+  withEchoes(
+    node,
+    [...node.members]
+      .filter(([name]) => !read.has(name))
+      .flatMap(([name, value]) => sweep(value, `${channel} ${name}`.trim(), picks, name, node)),
+  )
+
+function withEchoes(
+  node: JsonObjectNode,
+  texts: readonly SaidText[],
+  names = ECHOES,
+): readonly SaidText[] {
+  const echoes = names.flatMap((name) => {
+    const echo = node.members.get(name)
+    return echo?.type === 'array' || echo?.type === 'object' ? [span(echo)] : []
+  })
+  if (echoes.length === 0) return texts
+  return texts.map((text) => ({ ...text, echoes: [...(text.echoes ?? []), ...echoes] }))
+}
 
 /**
  * With the log probabilities that are a member of the node. They say its texts again, token by token; beside no text
@@ -120,15 +137,30 @@ export function withLogprobs(
   texts: readonly SaidText[],
   name = 'logprobs',
 ): readonly SaidText[] {
+  const echoing = withEchoes(node, texts, [name, ...ECHOES])
   const logprobs = present(member(node, name))
-  if (logprobs === undefined || (logprobs.type === 'array' && logprobs.items.length === 0))
-    return texts
-  if (texts.every(({ text }) => text === ''))
-    return [...texts, ...sweep(logprobs, `${channel} ${name}`, isToken)]
-  return texts.map((text) => ({ ...text, echoes: [span(logprobs)] }))
+  const tokens = logprobs === undefined ? '' : tokensIn(logprobs)
+  const ids = node.members.get('token_ids')
+  const hasIds = ids?.type === 'array' && ids.items.length > 0
+  if ((tokens === '' && !hasIds) || texts.some(({ text }) => text !== '')) return echoing
+  const [first, ...others] = echoing
+  return [
+    ...(first === undefined ? [] : [{ ...first, isAhead: true }]),
+    ...others,
+    ...(logprobs === undefined || tokens === ''
+      ? []
+      : [tokensOf(logprobs, `${channel} ${name}`, tokens)]),
+  ]
 }
 
-const isToken: Picks = (name) => name === 'token' || name === 'tokens'
+const tokensOf = (logprobs: JsonNode, channel: string, text: string): SaidText => ({
+  channel,
+  kind: 'text',
+  role: 'assistant',
+  text,
+  place: span(logprobs),
+  form: 'tokens',
+})
 
 /**
  * For a form that is not known.

@@ -164,9 +164,59 @@ describe('what is found', () => {
   })
 })
 
+describe('what servers say beside the reply', () => {
+  const chat = (message: object, choice: object = {}, more: object = {}) => ({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'a', ...message }, ...choice }],
+    ...more,
+  })
+  test.each([
+    ['llama.cpp', chat({}, {}, { __verbose: { content: 'b', tokens: [1] } })],
+    ['of completions', { choices: [{ text: 'a' }], __verbose: { content: 'b' } }],
+    ['in a choice', chat({}, { reasoning_content: 'b' })],
+    ['in another case', chat({ Thinking: 'b' })],
+    ['a page that was searched', chat({ annotations: [{ url_citation: { content: 'b' } }] })],
+    [
+      'vLLM',
+      {
+        ...output(message({ type: 'output_text', text: 'a' })),
+        output_messages: [{ content: [{ type: 'text', text: 'b' }] }],
+      },
+    ],
+    [
+      'vLLM, raw',
+      {
+        ...output(message({ type: 'output_text', text: 'a' })),
+        output_messages: [{ message: 'b', tokens: [1] }],
+      },
+    ],
+    ['Anthropic', { ...message({ type: 'text', text: 'a' }), provider: { text: 'b' } }],
+  ])('%s', (_name, body) => {
+    expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: b'])
+  })
+
+  test('what the request was is not said', () => {
+    const body = {
+      ...output(message({ type: 'output_text', text: 'a' })),
+      ...{ instructions: 'b', reasoning: { summary: 'auto' }, metadata: { text: 'c' } },
+    }
+    expect(lines(replyOf(body))).toEqual(['assistant: a'])
+  })
+})
+
 describe('log probabilities go with a change', () => {
   const tokens = [{ token: 'secret', logprob: 0 }]
   test.each([
+    [
+      'chat without text',
+      {
+        choices: [
+          {
+            message: { content: null },
+            logprobs: { content: [...'a secret'].map((token) => ({ token, bytes: [115] })) },
+          },
+        ],
+      },
+    ],
     ['completions', { choices: [{ text: 'a secret', logprobs: { tokens: ['secret'] } }] }],
     ['Responses', output(message({ type: 'output_text', text: 'a secret', logprobs: tokens }))],
     [
@@ -182,7 +232,12 @@ describe('log probabilities go with a change', () => {
     ],
   ])('%s', (_name, body) => {
     expect(masked(replyOf(body))).not.toContain('secret')
-    expect(masked(replyOf(body))).toContain('a ****')
+    expect(lines(replyOf(body))).toContain('assistant: a secret')
+  })
+
+  test('token ids too', () => {
+    const found = replyOf({ choices: [{ message: { content: 'a secret' }, token_ids: [1, 2] }] })
+    expect(masked(found)).toContain('"token_ids":null')
   })
 })
 

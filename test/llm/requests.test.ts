@@ -17,6 +17,32 @@ describe('what is found', () => {
       { ...user('a'), prediction: { content: 'b' } },
       ['user: a', 'assistant: b'],
     ],
+    [
+      'documents',
+      { ...user('a'), documents: [{ title: 'b', text: 'c' }, 'd'] },
+      ['user: a', 'user: b', 'user: c', 'user: d'],
+    ],
+    [
+      'how to sum up',
+      {
+        ...user('a'),
+        context_management: { edits: [{ type: 'compact_20260112', instructions: 'b' }] },
+        compaction: { type: 'summarize', instructions: 'c' },
+      },
+      ['user: a', 'system: c', 'system: b'],
+    ],
+    [
+      'a parsed file and a name in another case',
+      {
+        messages: [
+          {
+            ...{ role: 'assistant', content: 'a', Thinking: 'c' },
+            annotations: [{ type: 'file', file: { content: [{ type: 'text', text: 'b' }] } }],
+          },
+        ],
+      },
+      ['assistant: a', 'assistant: c', 'assistant: b'],
+    ],
     ['an input', { input: 'a' }, ['user: a']],
     ['inputs to embed', { input: ['a', 'b'] }, ['user: a', 'user: b']],
     ['instructions', { instructions: 'a', input: 'b' }, ['system: a', 'user: b']],

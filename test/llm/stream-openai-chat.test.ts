@@ -175,7 +175,7 @@ describe('log probabilities', () => {
   test('are the text where there is no other', () => {
     expect(saidIn(delta({ content: '' }, { logprobs }))).toEqual([
       '0 content: ',
-      '0 logprobs content 0 token:  fox',
+      '0 logprobs:  fox',
     ])
   })
 })

@@ -40,7 +40,7 @@ describe('completions', () => {
     )
     expect(saidIn(chunk({ text: '', index: 0, logprobs }))).toEqual([
       '0 text: ',
-      '0 logprobs tokens 0:  fox',
+      '0 logprobs:  fox',
     ])
   })
 })
