@@ -1,6 +1,7 @@
 // One channel of a streamed reply while it is held: what of it is free to leave, and what that has become.
 
 import type { Piece } from '../stream-event.js'
+import { CONTEXT } from './cut.js'
 import type { HeldText, Release, TextEdit } from './held-text.js'
 import { createWholeText } from './whole-text.js'
 import { createWindowedText } from './windowed-text.js'
@@ -23,6 +24,8 @@ export interface HeldChannel {
   isDone(): boolean
   /** What a part of the text that is free has become; once for each, unless all that was said is kept. */
   leave(start: number, part: string): string
+  /** Whether something changes there, or so near that log probabilities could say it. */
+  isNearChange(start: number, end: number): boolean
   /** What was said so far: it may be said again. undefined: it is too much to be kept. */
   readonly said: string | undefined
 }
@@ -43,9 +46,11 @@ export function createHeldChannel(
   let free = 0
   let isEnded = false
   let edits: readonly TextEdit[] = []
+  let ahead: Release['ahead'] = []
   const add = (release: Release | undefined): void => {
     if (release === undefined) return
     free = release.upTo
+    ahead = release.ahead
     if (release.edits.length > 0) edits = [...edits, ...release.edits]
   }
   return {
@@ -68,9 +73,13 @@ export function createHeldChannel(
     leave: (start, part) => {
       const upTo = start + part.length
       const now = edited(part, start, edits, isEnded && upTo === text.length)
-      if (said === undefined) edits = edits.filter((edit) => edit.end > upTo || edit.start >= upTo)
+      if (said === undefined) edits = edits.filter((edit) => edit.end + CONTEXT >= upTo)
       return now
     },
+    isNearChange: (start, end) =>
+      [...edits, ...(ahead ?? [])].some(
+        (edit) => edit.start <= end + CONTEXT && edit.end + CONTEXT >= start,
+      ),
     get said() {
       return said
     },

@@ -30,6 +30,7 @@ export interface HeldReply {
 
 /** What a place of a frame waits for. */
 interface Wait {
+  readonly said: Piece | Repeat
   readonly channel: HeldChannel
   /** Where the text begins in the channel. */
   readonly start: number
@@ -73,19 +74,19 @@ export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): He
     }
     const { length: start } = channel.text
     channel.push(piece.text)
-    return { channel, start, text: piece.text }
+    return { said: piece, channel, start, text: piece.text }
   }
   const holdRepeat = (repeat: Repeat): Wait | undefined => {
     if (!isShown(repeat)) return undefined
     const { text } = repeat
     const known = named.get(repeat.channel)
-    if (known?.said === text) return { channel: known, start: 0, text }
+    if (known?.said === text) return { said: repeat, channel: known, start: 0, text }
     const channel = open(repeat, true)
     channel.push(text)
     channel.end()
     if (known === undefined) named.set(repeat.channel, channel)
     else nameless.add(channel)
-    return { channel, start: 0, text }
+    return { said: repeat, channel, start: 0, text }
   }
   const channels = (): readonly HeldChannel[] =>
     [...named.values(), ...nameless].filter((channel) => !channel.isDone())
@@ -129,13 +130,20 @@ export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): He
 }
 
 const isReady = ({ pieces, repeats }: Item): boolean =>
-  [...pieces, ...repeats].every(
-    (wait) => wait === undefined || wait.channel.isFree(wait.start + wait.text.length),
-  )
+  [...pieces, ...repeats].every((wait) => {
+    if (wait === undefined) return true
+    const { said, channel, start, text } = wait
+    return channel.isFree(start + text.length + (said.isAhead ? 1 : 0)) || channel.isDone()
+  })
 
 function rewritten({ frame, event, pieces, repeats }: Item): string {
   if (event === undefined) return frame.raw
   const now = (wait: Wait | undefined) => wait?.channel.leave(wait.start, wait.text)
-  const data = rewriteEvent(event, { pieces: pieces.map(now), repeats: repeats.map(now) })
+  const emptied = [...pieces, ...repeats].flatMap((wait) => {
+    if (wait?.said.echoes === undefined) return []
+    const { channel, start, text } = wait
+    return channel.isNearChange(start, start + text.length) ? wait.said.echoes : []
+  })
+  const data = rewriteEvent(event, { pieces: pieces.map(now), repeats: repeats.map(now), emptied })
   return data === event.json.text ? frame.raw : withData(frame, data)
 }

@@ -13,6 +13,8 @@ export interface Release {
   readonly upTo: number
   /** In their order; none overlaps another, of whichever release. */
   readonly edits: readonly TextEdit[]
+  /** Where something changes behind upTo, as far as it has been seen. */
+  readonly ahead?: readonly Pick<TextEdit, 'start' | 'end'>[]
 }
 
 export interface HeldText {

@@ -35,7 +35,7 @@ export function createWindowedText(): HeldText {
   const release = (at: number): Release => {
     const edits = editsOf(last, released - last.base, at)
     released = last.base + at
-    return { upTo: released, edits }
+    return { upTo: released, edits, ahead: changesFrom(last, at) }
   }
   const settle = (): Release | undefined => {
     if (isEnded && unseen() === 0) return release(last.original.length)
@@ -102,3 +102,8 @@ const editsOf = (
       end: base + change.end,
       text: changed.slice(change.from, change.to),
     }))
+
+const changesFrom = ({ base, changes }: Answer, from: number): Release['ahead'] & object =>
+  changes
+    .filter(({ end }) => end >= from)
+    .map(({ start, end }) => ({ start: base + start, end: base + end }))

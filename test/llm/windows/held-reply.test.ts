@@ -137,3 +137,37 @@ test('what an event says again is what the text became; what was never said is a
     'another ****',
   ])
 })
+
+test('log probabilities that run ahead of their text do not say what was masked', () => {
+  const anyLag = fc.integer({ min: 0, max: 60 })
+  const anyBefore = fc.stringMatching(/^[a-z ]{0,700}$/)
+  fc.assert(
+    fc.property(anyLag, anyBefore, sizes(9), sizes(4000), (lag, before, deltas, chunks) => {
+      const text = `${before}<SECRET>${before}`
+      const left = leaves(laggingStream(text, lag, deltas), chunks, new Map([['<SECRET>', '*']]))
+      const tokens = [...left.matchAll(/"token":"([^"]*)"/g)].map(([, token]) => token).join('')
+      expect(textsIn(left, 1)).toEqual([`${before}*${before}`])
+      expect(left + tokens).not.toMatch(/[SECRT]/)
+      // Far from the mask they stay.
+      if (before.length > 600) expect(tokens).toContain(before.slice(0, 100))
+    }),
+    { numRuns: 60, examples: [[3, '', [1], [63]]] },
+  )
+})
+
+/** As a server sends it that holds text back in which a stop sequence could begin. */
+function laggingStream(text: string, lag: number, sizesOf: readonly number[]): string {
+  const events: string[] = []
+  let [at, sent] = [0, 0]
+  for (let turn = 0; at < text.length; turn += 1) {
+    const token = text.slice(at, at + (sizesOf[turn % sizesOf.length] ?? 1))
+    at += token.length
+    const upTo = at === text.length ? at : Math.max(sent, at - lag)
+    const content = text.slice(sent, upTo)
+    sent = upTo
+    const logprobs = { content: [{ token, logprob: -0.1, bytes: [...Buffer.from(token)] }] }
+    events.push(sse({ choices: [{ index: 0, delta: { content }, logprobs }] }))
+  }
+  events.push(sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
+  return events.join('')
+}
