@@ -26,11 +26,14 @@ export const BLOCKS: Grammar = {
     ...TOOL_RESULTS,
     ...['text', 'refusal', 'thinking', 'redacted_thinking', 'image', 'document', 'search_result'],
     ...['tool_use', 'server_tool_use', 'mcp_tool_use', 'container_upload', 'compaction'],
-    ...['tool_reference', 'browser_state'],
+    ...['tool_reference', 'browser_state', 'fallback'],
+    ...['mcp_tool_listing', 'tool_addition', 'tool_removal'],
     // Sources of documents and images.
     ...['base64', 'url', 'content'],
     // What stands in the results of tools that the API itself runs.
-    ...['advisor_result', 'bash_code_execution_output', 'bash_code_execution_result'],
+    ...TOOL_RESULTS.map((type) => `${type}_error`),
+    ...['advisor_result', 'advisor_redacted_result'],
+    ...['bash_code_execution_output', 'bash_code_execution_result'],
     ...['code_execution_output', 'code_execution_result', 'encrypted_code_execution_result'],
     ...['text_editor_code_execution_create_result', 'text_editor_code_execution_view_result'],
     ...['text_editor_code_execution_str_replace_result', 'tool_search_tool_search_result'],
@@ -39,13 +42,14 @@ export const BLOCKS: Grammar = {
   typed: new Set(['content', 'source', 'system', 'thinking']),
   texts: new Set([
     ...[...PROSE, 'system', 'cited_text', 'lines', 'stderr', 'stdout', 'title', 'context'],
+    'error_message',
     // A search result's is what its author calls it.
     'source',
   ]),
   // A document's source: its text itself.
   ownTexts: new Map([['text', 'data']]),
   calls: new Set(['input']),
-  opaque: new Set(),
+  opaque: new Set(['input_schema']),
   toolResults: new Set(TOOL_RESULTS),
 }
 

@@ -43,9 +43,12 @@ const TEXTS: ReadonlyMap<string, string> = new Map([
 const CALLS: ReadonlySet<string> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
 
 const RESULTS: ReadonlySet<string> = new Set([
+  'advisor_tool_result',
   'bash_code_execution_tool_result',
   'code_execution_tool_result',
   'container_upload',
+  'fallback',
+  'mcp_tool_listing',
   'mcp_tool_result',
   'redacted_thinking',
   'text_editor_code_execution_tool_result',
@@ -61,7 +64,13 @@ const isResult: Picks = (name, owner) => {
   return type?.type === 'string' && type.value === 'text'
 }
 
-const RESULT: ReadonlySet<string> = new Set(['cited_text', 'lines', 'stderr', 'stdout'])
+const RESULT: ReadonlySet<string> = new Set([
+  'cited_text',
+  'error_message',
+  'lines',
+  'stderr',
+  'stdout',
+])
 
 /** The input is an empty object, and deltas say it; one that is there already is whole. */
 function readCall(json: string, block: JsonObjectNode, channel: string): Said {

@@ -20,6 +20,7 @@ import {
   withLogprobs,
   type Picks,
   type Said,
+  type SaidText,
 } from './stream-said.js'
 
 /** Members of a chunk; one of them tells that it is Gemini's. */
@@ -59,7 +60,8 @@ const SEARCHED = new Set(['renderedcontent', 'retrievalqueries', 'websearchqueri
 function readContent(json: string, node: JsonNode, channel: string): Said {
   const content = asObject(node, 'content')
   const given = present(member(content, 'role'))
-  const role = given === undefined ? 'model' : asString(given, 'a role').value
+  const own = given === undefined ? 'model' : asString(given, 'a role').value
+  const role = own === 'model' ? 'assistant' : own
   const parts = present(member(content, 'parts'))
   const items = parts === undefined ? [] : asArray(parts, 'parts').items
   return together([
@@ -79,12 +81,20 @@ function readPart(json: string, part: JsonObjectNode, place: Place): Said {
   for (const [name, value] of part.members)
     if (!PART_MEMBERS.has(name) && sweep(value, '', isNoLabel, name).length > 0)
       throw new UnreadableForm('a part is of a form that is not known')
-  const call = present(member(part, 'functionCall'))
   return together([
     readText(json, part, place),
-    call === undefined
-      ? NOTHING
-      : readCall(json, asObject(call, 'a call'), `${channel} call ${at}`),
+    ...Object.entries(CALLS).map(([name, word]) => {
+      const call = present(member(part, name))
+      return call === undefined
+        ? NOTHING
+        : readCall(json, asObject(call, 'a call'), `${channel} ${word} ${at}`)
+    }),
+    ...RESPONSES.map((name) => {
+      const response = present(member(part, name))
+      return response === undefined
+        ? NOTHING
+        : readResponse(json, asObject(response, 'a response'), `${channel} ${name} ${at}`)
+    }),
     ...Object.entries(CODE).map(([name, inner]) => {
       const code = present(member(part, name))
       return code === undefined ? NOTHING : whole(sweep(code, `${channel} ${name} ${at}`, inner))
@@ -92,8 +102,13 @@ function readPart(json: string, part: JsonObjectNode, place: Place): Said {
   ])
 }
 
+/** Of the client's tools, and of those that the server runs: member → word in the channel's name. */
+const CALLS: Readonly<Record<string, string>> = { functionCall: 'call', toolCall: 'toolCall' }
+const RESPONSES = ['functionResponse', 'toolResponse'] as const
+
 const PART_MEMBERS: ReadonlySet<string> = new Set([
-  ...['text', 'thought', 'thoughtSignature', 'functionCall', 'executableCode'],
+  ...[...Object.keys(CALLS), ...RESPONSES],
+  ...['text', 'thought', 'thoughtSignature', 'executableCode'],
   ...['codeExecutionResult', 'inlineData', 'fileData', 'videoMetadata', 'mediaResolution'],
 ])
 
@@ -128,6 +143,19 @@ function readCall(json: string, call: JsonObjectNode, channel: string): Said {
 }
 
 const CALLED: ReadonlySet<string> = new Set(['args', 'partialArgs'])
+
+/** What a tool returned, as JSON. */
+function readResponse(json: string, response: JsonObjectNode, channel: string): Said {
+  const said = present(member(response, 'response'))
+  const rest = whole(sweepRest(response, channel, new Set(['response'])))
+  if (said === undefined) return rest
+  const text: SaidText = {
+    ...jsonToolCallOf(said, `${channel} response`, json),
+    kind: 'text',
+    role: 'assistant',
+  }
+  return together([whole([text]), rest])
+}
 
 function readValue(value: JsonObjectNode, channel: string): Said {
   const text = present(member(value, 'stringValue'))

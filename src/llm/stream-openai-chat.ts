@@ -8,6 +8,7 @@ import { readChoices, type ChoiceReader } from './stream-choices.js'
 import {
   goingOn,
   indexOf,
+  provenSilent,
   repeated,
   sweep,
   sweepRest,
@@ -69,10 +70,10 @@ function partTexts(part: JsonObjectNode, channel: string): readonly SaidText[] {
     return [text, ...sweepRest(part, `${channel} content`, TEXT)]
   }
   const texts = sweep(part, `${channel} content`)
-  const isKnown = type === 'refusal' || type === 'thinking'
-  if (!isKnown && (!OTHER_PARTS.has(type) || texts.length > 0))
-    throw new UnreadableForm('a part of content is of a type that is not known')
-  return texts
+  if (type === 'refusal' || type === 'thinking') return texts
+  if (!OTHER_PARTS.has(type)) provenSilent(part, 'a part of content')
+  else if (texts.length > 0) throw new UnreadableForm('a part of content has text beside it')
+  return []
 }
 
 const TEXT: ReadonlySet<string> = new Set(['text'])

@@ -31,6 +31,37 @@ describe('what is found', () => {
       ['assistant: a', 'assistant: b', 'assistant: c'],
     ],
     [
+      'what tools of the server could not do, and how the reply came about',
+      message(
+        {
+          type: 'text_editor_code_execution_tool_result',
+          content: {
+            type: 'text_editor_code_execution_tool_result_error',
+            error_code: 'file_not_found',
+            error_message: 'a',
+          },
+        },
+        {
+          type: 'advisor_tool_result',
+          content: { type: 'advisor_redacted_result', encrypted_content: 'e', stop_reason: 'x' },
+        },
+        {
+          ...{ type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+          trigger: { type: 'refusal', category: 'cyber' },
+        },
+        {
+          ...{ type: 'mcp_tool_listing', mcp_server_name: 's' },
+          tools: [
+            {
+              ...{ name: 'f', description: 'A' },
+              input_schema: { properties: { content: { type: 'string', description: 'B' } } },
+            },
+          ],
+        },
+      ),
+      ['assistant: a'],
+    ],
+    [
       'a tool call alone',
       message({ type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }),
       ['assistant: ', '[tool-call] tool_call: {"a":1}'],

@@ -123,6 +123,38 @@ describe('blocks', () => {
       ['1 content stdout: A', '1 content stderr: B'],
     ],
     [
+      'what an advisor said',
+      { type: 'advisor_tool_result', content: { type: 'advisor_result', text: 'A' } },
+      ['1 content text: A'],
+    ],
+    [
+      'an error of a tool',
+      {
+        type: 'text_editor_code_execution_tool_result',
+        content: {
+          ...{ type: 'text_editor_code_execution_tool_result_error', error_code: 'file_not_found' },
+          error_message: 'A',
+        },
+      },
+      ['1 content error_message: A'],
+    ],
+    [
+      'another model that goes on',
+      {
+        ...{ type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+        trigger: { type: 'refusal', category: 'cyber' },
+      },
+      [],
+    ],
+    [
+      'tools of an MCP server',
+      {
+        ...{ type: 'mcp_tool_listing', mcp_server_name: 's' },
+        tools: [{ name: 'f', description: 'A', input_schema: { type: 'object' } }],
+      },
+      [],
+    ],
+    [
       'what an MCP server returned',
       { type: 'mcp_tool_result', is_error: false, content: [{ type: 'text', text: 'A' }] },
       ['1 content 0 text: A'],

@@ -45,6 +45,14 @@ describe('what a chunk says', () => {
       ],
       ['0 executableCode 0 code: print(1)', '0 codeExecutionResult 1 output: 1'],
     ],
+    [
+      'tools that the server runs',
+      [
+        { toolCall: { id: 'x', toolType: 'GOOGLE_SEARCH_WEB', args: { queries: ['a'] } } },
+        { toolResponse: { id: 'x', toolType: 'GOOGLE_SEARCH_WEB', response: { page: 'A' } } },
+      ],
+      ['[tool-call] 0 toolCall 0: {"queries":["a"]}', '0 toolResponse 1 response: {"page":"A"}'],
+    ],
     ['an image', [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }], []],
     ['a label that is not known', [{ text: 'A', partMetadata: { id: 'x' } }], ['0 text: A']],
   ])('%s', (_name, parts, said) => {
@@ -59,7 +67,10 @@ describe('what a chunk says', () => {
     ]
     expect(saidIn({ candidates: [candidates[0]] })).toEqual(['1 text: a'])
     expect(saidIn({ candidates: [candidates[1]] })).toEqual(['0 text: b'])
-    expect(eventOf({ candidates }).pieces.map(({ role }) => role)).toEqual(['model', 'model'])
+    expect(eventOf({ candidates }).pieces.map(({ role }) => role)).toEqual([
+      'assistant',
+      'assistant',
+    ])
   })
 
   test('what a search was about', () => {

@@ -41,6 +41,7 @@ describe('what a chunk says', () => {
           { type: 'text', text: 'Yes' },
           { type: 'refusal', refusal: 'No' },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'reference', reference_ids: [1] },
         ],
       }),
       ['0 content thinking 0 text: Hm', '0 content: Yes', '0 content refusal: No'],
@@ -202,7 +203,7 @@ test.each([
   ['content that is a number', delta({ content: 1 }), 'content is not an array'],
   [
     'a part that is not known',
-    delta({ content: [{ type: 'x' }] }),
+    delta({ content: [{ type: 'x', words: 'A' }] }),
     expect.stringContaining('part'),
   ],
   ['an odd index', chunk({ index: '0', delta: {} }), 'an index is not a whole number'],
