@@ -70,6 +70,8 @@ export class AdsStream {
     if (known !== undefined && this.#isStale(type, request.nonce)) return
     if (request.nonce !== '') this.#settle(type, request)
     request.subscribe(type, known === undefined)
+    if (known === undefined && type.typeUrl === ENDPOINT_TYPE)
+      this.#forgetEndpointsOf(this.#types.get(CLUSTER_TYPE)?.delivery.underWay() ?? [])
     if (type.subscription.names.size > MAX_NAMES)
       throw new Error(`more than ${MAX_NAMES} names of one type are asked for`)
     this.push()
@@ -112,12 +114,18 @@ export class AdsStream {
 
   #write(push: Push): void {
     if (push.typeUrl === ROUTE_TYPE) this.#forgetHostsBelow(push.fresh)
+    if (push.typeUrl === CLUSTER_TYPE) this.#forgetEndpointsOf(push.changed)
     this.#nonces += 1
     this.#writing = true
     this.#options.write(push, () => {
       this.#writing = false
       this.push()
     })
+  }
+
+  /** A cluster that changes waits for its endpoints (15 s at most), for which Envoy does not ask again. */
+  #forgetEndpointsOf(clusters: Iterable<string>): void {
+    this.#types.get(ENDPOINT_TYPE)?.delivery.forget(clusters)
   }
 
   /** Envoy drops the virtual hosts of a route configuration that it does not have, and accepts them all the same. */

@@ -80,6 +80,16 @@ export class Delivery {
     return held !== undefined && held.isRefused !== true
   }
 
+  /** Envoy has it in this version. */
+  has({ name, version }: EncodedResource): boolean {
+    return this.#held.get(name)?.version === version
+  }
+
+  /** Names of what was sent and is not answered yet. */
+  *underWay(): Iterable<string> {
+    for (const { changed } of this.#inFlight.values()) yield* changed.keys()
+  }
+
   changes(wanted: ResourceMap): Changes {
     if (this.#known?.wanted !== wanted) this.#known = { wanted, changes: this.#changesTo(wanted) }
     return this.#known.changes
@@ -87,8 +97,7 @@ export class Delivery {
 
   #changesTo(wanted: ResourceMap): Changes {
     const updated = [...wanted.values()].filter(
-      ({ name, version }) =>
-        this.#held.get(name)?.version !== version && this.#refused.get(name) !== version,
+      (resource) => !this.has(resource) && this.#refused.get(resource.name) !== resource.version,
     )
     const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
     const lingers = (name: string): boolean => this.#refused.get(name) === REMOVAL

@@ -15,6 +15,8 @@ export interface Push {
   readonly resources: readonly EncodedResource[]
   /** Names of those that Envoy has no version of. */
   readonly fresh: readonly string[]
+  /** Names of those that Envoy has another version of, or none. */
+  readonly changed: readonly string[]
   /** Incremental only. */
   readonly removed: readonly string[]
 }
@@ -109,7 +111,8 @@ export class TypeStream {
     this.nonce = nonce
     this.#asked.clear()
     const fresh = resources.map(({ name }) => name).filter((name) => !this.delivery.holds(name))
-    const push = { typeUrl: this.typeUrl, version, nonce, resources, fresh, removed }
+    const changed = resources.filter((one) => !this.delivery.has(one)).map(({ name }) => name)
+    const push = { typeUrl: this.typeUrl, version, nonce, resources, fresh, changed, removed }
     this.delivery.sent(push)
     return push
   }

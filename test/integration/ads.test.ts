@@ -108,6 +108,20 @@ describe.each([
     expect(nacks()).toEqual([])
   })
 
+  test('a cluster that changes is in force at once, with the endpoints that it has', async () => {
+    const [first, endpoints] = cluster('one', await backend('one'))
+    const common = [listener(port), routes('one'), endpoints ?? {}]
+    ads.publish({ 'default/gw': [...common, first ?? {}] })
+    const envoy = await connect()
+    await eventually(() => expect(ads.settled()).toBe(true))
+    const requests = traffic()
+    ads.publish({ 'default/gw': [...common, { ...first, connect_timeout: '2s' }] })
+    const active = () => envoy.admin('/config_dump?resource=dynamic_active_clusters')
+    await eventually(async () => expect(await active()).toContain('"2s"'), 8_000)
+    expect(await envoy.admin('/stats?filter=cluster_manager.warming_clusters')).toContain(': 0')
+    expect(await requests.stop()).toEqual(['200 one'])
+  })
+
   test('a listener that is new is opened, one that is gone is closed', async () => {
     const other = await freePort()
     const one = await backend('one')

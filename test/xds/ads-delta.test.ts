@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CLUSTER_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
+import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../src/xds/type-urls.js'
 import { briefDelta, node, startAds, takeDelta } from './ads-harness.js'
 import type { AdsHarness } from './ads-harness.js'
 import { nodeSnapshot } from './fake-envoy.js'
@@ -46,6 +46,24 @@ describe('incremental', () => {
         ?.get('c')?.version ?? ''
     again.ask(CLUSTER_TYPE, { node, initialResourceVersions: { c: cluster } })
     expect(await takeDelta(again)).toBe('Cluster')
+  })
+
+  test('sends the endpoints of clusters that changed while Envoy was away, and of no others', async () => {
+    const before = nodeSnapshot({ clusters: ['c', 'd'], endpoints: ['c', 'd'] })
+    const versions = (typeUrl: string) =>
+      Object.fromEntries(
+        [...(before.get(typeUrl)?.values() ?? [])].map(({ name, version }) => [name, version]),
+      )
+    ads.publish({ clusters: ['c=2', 'd'], endpoints: ['c', 'd'] })
+    const stream = ads.envoy.delta()
+    stream.ask(CLUSTER_TYPE, { node, initialResourceVersions: versions(CLUSTER_TYPE) })
+    stream.ask(ENDPOINT_TYPE, {
+      resourceNamesSubscribe: ['c', 'd'],
+      initialResourceVersions: versions(ENDPOINT_TYPE),
+    })
+    expect(await takeDelta(stream)).toBe('Cluster c')
+    expect(await takeDelta(stream)).toBe('ClusterLoadAssignment c')
+    await stream.silent()
   })
 
   test('says of names that do not exist that they are removed, and sends them when they appear', async () => {

@@ -41,6 +41,16 @@ describe('order', () => {
     expect(await take(stream)).toBe('Listener l')
   })
 
+  test('endpoints come again with their cluster when that changes: it waits for them', async () => {
+    ads.publish({ clusters: ['c', 'd'], endpoints: ['c', 'd'] })
+    const stream = await connected(ads, { endpoints: ['c', 'd'] })
+    ads.publish({ clusters: ['c=2', 'd'], endpoints: ['c', 'd'] })
+    const clusters = await stream.next()
+    expect(await take(stream)).toBe('ClusterLoadAssignment c')
+    stream.ack(clusters)
+    await stream.silent()
+  })
+
   test('a cluster is deleted only when listeners and routes no longer need it', async () => {
     ads.publish({ clusters: ['old'], listeners: ['l'], routes: ['r=old'] })
     const stream = await connected(ads, { routes: ['r'] })
