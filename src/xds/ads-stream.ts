@@ -2,7 +2,7 @@
 
 import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
 import { TypeStream } from './type-stream.js'
-import type { Protocol, Push } from './type-stream.js'
+import type { MayRemove, Protocol, Push } from './type-stream.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -20,7 +20,7 @@ const WAITS_FOR: ReadonlyMap<string, readonly string[]> = new Map([
   [VIRTUAL_HOST_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE]],
 ])
 
-/** Deletions wait until these are in force as wanted: make before break. */
+/** Deletions (but for virtual hosts) wait until these are in force as wanted: make before break. */
 const REFERRERS = [LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE]
 
 /** Above any configuration; an incremental client could add names for ever. */
@@ -113,7 +113,7 @@ export class AdsStream {
   }
 
   #write(push: Push): void {
-    if (push.typeUrl === ROUTE_TYPE) this.#forgetHostsBelow(push.fresh)
+    if (push.typeUrl === ROUTE_TYPE) this.#doubtHostsBelow(push.fresh)
     if (push.typeUrl === CLUSTER_TYPE) this.#forgetEndpointsOf(push.changed)
     this.#nonces += 1
     this.#writing = true
@@ -128,13 +128,16 @@ export class AdsStream {
     this.#types.get(ENDPOINT_TYPE)?.delivery.forget(clusters)
   }
 
-  /** Envoy drops the virtual hosts of a route configuration that it does not have, and accepts them all the same. */
-  #forgetHostsBelow(configurations: readonly string[]): void {
+  /**
+   * Envoy drops the virtual hosts of a route configuration that it does not have, and accepts them all the same; or it
+   * has kept that, and hosts from before that are wanted no more.
+   */
+  #doubtHostsBelow(configurations: readonly string[]): void {
     if (configurations.length === 0) return
     const below = new Set(configurations)
     this.#types
       .get(VIRTUAL_HOST_TYPE)
-      ?.delivery.forgetUnless((host) => !below.has(routeConfigurationOf(host)))
+      ?.delivery.doubt((host) => below.has(routeConfigurationOf(host)))
   }
 
   /** State of the world: a later response makes it void. An incremental one says what changes, and so counts. */
@@ -164,8 +167,24 @@ export class AdsStream {
     })
   }
 
-  #mayRemove(type: TypeStream, snapshot: NodeSnapshot): boolean {
-    return type.typeUrl === LISTENER_TYPE || this.#referrersCurrent(snapshot, type.typeUrl)
+  #mayRemove(type: TypeStream, snapshot: NodeSnapshot): MayRemove {
+    if (type.typeUrl === VIRTUAL_HOST_TYPE) return this.#mayRemoveHost(snapshot)
+    const may = type.typeUrl === LISTENER_TYPE || this.#referrersCurrent(snapshot, type.typeUrl)
+    return () => may
+  }
+
+  /**
+   * Nothing names a virtual host. But a listener that is gone or has another route configuration now serves the
+   * connections that it has with the hosts of its old one, until Envoy says that it needs that no more.
+   */
+  #mayRemoveHost(snapshot: NodeSnapshot): MayRemove {
+    const routes = this.#types.get(ROUTE_TYPE)
+    if (routes === undefined) return () => true
+    const configurations = this.#wanted(routes, snapshot)
+    return (host) => {
+      const configuration = routeConfigurationOf(host)
+      return configurations.has(configuration) || !routes.subscription.wants(configuration)
+    }
   }
 
   #referrersCurrent(snapshot: NodeSnapshot, except: string): boolean {

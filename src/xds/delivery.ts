@@ -212,6 +212,13 @@ export class Delivery {
     }
   }
 
+  /** Envoy may have any version of them, or none: they are sent, or removed, again. */
+  doubt(isMeant: (name: string) => boolean): void {
+    const meant = [...this.#held.keys()].filter(isMeant)
+    this.forget(meant)
+    for (const name of meant) this.#held.set(name, { version: '' })
+  }
+
   forgetUnless(wants: (name: string) => boolean): void {
     const unwanted = [...this.#held.keys()].filter((name) => !wants(name))
     if (unwanted.length > 0) this.forget(unwanted)

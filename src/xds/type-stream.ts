@@ -21,6 +21,9 @@ export interface Push {
   readonly removed: readonly string[]
 }
 
+/** Nothing that is left still refers to what goes. */
+export type MayRemove = (name: string) => boolean
+
 export type Protocol = 'state-of-the-world' | 'incremental'
 
 interface Named {
@@ -71,10 +74,10 @@ export class TypeStream {
     return this.#named.wanted
   }
 
-  /** The response that is due; undefined: none. mayRemove: nothing that is left still refers to what goes. */
-  next(wanted: ResourceMap, mayRemove: boolean, nonce: string): Push | undefined {
+  /** The response that is due; undefined: none. */
+  next(wanted: ResourceMap, mayRemove: MayRemove, nonce: string): Push | undefined {
     const { updated, gone, lingering } = this.delivery.changes(wanted)
-    const removed = mayRemove ? gone : []
+    const removed = gone.filter(mayRemove)
     const sendsRemovals = this.protocol === 'incremental' || this.#isComplete()
     if (!this.owed && updated.length === 0 && !(sendsRemovals && removed.length > 0))
       return undefined

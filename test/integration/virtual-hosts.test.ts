@@ -2,7 +2,7 @@
 // for ever, and no request is lost on the way.
 
 import { once } from 'node:events'
-import { createServer, request, type Server } from 'node:http'
+import { Agent, createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
@@ -58,8 +58,8 @@ const publish = (...resources: readonly JsonObject[]): void =>
 
 const startEnvoy = () => ads.startEnvoy({ cluster: 'default/gw', world: false })
 
-async function get(host: string, on = port): Promise<string> {
-  const asked = request({ host: '127.0.0.1', port: on, headers: { host }, agent: false }).end()
+async function get(host: string, on = port, agent: Agent | false = false): Promise<string> {
+  const asked = request({ host: '127.0.0.1', port: on, headers: { host }, agent }).end()
   const [response] = (await once(asked, 'response')) as [
     AsyncIterable<Buffer> & { statusCode: number },
   ]
@@ -112,6 +112,40 @@ test('a listener that is added later, taken away and added again gets its hosts 
     await settled()
   }
   expect(await get('x')).toBe('200 one')
+})
+
+test('a listener with another route configuration now loses no request, on old connections or new ones', async () => {
+  publish(listener(port, 'r'), routes('r', { '*': 'one' }))
+  await startEnvoy()
+  const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+  expect(await get('x', port, kept)).toBe('200 one')
+  await settled()
+  const answers = new Set<string>()
+  let count = 0
+  publish(listener(port, 's'), routes('s', { '*': 'one', 'new.example': 'two' }))
+  await eventually(async () => {
+    for (const agent of [kept, false] as const)
+      answers.add(await get('x', port, agent).catch(String))
+    count += 1
+    expect(await get('new.example')).toBe('200 two')
+    expect(count).toBeGreaterThan(50)
+  })
+  await settled()
+  expect([...answers]).toEqual(['200 one'])
+  kept.destroy()
+})
+
+test('a host goes while Envoy refuses a listener', async () => {
+  const { port: taken } = backends[0]?.address() as AddressInfo
+  const refused = { ...listener(taken, 's'), enable_reuse_port: false }
+  const common = [listener(port, 'r'), refused, routes('s', { '*': 'one' })]
+  publish(...common, routes('r', { 'a.example': 'one', 'b.example': 'one' }))
+  await startEnvoy()
+  await becomes('b.example', '200 one')
+  publish(...common, routes('r', { 'a.example': 'one' }))
+  await becomes('b.example', '404 ')
+  expect(await get('a.example')).toBe('200 one')
+  expect(ads.events.some(({ kind }) => kind === 'nack')).toBe(true)
 })
 
 test('a route configuration may have no host at first, and none in the end', async () => {

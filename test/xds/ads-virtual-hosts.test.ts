@@ -107,6 +107,42 @@ describe('virtual hosts', () => {
     await stream.silent()
   })
 
+  test('stay with a route configuration that is gone, as long as Envoy needs it', async () => {
+    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a'] })
+    const stream = await connected('r', 's')
+    ads.publish({ routes: ['r'], hosts: ['r/a'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration -s')
+    await stream.silent()
+    stream.ask(ROUTE_TYPE, { resourceNamesUnsubscribe: ['s'] })
+    expect(await takeDelta(stream)).toBe('VirtualHost -s/a')
+    await stream.silent()
+  })
+
+  test('of before go from a route configuration that comes back', async () => {
+    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a', 's/b'] })
+    const stream = await connected('r', 's')
+    ads.publish({ routes: ['r'], hosts: ['r/a'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration -s')
+    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/b'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration s')
+    expect(await takeDelta(stream)).toBe('VirtualHost s/b -s/a')
+    await stream.silent()
+  })
+
+  test('go at once, whatever Envoy has refused elsewhere', async () => {
+    ads.publish({ listeners: ['l'], routes: ['r'], hosts: ['r/a', 'r/b'] })
+    const stream = ads.envoy.delta()
+    stream.ask(LISTENER_TYPE, { node: current })
+    stream.nack(await stream.next(), 'the port is taken')
+    stream.ask(ROUTE_TYPE, { resourceNamesSubscribe: ['r'] })
+    await takeDelta(stream)
+    stream.ask(VIRTUAL_HOST_TYPE)
+    await takeDelta(stream)
+    ads.publish({ listeners: ['l'], routes: ['r'], hosts: ['r/a'] })
+    expect(await takeDelta(stream)).toBe('VirtualHost -r/b')
+    await stream.silent()
+  })
+
   test('come when a route configuration is taken that was refused at first', async () => {
     ads.publish({ routes: ['r', 's=bad'], hosts: ['r/a', 's/a'] })
     const stream = await connected('r')
