@@ -35,7 +35,7 @@ export function createAds({ cache, envoys, metrics, logger, now }: AdsDeps): Ads
     metrics,
     mayReceiveSecrets: isPrivatePeer,
     onSent: (peer, type, version) => envoys.sent(peer, type, version),
-    onAck: (peer, type, version) => envoys.acked(peer, type, version),
+    onAck: (peer, type, version, isAll) => envoys.acked(peer, type, version, isAll),
     onNack: (peer, type, version, message) =>
       envoys.nacked(peer, type, { version, message, at: new Date(now()).toISOString() }),
     onClose: (peer) => envoys.closed(peer),

@@ -15,7 +15,7 @@ export interface EnvoyTypeState {
   readonly type: string
   readonly sent?: string
   readonly acked?: string
-  /** The last refusal that nothing accepted has followed. */
+  /** The last refusal, as long as anything of the type is refused. */
   readonly nacked?: Nack
 }
 
@@ -42,10 +42,15 @@ export class Envoys {
     this.update(peer, type, { sent: version })
   }
 
-  acked(peer: AdsPeer, type: string, version: string): void {
-    const { sent } = this.stateOf(peer, type)
-    const state = { type, acked: version, ...(sent !== undefined && { sent }) }
-    this.streamOf(peer).types.set(type, state)
+  /** isAll: nothing of the type is refused; else this was about another part of it. */
+  acked(peer: AdsPeer, type: string, version: string, isAll: boolean): void {
+    const { sent, nacked } = this.stateOf(peer, type)
+    this.streamOf(peer).types.set(type, {
+      type,
+      acked: version,
+      ...(sent !== undefined && { sent }),
+      ...(nacked !== undefined && !isAll && { nacked }),
+    })
   }
 
   nacked(peer: AdsPeer, type: string, nack: Nack): void {
@@ -65,14 +70,16 @@ export class Envoys {
     return [...this.streams.values()].some(({ connected }) => connected)
   }
 
-  /** A connected Envoy of that id has accepted its listeners, and of every other type what it was sent last. */
+  /** A connected Envoy of that id has accepted its listeners, of every other type what it was sent last, and refuses nothing. */
   hasAccepted(node: string): boolean {
     return [...this.streams.values()].some(
       ({ peer, connected, types }) =>
         connected &&
         peer.node === node &&
         types.get(LISTENER_TYPE)?.acked !== undefined &&
-        [...types.values()].every(({ sent, acked }) => sent === acked),
+        [...types.values()].every(
+          ({ sent, acked, nacked }) => sent === acked && nacked === undefined,
+        ),
     )
   }
 

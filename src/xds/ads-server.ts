@@ -28,7 +28,8 @@ export interface AdsPeer {
 /** type: a type URL. */
 export interface AdsObserver {
   onSent?(peer: AdsPeer, type: string, version: string): void
-  onAck?(peer: AdsPeer, type: string, version: string): void
+  /** isAll: nothing of the type is refused. */
+  onAck?(peer: AdsPeer, type: string, version: string, isAll: boolean): void
   onNack?(peer: AdsPeer, type: string, version: string, message: string): void
   onClose?(peer: AdsPeer): void
 }
@@ -176,7 +177,7 @@ const createStream = <Request, Response>(
       options.metrics.xdsPush(shortType(push.typeUrl))
       options.onSent?.(peer, push.typeUrl, push.version)
     },
-    onAck: (type, version) => options.onAck?.(peer, type, version),
+    onAck: (type, version, isAll) => options.onAck?.(peer, type, version, isAll),
     onNack: (type, version, reason) => {
       const message = reason.slice(0, MAX_REASON_LENGTH)
       const named = { ...peer, type: shortType(type), version, reason: message }

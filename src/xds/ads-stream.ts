@@ -44,7 +44,8 @@ export interface StreamOptions {
   snapshot(): NodeSnapshot | undefined
   /** sent is called when there is room for more. */
   write(push: Push, sent: () => void): void
-  onAck(typeUrl: string, version: string): void
+  /** isAll: nothing of the type is refused. */
+  onAck(typeUrl: string, version: string, isAll: boolean): void
   onNack(typeUrl: string, version: string, reason: string): void
   /** How long an answer that does not come holds up changes that wait for it, in milliseconds. */
   readonly patienceMs: number
@@ -148,7 +149,8 @@ export class AdsStream {
   #settle(type: TypeStream, { nonce, refusal }: StreamRequest): void {
     if (refusal === undefined) {
       const version = type.delivery.accepted(nonce)
-      if (version !== undefined) this.#options.onAck(type.typeUrl, version)
+      if (version !== undefined)
+        this.#options.onAck(type.typeUrl, version, !type.delivery.hasRefused)
     } else {
       const version = type.delivery.refused(nonce)
       if (version !== undefined) this.#options.onNack(type.typeUrl, version, refusal)

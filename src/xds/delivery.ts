@@ -74,6 +74,11 @@ export class Delivery {
     return [...this.#inFlight.values()].at(-1)?.sentAt
   }
 
+  /** Something was refused, and not accepted in another version or taken away since. */
+  get hasRefused(): boolean {
+    return this.#refused.size + this.#suspects.size > 0
+  }
+
   /** Envoy has a version of it. */
   holds(name: string): boolean {
     const held = this.#held.get(name)

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { ISSUER, startMcpParties, type McpParties } from '../support/mcp-parties.js'
+import { freePort } from '../support/ports.js'
 import { gateway } from '../support/resources.js'
 import { startStack, type Stack } from '../support/stack.js'
 
@@ -153,6 +154,28 @@ describe('the operator', () => {
       const answer = await fetch(`${taken.admin}/readyz`)
       expect(await answer.text()).toMatch(/refuses its Listener: .*Address already in use/)
     })
+    await taken.close()
+    other.close()
+  })
+
+  test('learns it also when another listener is accepted after the one that is refused', async () => {
+    const [low = 0, high = 0] = [await freePort(), await freePort()].sort((a, b) => a - b)
+    const other = createServer().listen(low, '127.0.0.1')
+    await once(other, 'listening')
+    const taken = await startStack({ resources: () => [gateway([low, high])], unready: true })
+    const accepted = async (): Promise<readonly string[]> => {
+      const { envoys } = (await (await fetch(`${taken.admin}/status`)).json()) as {
+        envoys: { types: { type: string; acked?: string }[] }[]
+      }
+      return envoys.flatMap(({ types }) =>
+        types.flatMap(({ type, acked }) => (acked === undefined ? [] : [type])),
+      )
+    }
+    await eventually(async () =>
+      expect(await accepted()).toContain('type.googleapis.com/envoy.config.listener.v3.Listener'),
+    )
+    const answer = await fetch(`${taken.admin}/readyz`)
+    expect(await answer.text()).toMatch(/refuses its Listener: .*Address already in use/)
     await taken.close()
     other.close()
   })

@@ -10,11 +10,11 @@ describe('an Envoy has accepted', () => {
   test('when it has its listeners and nothing that it was sent is open', () => {
     const envoys = new Envoys()
     envoys.sent(peer(1), CLUSTER_TYPE, 'c1')
-    envoys.acked(peer(1), CLUSTER_TYPE, 'c1')
+    envoys.acked(peer(1), CLUSTER_TYPE, 'c1', true)
     expect(envoys.hasAccepted('e1')).toBe(false)
     envoys.sent(peer(1), LISTENER_TYPE, 'l1')
     expect(envoys.hasAccepted('e1')).toBe(false)
-    envoys.acked(peer(1), LISTENER_TYPE, 'l1')
+    envoys.acked(peer(1), LISTENER_TYPE, 'l1', true)
     expect(envoys.hasAccepted('e1')).toBe(true)
     expect(envoys.hasAccepted('e2')).toBe(false)
   })
@@ -25,7 +25,7 @@ describe('an Envoy has accepted', () => {
     envoys.nacked(peer(1), LISTENER_TYPE, { version: 'l1', message: 'bad', at: 'now' })
     expect(envoys.hasAccepted('e1')).toBe(false)
     envoys.sent(peer(1), LISTENER_TYPE, 'l2')
-    envoys.acked(peer(1), LISTENER_TYPE, 'l2')
+    envoys.acked(peer(1), LISTENER_TYPE, 'l2', true)
     expect(envoys.hasAccepted('e1')).toBe(true)
     envoys.closed(peer(1))
     expect([envoys.hasAccepted('e1'), envoys.anyConnected()]).toEqual([false, false])
@@ -33,14 +33,19 @@ describe('an Envoy has accepted', () => {
 })
 
 describe('the report', () => {
-  test('shows a refusal until something is accepted', () => {
+  test('shows a refusal until nothing of the type is refused', () => {
     const envoys = new Envoys()
     const nacked = { version: 'l1', message: 'bad regex', at: '2026-01-01T00:00:00.000Z' }
     envoys.sent(peer(1), LISTENER_TYPE, 'l1')
     envoys.nacked(peer(1), LISTENER_TYPE, nacked)
     expect(envoys.report()[0]?.types).toEqual([{ type: LISTENER_TYPE, sent: 'l1', nacked }])
+    envoys.acked(peer(1), LISTENER_TYPE, 'l1', false)
+    expect(envoys.report()[0]?.types).toEqual([
+      { type: LISTENER_TYPE, sent: 'l1', acked: 'l1', nacked },
+    ])
+    expect(envoys.hasAccepted('e1')).toBe(false)
     envoys.sent(peer(1), LISTENER_TYPE, 'l2')
-    envoys.acked(peer(1), LISTENER_TYPE, 'l2')
+    envoys.acked(peer(1), LISTENER_TYPE, 'l2', true)
     expect(envoys.report()[0]?.types).toEqual([{ type: LISTENER_TYPE, sent: 'l2', acked: 'l2' }])
   })
 
