@@ -8,7 +8,7 @@ import { ExpressionError } from './expression-error.js'
 import { compilePattern } from './patterns.js'
 import { celProblem, problemOf, type CelProblem } from './problem.js'
 import { findReads, type Reads } from './reads.js'
-import { renameCalls } from './renames.js'
+import { renameCalls, writtenPattern } from './renames.js'
 import { CelLimitError } from './values.js'
 import { walk } from './walk.js'
 
@@ -62,11 +62,10 @@ function compileChecked(
 /** Patterns that are written out are compiled now: a bad one is the author's to mend. */
 function assertPatterns(ast: ASTNode): void {
   walk(ast, (node) => {
-    if ((node.op !== 'rcall' && node.op !== 'call') || node.args[0] !== 'matches') return
-    const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1]
-    if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return
+    const pattern = writtenPattern(node)
+    if (pattern === undefined) return
     try {
-      compilePattern(pattern.args)
+      compilePattern(pattern.text)
     } catch {
       throw new ExpressionError(
         'not a regular expression of RE2 syntax',

@@ -3,7 +3,7 @@
 import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
 import { parseJsonText } from './json-text.js'
 import { Cidr, isIp } from './cidr.js'
-import { matchesPattern } from './patterns.js'
+import { matchesComputedPattern, matchesPattern } from './patterns.js'
 import { fromCelValue } from './values.js'
 
 /** The receiver type of base64.encode() and base64.decode(). */
@@ -16,8 +16,10 @@ const asciiUpper = (text: string): string => text.replace(/[a-z]/g, (c) => c.toU
 
 /** In the place of the library's, under the names that renames.ts gives them. */
 const REPLACED: Functions = {
-  'string._atches(string): bool': matchesPattern,
-  '_atches(string, string): bool': matchesPattern,
+  'string._atches(string): bool': matchesComputedPattern,
+  '_atches(string, string): bool': matchesComputedPattern,
+  'string._ATCHES(string): bool': matchesPattern,
+  '_ATCHES(string, string): bool': matchesPattern,
   'string._owerAscii(): string': asciiLower,
   'string._pperAscii(): string': asciiUpper,
 }

@@ -29,8 +29,11 @@ function forgetOldest(): void {
   }
 }
 
-export function matchesPattern(subject: string, pattern: string): boolean {
-  if (!compiled.has(pattern) && pattern.length > MAX_PATTERN_LENGTH)
-    throw new CelLimitError('pattern too long')
-  return compilePattern(pattern).test(subject)
+export const matchesPattern = (subject: string, pattern: string): boolean =>
+  compilePattern(pattern).test(subject)
+
+/** The pattern may be the attacker's too. @throws as compilePattern, and CelLimitError. */
+export function matchesComputedPattern(subject: string, pattern: string): boolean {
+  if (pattern.length > MAX_PATTERN_LENGTH) throw new CelLimitError('pattern too long')
+  return matchesPattern(subject, pattern)
 }

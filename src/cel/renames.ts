@@ -9,12 +9,31 @@ import { walk } from './walk.js'
 const USER_NAMES: ReadonlyMap<string, string> = new Map([
   ['_as', 'has'],
   ['_atches', 'matches'],
+  ['_ATCHES', 'matches'],
   ['_owerAscii', 'lowerAscii'],
   ['_pperAscii', 'upperAscii'],
 ])
-const OUR_NAMES: ReadonlyMap<string, string> = new Map(
-  [...USER_NAMES].map(([ours, users]) => [users, ours]),
-)
+
+/** matches() of a pattern that is written out was checked when it was read; the author's own, it may be long. */
+const ourName = (node: ASTNode, name: string): string | undefined => {
+  if (name === 'matches') return writtenPattern(node) === undefined ? '_atches' : '_ATCHES'
+  return [...USER_NAMES].find(([, users]) => users === name)?.[0]
+}
+
+/** The pattern of a call of matches(), where it is written out. */
+export function writtenPattern(node: ASTNode): WrittenPattern | undefined {
+  if ((node.op !== 'rcall' && node.op !== 'call') || node.args[0] !== 'matches') return undefined
+  const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1]
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return undefined
+  return { text: pattern.args, start: pattern.start, end: pattern.end }
+}
+
+interface WrittenPattern {
+  readonly text: string
+  /** Offsets in the expression. */
+  readonly start: number
+  readonly end: number
+}
 
 /** The name of a call as its author wrote it. */
 export const userName = (name: string): string => USER_NAMES.get(name) ?? name
@@ -22,7 +41,7 @@ export const userName = (name: string): string => USER_NAMES.get(name) ?? name
 /** A message of the library, with the names that its reader knows. */
 export const restoreNames = (message: string): string =>
   message
-    .replace(/\b_(as|atches|owerAscii|pperAscii)\b/g, (name) => userName(name))
+    .replace(/\b_(as|atches|ATCHES|owerAscii|pperAscii)\b/g, (name) => userName(name))
     .replace(/\bBase64Namespace\b/g, 'base64')
 
 /** @throws ExpressionError for a call of a name that is only ours. */
@@ -33,7 +52,7 @@ export function renameCalls(source: string, ast: ASTNode): string {
     const name = node.args[0]
     if (USER_NAMES.has(name))
       throw new ExpressionError(`there is no function ${name}`, node.start, node.end)
-    const ours = OUR_NAMES.get(name)
+    const ours = ourName(node, name)
     if (ours === undefined) return
     const at = node.op === 'call' ? node.start : methodNameStart(source, node.args[1].end)
     for (let i = 0; i < ours.length; i++) characters[at + i] = ours.charAt(i)

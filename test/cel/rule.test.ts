@@ -246,6 +246,16 @@ describe('limits', () => {
     const jwt = lazyValue({ sub: 'a'.repeat(5000) })
     expect(run('"x".matches(jwt.sub)', { ...ATTRIBUTES, jwt })).toBe('limit_exceeded')
   })
+
+  test('a long pattern that is written out holds, however many others there are', () => {
+    const team = Array.from({ length: 120 }, (_, i) => `member-${i}`).join('|')
+    const rules = [`jwt.sub.matches("^(${team})$")`, `matches(jwt.sub, "^(?:${team})$")`]
+    const compiled = rules.map((source) => compileRule(source))
+    for (let i = 0; i < 600; i++) compileRule(`jwt.sub.matches("^other-${i}$")`)
+    const jwt = lazyValue({ sub: 'member-7' })
+    for (const rule of compiled)
+      expect(rule.ok && rule.value.evaluate({ jwt })).toEqual({ ok: true, value: true })
+  })
 })
 
 describe('what is converted', () => {
