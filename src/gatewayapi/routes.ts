@@ -14,6 +14,7 @@ import type { OrderedRoute } from './route-order.js'
 import { translateRule, type TranslatedRule } from './route-rules.js'
 import type { HttpRoute } from './rule-input.js'
 import { routeStatus } from './route-status.js'
+import { withPathsOfAll } from './table-entries.js'
 import { compareText, keyIn, keyOf, targetKey } from './world.js'
 
 export interface TranslatedRoute {
@@ -109,14 +110,15 @@ type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted
 function inForce(
   isAttached: boolean,
   rules: readonly TranslatedRule[],
-  { jwt, broken }: Attachment,
+  { jwt }: Attachment,
 ): InForce {
   if (!isAttached) return { authz: [], proc: [], destinations: [], wanted: [] }
   return {
-    authz: rules.flatMap(({ authz }) => authz),
+    authz: withPathsOfAll(rules.flatMap(({ authz }) => authz)),
     proc: rules.flatMap(({ proc }) => proc),
     destinations: rules.flatMap(({ destinations }) => destinations),
-    wanted: broken.length > 0 ? [] : (jwt?.jwt?.wanted ?? []),
+    // Also while the route refuses: the status says whether there are keys, and they are there when it is mended.
+    wanted: jwt?.jwt?.wanted ?? [],
   }
 }
 

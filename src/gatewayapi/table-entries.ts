@@ -60,6 +60,15 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
   ]
 }
 
+/**
+ * The entries of one HTTPRoute, each with the paths of all: they differ in nothing else. When rules come or go, those
+ * behind them get other keys, and until Envoy has them too, a path of before meets the key of another rule.
+ */
+export function withPathsOfAll(entries: readonly AuthzEntry[]): readonly AuthzEntry[] {
+  const paths = sortedPaths(entries.flatMap((entry) => entry.paths))
+  return entries.map((entry) => ({ ...entry, paths }))
+}
+
 function sortedPaths(paths: readonly PathMatch[]): readonly PathMatch[] {
   const unique = new Map(paths.map((path) => [`${path.value} ${path.type}`, path]))
   return [...unique.entries()].sort(([a], [b]) => compareText(a, b)).map(([, path]) => path)

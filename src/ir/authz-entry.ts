@@ -9,7 +9,7 @@ export interface AuthzEntry {
   readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute: the label of metrics and logs. */
   readonly route: string
-  /** Where this key may be used; the server checks the path again (decision 8). */
+  /** Of all protected rules of the HTTPRoute: the server checks the path again (decision 8). */
   readonly paths: readonly PathMatch[]
   /** Absent: no token is asked for (a policy with authorization alone sees jwt as null). */
   readonly jwt?: JwtAuthentication
