@@ -98,13 +98,21 @@ async function verifyToken(
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
   const issuer = claim(claims, 'iss')
   const attempt = { jws, claims: lazyValue(claims), size: text.length, digest, context }
-  const outcome = await tryProviders(ofIssuer(jwt, issuer), attempt)
+  const providers = ofIssuer(jwt, issuer)
+  const outcome = await tryProviders(providers, attempt)
   if (outcome.type !== 'unknown-key') return outcome
   const fresh = await context.withFreshKeys(outcome.provider)
-  if (fresh === undefined) return { type: 'refused', fault: 'unknown-key' }
-  const second = await tryProviders(ofIssuer(fresh, issuer), attempt)
-  return second.type === 'unknown-key' ? { type: 'refused', fault: 'unknown-key' } : second
+  if (fresh === undefined) return withoutKey(providers)
+  const renewed = ofIssuer(fresh, issuer)
+  const second = await tryProviders(renewed, attempt)
+  return second.type === 'unknown-key' ? withoutKey(renewed) : second
 }
+
+/** The key may be one of a set that was never fetched. */
+const withoutKey = (providers: readonly Provider[]): Authentication =>
+  providers.some(({ keys }) => keys === undefined)
+    ? UNAVAILABLE
+    : { type: 'refused', fault: 'unknown-key' }
 
 /** The token's iss picks; only configurations that name an issuer twice have more than one. */
 const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly Provider[] =>
@@ -119,12 +127,13 @@ interface Attempt {
   readonly context: AuthenticationContext
 }
 
+/** Of keys that are fetched: a fetch may bring it. */
 interface UnknownKey {
   readonly type: 'unknown-key'
   readonly provider: Provider
 }
 
-/** The first that accepts; else what the last one said, where an unknown key comes before all. */
+/** The first that accepts; else an unknown key comes before keys that were never fetched, and both before what the last one said. */
 async function tryProviders(
   providers: readonly Provider[],
   attempt: Attempt,
@@ -133,7 +142,8 @@ async function tryProviders(
   for (const provider of providers) {
     const outcome = await tryProvider(provider, attempt)
     if (outcome.type === 'verified') return outcome
-    if (last.type !== 'unknown-key') last = outcome
+    if (last.type === 'refused' || (last.type === 'unavailable' && outcome.type === 'unknown-key'))
+      last = outcome
   }
   return last
 }
@@ -149,7 +159,10 @@ async function tryProvider(
   const fault = claimsFault(jws, json, provider, context.nowSeconds)
   if (fault !== undefined) return { type: 'refused', fault }
   const key = chooseKey(jws, provider.keys)
-  if (key === undefined) return { type: 'unknown-key', provider }
+  if (key === undefined)
+    return provider.source.type === 'remote'
+      ? { type: 'unknown-key', provider }
+      : { type: 'refused', fault: 'unknown-key' }
   if (!(await verifyJws(jws, key))) return { type: 'refused', fault: 'bad-signature' }
   const until = (claim(json, 'exp') as number) + LEEWAY_SECONDS
   const token: RememberedToken = { claims, until, size, allowed: {} }

@@ -200,6 +200,20 @@ describe('modes', () => {
     expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(503)
     expect((await check({})).status).toBe(401)
   })
+
+  test.each([
+    ['the same audience', {}],
+    ['another audience', { audiences: ['another'] }],
+  ])('a token is not refused while keys of its issuer are missing: %s', async (_what, rest) => {
+    const [first, second] = [provider(UNAVAILABLE), provider(available(other.jwk), rest)]
+    for (const providers of [
+      [first, second],
+      [second, first],
+    ]) {
+      const { check } = checker([entry({ jwt: jwt(UNAVAILABLE, { providers }) })])
+      expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(503)
+    }
+  })
 })
 
 describe('which entry', () => {

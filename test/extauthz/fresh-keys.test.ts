@@ -3,6 +3,7 @@
 
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildAuthzTable, type AuthzTable } from '../../src/extauthz/authz-table.js'
+import type { JwtProvider } from '../../src/ir/authz-entry.js'
 import {
   available,
   bearer,
@@ -10,6 +11,7 @@ import {
   entry,
   jwt,
   NOW,
+  provider,
   sign,
   signingKey,
   type SigningKey,
@@ -44,6 +46,31 @@ describe('an unknown kid', () => {
     expect((await check({ headers: [bearer(await sign(after))] })).status).toBe(200)
     expect((await check({ headers: [bearer(await sign(after))] })).status).toBe(200)
     expect(asked).toEqual(['set-1'])
+  })
+
+  test('is looked up again where a pinned key set of the same issuer has no such key either', async () => {
+    const pinned = provider({
+      state: 'available',
+      source: { type: 'inline' },
+      jwks: { keys: [before.jwk] },
+    })
+    for (const list of [
+      (fetched: JwtProvider) => [pinned, fetched],
+      (fetched: JwtProvider) => [fetched, pinned],
+    ]) {
+      const both = (...keys: SigningKey[]): AuthzTable => {
+        const keySet = available(...keys.map(({ jwk }) => jwk))
+        return buildAuthzTable([entry({ jwt: jwt(keySet, { providers: list(provider(keySet)) }) })])
+      }
+      let current = both(before)
+      const { check } = checker(() => current, {
+        refetchKeySet: () => {
+          current = both(after)
+          return Promise.resolve()
+        },
+      })
+      expect((await check({ headers: [bearer(await sign(after))] })).status).toBe(200)
+    }
   })
 
   test('that stays unknown is refused', async () => {
