@@ -12,6 +12,8 @@ const LASTS = { atLeast: 240, spread: 120 }
 const GRACE_SECONDS = 30
 /** Milliseconds. */
 const SHORTEST_WATCH = 1_000
+/** The API server answers before anything has happened. */
+const ANSWER_WITHIN = 30_000
 
 /** reached: called once a watch runs, which is after all that was listed has been told. */
 export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'watch'> => ({
@@ -25,6 +27,7 @@ export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'wa
       (timeoutSeconds + GRACE_SECONDS) * 1000,
     )
     const done = (error: unknown): void => {
+      if (hasEnded) return
       hasEnded = true
       clearTimeout(deadline)
       const isOurs = error instanceof Error && error.name === 'AbortError'
@@ -34,11 +37,36 @@ export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'wa
       else setTimeout(() => onDone(null), early).unref()
     }
     const parameters = { ...query, allowWatchBookmarks: true, timeoutSeconds }
-    running.controller = await inner.watch(path, parameters, trimmed(onEvent), done)
-    if (!hasEnded) reached()
-    return running.controller
+    try {
+      running.controller = await inTime(inner.watch(path, parameters, trimmed(onEvent), done))
+      if (!hasEnded) reached()
+      return running.controller
+    } catch (error) {
+      // Whoever called may not wait for this promise: the end of the watch before it may have been the call.
+      done(error)
+      return new AbortController()
+    }
   },
 })
+
+/** Without it a request that is never answered would wait as long as its connection lives. */
+async function inTime(asked: Promise<AbortController>): Promise<AbortController> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), ANSWER_WITHIN)
+  })
+  try {
+    return await Promise.race([asked, late])
+  } catch (error) {
+    void asked.then(
+      (controller) => controller.abort(),
+      () => undefined,
+    )
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 const trimmed =
   (onEvent: Parameters<WatchCall>[2]): Parameters<WatchCall>[2] =>

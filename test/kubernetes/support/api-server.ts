@@ -108,11 +108,10 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
   await start()
   await eventually(() => api.get('v1', 'Namespace', 'default'), 30_000)
   if (bare !== true) await api.apply(...definitions())
+  // Each is served when it is, whatever the order in which they came.
   if (bare !== true)
-    await eventually(
-      () => call('GET', '/apis/gateway.networking.k8s.io/v1/referencegrants'),
-      30_000,
-    )
+    for (const path of definitions().map(listPath))
+      await eventually(() => call('GET', path), 30_000)
   return api
 }
 
@@ -123,6 +122,19 @@ export const definitions = (): readonly object[] => [
     .filter((file) => READ.has(/_(\w+)\.yaml$/.exec(file)?.[1] ?? ''))
     .map((file) => yamlOf(join(GATEWAY_API, file))),
 ]
+
+interface Definition {
+  readonly spec: {
+    readonly group: string
+    readonly names: { readonly plural: string }
+    readonly versions: readonly { readonly name: string }[]
+  }
+}
+
+const listPath = (definition: object): string => {
+  const { group, names, versions } = (definition as Definition).spec
+  return `/apis/${group}/${versions[0]?.name ?? ''}/${names.plural}`
+}
 
 const yamlOf = (path: string): object => parse(readFileSync(path, 'utf8')) as object
 
