@@ -17,7 +17,6 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
-  held(): boolean
   /** Gives it up, so that the next one need not wait. */
   close(): Promise<void>
 }
@@ -38,6 +37,7 @@ export function startLease(options: LeaseOptions): Lease {
   let warned = ''
   let closed = false
   let timer: NodeJS.Timeout | undefined
+  let doubt: NodeJS.Timeout | undefined
 
   const settle = (held: boolean): void => {
     if (held !== isHeld && !closed) options.onChange(held)
@@ -62,6 +62,9 @@ export function startLease(options: LeaseOptions): Lease {
       await options.client.call('PUT', own, newLease(options, lease))
     }
     heldSince = began
+    // A call that hangs, or a process that was stopped, must not leave us writing beside the next holder.
+    clearTimeout(doubt)
+    if (!closed) doubt = setTimeout(() => settle(false), SURE_FOR - (performance.now() - began))
     return true
   }
   const round = async (): Promise<void> => {
@@ -83,11 +86,11 @@ export function startLease(options: LeaseOptions): Lease {
   }
   let running = round()
   return {
-    held: () => isHeld && performance.now() - heldSince < SURE_FOR,
     close: async () => {
       closed = true
       clearTimeout(timer)
       await running
+      clearTimeout(doubt)
       if (isHeld) await release(options, own)
     },
   }
