@@ -2,6 +2,7 @@
 // writes their status back.
 
 import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ReportedResource } from '../admin/status-report.js'
 import { listenerKey } from '../gatewayapi/routes.js'
 import { remembered } from '../ir/remembered.js'
@@ -23,6 +24,9 @@ export interface Cluster {
 
 /** Replicas with the same one take turns; the chart names it after its release. */
 const DEFAULT_LEASE = 'gatehouse'
+
+/** Milliseconds that an API server which does not answer may hold up our end. */
+const LEAVE_WITHIN = 2_000
 
 /** Throws an Error for a person when no API server is configured. */
 export function createCluster(settings: Settings, logger: Logger): Cluster {
@@ -61,18 +65,20 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     return () => lease.close()
   }
   let endLease: (() => Promise<void>) | undefined
+  const leave = async (): Promise<void> => {
+    isWriter = false
+    await source.close()
+    await writer.close()
+    await endLease?.()
+  }
+  let left: Promise<void> | undefined
   return {
     provider: {
       start: async (tell) => {
         endLease = await start(tell)
       },
-      close: async () => {
-        isWriter = false
-        await source.close()
-        await writer.close()
-        await endLease?.()
-        endLease = undefined
-      },
+      close: () =>
+        (left ??= Promise.race([leave(), delay(LEAVE_WITHIN, undefined, { ref: false })])),
     },
     onRun: (state) => writer.update(saidOf(state)),
   }

@@ -12,6 +12,8 @@ export interface TcpProxy {
   readonly port: number
   /** Where new connections go, in turn; none: they are refused. */
   lead(...targets: readonly Target[]): void
+  /** Passes nothing on any more, and leaves the connections open. */
+  hang(): void
   /** Breaks every connection. */
   cut(): void
   close(): Promise<void>
@@ -21,8 +23,10 @@ export interface TcpProxy {
 export async function startTcpProxy(host: string, ...first: readonly Target[]): Promise<TcpProxy> {
   let targets = first
   let turn = 0
+  let hangs = false
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
+    if (hangs) return sockets.add(client.on('error', () => client.destroy()))
     const target = targets[turn++ % Math.max(1, targets.length)]
     if (target === undefined) return client.destroy()
     const upstream = connect(target)
@@ -48,6 +52,10 @@ export async function startTcpProxy(host: string, ...first: readonly Target[]): 
   return {
     port: (server.address() as AddressInfo).port,
     lead: (...next) => (targets = next),
+    hang: () => {
+      hangs = true
+      for (const socket of sockets) socket.unpipe().pause()
+    },
     cut,
     close: async () => {
       cut()
