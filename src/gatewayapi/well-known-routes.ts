@@ -36,13 +36,21 @@ export function unreachableDocuments(
 /** Last segment of a root: the suffix of the name of a route in front of a broader match. */
 export const rootName = (root: string): string => root.slice(root.lastIndexOf('/') + 1)
 
-/** The path of resourceMetadata.resource, else the route's first prefix that is not a well-known one. */
+/**
+ * The path of resourceMetadata.resource, else of the route's paths that are not well-known the first whose documents it
+ * matches: another may be a health check's.
+ */
 export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
   if (mcp.resource !== undefined) return { mcpPath: mcp.resource.path, origin: mcp.resource.origin }
   const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
   const own = paths
     .filter(({ type }) => type !== 'RegularExpression')
-    .map(({ value }) => value.replace(/\/$/, ''))
-    .find((value) => !isWellKnown({ type: 'Exact', value }))
-  return { mcpPath: own ?? '' }
+    .map(({ value }) => ({ mcpPath: value.replace(/\/$/, '') }))
+    .filter(({ mcpPath }) => !isBelowWellKnown(mcpPath))
+  return (
+    own.find((one) => unreachableDocuments(one, route).length === 0) ?? own[0] ?? { mcpPath: '' }
+  )
 }
+
+/** RFC 8615. */
+const isBelowWellKnown = (path: string): boolean => `${path}/`.startsWith('/.well-known/')
