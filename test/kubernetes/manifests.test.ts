@@ -135,10 +135,38 @@ describe('the chart', () => {
     expect(JSON.stringify(deployment)).toContain('"--grpc=127.0.0.1:18000"')
   })
 
+  test('names the ports of a sidecar by their numbers, as older Services do not find them by name', () => {
+    const objects = render({ mode: 'sidecar' })
+    expect(find(objects, 'Service', 'gatehouse').spec).toMatchObject({
+      ports: [{ name: 'admin', targetPort: 18_001 }],
+    })
+    expect(JSON.stringify(find(objects, 'NetworkPolicy', 'gatehouse').spec)).toContain(
+      '"ports":[{"port":18001}]',
+    )
+  })
+
+  test('lets an annotation of a value win over its own', () => {
+    const { stdout } = template({ podAnnotations: { 'prometheus.io/scrape': 'false' } })
+    expect(stdout.match(/prometheus.io\/scrape: .*/g)).toEqual(['prometheus.io/scrape: "false"'])
+  })
+
   test.each([
     [{ mode: 'both' }, /mode/],
     [{ replicsa: 3 }, /replicsa/],
     [{ envoys: ENVOYS, tls: { secretName: 'server' } }, /tls.clientSecretName/],
+    [{ tls: { clientSecretName: 'client' } }, /the gRPC address has no TLS/],
+    [{ envoys: ENVOYS, mode: 'sidecar' }, /envoys are of mode central/],
+    [
+      { envoys: ['a/b-c', 'a-b/c'].map((gateway) => ({ ...ENVOYS[0], gateway })) },
+      /those of a\/b-c and of a-b\/c would both be called gatehouse-a-b-c/,
+    ],
+    [{ namespaces: ['shop', 'shop'] }, /namespaces/],
+    [
+      {
+        references: ['secrets', 'configMaps'].map((kind) => ({ namespace: 'shop', [kind]: ['a'] })),
+      },
+      /the namespace shop is there twice/,
+    ],
   ])('refuses %j', (values, reason) => {
     const { status, stderr } = template(values)
     expect(status).not.toBe(0)
