@@ -1,5 +1,6 @@
 // The Secrets and ConfigMaps that other resources name: no others are read.
 
+import { GATEWAY_API_GROUP } from './fields.js'
 import type { ReferenceGrantSpec } from './reference-grant.js'
 import type { Resource, Resources } from './resources.js'
 
@@ -46,9 +47,9 @@ function certificates(
           name,
         }))
         .filter(
-          ({ namespace }) =>
-            namespace === metadata.namespace ||
-            referenceGrants.some((grant) => grants(grant, metadata.namespace, namespace)),
+          (secret) =>
+            secret.namespace === metadata.namespace ||
+            referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
         ),
     )
 }
@@ -56,11 +57,17 @@ function certificates(
 const grants = (
   { metadata, spec }: Resource<ReferenceGrantSpec>,
   from: string,
-  to: string,
+  to: ObjectReference,
 ): boolean =>
-  metadata.namespace === to &&
-  spec.from.some(({ kind, namespace }) => kind === 'Gateway' && namespace === from) &&
-  spec.to.some(({ kind }) => kind === 'Secret')
+  metadata.namespace === to.namespace &&
+  spec.from.some(
+    ({ group, kind, namespace }) =>
+      group === GATEWAY_API_GROUP && kind === 'Gateway' && namespace === from,
+  ) &&
+  spec.to.some(
+    ({ group, kind, name }) =>
+      group === '' && kind === to.kind && (name === undefined || name === to.name),
+  )
 
 const authorities = ({ backendTlsPolicies }: Resources): readonly ObjectReference[] =>
   backendTlsPolicies.flatMap(({ metadata, spec }) =>
