@@ -70,12 +70,22 @@ export function startReflector(
     pause = FIRST_PAUSE
     if (!closed) say(true, undefined)
   }
+  /** A list that was asked for before the end may come after it. */
+  const open: ReflectorEvents = {
+    ...events,
+    put: (object, path) => {
+      if (!closed) events.put(object, path)
+    },
+    remove: (object) => {
+      if (!closed) events.remove(object)
+    },
+  }
   const run = async (): Promise<void> => {
     try {
       // Found anew each time: the CRD may have come, or serve another version now.
       const path = await findKindPath(client, scope.kind)
       if (closed) return
-      informer ??= informerOf(client, scope, path, { ...events, reached, failed: retry })
+      informer ??= informerOf(client, scope, path, { ...open, reached, failed: retry })
       await informer.start()
       if (closed) await informer.stop()
     } catch (error) {
