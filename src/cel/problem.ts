@@ -31,7 +31,9 @@ export function problemOf(source: string, error: unknown): CelProblem {
     const range = error.range ?? { start: 0, end: source.length }
     return celProblem(
       source,
-      sentence(error.code, restoreNames(error.summary)),
+      error.code === 'unexpected_character'
+        ? unexpected(source.slice(range.start, range.end))
+        : sentence(error.code, restoreNames(error.summary)),
       range.start,
       range.end,
     )
@@ -39,6 +41,24 @@ export function problemOf(source: string, error: unknown): CelProblem {
   if (error instanceof RangeError)
     return celProblem(source, 'the expression is nested too deeply; at most 64 levels are allowed')
   return celProblem(source, 'the expression could not be read')
+}
+
+/** The parser names one character of what it met, and not the first. */
+function unexpected(met: string): string {
+  const meant = MEANT[met]
+  const expected = meant === undefined ? 'an operator, e.g. &&, || or ==' : `"${meant}"`
+  return `unexpected ${met.startsWith('"') ? met : `"${met}"`}; expected ${expected}`
+}
+
+/** What other languages write → CEL. */
+const MEANT: Readonly<Record<string, string>> = {
+  and: '&&',
+  AND: '&&',
+  '&': '&&',
+  or: '||',
+  OR: '||',
+  '|': '||',
+  '=': '==',
 }
 
 function sentence(code: string, summary: string): string {
