@@ -1,7 +1,8 @@
 // "host:port" or "unix:PATH" → where the server binds, and whether that is reachable from elsewhere.
 
-import { chmod, lstat, unlink } from 'node:fs/promises'
+import { chmod, lstat, stat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { dirname } from 'node:path'
 
 export type GrpcAddress =
   | { readonly type: 'unix'; readonly path: string }
@@ -22,8 +23,11 @@ export const parseGrpcAddress = (text: string): GrpcAddress => {
 export const isLocalHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host)
 
-/** Removes the socket file of a process that is gone. @throws {Error} somebody listens, or it is no socket. */
+/** Removes the socket file of a process that is gone. @throws {Error} somebody listens, it is no socket, or its folder is missing. */
 export const clearStaleSocket = async (path: string): Promise<void> => {
+  const folder = await stat(dirname(path)).catch(() => undefined)
+  if (folder?.isDirectory() !== true)
+    throw new Error(`${path} cannot be made: ${dirname(path)} is no folder`)
   const stats = await lstat(path).catch(() => undefined)
   if (stats === undefined) return
   if (!stats.isSocket()) throw new Error(`${path} exists and is not a socket`)

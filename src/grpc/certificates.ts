@@ -1,5 +1,6 @@
 // Certificate files → TLS credentials that follow the files: new connections get what was read last.
 
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { readFile } from 'node:fs/promises'
 import { experimental } from '@grpc/grpc-js'
@@ -92,12 +93,39 @@ export const watchCertificates = async (files: TlsFiles, logger: Logger): Promis
 
 const readPems = async (files: TlsFiles): Promise<Pems> => {
   const [cert, key, clientCa] = await Promise.all([
-    readFile(files.cert),
-    readFile(files.key),
-    files.clientCa === undefined ? undefined : readFile(files.clientCa),
+    readPem(files.cert),
+    readPem(files.key),
+    files.clientCa === undefined ? undefined : readPem(files.clientCa),
   ])
-  createSecureContext({ cert, key, ...(clientCa !== undefined && { ca: clientCa }) })
-  return { cert, key, ...(clientCa !== undefined && { clientCa }) }
+  expectUsable(
+    () => createSecureContext({ cert }),
+    `${files.cert} is not a certificate chain in PEM`,
+  )
+  expectUsable(() => createSecureContext({ key }), `${files.key} is not a private key in PEM`)
+  expectUsable(
+    () => createSecureContext({ cert, key }),
+    `${files.key} is not the private key of ${files.cert}`,
+  )
+  if (clientCa === undefined) return { cert, key }
+  // A secure context takes anything for authorities, and then trusts none.
+  expectUsable(() => new X509Certificate(clientCa), `${files.clientCa} is not a certificate in PEM`)
+  return { cert, key, clientCa }
+}
+
+const readPem = (path: string): Promise<Buffer> =>
+  readFile(path).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      code === 'ENOENT' ? `${path}: no such file` : `${path} cannot be read: ${String(code)}`,
+    )
+  })
+
+function expectUsable(use: () => unknown, otherwise: string): void {
+  try {
+    use()
+  } catch (error) {
+    throw new Error(`${otherwise}: ${(error as Error).message}`)
+  }
 }
 
 const samePems = (a: Pems, b: Pems): boolean =>

@@ -49,6 +49,11 @@ describe('address', () => {
     const file = join(folder, 'notes.txt')
     await writeFile(file, 'keep me')
     await expect(start([allowing], `unix:${file}`)).rejects.toThrow('is not a socket')
+
+    const nowhere = join(folder, 'nowhere')
+    await expect(start([allowing], `unix:${nowhere}/g.sock`)).rejects.toThrow(
+      `${nowhere}/g.sock cannot be made: ${nowhere} is no folder`,
+    )
   })
 
   test.each(['8080', 'host', 'host:99999', 'unix:', ':80'])('refuses %s', async (address) => {

@@ -136,10 +136,19 @@ describe('TLS', () => {
   test('does not start with files that cannot be used', async () => {
     const files = await install({ ...localhost, key: other.key })
     const options = { address: '127.0.0.1:0', tls: files, services: [], logger }
-    await expect(startGrpcServer(options)).rejects.toThrow()
-    await expect(
-      startGrpcServer({ ...options, tls: { ...files, key: join(folder, 'no-such.pem') } }),
-    ).rejects.toThrow('ENOENT')
+    const startWith = (more: object) => startGrpcServer({ ...options, tls: { ...files, ...more } })
+    await expect(startWith({})).rejects.toThrow(
+      `${files.key} is not the private key of ${files.cert}`,
+    )
+    const missing = join(folder, 'no-such.pem')
+    await expect(startWith({ key: missing })).rejects.toThrow(`${missing}: no such file`)
+    const bad = await file('bad.pem', 'garbage')
+    await expect(startWith({ cert: bad })).rejects.toThrow(
+      `${bad} is not a certificate chain in PEM`,
+    )
+    await expect(startWith({ key: bad })).rejects.toThrow(`${bad} is not a private key in PEM`)
+    const trusted = { ...(await install(localhost)), clientCa: bad }
+    await expect(startWith(trusted)).rejects.toThrow(`${bad} is not a certificate in PEM`)
   })
 
   test('speaks nothing older than TLS 1.2', async () => {
