@@ -230,5 +230,5 @@ function sourceOfResources({ kubernetes, resources, namespace }: Settings): read
   if (namespace.length > 0) return ['--namespace belongs to --kubernetes']
   return resources.length > 0
     ? []
-    : ['--resources is missing; usage: gatehouse serve --resources PATH']
+    : ['--resources or --kubernetes is missing; usage: gatehouse serve --resources PATH']
 }

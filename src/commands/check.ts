@@ -2,14 +2,16 @@
 
 import { isBad, remarksOf, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
+import { NOTHING_SERVED } from '../resources/file-provider.js'
 import { problemLine } from '../resources/problem-line.js'
 import type { ProviderState, Resources } from '../resources/resources.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
+import { idleNotes } from './idle-resources.js'
 import { translateOffline, type Offline } from './offline.js'
 
 export async function check(settings: Settings, io: CommandIo): Promise<ExitCode> {
-  const report = reportCheck(await translateOffline(settings))
+  const report = reportCheck(await translateOffline(settings), settings.apiGroup)
   io.out(report.text)
   return report.isGood ? 0 : 1
 }
@@ -19,7 +21,7 @@ export interface CheckReport {
   readonly text: string
 }
 
-export function reportCheck({ provider, translation }: Offline): CheckReport {
+export function reportCheck({ provider, translation }: Offline, apiGroup: string): CheckReport {
   const findings = translation.statuses.flatMap((status) => findingsOf(status, provider.resources))
   const wrong = findings.filter(({ isWrong }) => isWrong)
   const isGood = provider.problems.length === 0 && wrong.length === 0
@@ -27,6 +29,7 @@ export function reportCheck({ provider, translation }: Offline): CheckReport {
     ...provider.problems.map(problemLine),
     ...(provider.notes ?? []).map(({ source, message }) => `${source}: note: ${message}`),
     ...findings.map(({ line }) => line),
+    ...idleNotes(provider.resources, apiGroup),
     ...translation.wanted.map(uncheckedLine),
     summary(provider, wrong.length),
   ]
@@ -88,6 +91,7 @@ function summary({ resources, problems }: ProviderState, wrong: number): string 
   const count = Object.values(resources as unknown as Record<string, readonly unknown[]>).flat()
     .length
   const read = `${count} resource${count === 1 ? '' : 's'} read`
-  if (problems.length + wrong === 0) return `${read}; all is well`
+  if (problems.length + wrong === 0)
+    return count === 0 ? `${read}: ${NOTHING_SERVED}` : `${read}; all is well`
   return `${read}; ${problems.length} problem${problems.length === 1 ? '' : 's'} in documents, ${wrong} in what they mean`
 }

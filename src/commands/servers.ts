@@ -62,7 +62,8 @@ async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
 /** What the system says → what a person can do about it. */
 export function startProblem(error: unknown): string {
   const { code, message, hostname, ...at } = error as SystemError
-  const where = at.port === undefined ? (at.path ?? at.address) : `${at.address}:${at.port}`
+  const isSocket = at.port === undefined || at.port < 0
+  const where = isSocket ? (at.path ?? at.address) : `${at.address}:${at.port}`
   switch (code) {
     case 'EADDRINUSE':
       return `${where} is in use by another process: stop it, or choose another address with --admin or --grpc`

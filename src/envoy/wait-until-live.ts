@@ -35,8 +35,14 @@ export async function waitUntilLive(
   }
 }
 
+/** At its start Envoy binds its admin address alone. */
+const TAKEN = /cannot bind '([^']+)': Address already in use.* initializing config/
+
 /** For a person. */
 export function exitSentence({ code, signal, reason }: EnvoyExit): string {
+  const taken = TAKEN.exec(reason)?.[1]
+  if (taken !== undefined)
+    return `Envoy cannot listen on ${taken}, which is in use by another process: stop it, or choose another address with --envoy-admin`
   const how = signal === null ? `with code ${code ?? 'unknown'}` : `by ${signal}`
   return `Envoy ended ${how}${reason === '' ? '' : `: ${reason}`}`
 }

@@ -28,6 +28,10 @@ const POLL_INTERVAL = 1000
 /** How long a file that became empty counts as one that is being written. */
 const EMPTY_FOR = 500
 
+/** What is said of a folder without resources: most likely it is another one that was meant. */
+export const NOTHING_SERVED =
+  'nothing to serve; files that end in .yaml, .yml or .json are read, in folders below too'
+
 export const createFileProvider = (options: FileProviderOptions): Provider =>
   new FileProvider(options)
 
@@ -66,6 +70,9 @@ class FileProvider implements Provider {
   async start(onChange: (state: ProviderState) => void): Promise<void> {
     this.#onChange = onChange
     await this.#refresh()
+    const isEmpty = [...this.#files.values()].every(({ record }) => record.documents.size === 0)
+    if (isEmpty && this.#treeProblems === '[]')
+      this.#options.onWarning(`${this.#options.paths.join(', ')}: ${NOTHING_SERVED}`)
   }
 
   async close(): Promise<void> {

@@ -33,6 +33,7 @@ socket, loopback or a connection with a verified client certificate.`,
     examples: [
       'gatehouse serve --resources ./gateway',
       'gatehouse serve --resources ./gateway --grpc unix:/run/gatehouse/gatehouse.sock',
+      'gatehouse serve --kubernetes',
     ],
   },
   demo: {

@@ -131,6 +131,39 @@ describe('check', () => {
     expect(out).toContain('Conflicted=True')
   })
 
+  test('notes what nothing is served by', async () => {
+    const path = await filed(
+      'idle',
+      toYaml(
+        gateway([8080]),
+        {
+          ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'GatewayClass' },
+          ...{ metadata: { name: 'gatehouse' }, spec: { controllerName: 'other.example/ctl' } },
+        },
+        {
+          ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute' },
+          ...{ metadata: { name: 'lost' }, spec: { rules: [{}] } },
+        },
+      ),
+    )
+    const { code, out } = await run(check, 'check', path)
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /yaml:\d+: note: Gateway default\/gw is left alone: its GatewayClass \w+ is of other\.example\/ctl, not of policy\.gatehouse\.dev\/gatehouse/,
+    )
+    expect(out).toMatch(
+      /yaml:\d+: note: HTTPRoute default\/lost has no parentRefs: no Gateway serves it/,
+    )
+  })
+
+  test('of a folder without resources says so', async () => {
+    const { code, out } = await run(check, 'check', await filed('empty', ''))
+    expect([code, out]).toEqual([
+      0,
+      '0 resources read: nothing to serve; files that end in .yaml, .yml or .json are read, in folders below too\n',
+    ])
+  })
+
   test('of a path that is not there names it', async () => {
     expect(await run(check, 'check', join(folder, 'nowhere'))).toEqual({
       code: 1,

@@ -13,6 +13,10 @@ test.each([
     '/run/g.sock is in use by another process: stop it, or choose another address with --admin or --grpc',
   ],
   [
+    { code: 'EACCES', address: '/run/g.sock', port: -1 },
+    'this user may not listen on /run/g.sock: choose another address with --admin or --grpc',
+  ],
+  [
     { code: 'EADDRNOTAVAIL', address: '192.0.2.1', port: 1 },
     '192.0.2.1:1 is not an address of this machine: choose another with --admin or --grpc',
   ],

@@ -91,13 +91,16 @@ describe('says what is wrong in one sentence and ends with 1', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
+    const address = `127.0.0.1:${String(port)}`
     const { code, stderr } = await runWith(
       ...['--admin', '127.0.0.1:0', '--envoy', envoyPath()],
-      ...['--envoy-admin', `127.0.0.1:${String(port)}`],
+      ...['--envoy-admin', address],
     )
     taken.close()
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^gatehouse: Envoy ended with code 1: .*Address already in use.*\n$/)
+    expect([code, stderr]).toEqual([
+      1,
+      `gatehouse: Envoy cannot listen on ${address}, which is in use by another process: stop it, or choose another address with --envoy-admin\n`,
+    ])
   })
 
   test('there is no such Envoy', async () => {

@@ -123,6 +123,15 @@ afterEach(async () => {
 })
 
 describe('what is read at the start', () => {
+  it('says of a folder without resources which files it reads', async () => {
+    writeFileSync(at('gateway.txt'), backend('a'))
+    const { warnings, state } = await watch()
+    expect(warnings).toEqual([
+      expect.stringMatching(/: nothing to serve; .*\.yaml, \.yml or \.json/),
+    ])
+    expect(state.complete).toBe(true)
+  })
+
   it('reads yaml, yml and json below the folder, and leaves out dot names and other files', async () => {
     mkdirSync(at('deep', 'er'), { recursive: true })
     mkdirSync(at('.git'))

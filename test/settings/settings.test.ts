@@ -153,7 +153,7 @@ describe('commands', () => {
 
   test('run and serve need resources', () => {
     expect(wrongOf('run')[0]).toContain('--resources is missing')
-    expect(wrongOf('serve')[0]).toContain('--resources is missing')
+    expect(wrongOf('serve')[0]).toContain('--resources or --kubernetes is missing')
   })
 
   test('serve takes resources from one place', () => {
