@@ -51,6 +51,12 @@ export interface StreamOptions {
   readonly patienceMs: number
 }
 
+/** What is wanted, and when that is looked at, by performance.now(). */
+interface Look {
+  readonly snapshot: NodeSnapshot
+  readonly now: number
+}
+
 export class AdsStream {
   readonly #options: StreamOptions
   readonly #types = new Map<string, TypeStream>()
@@ -58,6 +64,7 @@ export class AdsStream {
   #writing = false
   #timer: NodeJS.Timeout | undefined
   #closed = false
+  readonly #begun = performance.now()
 
   constructor(options: StreamOptions) {
     this.#options = options
@@ -88,7 +95,7 @@ export class AdsStream {
       if (this.#mustWait(type, now)) continue
       const wanted = this.#wanted(type, snapshot)
       const nonce = String(this.#nonces + 1)
-      const push = type.next(wanted, this.#mayRemove(type, snapshot), nonce)
+      const push = type.next(wanted, this.#mayRemove(type, { snapshot, now }), nonce)
       if (push !== undefined) return this.#write(push)
     }
     this.#lookAgain(now)
@@ -97,7 +104,9 @@ export class AdsStream {
   /** Envoy works with the listeners and routes of the snapshot. */
   isCurrent(): boolean {
     const snapshot = this.#options.snapshot()
-    return snapshot !== undefined && this.#referrersCurrent(snapshot, '')
+    return (
+      snapshot !== undefined && this.#referrersCurrent({ snapshot, now: performance.now() }, '')
+    )
   }
 
   close(): void {
@@ -169,9 +178,9 @@ export class AdsStream {
     })
   }
 
-  #mayRemove(type: TypeStream, snapshot: NodeSnapshot): MayRemove {
-    if (type.typeUrl === VIRTUAL_HOST_TYPE) return this.#mayRemoveHost(snapshot)
-    const may = type.typeUrl === LISTENER_TYPE || this.#referrersCurrent(snapshot, type.typeUrl)
+  #mayRemove(type: TypeStream, look: Look): MayRemove {
+    if (type.typeUrl === VIRTUAL_HOST_TYPE) return this.#mayRemoveHost(look.snapshot)
+    const may = type.typeUrl === LISTENER_TYPE || this.#referrersCurrent(look, type.typeUrl)
     return () => may
   }
 
@@ -189,19 +198,36 @@ export class AdsStream {
     }
   }
 
-  #referrersCurrent(snapshot: NodeSnapshot, except: string): boolean {
+  #referrersCurrent(look: Look, except: string): boolean {
+    if (this.#startingSince().some((since) => look.now < since + this.#options.patienceMs))
+      return false
     return REFERRERS.filter((typeUrl) => typeUrl !== except).every((typeUrl) => {
       const type = this.#types.get(typeUrl)
-      return type?.delivery.isCurrent(this.#wanted(type, snapshot)) ?? true
+      return type === undefined || this.#isInForce(type, look)
     })
   }
 
-  /** When an answer is overdue, what waits for it goes ahead. */
+  /** An Envoy that comes back asks for clusters first, and has listeners and routes of which it has not spoken yet. */
+  #startingSince(): readonly number[] {
+    return this.#types.has(LISTENER_TYPE) ? [] : [this.#begun]
+  }
+
+  /** Route configurations are not asked whether any must go: Envoy keeps them as long as a listener names them. */
+  #isInForce(type: TypeStream, look: Look): boolean {
+    const wanted = this.#wanted(type, look.snapshot)
+    if (!type.delivery.isCurrent(wanted)) return false
+    const { gone } = type.delivery.changes(wanted)
+    return type.typeUrl === ROUTE_TYPE || !gone.some(this.#mayRemove(type, look))
+  }
+
+  /** When an answer (or a first request) is overdue, what waits for it goes ahead. */
   #lookAgain(now: number): void {
     clearTimeout(this.#timer)
     const { patienceMs } = this.#options
-    const waits = [...this.#types.values()]
-      .flatMap(({ delivery }) => delivery.waitingSince ?? [])
+    const unanswered = [...this.#types.values()].flatMap(
+      ({ delivery }) => delivery.waitingSince ?? [],
+    )
+    const waits = [...unanswered, ...this.#startingSince()]
       .map((since) => since + patienceMs - now)
       .filter((ms) => ms > 0)
     if (waits.length === 0) return

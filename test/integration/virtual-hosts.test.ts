@@ -56,6 +56,20 @@ const host = (routes: string, domain: string, to: string, match: JsonObject = { 
 const publish = (...resources: readonly JsonObject[]): void =>
   ads.publish({ 'default/gw': [...resources, ...clusters] })
 
+/** GETs x until it is stopped; the distinct answers. */
+function traffic() {
+  const answers = new Set<string>()
+  let on = true
+  const running = (async () => {
+    while (on) answers.add(await get('x').catch(String))
+  })()
+  return async (): Promise<readonly string[]> => {
+    on = false
+    await running
+    return [...answers]
+  }
+}
+
 const startEnvoy = () => ads.startEnvoy({ cluster: 'default/gw', world: false })
 
 async function get(host: string, on = port, agent: Agent | false = false): Promise<string> {
@@ -173,6 +187,22 @@ test('one host that Envoy refuses keeps no other from changing', async () => {
   publish(listener(port, 'r'), of('two'))
   await becomes('bad.example', '200 two')
   await settled()
+})
+
+test('a cluster that went while the server was away goes after the hosts that named it', async () => {
+  const [one, two] = [clusters.slice(0, 2), clusters.slice(2)]
+  const common = listener(port, 'r')
+  ads.publish({ 'default/gw': [common, routes('r', { '*': 'one' }), ...one] })
+  const envoy = await startEnvoy()
+  await settled()
+  const stop = traffic()
+  expect(await get('x')).toBe('200 one')
+  await ads.stop()
+  ads.publish({ 'default/gw': [common, routes('r', { '*': 'two' }), ...two] })
+  await ads.start()
+  await becomes('x', '200 two')
+  await eventually(async () => expect(await envoy.admin('/clusters')).not.toMatch(/^one::/m))
+  expect((await stop()).filter((answer) => !answer.startsWith('200 '))).toEqual([])
 })
 
 test('a new stream and a new server change nothing, and the next change comes', async () => {

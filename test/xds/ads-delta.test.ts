@@ -121,6 +121,23 @@ describe('incremental', () => {
     expect(await takeDelta(stream)).toBe('Listener -l -m')
   })
 
+  test('removes clusters that an Envoy has which comes back after the routes that named them', async () => {
+    ads.publish({ clusters: ['c'], listeners: ['l'], routes: ['r'] })
+    const before = { node, initialResourceVersions: { old: 'any', c: 'any' } }
+    const stream = ads.envoy.delta()
+    stream.ask(CLUSTER_TYPE, before)
+    stream.ask(LISTENER_TYPE, { initialResourceVersions: { l: 'any' } })
+    stream.ask(ROUTE_TYPE, { resourceNamesSubscribe: ['r'], initialResourceVersions: { r: 'any' } })
+    expect(await takeDelta(stream)).toBe('Cluster c')
+    expect(await takeDelta(stream)).toBe('Listener l')
+    expect(await takeDelta(stream)).toBe('RouteConfiguration r')
+    expect(await takeDelta(stream)).toBe('Cluster -old')
+    const alone = ads.envoy.delta()
+    alone.ask(CLUSTER_TYPE, before)
+    expect(await takeDelta(alone)).toBe('Cluster c')
+    expect(await takeDelta(alone)).toBe('Cluster -old')
+  })
+
   test('removes clusters after the routes that named them', async () => {
     ads.publish({ clusters: ['old'], listeners: ['l'], routes: ['r=old'] })
     const stream = ads.envoy.delta()

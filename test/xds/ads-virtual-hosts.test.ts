@@ -79,6 +79,25 @@ describe('virtual hosts', () => {
     expect(await takeDelta(stream)).toBe('Cluster -old')
   })
 
+  test('go before the clusters that they named, to the last request', async () => {
+    ads.publish({ clusters: ['one'], listeners: ['l'], routes: ['r'], hosts: ['r/a=one'] })
+    const stream = ads.envoy.delta()
+    stream.ask(CLUSTER_TYPE, { node: current })
+    await takeDelta(stream)
+    stream.ask(LISTENER_TYPE)
+    await takeDelta(stream)
+    stream.ask(ROUTE_TYPE, { resourceNamesSubscribe: ['r'] })
+    await takeDelta(stream)
+    stream.ask(VIRTUAL_HOST_TYPE)
+    await takeDelta(stream)
+    ads.publish({ listeners: ['l'], routes: ['r'] })
+    const hosts = await stream.next()
+    expect(briefDelta(hosts)).toBe('VirtualHost -r/a')
+    await stream.silent()
+    stream.ack(hosts)
+    expect(await takeDelta(stream)).toBe('Cluster -one')
+  })
+
   test('of a route configuration that Envoy does not have yet come after it', async () => {
     ads.publish({ routes: ['r'], hosts: ['r/a'] })
     const stream = await connected('r')
