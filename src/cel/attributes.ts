@@ -2,6 +2,7 @@
 // converted to CEL values at its first use.
 
 import type { Json } from '../ir/json.js'
+import { mayBeRounded, parseJsonText } from './json-text.js'
 import { toCelValue, type CelValue } from './values.js'
 
 /** The variables, and the members of those whose members we know. */
@@ -56,9 +57,12 @@ export interface Attributes {
   readonly source?: SourceAttributes | undefined
 }
 
-export const lazyValue = <T extends Json>(json: T): LazyValue<T> => {
+/** text: what json was read from; with it, whole numbers beyond 2^53 are not rounded. */
+export const lazyValue = <T extends Json>(json: T, text?: string): LazyValue<T> => {
+  const exact = text !== undefined && mayBeRounded(text) ? text : undefined
   let converted: CelValue | undefined
-  return { json, celValue: () => (converted ??= toCelValue(json)) }
+  const convert = (): CelValue => (exact === undefined ? toCelValue(json) : parseJsonText(exact))
+  return { json, celValue: () => (converted ??= convert()) }
 }
 
 /** The value of one variable. */

@@ -20,20 +20,27 @@ export class CelLimitError extends Error {
   readonly code = 'limit_exceeded'
 }
 
-/** Whole numbers that JSON.parse kept exactly become int; all others are double, as JSON has but one kind. */
-export function toCelValue(json: Json, depth = 0): CelValue {
+/**
+ * Whole numbers that JSON.parse kept exactly become int; all others are double, as JSON has but one kind. readText: what
+ * strings stand for, but for names.
+ */
+export function toCelValue(json: Json, depth = 0, readText?: ReadText): CelValue {
   if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : json
+  if (typeof json === 'string') return readText === undefined ? json : readText(json)
   if (typeof json !== 'object' || json === null) return json
   if (depth >= MAX_VALUE_DEPTH) throw new CelLimitError('nested too deeply')
-  if (isArray(json)) return json.map((item) => toCelValue(item, depth + 1))
-  return objectToMap(json, depth)
+  if (isArray(json)) return json.map((item) => toCelValue(item, depth + 1, readText))
+  return objectToMap(json, depth, readText)
 }
+
+type ReadText = (text: string) => string | bigint
 
 const isArray = (json: readonly Json[] | JsonObject): json is readonly Json[] => Array.isArray(json)
 
-function objectToMap(json: JsonObject, depth: number): CelValue {
+function objectToMap(json: JsonObject, depth: number, readText?: ReadText): CelValue {
   const map = new Map<string, CelValue>()
-  for (const key of Object.keys(json)) map.set(key, toCelValue(json[key] ?? null, depth + 1))
+  for (const key of Object.keys(json))
+    map.set(key, toCelValue(json[key] ?? null, depth + 1, readText))
   return map
 }
 

@@ -97,7 +97,8 @@ async function verifyToken(
   const claims = readClaims(jws)
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
   const issuer = claim(claims, 'iss')
-  const attempt = { jws, claims: lazyValue(claims), size: text.length, digest, context }
+  const value = lazyValue(claims, Buffer.from(jws.payload).toString('utf8'))
+  const attempt = { jws, claims: value, size: text.length, digest, context }
   const providers = ofIssuer(jwt, issuer)
   const outcome = await tryProviders(providers, attempt)
   if (outcome.type !== 'unknown-key') return outcome

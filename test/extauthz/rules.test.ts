@@ -1,11 +1,13 @@
 // What the rules of a route let in (decision 4).
 
+import { CompactSign } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Authorization } from '../../src/ir/authz-entry.js'
 import {
   available,
   bearer,
   checker,
+  CLAIMS,
   entry,
   jwt,
   sign,
@@ -74,6 +76,19 @@ describe('rules', () => {
       ],
     })
     expect(answer.status).toBe(status)
+  })
+
+  test.each([
+    ['9007199254740993', 200],
+    ['9007199254740992', 403],
+  ])('an id beyond 2^53 is no other: %s', async (allowed, status) => {
+    const authorization = { deny: [], require: [], allow: [`jwt.id == ${allowed}`] }
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)), authorization })])
+    const claims = JSON.stringify(CLAIMS).replace('{', '{"id":9007199254740993,')
+    const token = await new CompactSign(Buffer.from(claims))
+      .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+      .sign(key.privateKey)
+    expect((await check({ headers: [bearer(token)] })).status).toBe(status)
   })
 
   test('a refusal is a plain 403: no challenge that would begin another login', async () => {
