@@ -1,11 +1,14 @@
 // Two Gateways on one port: fine for two Envoys, but one that serves every Gateway can bind it only once; said in the status.
+// In a cluster each Gateway has Envoys of its own as a rule: there it is a remark, and no conflict.
 
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import { isTrue } from './conditions.js'
+import type { Context } from './context.js'
 import type { TranslatedGateway } from './gateways.js'
 
 /** before: the Gateways that keep their ports, as they come first by namespace and name. */
 export function withSharedPorts(
+  { options }: Context,
   { listeners, status }: TranslatedGateway,
   before: readonly TranslatedGateway[],
 ): ResourceStatus {
@@ -15,7 +18,18 @@ export function withSharedPorts(
       ? []
       : [{ ...portConflict(first.key, spec.port), section: spec.name }]
   })
-  return shared.length === 0 ? status : { ...status, conditions: [...status.conditions, ...shared] }
+  if (shared.length === 0) return status
+  const conditions =
+    options.isCluster === true
+      ? status.conditions.map((condition) => remarking(condition, shared))
+      : [...status.conditions, ...shared]
+  return { ...status, conditions }
+}
+
+function remarking(condition: Condition, shared: readonly Condition[]): Condition {
+  const remark =
+    condition.type === 'Accepted' && shared.find(({ section }) => section === condition.section)
+  return remark ? { ...condition, message: `${condition.message}\n${remark.message}` } : condition
 }
 
 const portsOf = ({ listeners }: TranslatedGateway): readonly number[] =>

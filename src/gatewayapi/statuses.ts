@@ -27,7 +27,7 @@ export function buildStatuses(
     resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
     silent(resources.configMaps),
     silent(resources.endpointSlices),
-    gatewayStatuses(resources, gateways),
+    gatewayStatuses(context, resources, gateways),
     resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
     concat(routes.map(({ statuses }) => statuses)),
     silent(resources.namespaces),
@@ -78,6 +78,7 @@ const policyStatuses = (
   )
 
 function gatewayStatuses(
+  context: Context,
   resources: Resources,
   gateways: readonly TranslatedGateway[],
 ): readonly ResourceStatus[] {
@@ -86,7 +87,7 @@ function gatewayStatuses(
     const own = gateways[index]
     return own === undefined
       ? statusOf(gateway, [])
-      : withSharedPorts(own, gateways.slice(0, index))
+      : withSharedPorts(context, own, gateways.slice(0, index))
   })
 }
 

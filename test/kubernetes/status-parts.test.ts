@@ -170,6 +170,25 @@ test('supportedKinds are those that the listener may and can have', async () => 
   )
 })
 
+test('a Gateway with the port of another one is told so, and is not in conflict: each has its Envoys', async () => {
+  await api.apply(gateway([8080], 'neighbour'))
+  await eventually(async () => {
+    const { listeners } = await statusOf<{ listeners: { conditions: object[] }[] }>(
+      'Gateway',
+      'neighbour',
+    )
+    expect(listeners[0]?.conditions).toEqual([
+      expect.objectContaining({
+        type: 'Accepted',
+        status: 'True',
+        message: expect.stringContaining('Gateway default/gw has port 8080 too') as string,
+      }),
+      expect.objectContaining({ type: 'Programmed', status: 'True' }),
+      expect.objectContaining({ type: 'ResolvedRefs', status: 'True' }),
+    ])
+  })
+})
+
 test('a policy that cannot be decoded says so of its new generation, where the old one is in force', async () => {
   await api.apply(policy('rule', { later: true }))
   await eventually(async () => {
