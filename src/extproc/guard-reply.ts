@@ -4,12 +4,24 @@ import { apiError } from '../llm/api-error.js'
 import type { LlmApi } from '../llm/api.js'
 import { jsonReply, type Reply } from './immediate-response.js'
 
-export const rejectReply = (status: number, text: string): Reply => ({
-  status,
-  headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
-  body: new TextEncoder().encode(text),
-  details: 'gatehouse_guardrail_reject',
-})
+export const rejectReply = (status: number, text: string): Reply => {
+  const hasText = !WITHOUT_CONTENT.has(status)
+  return {
+    status,
+    headers: {
+      ...(hasText && { 'content-type': 'text/plain; charset=utf-8' }),
+      'cache-control': 'no-store',
+      ...NOSNIFF,
+    },
+    body: new TextEncoder().encode(hasText ? text : ''),
+    details: 'gatehouse_guardrail_reject',
+  }
+}
+
+/** RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: bytes behind them would be read as the next reply. */
+const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304])
+
+const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
 
 /** api: what the client speaks. message: a sentence without any text of prompt or reply. */
 export const refusal = (
@@ -17,7 +29,8 @@ export const refusal = (
   status: 400 | 413 | 503,
   message: string,
   code: string,
-): Reply => jsonReply(status, apiError(api, { status, message, code }), `gatehouse_${code}`)
+): Reply =>
+  jsonReply(status, apiError(api, { status, message, code }), `gatehouse_${code}`, NOSNIFF)
 
 export const unavailable = (api: LlmApi): Reply =>
   refusal(api, 503, 'The guardrail is unavailable.', 'guardrail_unavailable')
