@@ -7,8 +7,12 @@ import type { Fetched } from './fetch-document.js'
 import { REFETCH_COOLDOWN_MS, refreshDelay, retryDelay } from './refresh-times.js'
 
 export interface KeeperDeps {
-  /** Never rejects. */
-  fetch(wanted: WantedDocument, signal: AbortSignal): Promise<Result<Fetched, string>>
+  /** Never rejects. isExtra: a request waits for it. */
+  fetch(
+    wanted: WantedDocument,
+    signal: AbortSignal,
+    isExtra: boolean,
+  ): Promise<Result<Fetched, string>>
   /** Called after every fetch. before: what was known until then. */
   onFetched(after: RemoteDocument, before: RemoteDocument): void
   /** Milliseconds since the epoch. */
@@ -41,17 +45,17 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
   let abort = new AbortController()
   let cancelTimer = () => {}
 
-  const fetchNow = (): Promise<void> => {
+  const fetchNow = (isExtra = false): Promise<void> => {
     cancelTimer()
-    underWay ??= fetchUntilCurrent().finally(() => (underWay = undefined))
+    underWay ??= fetchUntilCurrent(isExtra).finally(() => (underWay = undefined))
     return underWay
   }
 
-  const fetchUntilCurrent = async (): Promise<void> => {
+  const fetchUntilCurrent = async (isExtra: boolean): Promise<void> => {
     for (;;) {
       const asked = wanted
       abort = new AbortController()
-      const result = await deps.fetch(asked, abort.signal)
+      const result = await deps.fetch(asked, abort.signal, isExtra)
       if (closed) return
       if (asked === wanted) return settle(result)
     }
@@ -91,7 +95,7 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
       if (underWay !== undefined) return underWay
       if (closed || !mayFetchExtra()) return
       lastExtra = deps.now()
-      return fetchNow()
+      return fetchNow(true)
     },
     close: async () => {
       closed = true

@@ -42,10 +42,13 @@ export interface RemoteStore {
 }
 
 const MAX_FETCHES = 10
+/** Requests wait for these: in one line with the others, providers that hang would let them come too late. */
+const MAX_EXTRA_FETCHES = 100
 
 export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
   const keepers = new Map<string, DocumentKeeper>()
   const limit = createLimit(deps.maxFetches ?? MAX_FETCHES)
+  const extraLimit = createLimit(MAX_EXTRA_FETCHES)
   const closing = new Set<Promise<void>>()
   let state: RemoteState = new Map()
 
@@ -64,7 +67,8 @@ export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
       random: () => (deps.random ?? Math.random)(),
       startTimer: deps.startTimer ?? startTimer,
       maxStaleMs: deps.maxStaleMs,
-      fetch: (document, signal) => limit(() => fetchDocument(document, deps.callRemote, signal)),
+      fetch: (document, signal, isExtra) =>
+        (isExtra ? extraLimit : limit)(() => fetchDocument(document, deps.callRemote, signal)),
       onFetched: (after, before) => {
         state = new Map(state).set(wanted.id, after)
         if (wanted.kind === 'KeySet')

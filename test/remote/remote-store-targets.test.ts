@@ -113,6 +113,17 @@ describe('an extra fetch for an unknown kid', () => {
     expect(store.calls.length).toBe(3)
   })
 
+  test('does not wait for providers that hang', async () => {
+    const store = await ready({ maxFetches: 2 })
+    store.want([wantKeySet(), ...['a', 'b', 'c'].map((id) => wantKeySet(id))])
+    await store.advance(0)
+    expect(store.open()).toBe(2)
+    store.replies.set(URL, answer(keySet('b')))
+    await store.refetch('keys')
+    expect(known(store)?.document).toEqual(keySet('b'))
+    await store.close()
+  })
+
   test('does not come beside one that is under way', async () => {
     const store = testStore()
     store.want([wantKeySet()])
