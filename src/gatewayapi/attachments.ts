@@ -15,7 +15,7 @@ export interface Attachment {
   readonly authorization?: Authorization
   /** Milliseconds; of backend.http.requestTimeout. */
   readonly requestTimeoutMs?: number
-  /** Keys of policies that lost a field to an older one → a sentence that names the winner. */
+  /** Keys of policies that lost fields to older ones → a line for each that names the winner. */
   readonly conflicts: ReadonlyMap<string, string>
   /** Keys of the broken policies: the target refuses while there are any. */
   readonly broken: readonly string[]
@@ -32,7 +32,7 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
     const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
     const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
-    if (mixed) conflicts.set(guard.key, MCP_AND_GUARD)
+    if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
     const authorization = poolAuthorization(
       policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
     )
@@ -80,6 +80,11 @@ function winnerOf(
 ): TranslatedPolicy | undefined {
   const [winner, ...losers] = policies.filter(field.isSet)
   for (const { key } of losers)
-    conflicts.set(key, `${field.name} is already set by the older ProxyPolicy ${winner?.key}`)
+    say(conflicts, key, `${field.name} is already set by the older ProxyPolicy ${winner?.key}`)
   return winner
+}
+
+function say(conflicts: Map<string, string>, key: string, sentence: string): void {
+  const said = conflicts.get(key)
+  conflicts.set(key, said === undefined ? sentence : `${said}\n${sentence}`)
 }

@@ -19,7 +19,7 @@ interface TargetState {
   readonly gateways: readonly string[]
   /** Why the policy is not attached to it. */
   readonly pending?: string
-  /** The sentence that names the policy that won (decision 25). */
+  /** The sentences that name the policies that won (decision 25). */
   readonly conflict?: string
   readonly notes: readonly string[]
 }
