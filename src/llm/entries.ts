@@ -46,6 +46,14 @@ export function stringEntry(
   return given === undefined ? [] : [textEntry(asString(given, what), role)]
 }
 
+/** Every string below a node, whatever it is called. */
+export function stringsBelow(node: JsonNode | undefined, role: string): readonly Entry[] {
+  if (node?.type === 'string') return [textEntry(node, role)]
+  if (node?.type === 'array') return node.items.flatMap((item) => stringsBelow(item, role))
+  if (node?.type !== 'object') return []
+  return [...node.members.values()].flatMap((value) => stringsBelow(value, role))
+}
+
 /** One message's: texts, of which there is at least one, then tool calls (decisions 19 and 19a). */
 export function messageEntries(entries: readonly Entry[], role: string): readonly Entry[] {
   const texts = entries.filter(({ kind }) => kind === 'text')

@@ -2,16 +2,10 @@
 
 import { BLOCKS, readSystem } from './anthropic.js'
 import type { Entry } from './conversation.js'
-import {
-  messageEntries,
-  proseEntries,
-  stringEntry,
-  textEntry,
-  toolCallEntry,
-  withLogprobs,
-} from './entries.js'
+import { messageEntries, proseEntries, textEntry, toolCallEntry, withLogprobs } from './entries.js'
 import { span, type JsonNode } from './json-text.js'
 import { asArray, asObject, asString, member, present, type JsonObjectNode } from './members.js'
+import { promptParts } from './prompt-parts.js'
 import { NOT_PROSE } from './prose.js'
 import { typedEntries, type Speaker } from './typed-entries.js'
 
@@ -24,8 +18,7 @@ export const readMessagesRequest = (body: JsonObjectNode, json: string): readonl
     return chatMessage(message, { json, role, toolRole: 'tool' })
   }),
   ...predictionEntries(body, json),
-  ...documentEntries(present(member(body, 'documents'))),
-  ...summaryEntries(body),
+  ...promptParts(body),
 ]
 
 /** What the client expects the model to say. */
@@ -34,29 +27,6 @@ function predictionEntries(body: JsonObjectNode, json: string): readonly Entry[]
   if (prediction === undefined) return []
   const content = member(asObject(prediction, 'the prediction'), 'content')
   return contentEntries(content, { json, role: 'assistant', toolRole: 'tool' })
-}
-
-/** Documents that the model may quote from, as vLLM takes them: every string. */
-function documentEntries(node: JsonNode | undefined): readonly Entry[] {
-  if (node?.type === 'string') return [textEntry(node, 'user')]
-  if (node?.type === 'array') return node.items.flatMap(documentEntries)
-  return node?.type === 'object' ? [...node.members.values()].flatMap(documentEntries) : []
-}
-
-/** How Anthropic's model is to sum up what was said. */
-const summaryEntries = (body: JsonObjectNode): readonly Entry[] =>
-  ['compaction', 'context_management'].flatMap((name) => {
-    const given = present(member(body, name))
-    return given === undefined ? [] : instructionEntries(given)
-  })
-
-function instructionEntries(node: JsonNode): readonly Entry[] {
-  if (node.type === 'array') return node.items.flatMap(instructionEntries)
-  if (node.type !== 'object') return []
-  return [
-    ...stringEntry(member(node, 'instructions'), 'system', 'instructions'),
-    ...[...node.members.values()].flatMap(instructionEntries),
-  ]
 }
 
 /** choices: of a reply, each with a message. */

@@ -1,24 +1,37 @@
 // OpenAI completions (the old API, without messages) ↔ entries: prompts, a suffix, the text of every choice.
 
 import { UnreadableForm, type Entry } from './conversation.js'
-import { stringEntry, textEntry, withLogprobs } from './entries.js'
+import { stringEntry, stringsBelow, textEntry, withLogprobs } from './entries.js'
+import type { JsonNode } from './json-text.js'
 import { asArray, asString, member, present, type JsonObjectNode } from './members.js'
 import { PROSE } from './prose.js'
 import { typedEntries, type Grammar } from './typed-entries.js'
 
 /** body: with prompt or suffix. */
 export function readCompletionsRequest(body: JsonObjectNode): readonly Entry[] {
-  // Prompts in the form of vectors, of which nobody can tell what they say.
-  if (present(member(body, 'prompt_embeds')) !== undefined)
-    throw new UnreadableForm('a prompt is of vectors')
-  const prompt = present(member(body, 'prompt'))
-  const suffix = stringEntry(member(body, 'suffix'), 'user', 'the suffix')
+  // Prompts in the form of vectors or, with Ollama, of what it said before: nobody can tell what they say.
+  for (const name of ['prompt_embeds', 'context'])
+    if (present(member(body, name)) !== undefined)
+      throw new UnreadableForm('a prompt is of vectors or tokens')
+  return [...promptEntries(present(member(body, 'prompt'))), ...besidePrompt(body)]
+}
+
+function promptEntries(prompt: JsonNode | undefined): readonly Entry[] {
   if (prompt === undefined || prompt.type === 'string')
-    return [...stringEntry(prompt, 'user', 'the prompt'), ...suffix]
+    return stringEntry(prompt, 'user', 'the prompt')
   // Lists of tokens are lists of numbers: not strings.
   const prompts = asArray(prompt, 'the prompt').items.map((item) => asString(item, 'a prompt'))
-  return [...prompts.map((text) => textEntry(text, 'user')), ...suffix]
+  return prompts.map((text) => textEntry(text, 'user'))
 }
+
+/** The suffix, and what Ollama and llama.cpp put around the prompt as well. */
+const besidePrompt = (body: JsonObjectNode): readonly Entry[] => [
+  ...stringEntry(member(body, 'suffix'), 'user', 'the suffix'),
+  ...stringsBelow(member(body, 'template'), 'system'),
+  ...['input_prefix', 'input_suffix', 'input_extra'].flatMap((name) =>
+    stringsBelow(member(body, name), 'user'),
+  ),
+]
 
 /** choices: of a reply, each without a message. */
 export const readCompletionChoices = (

@@ -13,6 +13,7 @@ import {
   type JsonObjectNode,
 } from './members.js'
 import { ITEMS, OF_REQUEST } from './openai-response-items.js'
+import { promptParts } from './prompt-parts.js'
 import { PROSE } from './prose.js'
 import { typedEntries, type Grammar, type Speaker } from './typed-entries.js'
 
@@ -20,6 +21,7 @@ import { typedEntries, type Grammar, type Speaker } from './typed-entries.js'
 export const readResponsesRequest = (body: JsonObjectNode, json: string): readonly Entry[] => [
   ...instructionEntries(body, json),
   ...promptEntries(body, json),
+  ...promptParts(body),
   ...inputEntries(present(member(body, 'input')), json),
 ]
 

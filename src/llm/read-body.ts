@@ -13,6 +13,7 @@ import { asArray, asObject, either, member, present, type JsonObjectNode } from 
 import { readChatChoices, readMessagesRequest } from './openai-chat.js'
 import { readCompletionChoices, readCompletionsRequest } from './openai-completions.js'
 import { readEmbeddingsInput, readEmbeddingsReply } from './openai-embeddings.js'
+import { promptParts } from './prompt-parts.js'
 import { readResponsesReply, readResponsesRequest } from './openai-responses.js'
 
 /** What a body says, and to which API it belongs. */
@@ -39,7 +40,7 @@ function readInput(root: JsonObjectNode, json: string, path: string): Said {
   const input = present(member(root, 'input'))
   const hasMore = ['instructions', 'prompt'].some((name) => present(member(root, name)))
   return api === 'openai-embeddings' && input !== undefined && !hasMore
-    ? [api, readEmbeddingsInput(input)]
+    ? [api, [...readEmbeddingsInput(input), ...promptParts(root)]]
     : ['openai-responses', readResponsesRequest(root, json)]
 }
 

@@ -23,6 +23,35 @@ describe('what is found', () => {
       ['user: a', 'user: b', 'user: c', 'user: d'],
     ],
     [
+      'a template and what fills it',
+      { ...user('a'), chat_template: 'b', chat_template_kwargs: { model_identity: 'c', n: 1 } },
+      ['user: a', 'system: b', 'system: c'],
+    ],
+    [
+      'what Ollama and llama.cpp put around a prompt',
+      {
+        ...{ prompt: 'a', template: 'b', input_prefix: 'c', input_suffix: 'd' },
+        input_extra: [{ filename: 'e', text: 'f' }],
+      },
+      ['user: a', 'system: b', 'user: c', 'user: d', 'user: e', 'user: f'],
+    ],
+    [
+      'what was said before, beside an input',
+      {
+        input: '',
+        previous_input_messages: [
+          { role: 'user', content: 'a' },
+          { author: { role: 'assistant' }, content: [{ type: 'text', text: 'b' }] },
+        ],
+      },
+      ['user: a', 'user: b', 'user: '],
+    ],
+    [
+      'the same in what looks like something to embed',
+      { input: 'a', encoding_format: 'float', previous_input_messages: [{ content: 'b' }] },
+      ['user: a', 'user: b'],
+    ],
+    [
       'how to sum up',
       {
         ...user('a'),
@@ -237,6 +266,7 @@ describe('what is refused', () => {
     ['lists of tokens', { prompt: [[1], [2]] }],
     ['tokens to embed', { input: [1, 2] }],
     ['vectors', { prompt: 'a', prompt_embeds: 'AA==' }],
+    ['tokens of what was said before', { prompt: 'a', context: [1, 2] }],
     ['strings and items', { input: ['a', { type: 'message', role: 'user', content: 'b' }] }],
     ['items and strings', { input: [{ type: 'message', role: 'user', content: 'b' }, 'a'] }],
     ['an unknown item', { input: [{ type: 'new_call', prompt: 'a' }] }],
