@@ -48,7 +48,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const now = (): number => Date.now()
   const metrics = createMetrics()
   const envoys = new Envoys()
-  const logProblems = createProblemLog(logger)
+  const logProblems = createProblemLog(logger, settings.kubernetes)
   const boundHeap = createHeapGrowth()
   const cache = new SnapshotCache()
   const ads = createAds({ cache, envoys, metrics, logger, now })

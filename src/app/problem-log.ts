@@ -6,13 +6,21 @@ import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/problem-line.js'
 import type { PipelineState } from './pipeline.js'
 
-/** What it returns is to be called after every run; what was said once is not said again while it lasts. */
-export function createProblemLog(logger: Logger): (state: PipelineState) => void {
+/**
+ * What it returns is to be called after every run; what was said once is not said again while it lasts.
+ * isCluster: kinds come one after the other, and what refers to one that is still to come is not broken.
+ */
+export function createProblemLog(
+  logger: Logger,
+  isCluster = false,
+): (state: PipelineState) => void {
   let known: ReadonlySet<string> = new Set()
   return ({ provider, translation }) => {
+    const isEarly = isCluster && provider?.complete !== true
+    const statuses = isEarly ? [] : (translation?.statuses ?? [])
     const now = new Set([
       ...(provider?.problems ?? []).map(problemLine),
-      ...(translation?.statuses ?? []).flatMap(problemsOf),
+      ...statuses.flatMap(problemsOf),
     ])
     for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)
     if (known.size > 0 && now.size === 0) logger.info({}, 'the resources are all well again')

@@ -53,6 +53,19 @@ test('a document that cannot be read is named with its place', () => {
   expect(lines).toMatchObject([{ level: 'warn', message: 'a.yaml:3:5: is no YAML' }])
 })
 
+test('of a cluster that has not been listed whole, only that is named', () => {
+  const { logger, lines } = recordingLogger()
+  const log = createProblemLog(logger, true)
+  const problems = [{ source: 'kubernetes', message: 'HTTPRoute cannot be read: HTTP 403' }]
+  log({ ...REFUSED, provider: { problems, complete: false } as never })
+  expect(lines).toHaveLength(1)
+  log({ ...REFUSED, provider: { problems: [], complete: true } as never })
+  expect(lines.map(({ message }) => message)).toEqual([
+    'kubernetes: HTTPRoute cannot be read: HTTP 403',
+    expect.stringContaining('ProxyPolicy default/mcp: Accepted=False'),
+  ])
+})
+
 test('an object of a cluster that cannot be read is named', () => {
   const { logger, lines } = recordingLogger()
   const problem = { source: 'kubernetes', message: 'cannot be read: HTTP 403' }
