@@ -33,6 +33,7 @@ export interface LazyValue<T extends Json = Json> {
 
 export interface RequestAttributes {
   readonly method: string
+  /** As sent, with a port where there is one. */
   readonly host: string
   readonly scheme: string
   /** With the query. */
@@ -83,7 +84,7 @@ function requestValue(request: RequestAttributes): CelValue {
   const query = request.pathAndQuery.indexOf('?')
   return new Map<string, CelValue>([
     ['method', request.method],
-    ['host', request.host],
+    ['host', hostName(request.host)],
     ['scheme', request.scheme],
     ['path', query < 0 ? request.pathAndQuery : request.pathAndQuery.slice(0, query)],
     ['pathAndQuery', request.pathAndQuery],
@@ -92,6 +93,9 @@ function requestValue(request: RequestAttributes): CelValue {
     ['headers', request.headers],
   ])
 }
+
+/** As Envoy chooses a route by it: neither the case nor a port makes it another host. */
+const hostName = (authority: string): string => authority.toLowerCase().replace(/:[^:\]]*$/, '')
 
 const sourceValue = (source: SourceAttributes): CelValue =>
   new Map<string, CelValue>([

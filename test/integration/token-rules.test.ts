@@ -8,7 +8,7 @@ import {
   startProtectedStack,
   type ProtectedStack,
 } from '../support/protected-stack.js'
-import { allow } from '../support/resources.js'
+import { allow, httpRoute, proxyPolicy, rule } from '../support/resources.js'
 import { newKey } from '../support/tokens.js'
 
 const ours = await newKey('k1')
@@ -33,6 +33,13 @@ beforeAll(async () => {
       rules('Deny', 'jwt.sub == "mallory"', 'request.headers["x-banned"] == "yes"'),
     ),
     protectedRoute('denying', { jwtAuthentication, ...rules('Deny', 'jwt.level > 5') }),
+    [
+      httpRoute('hosts', {
+        hostnames: ['admin.example', 'www.example'],
+        rules: [rule('/hosts', 'backend')],
+      }),
+      proxyPolicy('hosts', 'hosts', rules('Deny', 'request.host == "admin.example"')),
+    ],
     protectedRoute('invalid', { jwtAuthentication, authorization: allow('jwt.sub ==') }),
   )
 })
@@ -65,6 +72,15 @@ describe('rules of several policies on one route', () => {
     expect(await stack.statusOf('denying', await sign(ours, { level: 6 }))).toBe(403)
     expect(await stack.statusOf('denying', await sign(ours, { level: 'high' }))).toBe(403)
     expect(await stack.statusOf('denying', await sign(ours))).toBe(403)
+  })
+
+  test.each([
+    ['www.example', 200],
+    ['admin.example', 403],
+    ['ADMIN.example', 403],
+    ['admin.example:81', 403],
+  ])('a Deny of a host holds however it is spelt: %s', async (host, expected) => {
+    expect(await stack.statusOf('hosts', undefined, { host })).toBe(expected)
   })
 
   test('a rule that is not CEL refuses with 500 until it is fixed', async () => {

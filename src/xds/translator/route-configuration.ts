@@ -6,7 +6,7 @@ import { any } from './json-object.js'
 import { routeContext } from './route-context.js'
 import { buildVirtualHost } from './virtual-host.js'
 
-/** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, so that backends and rules see Host as sent. */
+/** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, and not removed: backends see Host as sent. */
 export const buildRouteConfiguration = (listener: Listener, chain: FilterChain): JsonObject =>
   any('envoy.config.route.v3.RouteConfiguration', {
     name: chain.name,
