@@ -15,11 +15,15 @@ export function createProblemLog(
   isCluster = false,
 ): (state: PipelineState) => void {
   let known: ReadonlySet<string> = new Set()
+  let wasComplete = false
   return ({ provider, translation }) => {
+    wasComplete ||= provider?.complete === true
+    const problems = provider?.problems ?? []
     const isEarly = isCluster && provider?.complete !== true
     const statuses = isEarly ? [] : (translation?.statuses ?? [])
     const now = new Set([
-      ...(provider?.problems ?? []).map(problemLine),
+      ...problems.map(problemLine),
+      ...(problems.length > 0 && !wasComplete && !isCluster ? [NOTHING_YET] : []),
       ...statuses.flatMap(problemsOf),
     ])
     for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)
@@ -27,6 +31,9 @@ export function createProblemLog(
     known = now
   }
 }
+
+/** Decision 27: at the start there is no last good version that a broken document could fall back on. */
+const NOTHING_YET = 'nothing is published until every document has been read once'
 
 const problemsOf = remembered((status: ResourceStatus): readonly string[] =>
   status.conditions.filter(isOurs).map((condition) => sentence(status, condition)),

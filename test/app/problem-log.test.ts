@@ -49,7 +49,7 @@ test('a refused resource is named with the reason, once', () => {
 test('a document that cannot be read is named with its place', () => {
   const { logger, lines } = recordingLogger()
   const problems = [{ source: 'a.yaml:3:5', message: 'is no YAML' }]
-  createProblemLog(logger)({ provider: { problems, complete: false } as never })
+  createProblemLog(logger)({ provider: { problems, complete: true } as never })
   expect(lines).toMatchObject([{ level: 'warn', message: 'a.yaml:3:5: is no YAML' }])
 })
 
@@ -66,6 +66,24 @@ test('of a cluster that has not been listed whole, only that is named', () => {
   ])
 })
 
+test('at the start it says once that nothing is published yet', () => {
+  const { logger, lines } = recordingLogger()
+  const log = createProblemLog(logger)
+  const problem = { source: 'a.yaml:3:5', message: 'is no YAML' }
+  const run = (complete: boolean, ...problems: object[]): void =>
+    log({ provider: { problems, complete } as never })
+  run(false, problem)
+  run(false, problem)
+  run(true)
+  run(true, problem)
+  expect(lines.map(({ message }) => message)).toEqual([
+    'a.yaml:3:5: is no YAML',
+    'nothing is published until every document has been read once',
+    'the resources are all well again',
+    'a.yaml:3:5: is no YAML',
+  ])
+})
+
 test('an object of a cluster that cannot be read is named', () => {
   const { logger, lines } = recordingLogger()
   const problem = { source: 'kubernetes', message: 'cannot be read: HTTP 403' }
@@ -74,7 +92,7 @@ test('an object of a cluster that cannot be read is named', () => {
     { ...problem, kind: 'Namespace', namespace: '', name: 'shop' },
     { ...problem, message: 'Service cannot be read: HTTP 403' },
   ]
-  createProblemLog(logger)({ provider: { problems, complete: false } as never })
+  createProblemLog(logger)({ provider: { problems, complete: true } as never })
   expect(lines.map(({ message }) => message)).toEqual([
     'kubernetes: Secret shop/certificate: cannot be read: HTTP 403',
     'kubernetes: Namespace shop: cannot be read: HTTP 403',
