@@ -64,13 +64,17 @@ export const holdBackNewRoutes = (
 const mayBeRenamed = (reasons: readonly Problem[]): boolean =>
   reasons.some(({ source }) => source !== KUBERNETES)
 
-/** The first document that concerns the resource; a policy of a cluster is for routes of its own namespace. */
+/**
+ * The first document that concerns the resource; a policy of a cluster is for routes of its own namespace, and without
+ * one it is not known which.
+ */
 function becauseOf<Spec>(
   resource: Resource<Spec>,
   reasons: readonly Problem[],
 ): readonly { readonly resource: Resource<Spec>; readonly reason: Problem }[] {
   const reason = reasons.find(
-    ({ source, namespace }) => source !== KUBERNETES || namespace === resource.metadata.namespace,
+    ({ source, namespace = resource.metadata.namespace }) =>
+      source !== KUBERNETES || namespace === resource.metadata.namespace,
   )
   return reason === undefined ? [] : [{ resource, reason }]
 }
@@ -93,4 +97,6 @@ const keptMessage = ({ source }: Problem): string =>
   `is gone from the files, but stays in force until the document at ${source} can be decoded or is gone too: it may be this policy`
 
 const heldMessage = ({ source, name }: Problem): string =>
-  `waits until ${name === undefined ? 'the document' : `ProxyPolicy ${name}`} at ${source} can be decoded: it may be the policy of this route`
+  source === KUBERNETES && name === undefined
+    ? 'waits until ProxyPolicies can be read again: one of them may be the policy of this route'
+    : `waits until ${name === undefined ? 'the document' : `ProxyPolicy ${name}`} at ${source} can be decoded: it may be the policy of this route`

@@ -90,7 +90,7 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
     const read = {
       resources: collected.resources,
       problems: [...unread, ...store.problems(), ...collected.problems],
-      undecoded: store.undecoded(),
+      undecoded: [...store.undecoded(), ...[...lists.values()].flatMap(unreadPolicies)],
       complete,
     }
     state = complete
@@ -165,6 +165,19 @@ function kindNamed(kinds: readonly Kind[], name: string): Kind {
   if (kind === undefined) throw new Error(`there is no kind ${name}`)
   return kind
 }
+
+/** While they cannot be read, the policy of a new route may be among those that were missed. */
+const unreadPolicies = ({ scope, reflector }: Watched): readonly Problem[] =>
+  scope.kind.kind === 'ProxyPolicy' && reflector.problem() !== undefined
+    ? [
+        {
+          source: KUBERNETES,
+          message: 'cannot be read',
+          kind: scope.kind.kind,
+          ...(scope.namespace !== undefined && { namespace: scope.namespace }),
+        },
+      ]
+    : []
 
 function problemOf({ scope, reflector }: Watched): readonly Problem[] {
   const { kind, namespace, name } = scope
