@@ -179,8 +179,10 @@ export class Delivery {
         ...(isNew && { isRefused: true }),
       })
     }
+    // Envoy may have removed them, and would say on its next stream that it has them: they are removed again by themselves.
+    const isAgain = this.#isDivisible && (answered?.changed.size ?? 0) > 0
     for (const name of answered?.removed ?? []) {
-      this.#refused.set(name, REMOVAL)
+      if (!isAgain) this.#refused.set(name, REMOVAL)
       this.#held.set(name, { version: '' })
     }
     return answered?.version

@@ -205,6 +205,20 @@ test('a cluster that went while the server was away goes after the hosts that na
   expect((await stop()).filter((answer) => !answer.startsWith('200 '))).toEqual([])
 })
 
+test('a listener that went with a refused one comes back, also after a new stream', async () => {
+  const { port: taken } = backends[0]?.address() as AddressInfo
+  const common = [routes('r', { '*': 'one' })]
+  publish(listener(port, 'r'), ...common)
+  await startEnvoy()
+  await becomes('x', '200 one')
+  publish({ ...listener(taken, 'r'), enable_reuse_port: false }, ...common)
+  await eventually(() => expect(ads.events.some(({ kind }) => kind === 'nack')).toBe(true))
+  await eventually(async () => expect(await get('x').catch(String)).not.toBe('200 one'))
+  ads.endStreams()
+  publish(listener(port, 'r'), ...common)
+  await becomes('x', '200 one')
+})
+
 test('a new stream and a new server change nothing, and the next change comes', async () => {
   publish(listener(port, 'r'), routes('r', { '*': 'one' }))
   const envoy = await startEnvoy()

@@ -121,6 +121,21 @@ describe('incremental', () => {
     expect(await takeDelta(stream)).toBe('Listener -l -m')
   })
 
+  test('a removal that was refused together with something else is sent again by itself, once', async () => {
+    ads.publish({ listeners: ['a'] })
+    const stream = ads.envoy.delta()
+    stream.ask(LISTENER_TYPE, { node })
+    await takeDelta(stream)
+    ads.publish({ listeners: ['b'] })
+    const both = await stream.next()
+    expect(briefDelta(both)).toBe('Listener b -a')
+    stream.nack(both, 'the port of b is taken')
+    const removal = await stream.next()
+    expect(briefDelta(removal)).toBe('Listener -a')
+    stream.nack(removal, 'no')
+    await stream.silent()
+  })
+
   test('removes clusters that an Envoy has which comes back after the routes that named them', async () => {
     ads.publish({ clusters: ['c'], listeners: ['l'], routes: ['r'] })
     const before = { node, initialResourceVersions: { old: 'any', c: 'any' } }
