@@ -1,0 +1,76 @@
+// What a client can ask servers of its own choice to say once more beside the reply, and to read beside the prompt,
+// through the whole product: a mask holds there too.
+
+import type { ServerResponse } from 'node:http'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  answerJson,
+  chat,
+  completion,
+  startGuardedStack,
+  type GuardedStack,
+} from '../support/guardrails.js'
+
+let stack: GuardedStack
+
+beforeAll(async () => {
+  stack = await startGuardedStack()
+})
+afterAll(() => stack.close())
+beforeEach(() => stack.reset())
+
+const TEXT = 'It is a secret that I may tell.'
+const TOKENS = TEXT.match(/\s?\S+/g) ?? []
+const logprobs = (...tokens: readonly string[]) => ({
+  content: tokens.map((token) => ({ token, logprob: -0.1, bytes: [...Buffer.from(token)] })),
+})
+
+describe('beside the prompt', () => {
+  test.each([
+    ['documents', { documents: [{ title: 'a secret', text: 'of a secret' }] }],
+    ['what fills the template', { chat_template_kwargs: { model_identity: 'a secret' } }],
+    ['how to sum up', { context_management: { edits: [{ instructions: 'a secret' }] } }],
+  ])('%s', async (_name, more) => {
+    expect((await stack.post('/both', chat('hi', more))).status).toBe(200)
+    const [request] = stack.llm.requests
+    expect(request?.body).toBe(chat('hi', more).replaceAll('secret', '****'))
+  })
+})
+
+describe('beside the reply', () => {
+  test('llama.cpp, verbose; log probabilities and tokens go with the text', async () => {
+    const { choices, ...rest } = completion(TEXT)
+    const choice = { ...choices[0], logprobs: logprobs(...TOKENS), token_ids: [1, 2] }
+    const verbose = { content: TEXT, tokens: [1, 2] }
+    stack.llm.answer(answerJson({ ...rest, choices: [choice], __verbose: verbose }))
+    const answer = await stack.post('/both', chat('hi', { verbose: true }))
+    expect(answer.status).toBe(200)
+    expect(answer.body).not.toContain('secret')
+    expect(JSON.parse(answer.body)).toMatchObject({
+      choices: [{ message: { content: TEXT.replace('secret', '****') }, token_ids: null }],
+      __verbose: { content: TEXT.replace('secret', '****'), tokens: null },
+    })
+  })
+
+  test('log probabilities of a stream that are ahead of its text', async () => {
+    stack.llm.answer((_request, response) => answerAhead(response))
+    const answer = await stack.post('/both', chat('hi', { stream: true, logprobs: true }))
+    expect(answer.status).toBe(200)
+    expect(answer.body).toContain('[DONE]')
+    expect(answer.body).toContain('****')
+    expect(answer.body).not.toContain('secret')
+    expect(answer.body).not.toContain(String([...Buffer.from('secret')]))
+  })
+})
+
+/** As vLLM does where there is a stop sequence: the text is one token behind. */
+function answerAhead(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const event = (choice: object): void =>
+    void response.write(`data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`)
+  TOKENS.forEach((token, at) => {
+    event({ delta: { content: TOKENS[at - 1] ?? '' }, logprobs: logprobs(token) })
+  })
+  event({ delta: { content: TOKENS.at(-1) }, finish_reason: 'stop' })
+  response.end('data: [DONE]\n\n')
+}
