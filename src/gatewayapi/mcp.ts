@@ -1,6 +1,6 @@
 // jwtAuthentication.mcp → what ext_proc serves to MCP clients, as far as it does not depend on the route (decisions 9-12a, 14).
 
-import type { JsonObject } from '../ir/json.js'
+import type { Json, JsonObject } from '../ir/json.js'
 import type { Registration, ServerMetadata } from '../ir/proc-entry.js'
 import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
 import { publishedMembers } from '../oauth/resource-metadata.js'
@@ -104,6 +104,14 @@ const issuerNotes = (metadataIssuer: 'Provider' | 'Gateway'): readonly string[] 
         "metadataIssuer is Provider: MCP clients that hold RFC 8414 section 3.3 refuse metadata whose issuer is not the gateway's; they need metadataIssuer Gateway",
       ]
 
+const MOST_SHOWN = 256
+
+/** The provider's text: it must not fill status and log, where a document may have a mebibyte. */
+const quoted = (value: Json | undefined): string =>
+  typeof value === 'string' && value.length > MOST_SHOWN
+    ? `${JSON.stringify(value.slice(0, MOST_SHOWN))}…`
+    : JSON.stringify(value ?? null)
+
 function discoveryNotes(
   issuer: string,
   known: RemoteDocument | undefined,
@@ -116,9 +124,7 @@ function discoveryNotes(
     ...ageNotes('discovery document', url, known),
     ...(named === issuer
       ? []
-      : [
-          `The discovery document names the issuer ${JSON.stringify(named ?? null)}, not ${issuer}`,
-        ]),
+      : [`The discovery document names the issuer ${quoted(named)}, not ${issuer}`]),
     ...(sendsIss === true
       ? [
           'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in through a gateway',
