@@ -65,7 +65,6 @@ const extAuthz = (clusterName: string): JsonObject => ({
     status_on_error: { code: 'ServiceUnavailable' },
     encode_raw_headers: true,
     validate_mutations: true,
-    allowed_headers: { patterns: [{ exact: 'authorization', ignore_case: true }] },
   },
 })
 

@@ -4,7 +4,8 @@ import type { Translation } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
 import type { ProviderState, Resources } from '../resources/resources.js'
-import { buildSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot/build-snapshot.js'
+import { buildSnapshot, type Snapshot } from '../snapshot/build-snapshot.js'
+import type { XdsOptions } from '../xds/translator/xds-options.js'
 
 export interface PipelineDeps {
   readonly translator: { translate(resources: Resources, remote: RemoteState): Translation }
@@ -13,7 +14,7 @@ export interface PipelineDeps {
     publish(snapshot: Snapshot): boolean
     current(): Snapshot | undefined
   }
-  readonly options: SnapshotOptions
+  readonly options: XdsOptions
   readonly logger: Logger
   /** A change could not be turned into a snapshot: a bug. */
   onFailure(): void

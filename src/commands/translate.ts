@@ -20,7 +20,6 @@ export async function translate(settings: Settings, io: CommandIo): Promise<Exit
       listenAddress,
       trustedHops,
       systemCaFile: ENVOY_CA_FILE,
-      headersRead: 'all',
       accessLog: false,
     },
     connection: { address: connect ?? grpc },

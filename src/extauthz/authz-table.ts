@@ -24,8 +24,6 @@ interface CompiledParts {
   readonly list: readonly AuthzEntry[]
   readonly entries: PatchedMap<CompiledEntry>
   readonly providers: Providers
-  /** Those that were not taken over from the table before. */
-  readonly fresh: readonly CompiledEntry[]
 }
 
 export interface CompiledEntry {
@@ -59,15 +57,14 @@ export function buildAuthzTable(list: readonly AuthzEntry[], previous?: AuthzTab
     removed: removed.flatMap(providersOf),
     added: added.flatMap(providersOf),
   })
-  const fresh = added.map((entry) => compileEntry(entry, providers))
   const entries = (known?.entries ?? patchedMap<CompiledEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
-    ...fresh.map((compiled) => [compiled.entry.key, compiled] as const),
+    ...added.map((entry) => [entry.key, compileEntry(entry, providers)] as const),
   ])
   return {
     get: (key) => entries.get(key),
     size: list.length,
-    compiled: { list, entries, providers, fresh },
+    compiled: { list, entries, providers },
   }
 }
 

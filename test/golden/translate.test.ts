@@ -31,7 +31,6 @@ const staticConfig = (ir: Ir) =>
       listenAddress: '0.0.0.0',
       trustedHops: 0,
       systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
-      headersRead: [],
       accessLog: false,
     },
     connection: { address: { type: 'unix', path: '/run/gatehouse/gatehouse.sock' } },

@@ -28,7 +28,6 @@ const OPTIONS: XdsOptions = {
   listenAddress: '0.0.0.0',
   trustedHops: 0,
   systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
-  headersRead: [],
   accessLog: false,
 }
 

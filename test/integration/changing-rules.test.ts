@@ -1,5 +1,6 @@
-// Rules that come and go in an HTTPRoute whose other rules are in use.
+// Rules of an HTTPRoute and of its policies that come and go while the route is in use.
 
+import { Agent, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
@@ -26,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.close())
 
-test('callers of the others get in all the while', async () => {
+test('callers of the other rules get in all the while', async () => {
   await stack.write('shop.yaml', routeOf('/cart', '/search'))
   await eventually(async () => expect(await statusOf('/search')).toBe(200))
   const url = `${stack.origin}/search`
@@ -38,4 +39,49 @@ test('callers of the others get in all the while', async () => {
     await eventually(async () => expect(await statusOf('/new')).toBe(404))
   }
   expect(Object.keys(statusesOf(await traffic.stop()))).toEqual(['200'])
+})
+
+/** One connection, kept. */
+function startCaller(): Caller {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  return {
+    call: (path, headers) =>
+      new Promise((resolve, reject) => {
+        const outgoing = request(`${stack.origin}${path}`, { agent, headers }, (incoming) => {
+          const { localPort } = incoming.socket
+          incoming.resume().on('end', () => {
+            resolve({ status: incoming.statusCode, localPort })
+          })
+        })
+        outgoing.on('error', reject).end()
+      }),
+    close: () => agent.destroy(),
+  }
+}
+
+interface Caller {
+  call(
+    path: string,
+    headers: Record<string, string>,
+  ): Promise<{ status?: number; localPort?: number }>
+  close(): void
+}
+
+test('a Deny of a header that no rule read before holds on connections that are open', async () => {
+  await stack.write('shop.yaml', routeOf('/search'))
+  await eventually(async () => expect(await statusOf('/search')).toBe(200))
+  const caller = startCaller()
+  const headers = { ...token, 'x-banned': 'yes' }
+  const { localPort, status } = await caller.call('/search', headers)
+  expect(status).toBe(200)
+  const authorization = {
+    action: 'Deny',
+    policy: { matchExpressions: ['"x-banned" in request.headers'] },
+  }
+  await stack.write('banned.yaml', proxyPolicy('banned', 'shop', { authorization }))
+  await eventually(async () => {
+    expect(await caller.call('/search', headers)).toEqual({ status: 403, localPort })
+  })
+  expect(await caller.call('/search', token)).toEqual({ status: 200, localPort })
+  caller.close()
 })

@@ -41,7 +41,6 @@ export async function startTranslated(
       listenAddress: '127.0.0.1',
       trustedHops: 0,
       systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
-      headersRead: [],
       accessLog: false,
       ...xds,
     },

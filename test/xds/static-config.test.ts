@@ -14,7 +14,6 @@ const build = (model: Ir, certificates: StaticConfigOptions['certificates']): Js
       listenAddress: '0.0.0.0',
       trustedHops: 0,
       systemCaFile: '/ca.pem',
-      headersRead: [],
       accessLog: false,
     },
     connection: { address: { type: 'tcp', host: 'gatehouse', port: 18000 } },

@@ -4,7 +4,6 @@ import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { JsonObject } from '../../ir/json.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { any, duration } from './json-object.js'
-import type { XdsOptions } from './xds-options.js'
 
 /** Above the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
@@ -15,23 +14,15 @@ const RETRIES: JsonObject = {
   retry_on: 'connect-failure,refused-stream,reset,unavailable',
 }
 
-/** What the server itself reads; path, method, host and scheme travel beside the headers. */
-const HEADERS_ALWAYS_READ = ['authorization', 'x-forwarded-proto']
-
 const PER_ROUTE = 'envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute'
-
-/** envoy.type.matcher.v3.ListStringMatcher; absent: every header is sent. */
-const allowedHeaders = (headersRead: XdsOptions['headersRead']): JsonObject | undefined => {
-  if (headersRead === 'all') return undefined
-  const names = [...new Set([...HEADERS_ALWAYS_READ, ...headersRead])].sort()
-  return { patterns: names.map((name) => ({ exact: name, ignore_case: true })) }
-}
 
 /**
  * Enabled for every route that does not switch it off, and closed when the server is away.
+ * Every header is sent: connections keep the listener that they began with, and a list of those that rules read would
+ * hide from a new rule what it reads, for as long as they live.
  * encode_raw_headers: repeated headers arrive as they came, not joined; bytes that are not UTF-8 are not replaced.
  */
-export const buildExtAuthzFilter = (options: XdsOptions): JsonObject => ({
+export const buildExtAuthzFilter = (): JsonObject => ({
   name: EXT_AUTHZ_FILTER,
   typed_config: any('envoy.extensions.filters.http.ext_authz.v3.ExtAuthz', {
     transport_api_version: 'V3',
@@ -42,7 +33,6 @@ export const buildExtAuthzFilter = (options: XdsOptions): JsonObject => ({
     },
     failure_mode_allow: false,
     status_on_error: { code: 'ServiceUnavailable' },
-    allowed_headers: allowedHeaders(options.headersRead),
     encode_raw_headers: true,
     // The route must not be chosen anew after the check: the new one may never have been authorized.
     clear_route_cache: false,

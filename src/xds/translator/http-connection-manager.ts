@@ -29,9 +29,9 @@ const buildRouter = (): JsonObject => ({
  * cors first: it answers preflights before authentication and adds its headers to the other filters' own replies.
  * ext_authz before ext_proc: only authorized requests cost a body, and the claims are there.
  */
-const httpFilters = (options: XdsOptions): readonly JsonObject[] => [
+const httpFilters = (): readonly JsonObject[] => [
   buildCorsFilter(),
-  buildExtAuthzFilter(options),
+  buildExtAuthzFilter(),
   buildExtProcFilter(),
   buildRouter(),
 ]
@@ -62,7 +62,7 @@ export const buildHttpConnectionManager = (
     {
       stat_prefix: chain.name,
       rds: { route_config_name: chain.name, config_source: ADS_SOURCE },
-      http_filters: httpFilters(options),
+      http_filters: httpFilters(),
       ...PATH_FIELDS,
       use_remote_address: true,
       xff_num_trusted_hops: options.trustedHops,

@@ -7,8 +7,6 @@ export interface XdsOptions {
   readonly trustedHops: number
   /** The system's certificate authorities (PEM), as a path on Envoy's machine. */
   readonly systemCaFile: string
-  /** Lower-case names of the request headers that authorization rules read; 'all' when that is not known. */
-  readonly headersRead: readonly string[] | 'all'
   /** Write one JSON line per request to Envoy's standard output. */
   readonly accessLog: boolean
   /** No other process may listen on a port that Envoy has: the second one is refused instead of sharing its traffic. */

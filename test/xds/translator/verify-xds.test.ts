@@ -22,7 +22,6 @@ const good = (): XdsResources => {
       listenAddress: '0.0.0.0',
       trustedHops: 0,
       systemCaFile: '/ca.pem',
-      headersRead: [],
       accessLog: false,
     },
   ).get('*')
