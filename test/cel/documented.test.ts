@@ -1,0 +1,40 @@
+// What docs/rules.md says of each of its expressions is so.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { lazyValue, type Attributes } from '../../src/cel/attributes.js'
+import type { JsonObject } from '../../src/ir/json.js'
+import { run } from './helpers.js'
+
+const text = readFileSync(join(import.meta.dirname, '../../docs/rules.md'), 'utf8')
+
+interface Sample extends Pick<NonNullable<Attributes['request']>, 'method' | 'host' | 'scheme'> {
+  readonly pathAndQuery: string
+  readonly version: string
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly source: { readonly address: string; readonly port: number }
+  readonly jwt: JsonObject
+}
+
+const { jwt, source, headers, ...request } = parse(
+  /```yaml\n([\s\S]*?)```/.exec(text)?.[1] ?? '',
+) as Sample
+const attributes: Attributes = {
+  jwt: lazyValue(jwt),
+  source,
+  request: { ...request, headers: new Map(Object.entries(headers)) },
+}
+const rows = [...text.matchAll(/^\| `(.+?)` +\| (true|false|fails) +\|$/gm)].map(
+  ([, expression = '', result = '']) => [expression, result] as const,
+)
+
+describe('docs/rules.md', () => {
+  test('has its examples', () => expect(rows.length).toBeGreaterThan(30))
+
+  test.each(rows)('%s: %s', (expression, result) => {
+    const got = run(expression, attributes)
+    expect(typeof got === 'string' && !got.startsWith('load:') ? 'fails' : String(got)).toBe(result)
+  })
+})
