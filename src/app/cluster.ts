@@ -37,6 +37,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     client,
     apiGroup,
     namespaces: settings.namespace,
+    onStatus: (key) => writer.changed(key),
   })
   let isWriter = false
   const writer = createStatusWriter({

@@ -60,7 +60,8 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
   }
 }
 
-const objectKey = ({ metadata }: JsonObject, { kind }: Kind): string => {
+/** As resourceKey() has it. */
+export const objectKey = ({ metadata }: JsonObject, { kind }: Kind): string => {
   const { namespace, name } = isJsonObject(metadata) ? metadata : {}
   return resourceKey(kind, textOf(namespace), textOf(name))
 }

@@ -6,7 +6,7 @@ import { debounce } from './debounce.js'
 import { holdBackNewRoutes } from './hold-back.js'
 import { kindsOf, type Kind } from './kinds.js'
 import type { KubernetesClient } from './kubernetes-client.js'
-import { createObjectStore, KUBERNETES } from './kubernetes-objects.js'
+import { createObjectStore, KUBERNETES, objectKey } from './kubernetes-objects.js'
 import { referencedObjects, referenceKey } from './kubernetes-references.js'
 import { startReflector, type Reflector, type ReflectorScope } from './kubernetes-reflector.js'
 import { collectResources } from './resource-set.js'
@@ -18,6 +18,8 @@ export interface KubernetesProviderOptions {
   readonly apiGroup: string
   /** Empty: all. */
   readonly namespaces: readonly string[]
+  /** Nothing of an object that is read has changed, but its status may have; by resourceKey(). */
+  onStatus(key: string): void
 }
 
 const DEBOUNCE = { quiet: 30, maxWait: 300 }
@@ -50,6 +52,7 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
     reflector: startReflector(options.client, scope, {
       put: (object, { apiVersion }) => {
         if (store.put(object, scope.kind, apiVersion)) changed.call()
+        else options.onStatus(objectKey(object, scope.kind))
       },
       remove: (object) => {
         if (store.remove(object, scope.kind)) changed.call()

@@ -8,6 +8,7 @@ import { remembered } from '../ir/remembered.js'
 import { KubernetesError, type KubernetesClient } from './kubernetes-client.js'
 import { findKindPath, listPath } from './kubernetes-kinds.js'
 import { trim } from './kubernetes-list.js'
+import { createStatusRetries } from './kubernetes-status-retries.js'
 import { statusFor, type Said } from './kubernetes-status.js'
 import { kindsOf, type Kind } from './kinds.js'
 import { resourceKey } from './resource-set.js'
@@ -34,14 +35,14 @@ export interface SaidOf extends Said {
 export interface StatusWriter {
   /** Everything that is said now. */
   update(said: readonly SaidOf[]): void
+  /** Looks again at one whose status has changed: somebody else may have overwritten ours. */
+  changed(key: string): void
   /** Looks again at everything: it may have become ours to write. */
   refresh(): void
   close(): Promise<void>
 }
 
 const AT_ONCE = 4
-/** Milliseconds. */
-const RETRY_AFTER = 500
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const kinds = new Map(kindsOf(options.apiGroup).map((kind) => [kind.kind, kind]))
@@ -52,7 +53,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const queue = new Set<string>()
   const running = new Set<Promise<void>>()
   const paths = new Map<string, Promise<string>>()
-  let timer: NodeJS.Timeout | undefined
+  /** Until the next look: what has failed would fail again. */
+  let isResting = false
   let closed = false
 
   const pathOf = async (kind: Kind, { namespace, name }: SaidOf): Promise<string> => {
@@ -87,39 +89,60 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
       options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
     }
-    queue.add(key)
-    timer ??= setTimeout(() => {
-      timer = undefined
-      pump()
-    }, RETRY_AFTER)
+    isResting = true
+    retries.later(key)
+  }
+  const begin = (key: string): void => {
+    const said = wanted.get(key)
+    if (said === undefined) return
+    const work = write(key, said)
+      .then(() => retries.written(key))
+      .catch((error: unknown) => failed(key, said, error))
+      .finally(() => {
+        running.delete(work)
+        pump()
+      })
+    running.add(work)
   }
   const pump = (): void => {
-    for (const key of queue) {
-      if (running.size >= AT_ONCE || closed || !options.mayWrite()) return
-      queue.delete(key)
-      const said = wanted.get(key)
-      if (said === undefined) continue
-      const work = write(key, said)
-        .catch((error: unknown) => failed(key, said, error))
-        .finally(() => {
-          running.delete(work)
-          if (timer === undefined) pump()
-        })
-      running.add(work)
-    }
+    for (const keys of [queue, retries.due])
+      for (const key of keys) {
+        if (running.size >= AT_ONCE || closed || !options.mayWrite()) return
+        if (keys === retries.due && isResting) return
+        keys.delete(key)
+        begin(key)
+      }
   }
+  const retries = createStatusRetries(() => {
+    isResting = false
+    // Who writes later looks at everything anew.
+    if (closed || !options.mayWrite()) retries.clear()
+    pump()
+  })
   const lookAt = (key: string, said: SaidOf): void => {
     const object = options.raw(key)
     if (object === undefined) return
     const before = looked.get(key)
-    if (before?.object === object && saysTheSame(before.said, said)) return
+    const saysNothingNew = before !== undefined && saysTheSame(before.said, said)
+    if (saysNothingNew && before.object === object) return
     looked.set(key, { object, said })
-    if (statusFor(object, said, { controllerName, now: timeNow() }) !== undefined) queue.add(key)
+    if (statusFor(object, said, { controllerName, now: timeNow() }) === undefined) return
+    // Overwritten; or the watch still shows what was before our last write.
+    if (saysNothingNew && generationOf(before.object) === generationOf(object)) {
+      if (!queue.has(key)) retries.later(key)
+      return
+    }
+    retries.forget(key)
+    queue.add(key)
   }
   const lookAtAll = (): void => {
     if (!options.mayWrite()) return
     for (const [key, said] of wanted) lookAt(key, said)
-    for (const key of looked.keys()) if (!wanted.has(key)) looked.delete(key)
+    for (const key of looked.keys())
+      if (!wanted.has(key)) {
+        looked.delete(key)
+        retries.forget(key)
+      }
     pump()
   }
   return {
@@ -128,14 +151,20 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       for (const each of said) wanted.set(keyOf(each), each)
       lookAtAll()
     },
+    changed: (key) => {
+      const said = wanted.get(key)
+      if (said === undefined || !options.mayWrite()) return
+      lookAt(key, said)
+      pump()
+    },
     refresh: () => {
       looked.clear()
       lookAtAll()
     },
     close: async () => {
       closed = true
-      clearTimeout(timer)
       await Promise.all(running)
+      retries.clear()
     },
   }
 }
@@ -147,6 +176,10 @@ const saysTheSame = (a: Said, b: Said): boolean =>
   a.conditions === b.conditions && isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes)
 
 const jsonOf = (object: object): JsonObject => object as JsonObject
+
+/** Of its spec. */
+const generationOf = ({ metadata }: JsonObject): unknown =>
+  isJsonObject(metadata) ? metadata['generation'] : undefined
 
 /** Seconds, as the API server writes them. */
 const timeNow = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z')

@@ -182,8 +182,6 @@ describe('without the permission to write', () => {
       for (const verb of permission.verbs) {
         await allow({ permission, verb })
         await api.call('PATCH', `${path}/status`, { status: null })
-        // It looks at what has changed.
-        await api.call('PATCH', path, { metadata: { labels: { without: verb } } })
         const beginning = `the status of ${await kindOf(permission)} `
         const refusal = refusalOf(permission, verb)
         await eventually(() => expectLogged(replica, beginning, refusal), PATIENCE)

@@ -174,6 +174,14 @@ describe('the status of a policy', () => {
     expect(two.log()).not.toContain('this replica writes status')
   })
 
+  test('comes back when somebody wipes it, though nothing else changes', async () => {
+    const path = `/apis/${OURS}/namespaces/default/proxypolicies/other/status`
+    await api.call('PATCH', path, { status: null })
+    await eventually(async () =>
+      expect((await ours('other'))?.conditions[0]).toMatchObject({ status: 'True' }),
+    )
+  })
+
   test('is written also while others change the object all the time', async () => {
     for (let round = 0; round < 30; round += 1) {
       const path = `/apis/${OURS}/namespaces/default/proxypolicies/other`
