@@ -3,7 +3,7 @@
 import type { Certificate, FilterChain, Gateway, Listener } from '../ir/ir.js'
 import { listenerName } from '../ir/names.js'
 import type { TranslatedGateway } from './gateways.js'
-import { reservedDomains } from './listener-isolation.js'
+import { MISDIRECTED, misdirectedDomains, reservedDomains } from './listener-isolation.js'
 import type { TranslatedListener } from './listeners.js'
 import type { RouteChunk } from './route-chunks.js'
 import type { OrderedRoute } from './route-order.js'
@@ -86,6 +86,8 @@ function buildListener(
   return shelf.keep(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
+const ELSEWHERE: Parts = [[MISDIRECTED]]
+
 /** listeners: of the port. */
 function domainsOf(
   routeConfig: string,
@@ -93,8 +95,11 @@ function domainsOf(
   placed: Placed,
 ): Domains {
   const sharing = listeners.filter((listener) => listener.routeConfig === routeConfig)
-  const reserved = reservedDomains(sharing).map((domain) => [domain, []] as const)
-  const domains = new Map([...reserved, ...(placed.get(routeConfig) ?? [])])
+  const domains = new Map<string, Parts>([
+    ...misdirectedDomains(sharing, listeners).map((domain) => [domain, ELSEWHERE] as const),
+    ...reservedDomains(sharing, listeners).map((domain) => [domain, []] as const),
+    ...(placed.get(routeConfig) ?? []),
+  ])
   return [...domains].sort(([a], [b]) => compareText(a, b))
 }
 

@@ -3,6 +3,7 @@
 
 import { covers } from './hostnames.js'
 import type { TranslatedListener } from './listeners.js'
+import type { OrderedRoute } from './route-order.js'
 
 const hostnameOf = ({ spec }: TranslatedListener): string => spec.hostname?.toLowerCase() ?? '*'
 
@@ -19,10 +20,40 @@ export function ownDomains(
   return domains.filter((domain) => !narrower.some((other) => covers(other, domain)))
 }
 
-/** listeners: HTTP, of one port. Host names that must be there even without a route, or a broader one would answer. */
-export const reservedDomains = (listeners: readonly TranslatedListener[]): readonly string[] => {
-  const hostnames = listeners.map(hostnameOf)
-  return hostnames.filter((narrow) =>
-    hostnames.some((wide) => wide !== narrow && covers(wide, narrow)),
-  )
+/**
+ * Host names that must be there even without a route, or a broader one would answer. sharing: the listeners of one route
+ * configuration; all: those of its port.
+ */
+export const reservedDomains = (
+  sharing: readonly TranslatedListener[],
+  all: readonly TranslatedListener[],
+): readonly string[] => {
+  const hostnames = all.map(hostnameOf)
+  return sharing
+    .map(hostnameOf)
+    .filter((narrow) => hostnames.some((wide) => wide !== narrow && covers(wide, narrow)))
+}
+
+/**
+ * Host names of the other listeners of the port. A client may send a request for one of them on a connection that was made
+ * for ours, where our certificate has that name too: browsers do. Told that it is misdirected, it makes a connection for it
+ * (Gateway API, Listener hostname).
+ */
+export const misdirectedDomains = (
+  sharing: readonly TranslatedListener[],
+  all: readonly TranslatedListener[],
+): readonly string[] => all.filter((listener) => !sharing.includes(listener)).map(hostnameOf)
+
+/** All that is placed at such a host name. */
+export const MISDIRECTED: OrderedRoute = {
+  route: {
+    name: 'misdirected',
+    match: { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] },
+    action: { type: 'misdirected' },
+  },
+  rank: 0,
+  created: 0,
+  httpRoute: '',
+  rule: 0,
+  match: 0,
 }

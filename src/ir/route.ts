@@ -38,7 +38,8 @@ export interface ValueMatch {
   readonly value: string
 }
 
-export type RouteAction = ForwardAction | RedirectAction | RefuseAction | AnsweredAction
+export type RouteAction =
+  ForwardAction | RedirectAction | RefuseAction | AnsweredAction | MisdirectedAction
 
 export interface ForwardAction {
   readonly type: 'forward'
@@ -99,6 +100,11 @@ export interface RefuseAction {
 /** Answered by ext_proc; should it ever not be, Envoy finds no endpoint and says 503. */
 export interface AnsweredAction {
   readonly type: 'answered'
+}
+
+/** 421: another listener of the port answers for this host name, on a connection of its own (RFC 9110 section 15.5.20). */
+export interface MisdirectedAction {
+  readonly type: 'misdirected'
 }
 
 export interface Cors {

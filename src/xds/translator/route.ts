@@ -26,7 +26,15 @@ const actionField = (route: Route, context: RouteContext): JsonObject => {
       return { route: buildRefusal(action) }
     case 'answered':
       return { route: { cluster: ANSWERED_CLUSTER } }
+    case 'misdirected':
+      return { direct_response: MISDIRECTED }
   }
+}
+
+/** envoy.config.route.v3.DirectResponseAction */
+const MISDIRECTED: JsonObject = {
+  status: 421,
+  body: { inline_string: 'this host is served on a connection of its own\n' },
 }
 
 const perFilterConfig = (route: Route): Readonly<Record<string, Json>> =>
