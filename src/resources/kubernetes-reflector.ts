@@ -50,6 +50,7 @@ export function startReflector(
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let informer: ListWatch<KubernetesObject> | undefined
+  let path: KindPath
 
   const say = (synced: boolean, now: string | undefined): void => {
     const isNews = synced !== isSynced || now !== problem
@@ -73,8 +74,8 @@ export function startReflector(
   /** A list that was asked for before the end may come after it. */
   const open: ReflectorEvents = {
     ...events,
-    put: (object, path) => {
-      if (!closed) events.put(object, path)
+    put: (object, from) => {
+      if (!closed) events.put(object, from)
     },
     remove: (object) => {
       if (!closed) events.remove(object)
@@ -83,9 +84,9 @@ export function startReflector(
   const run = async (): Promise<void> => {
     try {
       // Found anew each time: the CRD may have come, or serve another version now.
-      const path = await findKindPath(client, scope.kind)
+      path = await findKindPath(client, scope.kind)
       if (closed) return
-      informer ??= informerOf(client, scope, path, { ...open, reached, failed: retry })
+      informer ??= informerOf(client, scope, () => path, { ...open, reached, failed: retry })
       await informer.start()
       if (closed) await informer.stop()
     } catch (error) {
@@ -110,23 +111,28 @@ interface InformerEvents extends ReflectorEvents {
   failed(error: unknown): void
 }
 
+/** path: where it is now. What was listed at another one stays known, so that it is missed when it has gone. */
 function informerOf(
   client: KubernetesClient,
   { namespace, name }: ReflectorScope,
-  path: KindPath,
+  path: () => KindPath,
   events: InformerEvents,
 ): ListWatch<KubernetesObject> {
-  const where = listPath(path, namespace)
+  const where = () => listPath(path(), namespace)
   const fieldSelector = name === undefined ? undefined : `metadata.name=${name}`
+  const { watch } = patientWatch(client.watch, () => events.reached())
+  const watchThere: Pick<Watch, 'watch'> = {
+    watch: (_, ...more) => watch(where(), ...more),
+  }
   const informer = new ListWatch<KubernetesObject>(
-    where,
-    patientWatch(client.watch, () => events.reached()) as Watch,
-    () => listAll(client, where, fieldSelector),
+    where(),
+    watchThere as Watch,
+    () => listAll(client, where(), fieldSelector),
     false,
     undefined,
     fieldSelector,
   )
-  const put = (object: KubernetesObject) => events.put(jsonOf(object), path)
+  const put = (object: KubernetesObject) => events.put(jsonOf(object), path())
   informer.on('add', put)
   informer.on('update', put)
   informer.on('delete', (object) => events.remove(jsonOf(object)))

@@ -82,9 +82,10 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
   const failed = (key: string, said: SaidOf, error: unknown): void => {
     const status = error instanceof KubernetesError ? error.status : undefined
-    // Gone, or changed in the meantime: the watch brings the new one.
-    if (status === 404) return
-    if (status !== 409) {
+    // Gone, or served in another version now.
+    if (status === 404) paths.clear()
+    // What has changed in the meantime is brought by the watch.
+    else if (status !== 409) {
       const message = error instanceof Error ? error.message : String(error)
       const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
       options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)

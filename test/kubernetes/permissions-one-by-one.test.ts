@@ -230,7 +230,7 @@ describe.concurrent('without the permission to read', () => {
         {
           named: async (replica, refusal) => {
             expectLogged(replica, `kubernetes: ${object}: cannot be read`, refusal)
-            // What may only not be watched is listed again and again.
+            // What may only not be watched has been listed, and stays as it was.
             if (refusal.includes('list'))
               expect(await statusesOf(replica, referrer)).toContain('"status":"False"')
           },

@@ -1,0 +1,78 @@
+// A kind that the API server serves in another version than when it was found: its CRD has been upgraded.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
+import { gateway, httpRoute } from '../support/resources.js'
+import type { AnyObject } from './support/api-call.js'
+import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
+import { gatewayClass, service } from './support/objects.js'
+import { startReplica, type Replica } from './support/replica.js'
+
+const GROUP = 'gateway.networking.k8s.io'
+const ROUTES = `/apis/${GROUP}/v1/namespaces/default/httproutes`
+
+interface Definition extends AnyObject {
+  readonly spec: { readonly versions: readonly { readonly name: string }[] }
+}
+
+let api: ApiServer
+let replica: Replica
+
+/** The API server serves HTTPRoutes in this version alone. */
+async function serve(version: string): Promise<void> {
+  const name = `httproutes.${GROUP}`
+  const all = definitions() as readonly Definition[]
+  const found = all.find(({ metadata }) => metadata.name === name)
+  if (found === undefined) throw new Error(`there is no ${name}`)
+  const versions = found.spec.versions.map((each) => ({ ...each, served: each.name === version }))
+  await api.apply({ ...found, spec: { ...found.spec, versions } })
+  await eventually(() => api.call('GET', `/apis/${GROUP}/${version}/httproutes`))
+}
+
+const route = (version: string, ...names: readonly string[]): AnyObject => ({
+  ...httpRoute('app', { rules: names.map((name) => ({ backendRefs: [{ name, port: 80 }] })) }),
+  apiVersion: `${GROUP}/${version}`,
+})
+
+/** Of the condition that says so. */
+async function generationSeen(version: string): Promise<number | undefined> {
+  const { status } = await api.get(`${GROUP}/${version}`, 'HTTPRoute', 'app')
+  const { parents = [] } = (status ?? {}) as {
+    parents?: { conditions: { observedGeneration: number }[] }[]
+  }
+  return parents[0]?.conditions[0]?.observedGeneration
+}
+
+beforeAll(async () => {
+  api = await startApiServer()
+  await serve('v1beta1')
+  await api.apply(
+    gatewayClass(),
+    gateway([8080]),
+    service('app'),
+    service('other'),
+    route('v1beta1', 'app'),
+  )
+  replica = await startReplica({ kubeconfig: await api.kubeconfig() })
+})
+
+afterAll(async () => {
+  await replica.stop()
+  await api.close()
+})
+
+test('is read and its status written in the version that is served now', async () => {
+  await eventually(async () => expect(await generationSeen('v1beta1')).toBe(1))
+  await serve('v1')
+  await api.apply(route('v1', 'other'))
+  await eventually(async () => expect(await generationSeen('v1')).toBe(2), 30_000)
+  expect((await replica.readiness()).status).toBe(200)
+})
+
+test('is forgotten when it is deleted after that', async () => {
+  await api.call('DELETE', `${ROUTES}/app`)
+  await eventually(async () => {
+    const { status } = await api.get(`${GROUP}/v1`, 'Gateway', 'gw')
+    expect(status).toMatchObject({ listeners: [{ attachedRoutes: 0 }] })
+  })
+})
