@@ -52,7 +52,6 @@ export interface ApiServerOptions {
 
 export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<ApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-kubernetes-'))
-  const etcd = await startEtcd(folder)
   const port = await freePort()
   await writeFile(
     join(folder, 'tokens.csv'),
@@ -61,6 +60,7 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
   execFileSync('openssl', ['genrsa', '-out', join(folder, 'account.key'), '2048'], {
     stdio: 'ignore',
   })
+  const etcd = await startEtcd(folder)
   const server = `https://${ADDRESS}:${String(port)}`
   const kubeconfig = async (user = ADMIN, by = port): Promise<string> => {
     const path = join(folder, `kubeconfig-${user}`)
@@ -105,13 +105,20 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
       await rm(folder, { recursive: true, force: true })
     },
   }
-  await start()
-  await eventually(() => api.get('v1', 'Namespace', 'default'), 30_000)
-  if (bare !== true) await api.apply(...definitions())
-  // Each is served when it is, whatever the order in which they came.
-  if (bare !== true)
-    for (const path of definitions().map(listPath))
-      await eventually(() => call('GET', path), 30_000)
+  try {
+    await eventually(() => fetch(`${etcd.url}/health`), 30_000)
+    await start()
+    await eventually(() => api.get('v1', 'Namespace', 'default'), 30_000)
+    if (bare !== true) await api.apply(...definitions())
+    // Each is served when it is, whatever the order in which they came.
+    if (bare !== true)
+      for (const path of definitions().map(listPath))
+        await eventually(() => call('GET', path), 30_000)
+  } catch (error) {
+    // Nobody else can.
+    await api.close()
+    throw error
+  }
   return api
 }
 
@@ -159,9 +166,10 @@ async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: st
     `--advertise-client-urls=${url}`,
     `--listen-peer-urls=http://127.0.0.1:${String(peer)}`,
   ]
-  const child = spawn(process.env['GATEHOUSE_TEST_ETCD'] ?? '', flags, { stdio: 'ignore' })
-  await eventually(() => fetch(`${url}/health`), 30_000)
-  return { child, url }
+  return {
+    child: spawn(process.env['GATEHOUSE_TEST_ETCD'] ?? '', flags, { stdio: 'ignore' }),
+    url,
+  }
 }
 
 async function compactEtcd(url: string): Promise<void> {
