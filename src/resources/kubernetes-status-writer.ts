@@ -95,7 +95,10 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
   const begin = (key: string): void => {
     const said = wanted.get(key)
-    if (said === undefined) return
+    if (said === undefined) {
+      retries.forget(key)
+      return
+    }
     const work = write(key, said)
       .then(() => retries.written(key))
       .catch((error: unknown) => failed(key, said, error))
