@@ -79,7 +79,8 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   if (service === undefined) return notFound(`Service ${key} not found`)
   if (ref.port === undefined) return notFound(`backendRef to Service ${key} needs a port`)
   const { ports, externalName } = service.spec
-  const servicePort = ports.find(({ port }) => port === ref.port)
+  // The number may be there for UDP too, as where HTTP/3 is served.
+  const servicePort = ports.find(({ port, protocol }) => port === ref.port && protocol === 'TCP')
   if (servicePort === undefined && !(ports.length === 0 && externalName !== undefined))
     return notFound(`port ${ref.port} not found in Service ${key}`)
   if (externalName !== undefined && isIP(externalName) === 0 && !isHostname(externalName))
