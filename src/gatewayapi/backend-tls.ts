@@ -19,11 +19,13 @@ export interface TlsPolicyProblem {
   readonly message: string
 }
 
-/** portName: of a Service's port ("" when it has none); undefined result: no policy targets the backend, plain text. */
+/**
+ * portName: of a Service's port ("" when it has none), undefined for a ProxyBackend; undefined result: no policy targets the backend, plain text.
+ */
 export function tlsTowards(
   context: Context,
   target: string,
-  portName: string,
+  portName: string | undefined,
 ): Result<UpstreamTls | undefined, string> {
   const policy = tlsPolicyFor(context, target, portName)
   if (policy === undefined) return ok(undefined)
@@ -33,16 +35,20 @@ export function tlsTowards(
     : err(`its BackendTLSPolicy ${keyOf(policy)} is not valid: ${tls.error.message}`)
 }
 
-/** The policy in force: one for the very port before one for the whole backend, then the oldest. */
+/**
+ * The policy in force: one for the very port before one for the whole backend, then the oldest. A ProxyBackend has no ports
+ * to name: a policy that names one is not valid, and the backend not to be spoken to without it.
+ */
 export function tlsPolicyFor(
   context: Context,
   target: string,
-  portName: string,
+  portName: string | undefined,
 ): TlsPolicy | undefined {
   const policies = context.reader.read('tlsPoliciesOn', target) ?? []
   return (
     policies.find((policy) => sectionsOf(policy, target).includes(portName)) ??
-    policies.find((policy) => sectionsOf(policy, target).includes(undefined))
+    policies.find((policy) => sectionsOf(policy, target).includes(undefined)) ??
+    (portName === undefined ? policies[0] : undefined)
   )
 }
 
@@ -64,6 +70,12 @@ export const translateTlsPolicy = (
     if (policy.unsupported.length > 0)
       return err({ reason: 'Invalid', message: `${policy.unsupported.join(', ')} not implemented` })
     if (!authorities.ok) return authorities
+    const section = policy.spec.targetRefs.find((ref) => isSectionOfBackend(own, ref))
+    if (section !== undefined)
+      return err({
+        reason: 'Invalid',
+        message: `targetRefs: ProxyBackend ${section.name} has no section ${section.sectionName}; leave sectionName out`,
+      })
     const { hostname, subjectAltNames } = policy.spec.validation
     if (!isHostname(hostname))
       return err({ reason: 'Invalid', message: `"${hostname}" is not a host name` })
@@ -73,6 +85,11 @@ export const translateTlsPolicy = (
       authorities: authorities.value,
     })
   })
+
+const isSectionOfBackend = (
+  { options }: Context,
+  { group, kind, sectionName }: BackendTlsPolicySpec['targetRefs'][number],
+): boolean => group === options.apiGroup && kind === 'ProxyBackend' && sectionName !== undefined
 
 const subjectAltName = (
   name: BackendTlsPolicySpec['validation']['subjectAltNames'][number],

@@ -106,7 +106,7 @@ function findProxyBackend(context: Context, namespace: string, ref: BackendRef):
   if (ref.port !== undefined && ref.port !== port)
     return notFound(`backendRef port ${ref.port} is not port ${port} of ProxyBackend ${key}`)
   const target = targetKey(context.options.apiGroup, 'ProxyBackend', namespace, ref.name)
-  const tls = tlsTowards(context, target, '')
+  const tls = tlsTowards(context, target, undefined)
   if (!tls.ok) return brokenTls(`ProxyBackend ${key}`, tls.error)
   const destination: Destination = {
     name: backendDestination(namespace, ref.name),
