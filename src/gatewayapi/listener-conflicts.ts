@@ -1,4 +1,5 @@
-// Which listeners of a Gateway cannot be told apart (Gateway API, distinct listeners): none of them is accepted.
+// Which listeners of a Gateway cannot be told apart (Gateway API, distinct listeners): none of them is accepted. One of a
+// protocol that is not implemented binds nothing, and is in nobody's way.
 
 import type { GatewaySpec } from '../resources/gateway.js'
 
@@ -13,7 +14,9 @@ export function conflictOf(
   listeners: readonly ListenerSpec[],
   listener: ListenerSpec,
 ): ListenerConflict | undefined {
-  const others = listeners.filter((other) => other !== listener && other.port === listener.port)
+  const others = listeners.filter(
+    (other) => other !== listener && other.port === listener.port && isImplemented(other),
+  )
   const otherProtocol = others.find(({ protocol }) => protocol !== listener.protocol)
   if (otherProtocol !== undefined)
     return {
@@ -28,5 +31,9 @@ export function conflictOf(
         message: `listener ${twin.name} has the same hostname on the same port ${listener.port}`,
       }
 }
+
+/** Of the protocols that listeners can have. */
+export const isImplemented = ({ protocol }: ListenerSpec): boolean =>
+  protocol === 'HTTP' || protocol === 'HTTPS'
 
 const hostnameOf = ({ hostname }: ListenerSpec): string => hostname?.toLowerCase() ?? ''

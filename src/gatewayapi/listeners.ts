@@ -10,7 +10,7 @@ import { isFalse, isTrue } from './conditions.js'
 import { GATEWAY_API_GROUP, type Context } from './context.js'
 import { isHostnamePattern } from './hostnames.js'
 import { selectorProblem } from './label-selector.js'
-import { conflictOf } from './listener-conflicts.js'
+import { conflictOf, isImplemented } from './listener-conflicts.js'
 
 export type Gateway = Resource<GatewaySpec>
 export type ListenerSpec = GatewaySpec['listeners'][number]
@@ -59,7 +59,7 @@ interface Refusal {
 }
 
 function refusalOf(gateway: Gateway, spec: ListenerSpec): Refusal | undefined {
-  if (spec.protocol !== 'HTTP' && spec.protocol !== 'HTTPS')
+  if (!isImplemented(spec))
     return {
       reason: 'UnsupportedProtocol',
       message: `protocol ${spec.protocol} is not implemented; expected HTTP or HTTPS`,
