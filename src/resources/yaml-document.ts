@@ -18,11 +18,18 @@ export const splitDocuments = (text: string): DocumentText[] => {
   const documents: DocumentText[] = []
   let line = 1
   for (const piece of text.split(/^(?=---(?:[ \t\r\n]|$))/m)) {
-    if (!/^(---)?\s*((#|%).*\s*|\.\.\.\s*)*$/.test(piece)) documents.push({ text: piece, line })
+    if (!isBare(piece)) documents.push({ text: piece, line })
     line += piece.split('\n').length - 1
   }
   return documents
 }
+
+/** Line by line: one pattern for all of them would try every way to cut a banner of "####" into comments. */
+const isBare = (piece: string): boolean =>
+  piece
+    .replace(/^---/, '')
+    .split(/\r\n|\n|\r/)
+    .every((line) => /^\s*(?:\.\.\.\s*)?(?:[#%].*)?$/.test(line))
 
 export interface Position {
   readonly line: number

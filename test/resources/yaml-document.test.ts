@@ -27,6 +27,13 @@ describe('documents of a file', () => {
     ],
     ['those with content after the marker', '--- {a: 1}\n', [['--- {a: 1}\n', 1]]],
     ['none where only comments are', '# a\n---\n\n---\n# b\n', []],
+    ['none where only comments are, after an end', '...\n# a\n---\r\n  # b\r\n... # c\n', []],
+    ['one that a comment ends before, as on an old Mac', '# a\rb: 1\r', [['# a\rb: 1\r', 1]]],
+    [
+      'one below a banner',
+      `${'#'.repeat(200)}\n# %${' #'.repeat(100)}\na: 1\n`,
+      [[`${'#'.repeat(200)}\n# %${' #'.repeat(100)}\na: 1\n`, 1]],
+    ],
     ['none in front of a marker after directives', '%YAML 1.2\n---\na: 1\n', [['---\na: 1\n', 2]]],
     ['no marker within a line', 'a: x---\nb: "---"\n', [['a: x---\nb: "---"\n', 1]]],
     [
