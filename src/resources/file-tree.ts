@@ -7,7 +7,6 @@ import type { Problem } from './resources.js'
 
 const EXTENSIONS = ['.yaml', '.yml', '.json']
 const MAX_FILES = 20_000
-const MAX_LINKS = 40
 
 export interface FileTree {
   /** Sorted by path. */
@@ -39,6 +38,8 @@ class Walk {
   readonly #folders = new Map<string, Set<string> | undefined>()
   readonly #problems: Problem[] = []
   readonly #lost: string[] = []
+  /** Their links are, or are being, followed. */
+  readonly #followed = new Set<string>()
 
   tree(): FileTree {
     const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -118,13 +119,24 @@ class Walk {
 
   /** Watches every place where the path, or a link on its way, can be replaced. */
   async #follow(path: string): Promise<void> {
-    let at = path
-    for (let links = 0; links < MAX_LINKS; links++) {
-      this.#watchName(await nearestFolder(dirname(at)), basename(at))
-      const target = await readlink(at).catch(() => undefined)
-      if (target === undefined) return
-      at = resolve(dirname(at), target)
-    }
+    await this.#watchPlace(path)
+    await this.#followLinks(path)
+  }
+
+  /** Of the folders around it as well: `current/config` changes when the link `current` does. */
+  async #followLinks(path: string): Promise<void> {
+    const above = dirname(path)
+    if (above === path || this.#followed.has(path)) return
+    this.#followed.add(path)
+    await this.#followLinks(above)
+    const target = await readlink(path).catch(() => undefined)
+    if (target === undefined) return
+    await this.#watchPlace(path)
+    await this.#follow(resolve(await realpath(above).catch(() => above), target))
+  }
+
+  async #watchPlace(path: string): Promise<void> {
+    this.#watchName(await nearestFolder(dirname(path)), basename(path))
   }
 
   #watchName({ folder, inside }: NearestFolder, name: string): void {

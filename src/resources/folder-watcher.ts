@@ -2,6 +2,7 @@
 
 import type { FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { codeOf } from './file-tree.js'
 
 /** Folder → the names in it that matter; undefined: all. */
@@ -53,7 +54,7 @@ export const createFolderWatcher = ({
       const entry: Watched = { watcher, identity, names }
       watched.set(folder, entry)
       watcher.on('change', (_, name) => {
-        if (name === null || entry.names === undefined || entry.names.has(String(name))) onChange()
+        if (name === null || concerns(String(name), folder, entry.names)) onChange()
       })
       watcher.on('error', (error) => {
         stop(folder)
@@ -86,6 +87,10 @@ export const createFolderWatcher = ({
     },
   }
 }
+
+/** A folder that is itself moved away or deleted is told of under its own name. */
+const concerns = (name: string, folder: string, names: ReadonlySet<string> | undefined): boolean =>
+  names === undefined || names.has(name) || name === basename(folder)
 
 const identityOf = async (folder: string): Promise<string | undefined> => {
   const found = await stat(folder, { bigint: true }).catch(() => undefined)

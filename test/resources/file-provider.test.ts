@@ -462,6 +462,47 @@ describe('folders and links', () => {
     },
   )
 
+  it.each(['current/config', 'current/config/a.yaml'])(
+    'sees a release swapped by a link on the way to %s',
+    async (named) => {
+      mkdirSync(at('releases', '1', 'config'), { recursive: true })
+      mkdirSync(at('releases', '2', 'config'), { recursive: true })
+      writeFileSync(at('releases', '1', 'config', 'a.yaml'), backend('a'))
+      writeFileSync(at('releases', '2', 'config', 'a.yaml'), backend('a', 81))
+      symlinkSync('releases/1', at('current'))
+      const running = await watch(at(named))
+      expect(ports(running.state)).toEqual({ a: 80 })
+      symlinkSync('releases/2', at('next'))
+      renameSync(at('next'), at('current'))
+      await running.until(hasPorts({ a: 81 }))
+      writeFileSync(at('releases', '2', 'config', 'a.yaml'), backend('a', 82))
+      await running.until(hasPorts({ a: 82 }))
+    },
+  )
+
+  it('follows a link upwards from within a folder that is a link', async () => {
+    mkdirSync(at('releases', '1', 'config'), { recursive: true })
+    writeFileSync(at('releases', 'a.yaml'), backend('a'))
+    symlinkSync('releases/1', at('current'))
+    symlinkSync('../../a.yaml', at('releases', '1', 'config', 'a.yaml'))
+    const running = await watch(at('current', 'config'))
+    expect(ports(running.state)).toEqual({ a: 80 })
+    writeFileSync(at('releases', 'new'), backend('a', 81))
+    renameSync(at('releases', 'new'), at('releases', 'a.yaml'))
+    await running.until(hasPorts({ a: 81 }))
+  })
+
+  it('sees that the folder around the named one was replaced', async () => {
+    mkdirSync(at('app', 'config'), { recursive: true })
+    mkdirSync(at('next', 'config'), { recursive: true })
+    writeFileSync(at('app', 'config', 'a.yaml'), backend('a'))
+    writeFileSync(at('next', 'config', 'a.yaml'), backend('a', 81))
+    const running = await watch(at('app', 'config'))
+    renameSync(at('app'), at('before'))
+    renameSync(at('next'), at('app'))
+    await running.until(hasPorts({ a: 81 }))
+  })
+
   it('sees a change of a file that is linked to from elsewhere', async () => {
     mkdirSync(at('x'))
     mkdirSync(at('y'))
