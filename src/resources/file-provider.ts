@@ -95,7 +95,19 @@ class FileProvider implements Provider {
     const tree = await this.#watchedTree()
     const changed = [this.#forget(tree)]
     for (const file of tree.files) if (!this.#isKnown(file)) changed.push(await this.#read(file))
-    if (!this.#closed) this.#report(tree, changed.includes(true))
+    if (this.#closed) return
+    this.#report(tree, changed.includes(true))
+    this.#lookAgain(tree)
+  }
+
+  /** At what changes although no watcher says so: a file that stays empty, and the system's "too many open files". */
+  #lookAgain({ lost }: FileTree): void {
+    const files = [...this.#files.values()]
+    const isUnread = lost.length > 0 || files.some(({ record }) => record.unread)
+    const isEmpty = files.some(({ emptySince }) => emptySince !== undefined)
+    clearTimeout(this.#again)
+    if (!isEmpty && !isUnread) return
+    this.#again = setTimeout(() => void this.#refresh(), isEmpty ? EMPTY_FOR : POLL_INTERVAL)
   }
 
   /** Looks again after it began to watch, so that no change falls between. */
@@ -119,7 +131,11 @@ class FileProvider implements Provider {
 
   #isKnown({ path, stamp }: FoundFile): boolean {
     const before = this.#files.get(path)
-    return before?.stamp === stamp && before.emptySince === undefined
+    return (
+      before?.stamp === stamp &&
+      before.emptySince === undefined &&
+      before.record.unread === undefined
+    )
   }
 
   async #read(file: FoundFile): Promise<boolean> {
@@ -129,12 +145,10 @@ class FileProvider implements Provider {
     const emptySince = before?.emptySince ?? performance.now()
     if (wasEmptied(record, before) && performance.now() - emptySince < EMPTY_FOR) {
       this.#files.set(path, { stamp, record: before.record, emptySince })
-      clearTimeout(this.#again)
-      this.#again = setTimeout(() => void this.#refresh(), EMPTY_FOR)
       return false
     }
     this.#files.set(path, { stamp, record })
-    return true
+    return record.unread === undefined || before?.record.unread === undefined
   }
 
   #report({ problems }: FileTree, changed: boolean): void {

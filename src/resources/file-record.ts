@@ -17,6 +17,8 @@ export interface FileRecord {
   /** Of documents that have never decoded: nothing of them is in force. */
   readonly undecoded: readonly Problem[]
   readonly documents: ReadonlyMap<string, DecodedDocument>
+  /** The system did not let us read the file, which may pass without a change of it. */
+  readonly unread?: true
 }
 
 /** By its text, in FileRecord.documents. */

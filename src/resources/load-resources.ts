@@ -35,7 +35,7 @@ export const readRecord = async (
   try {
     return decodeFile(await readFile(path), path, kinds, previous)
   } catch (error) {
-    return brokenFile(path, `cannot be read: ${codeOf(error)}`, previous)
+    return { ...brokenFile(path, `cannot be read: ${codeOf(error)}`, previous), unread: true }
   }
 }
 
