@@ -36,6 +36,7 @@ async function main(): Promise<ExitCode> {
   const stop = new AbortController()
   stopAtSignals(stop)
   stopWithReader(stop)
+  goOnWithoutLog()
   const died = stopAtBugs(stop, logger)
   const command = await COMMANDS[line.settings.command]()
   const code = await command(line.settings, {
@@ -78,6 +79,11 @@ function stopWithReader(stop: AbortController): void {
     if (error.code !== 'EPIPE') throw error
     stop.abort()
   })
+}
+
+/** Nobody reads the log any more, or its disk is full: no reason to leave Envoy alone. */
+function goOnWithoutLog(): void {
+  process.stderr.on('error', () => undefined)
 }
 
 /** What nothing caught is a bug: it is logged, the command closes, and the exit code says so. */
