@@ -31,6 +31,8 @@ type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
 export const createHealth = (names: readonly string[]): Health => {
   const known = new Set(['', ...names])
   const watchers = new Set<Watcher>()
+  /** Of what we do not serve: they are told so once, and their streams stay open as well. */
+  const strangers = new Set<Watcher>()
   let serving = true
 
   const answer = (): HealthCheckResponse =>
@@ -52,14 +54,12 @@ export const createHealth = (names: readonly string[]): Health => {
   }
 
   const watch = (call: Watcher): void => {
-    if (!known.has(call.request.service)) {
-      call.write(unknown)
-    } else {
-      call.write(answer())
-      watchers.add(call)
-    }
-    call.on('cancelled', () => watchers.delete(call))
-    call.on('error', () => watchers.delete(call))
+    const isKnown = known.has(call.request.service)
+    const among = isKnown ? watchers : strangers
+    call.write(isKnown ? answer() : unknown)
+    among.add(call)
+    call.on('cancelled', () => among.delete(call))
+    call.on('error', () => among.delete(call))
   }
 
   return {
@@ -70,8 +70,9 @@ export const createHealth = (names: readonly string[]): Health => {
       for (const watcher of watchers) watcher.write(answer())
     },
     close: () => {
-      for (const watcher of watchers) watcher.end()
+      for (const watcher of [...watchers, ...strangers]) watcher.end()
       watchers.clear()
+      strangers.clear()
     },
   }
 }

@@ -91,6 +91,15 @@ describe('drain', () => {
     await draining
   })
 
+  test('is not held up by who watches the health of a service, or of none that there is', async () => {
+    const server = await start([allowing])
+    const client = connect(server)
+    const watched = [watch(client, AUTHORIZATION), watch(client, 'no.such.Service')]
+    for (const each of watched) await each.next()
+    await server.drain(600_000)
+    expect(await watched[1]?.next()).toBeUndefined()
+  })
+
   test('lets a service end its streams, and cuts off what is left when the time is up', async () => {
     const streams: ServerDuplexStream<unknown, unknown>[] = []
     const processor = (drain?: GrpcService['drain']): GrpcService => ({
