@@ -2,6 +2,7 @@
 
 import type { EncodedResource } from './encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
+import { Suspects } from './suspects.js'
 
 interface Held {
   /** "": Envoy may have any version of it, after a refusal. */
@@ -13,11 +14,11 @@ interface Held {
 }
 
 export interface Changes {
-  /** New, or of another version, and not refused before in this version; for one response. */
+  /** New, or of another version, and not refused before in this version. */
   readonly updated: readonly EncodedResource[]
   /** Held, and wanted no more. */
   readonly gone: readonly string[]
-  /** As gone, but the response that removed them was refused: to be removed with the next one, not by one more. */
+  /** As gone, but their removal was refused: to be removed with something else, not by one more response. */
   readonly lingering: readonly string[]
 }
 
@@ -57,8 +58,8 @@ export class Delivery {
   readonly #held = new Map<string, Held>()
   /** name → the version that was refused: not sent again. */
   readonly #refused = new Map<string, string>()
-  /** Were refused together with others, so that nobody knows which of them is wrong: each is sent again by itself. */
-  readonly #suspects = new Set<string>()
+  /** Of those that were refused together with others. */
+  readonly #suspects = new Suspects()
   /** Of the last map that was asked about, as long as nothing changes here. */
   #known: { readonly wanted: ResourceMap; readonly changes: Changes } | undefined
   /** By nonce, in the order sent. */
@@ -107,16 +108,22 @@ export class Delivery {
     const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
     const lingers = (name: string): boolean => this.#refused.get(name) === REMOVAL
     return {
-      updated: this.#forOneResponse(updated),
+      updated,
       gone: unwanted.filter((name) => !lingers(name)),
       lingering: unwanted.filter(lingers),
     }
   }
 
-  #forOneResponse(updated: readonly EncodedResource[]): readonly EncodedResource[] {
-    if (this.#suspects.size === 0) return updated
-    const others = updated.filter(({ name }) => !this.#suspects.has(name))
-    return others.length > 0 ? others : updated.slice(0, 1)
+  /** What is no suspect; or else one group of suspects, and nothing with it. */
+  forOneResponse({ updated, gone, lingering }: Changes): Changes {
+    if (this.#suspects.size === 0) return { updated, gone, lingering }
+    const first = this.#suspects.firstGroup([...updated.map(({ name }) => name), ...gone])
+    const isNow = (name: string): boolean => this.#suspects.groupOf(name) === first
+    return {
+      updated: updated.filter(({ name }) => isNow(name)),
+      gone: gone.filter(isNow),
+      lingering: first === 0 ? lingering : [],
+    }
   }
 
   /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
@@ -166,26 +173,36 @@ export class Delivery {
   refused(nonce: string): string | undefined {
     this.#known = undefined
     const answered = this.#take(nonce)
-    const isOneOfMany = this.#isDivisible && (answered?.changed.size ?? 0) > 1
-    for (const [name, { version, isNew, before }] of answered?.changed ?? []) {
-      if (isOneOfMany) this.#suspects.add(name)
-      else {
-        this.#suspects.delete(name)
-        this.#refused.set(name, version)
-      }
+    if (answered === undefined) return undefined
+    const { version, changed, removed } = answered
+    for (const [name, { isNew, before }] of changed) {
       this.#held.set(name, {
         version: '',
         ...(before && { resource: before }),
         ...(isNew && { isRefused: true }),
       })
     }
-    // Envoy may have removed them, and would say on its next stream that it has them: they are removed again by themselves.
-    const isAgain = this.#isDivisible && (answered?.changed.size ?? 0) > 0
-    for (const name of answered?.removed ?? []) {
-      if (!isAgain) this.#refused.set(name, REMOVAL)
-      this.#held.set(name, { version: '' })
-    }
-    return answered?.version
+    for (const name of removed) this.#held.set(name, { version: '' })
+    if (this.#isDivisible && changed.size + removed.length > 1) this.#suspect(changed, removed)
+    else this.#refuse(changed, removed)
+    return version
+  }
+
+  #refuse(changed: InFlight['changed'], removed: InFlight['removed']): void {
+    for (const [name, { version }] of changed) this.#refused.set(name, version)
+    for (const name of removed) this.#refused.set(name, REMOVAL)
+    for (const name of changed.keys()) this.#suspects.delete(name)
+  }
+
+  /**
+   * Removals go first and by themselves: Envoy may have done them, and would say on its next stream that it has what it
+   * removed.
+   */
+  #suspect(changed: InFlight['changed'], removed: InFlight['removed']): void {
+    if (changed.size === 0) return this.#suspects.addHalves(removed)
+    const removals = new Set(removed)
+    this.#suspects.add(removed)
+    this.#suspects.addHalves([...changed.keys()].filter((name) => !removals.has(name)))
   }
 
   /** Envoy answers in order: what was sent before and not answered is settled with it. */

@@ -76,19 +76,18 @@ export class TypeStream {
 
   /** The response that is due; undefined: none. */
   next(wanted: ResourceMap, mayRemove: MayRemove, nonce: string): Push | undefined {
-    const { updated, gone, lingering } = this.delivery.changes(wanted)
-    const removed = gone.filter(mayRemove)
+    const changes = this.delivery.changes(wanted)
+    const removable = changes.gone.filter(mayRemove)
     const sendsRemovals = this.protocol === 'incremental' || this.#isComplete()
-    if (!this.owed && updated.length === 0 && !(sendsRemovals && removed.length > 0))
-      return undefined
-    return this.protocol === 'incremental'
-      ? this.#send(
-          nonce,
-          versionOf(wanted),
-          updated,
-          this.#withMissing([...removed, ...lingering], wanted),
-        )
-      : this.#sendWorld(nonce, wanted, updated, removed)
+    const { updated, gone, lingering } = this.delivery.forOneResponse({
+      ...changes,
+      gone: sendsRemovals ? removable : [],
+    })
+    if (!this.owed && updated.length + gone.length === 0) return undefined
+    if (this.protocol === 'state-of-the-world')
+      return this.#sendWorld(nonce, wanted, updated, removable)
+    const removed = this.#withMissing([...gone, ...lingering], wanted)
+    return this.#send(nonce, versionOf(wanted), updated, removed)
   }
 
   #sendWorld(
@@ -97,7 +96,11 @@ export class TypeStream {
     updated: readonly EncodedResource[],
     removed: readonly string[],
   ): Push {
-    if (!this.#isComplete()) return this.#send(nonce, versionOf(wanted), updated, removed)
+    if (!this.#isComplete()) {
+      // Envoy is not told: it keeps them for as long as it asks for them.
+      this.delivery.forget(removed)
+      return this.#send(nonce, versionOf(wanted), updated, [])
+    }
     const kept = removed.length > 0 ? [] : this.delivery.leftovers(wanted)
     const world =
       kept.length === 0 ? wanted : new Map([...wanted, ...kept.map((r) => [r.name, r] as const)])

@@ -189,6 +189,30 @@ test('one host that Envoy refuses keeps no other from changing', async () => {
   await settled()
 })
 
+test('one host among hundreds that Envoy refuses is found with few responses, on a new Envoy too', async () => {
+  const of = (names: readonly string[], bad: string, to: string): JsonObject => ({
+    ...routes('r', {}),
+    virtual_hosts: names.map((name) =>
+      host('r', `${name}.example`, to, name === bad ? { safe_regex: { regex: '(' } } : undefined),
+    ),
+  })
+  const names = Array.from({ length: 300 }, (_, index) => `h${String(index)}`)
+  const isServed = (to: string, bad: string) =>
+    eventually(async () => {
+      for (const name of names.slice(1))
+        if (name !== bad) expect(await get(`${name}.example`)).toBe(`200 ${to}`)
+    })
+  publish(listener(port, 'r'), of(names, 'h123', 'one'))
+  await startEnvoy()
+  await isServed('one', 'h123')
+  expect(await get('h123.example')).toBe('404 ')
+  expect(sent().filter((type) => type === 'VirtualHost').length).toBeLessThan(25)
+  publish(listener(port, 'r'), of(names.slice(1), 'h250', 'two'))
+  await isServed('two', 'h250')
+  expect([await get('h0.example'), await get('h250.example')]).toEqual(['404 ', '200 one'])
+  expect(sent().filter((type) => type === 'VirtualHost').length).toBeLessThan(25)
+})
+
 test('a cluster that went while the server was away goes after the hosts that named it', async () => {
   const [one, two] = [clusters.slice(0, 2), clusters.slice(2)]
   const common = listener(port, 'r')

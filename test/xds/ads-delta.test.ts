@@ -133,6 +133,9 @@ describe('incremental', () => {
     const removal = await stream.next()
     expect(briefDelta(removal)).toBe('Listener -a')
     stream.nack(removal, 'no')
+    const listener = await stream.next()
+    expect(briefDelta(listener)).toBe('Listener b')
+    stream.nack(listener, 'the port of b is taken')
     await stream.silent()
   })
 

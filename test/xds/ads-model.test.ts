@@ -21,6 +21,8 @@ interface Config {
     readonly to: string
   }[]
   readonly clusterVersion: string
+  /** Contents of clusters that no host names. */
+  readonly unused: readonly string[]
   readonly routeVersion: string
 }
 
@@ -31,29 +33,35 @@ const config: fc.Arbitrary<Config> = fc.record({
   hosts: fc.uniqueArray(
     fc.record({
       configuration,
-      domain: fc.constantFrom('a', 'b', 'c'),
+      domain: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
       to: fc.constantFrom('x', 'y', 'z', 'bad'),
     }),
-    { selector: ({ configuration, domain }) => `${configuration}/${domain}`, maxLength: 7 },
+    { selector: ({ configuration, domain }) => `${configuration}/${domain}`, maxLength: 12 },
   ),
   clusterVersion: fc.constantFrom('1', '2'),
+  unused: fc.array(fc.constantFrom('1', '2', 'bad'), { maxLength: 3 }),
   routeVersion: fc.constantFrom('1', '1', '2'),
 })
 
 /** Without anything that is refused. */
-const mended = ({ listeners, hosts, ...rest }: Config): Config => ({
+const mended = ({ listeners, hosts, unused, ...rest }: Config): Config => ({
   ...rest,
   listeners: listeners.map((name) => (name === 'bad' ? 'r' : name)),
   hosts: hosts.map((host) => ({ ...host, to: host.to === 'bad' ? 'x' : host.to })),
+  unused: unused.map((content) => (content === 'bad' ? '3' : content)),
 })
 
-function snapshotOf({ listeners, hosts, clusterVersion, routeVersion }: Config): NodeSnapshot {
+function snapshotOf(config: Config): NodeSnapshot {
+  const { listeners, hosts, clusterVersion, unused, routeVersion } = config
   const routes = [...new Set(listeners.filter((name) => name !== null && name !== 'bad'))]
   const own = hosts.filter(({ configuration }) => routes.includes(configuration))
   const clusters = [...new Set(own.map(({ to }) => to).filter((to) => to !== 'bad'))]
   const texts = {
-    clusters: clusters.map((name) => `${name}=${clusterVersion}`),
-    endpoints: clusters,
+    clusters: [
+      ...clusters.map((name) => `${name}=${clusterVersion}`),
+      ...unused.map((content, index) => `unused-${String(index)}=${content}`),
+    ],
+    endpoints: [...clusters, ...unused.map((_, index) => `unused-${String(index)}`)],
     listeners: listeners.flatMap((name, index) =>
       name === null ? [] : [`l${String(index)}=${name}`],
     ),
