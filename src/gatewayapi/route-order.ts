@@ -25,6 +25,10 @@ export function rankOf({ path, method, headers, queryParams }: RouteMatch): numb
   return (byMethod * 32 + headers.length) * 32 + queryParams.length
 }
 
+/** Of a preflight's route: after what is written for a method of the path, before what is for all of them. */
+export const preflightRank = ({ path, queryParams }: RouteMatch): number =>
+  rankOf({ path, headers: [], queryParams }) + 31 * 32
+
 export function byPrecedence(a: OrderedRoute, b: OrderedRoute): number {
   return (
     b.rank - a.rank ||

@@ -3,7 +3,8 @@
 import { routeName } from '../ir/names.js'
 import type { Cors, RefuseAction, Route, RouteAction, RouteMatch } from '../ir/route.js'
 import type { Filters } from './filters.js'
-import { rankOf, type OrderedRoute } from './route-order.js'
+import { preflightOf } from './preflights.js'
+import { preflightRank, rankOf, type OrderedRoute } from './route-order.js'
 import { keyOfRule, type RuleInput } from './rule-input.js'
 import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
 import { keyOf } from './world.js'
@@ -24,12 +25,13 @@ export function buildRoutes(
   match: RouteMatch,
   position: number,
 ): readonly OrderedRoute[] {
-  return routesOf(input, rule, match).map(({ suffix, ...route }) => {
+  const routes = routesOf(input, rule, match).flatMap(withPreflight)
+  return routes.map(({ suffix, rank, ...route }) => {
     const { namespace, name } = input.route.metadata
     const named = { name: routeName(namespace, name, input.index, position, suffix), ...route }
     return {
       route: named,
-      rank: rankOf(named.match),
+      rank: rank ?? rankOf(named.match),
       created: input.route.metadata.creationTimestamp ?? 0,
       httpRoute: keyOf(input.route),
       rule: input.index,
@@ -39,7 +41,14 @@ export function buildRoutes(
 }
 
 /** A route, and what tells it from the others of its match. */
-type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string }
+type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string; readonly rank?: number }
+
+function withPreflight(route: Unnamed): readonly Unnamed[] {
+  const preflight = preflightOf(route)
+  if (preflight === undefined) return [route]
+  const suffix = route.suffix === undefined ? 'preflight' : `${route.suffix}/preflight`
+  return [route, { ...preflight, suffix, rank: preflightRank(route.match) }]
+}
 
 function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
   if (rule.refusal !== undefined) return [refusedRoute(rule.refusal, rule, match)]
