@@ -8,6 +8,7 @@ import { hostRewrite } from './host-rewrite.js'
 import { duration, jsonObject } from './json-object.js'
 import { UNRESOLVED_MARK } from './local-reply.js'
 import { pathRewriteFields } from './path-rewrite.js'
+import { headersTowards } from './request-headers.js'
 
 /** envoy.config.route.v3.WeightedCluster.ClusterWeight */
 const clusterWeight = (destination: WeightedDestination, route: Route): JsonObject => {
@@ -22,7 +23,7 @@ const clusterWeight = (destination: WeightedDestination, route: Route): JsonObje
     name: destination.destination,
     weight: destination.weight,
     host_rewrite_literal: hostRewrite(route, destination),
-    ...headerFields(destination),
+    ...headerFields({ ...destination, requestHeaders: headersTowards(route, destination) }),
   })
 }
 

@@ -35,7 +35,7 @@ const toRemove = (
   ])
 
 export interface HeaderModifiers {
-  readonly requestHeaders?: HeaderModifier
+  readonly requestHeaders?: HeaderModifier | undefined
   readonly responseHeaders?: HeaderModifier
 }
 

@@ -12,6 +12,7 @@ import { headerFields } from './headers.js'
 import { jsonObject } from './json-object.js'
 import { buildRedirect } from './redirect.js'
 import { buildRefusal } from './local-reply.js'
+import { headersOfRoute } from './request-headers.js'
 import type { RouteContext } from './route-context.js'
 import { buildRouteMatch } from './route-match.js'
 
@@ -52,6 +53,11 @@ export const buildRoute = (route: Route, context: RouteContext): JsonObject => (
   name: route.name,
   match: buildRouteMatch(route.match),
   ...actionField(route, context),
-  ...jsonObject(headerFields(route, replacedResponseHeaders(route))),
+  ...jsonObject(
+    headerFields(
+      { ...route, requestHeaders: headersOfRoute(route) },
+      replacedResponseHeaders(route),
+    ),
+  ),
   typed_per_filter_config: perFilterConfig(route),
 })
