@@ -15,6 +15,8 @@ export interface KeeperDeps {
   ): Promise<Result<Fetched, string>>
   /** Called after every fetch. before: what was known until then. */
   onFetched(after: RemoteDocument, before: RemoteDocument): void
+  /** The document has become too old while a fetch was under way. */
+  onExpired(after: RemoteDocument, before: RemoteDocument): void
   /** Milliseconds since the epoch. */
   now(): number
   /** 0 to 1. */
@@ -34,6 +36,9 @@ export interface DocumentKeeper {
   close(): Promise<void>
 }
 
+/** Node's longest timer; no fetch takes so long. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /** Begins to fetch at once. */
 export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): DocumentKeeper => {
   let wanted = first
@@ -46,9 +51,23 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
   let cancelTimer = () => {}
 
   const fetchNow = (isExtra = false): Promise<void> => {
+    if (underWay !== undefined) return underWay
     cancelTimer()
-    underWay ??= fetchUntilCurrent(isExtra).finally(() => (underWay = undefined))
+    expireInTime()
+    underWay = fetchUntilCurrent(isExtra).finally(() => (underWay = undefined))
     return underWay
+  }
+
+  /** A fetch may hang, and wait in line behind others that do: that makes no document last longer. */
+  const expireInTime = (): void => {
+    const usableMs = untilStale(known, deps.maxStaleMs, deps.now())
+    // One that is renewed at its very end, from a provider that answers, is not taken away for the moment in between.
+    if (usableMs > MAX_TIMER_MS || (usableMs === 0 && known.error === undefined)) return
+    cancelTimer = deps.startTimer(() => {
+      const before = known
+      known = failed(before, before.error ?? 'no answer came in time', 0)
+      deps.onExpired(known, before)
+    }, usableMs)
   }
 
   const fetchUntilCurrent = async (isExtra: boolean): Promise<void> => {
@@ -63,6 +82,7 @@ export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): D
 
   const settle = (result: Result<Fetched, string>): void => {
     const { maxStaleMs } = deps
+    cancelTimer()
     const before = known
     const now = deps.now()
     failures = result.ok ? 0 : failures + 1

@@ -61,6 +61,14 @@ export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
     }
   }
 
+  const learn =
+    (wanted: WantedDocument) =>
+    (after: RemoteDocument, before: RemoteDocument): void => {
+      state = new Map(state).set(wanted.id, after)
+      logChange(deps.logger, wanted, after, before)
+      if (after.document !== before.document || after.error !== before.error) changed()
+    }
+
   const keep = (wanted: WantedDocument): DocumentKeeper =>
     createDocumentKeeper(wanted, {
       now: () => deps.now(),
@@ -70,12 +78,11 @@ export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
       fetch: (document, signal, isExtra) =>
         (isExtra ? extraLimit : limit)(() => fetchDocument(document, deps.callRemote, signal)),
       onFetched: (after, before) => {
-        state = new Map(state).set(wanted.id, after)
         if (wanted.kind === 'KeySet')
           deps.metrics.keySetFetch(after.error === undefined ? 'success' : 'failure')
-        logChange(deps.logger, wanted, after, before)
-        if (after.document !== before.document || after.error !== before.error) changed()
+        learn(wanted)(after, before)
       },
+      onExpired: learn(wanted),
     })
 
   const forget = (id: string, keeper: DocumentKeeper): void => {

@@ -194,6 +194,38 @@ describe('--jwks-max-stale', () => {
     expect(known(store)?.document).toEqual(keySet('a'))
   })
 
+  test('ends it on time although the fetch hangs, or waits in line behind others that do', async () => {
+    const store = await ready({ maxStaleMs: 600_000, maxFetches: 1 })
+    store.want([wantKeySet(), wantKeySet('other')])
+    await store.advance(599_999)
+    expect(known(store)).toEqual({ document: keySet('a'), fetchedAt: 1_000_000 })
+    await store.advance(1)
+    expect(known(store)).toEqual({ fetchedAt: 1_000_000, error: 'no answer came in time' })
+    expect(store.changes.at(-1)).toBe(store.state())
+    expect(store.logs.at(-1)?.fields).toMatchObject({ lastGood: false })
+    expect(store.fetches).toEqual(['success'])
+    await store.close()
+    expect(store.pending()).toBe(0)
+  })
+
+  test('may be longer than a timer can be', async () => {
+    const set: number[] = []
+    const startTimer = (_: unknown, ms: number) => {
+      set.push(ms)
+      return () => undefined
+    }
+    const store = await ready({ maxStaleMs: 30 * 24 * 3_600_000, startTimer })
+    void store.refetch('keys')
+    expect(Math.max(...set)).toBeLessThan(2 ** 31)
+    await store.close()
+  })
+
+  test('is over for none that is renewed at its very end', async () => {
+    const store = await ready({ maxStaleMs: 60_000 })
+    await store.advance(600_000)
+    expect(store.changes.length).toBe(1)
+  })
+
   test('keys of a provider that answers are renewed before', async () => {
     const store = await ready({ maxStaleMs: 180_000 })
     await store.advance(3_600_000)
