@@ -9,6 +9,7 @@ import { startDeadline, withDeadline } from './deadline.js'
 import { exchange, type Answer } from './exchange.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
 import type { Lookup } from './resolve.js'
+import { sharedLookup } from './shared-lookup.js'
 
 export interface RemoteRequest {
   readonly method: 'GET' | 'POST'
@@ -43,7 +44,7 @@ export interface CallRemoteDeps {
 }
 
 /** The operating system's resolver. */
-export const systemLookup: Lookup = (host) => lookupName(host, { all: true })
+export const systemLookup: Lookup = sharedLookup((host) => lookupName(host, { all: true }))
 
 export const createCallRemote =
   (deps: CallRemoteDeps): CallRemote =>

@@ -1,0 +1,54 @@
+// What the system's resolver is asked while its answers are slow.
+
+import { expect, test } from 'vitest'
+import type { Lookup } from '../../src/remote/resolve.js'
+import { sharedLookup } from '../../src/remote/shared-lookup.js'
+import { createCallRemote } from '../../src/remote/http-call.js'
+
+const ADDRESS = [{ address: '127.0.0.1', family: 4 }]
+
+const hanging = () => {
+  const asked: { host: string; answer: () => void; fail: (error: Error) => void }[] = []
+  const lookup: Lookup = (host) =>
+    new Promise((resolve, fail) => {
+      asked.push({ host, answer: () => resolve(ADDRESS), fail })
+    })
+  return { asked, lookup: sharedLookup(lookup) }
+}
+
+test('a name that is asked for again and again is one question, until it is answered', async () => {
+  const { asked, lookup } = hanging()
+  const both = [lookup('a.example'), lookup('a.example')]
+  void lookup('b.example')
+  expect(asked.map(({ host }) => host)).toEqual(['a.example', 'b.example'])
+  asked[0]?.answer()
+  expect(await Promise.all(both)).toEqual([ADDRESS, ADDRESS])
+  void lookup('a.example')
+  expect(asked).toHaveLength(3)
+})
+
+test('so is one that fails, and the next call asks again', async () => {
+  const { asked, lookup } = hanging()
+  const both = [lookup('a.example'), lookup('a.example')].map((each) =>
+    expect(each).rejects.toThrow('no'),
+  )
+  asked[0]?.fail(new Error('no'))
+  await Promise.all(both)
+  void lookup('a.example')
+  expect(asked).toHaveLength(2)
+})
+
+test('calls that time out leave one question behind, not one each', async () => {
+  const { asked, lookup } = hanging()
+  const unused = () => {
+    throw new Error('no TLS here')
+  }
+  const call = createCallRemote({ lookup, systemAuthorities: unused })
+  const endpoints = { type: 'name', host: 'idp.example', port: 80 } as const
+  for (let calls = 0; calls < 3; calls++)
+    expect(
+      await call({ url: 'http://idp.example/', endpoints }, { method: 'GET', timeoutMs: 10 }),
+    ).toEqual({ ok: false, error: { type: 'timeout', timeoutMs: 10 } })
+  asked[0]?.fail(new Error('never'))
+  expect(asked).toHaveLength(1)
+})
