@@ -20,8 +20,16 @@ export function translateHeaderModifier(
   )
   if (badValue !== undefined)
     return err(`the value of header "${badValue.name}" has a control character`)
-  return ok({ set: lowerCase(spec.set), add: lowerCase(spec.add), remove: spec.remove.map(lower) })
+  return ok({
+    set: firstOfEach(lowerCase(spec.set)),
+    add: lowerCase(spec.add),
+    remove: spec.remove.map(lower),
+  })
 }
+
+/** Gateway API, HTTPHeader name: of equivalent names the first counts. Envoy would set them in turn. */
+const firstOfEach = (headers: readonly Header[]): readonly Header[] =>
+  headers.filter(({ name }, index) => headers.findIndex((other) => other.name === name) === index)
 
 const lower = (name: string): string => name.toLowerCase()
 
