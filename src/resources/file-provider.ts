@@ -101,9 +101,9 @@ class FileProvider implements Provider {
   }
 
   /** At what changes although no watcher says so: a file that stays empty, and the system's "too many open files". */
-  #lookAgain({ lost }: FileTree): void {
+  #lookAgain({ unread }: FileTree): void {
     const files = [...this.#files.values()]
-    const isUnread = lost.length > 0 || files.some(({ record }) => record.unread)
+    const isUnread = unread || files.some(({ record }) => record.unread)
     const isEmpty = files.some(({ emptySince }) => emptySince !== undefined)
     clearTimeout(this.#again)
     if (!isEmpty && !isUnread) return

@@ -7,6 +7,7 @@ import type { Problem } from './resources.js'
 
 const EXTENSIONS = ['.yaml', '.yml', '.json']
 const MAX_FILES = 20_000
+const TOO_MANY_FILES = `has more than ${MAX_FILES} files: nothing is read until there are fewer`
 
 export interface FileTree {
   /** Sorted by path. */
@@ -16,6 +17,8 @@ export interface FileTree {
   readonly problems: readonly Problem[]
   /** Folders and files that cannot be read now, and named folders that are gone: their content is not known. */
   readonly lost: readonly string[]
+  /** Something could not be read, which may pass without a change that a watcher sees. */
+  readonly unread: boolean
 }
 
 export interface FoundFile {
@@ -37,23 +40,23 @@ class Walk {
   readonly #files = new Map<string, FoundFile>()
   readonly #folders = new Map<string, Set<string> | undefined>()
   readonly #problems: Problem[] = []
+  readonly #roots: string[] = []
   readonly #lost: string[] = []
   /** Their links are, or are being, followed. */
   readonly #followed = new Set<string>()
 
   tree(): FileTree {
-    const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-    if (files.length > MAX_FILES)
-      this.#problem(files[0]?.path ?? '', `more than ${MAX_FILES} files`)
-    return {
-      files: files.slice(0, MAX_FILES),
-      folders: this.#folders,
-      problems: this.#problems,
-      lost: this.#lost,
+    const read = { folders: this.#folders, problems: this.#problems, unread: this.#lost.length > 0 }
+    if (this.#files.size > MAX_FILES) {
+      for (const root of this.#roots) this.#problem(root, TOO_MANY_FILES)
+      return { ...read, files: [], lost: this.#roots }
     }
+    const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+    return { ...read, files, lost: this.#lost }
   }
 
   async root(path: string): Promise<void> {
+    this.#roots.push(join(path))
     await this.#follow(resolve(path))
     try {
       const found = await stat(path, { bigint: true })

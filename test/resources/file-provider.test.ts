@@ -513,6 +513,21 @@ describe('folders and links', () => {
     await running.until(hasPorts({ a: 81 }))
   })
 
+  it('leaves everything as it was while there are more files than it reads', async () => {
+    for (let file = 1; file < 20_000; file++) writeFileSync(at(`f${file}.yaml`), '')
+    writeFileSync(at('z.yaml'), backend('z'))
+    const running = await watch()
+    expect(ports(running.state)).toEqual({ z: 80 })
+    writeFileSync(at('a.yaml'), backend('a'))
+    const full = await running.until(({ problems }) => problems.length > 0)
+    expect(ports(full)).toEqual({ z: 80 })
+    expect(messages(full)).toEqual([
+      `${folder} has more than 20000 files: nothing is read until there are fewer`,
+    ])
+    unlinkSync(at('f1.yaml'))
+    await running.until(hasPorts({ a: 80, z: 80 }))
+  })
+
   it('is not caught in a link that leads back', async () => {
     mkdirSync(at('x'))
     symlinkSync('..', at('x', 'up'))
