@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
+import { withoutConflict } from './support/api-call.js'
 import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
 import { startReplica, type Replica } from './support/replica.js'
@@ -125,19 +126,16 @@ describe('a policy that cannot be decoded', () => {
   test('holds back the routes of its namespace, and no others, from the start', async () => {
     const path =
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/proxypolicies.policy.gatehouse.dev'
-    const crd = await api.call('GET', path)
-    const spec = crd.spec as { versions: { schema: object }[] }
     const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
     // An older CRD lets by what the present one refuses.
-    await api.call('PUT', path, {
-      ...crd,
-      spec: {
-        ...spec,
-        versions: spec.versions.map((version) => ({
-          ...version,
-          schema: { openAPIV3Schema: open },
-        })),
-      },
+    await withoutConflict(async () => {
+      const crd = await api.call('GET', path)
+      const spec = crd.spec as { versions: { schema: object }[] }
+      const versions = spec.versions.map((version) => ({
+        ...version,
+        schema: { openAPIV3Schema: open },
+      }))
+      await api.call('PUT', path, { ...crd, spec: { ...spec, versions } })
     })
     await eventually(() =>
       api.apply(policy('odd', { jwtAuthentication: { mode: 'Strictly', providers: [] } })),

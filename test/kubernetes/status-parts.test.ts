@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import type { AnyObject } from './support/api-call.js'
+import { withoutConflict, type AnyObject } from './support/api-call.js'
 import { startApiServer, type ApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
 import { startReplica, type Replica } from './support/replica.js'
@@ -38,16 +38,18 @@ async function policySettles(name: string): Promise<void> {
 async function loosenPolicies(): Promise<void> {
   const path =
     '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/proxypolicies.policy.gatehouse.dev'
-  const definition = (await api.call('GET', path)) as AnyObject & {
-    spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] }
-  }
-  const [version] = definition.spec.versions
-  if (version === undefined) throw new Error('the CRD has no version')
-  version.schema.openAPIV3Schema.properties.spec = {
-    type: 'object',
-    'x-kubernetes-preserve-unknown-fields': true,
-  }
-  await api.call('PUT', path, definition)
+  await withoutConflict(async () => {
+    const definition = (await api.call('GET', path)) as AnyObject & {
+      spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] }
+    }
+    const [version] = definition.spec.versions
+    if (version === undefined) throw new Error('the CRD has no version')
+    version.schema.openAPIV3Schema.properties.spec = {
+      type: 'object',
+      'x-kubernetes-preserve-unknown-fields': true,
+    }
+    await api.call('PUT', path, definition)
+  })
   await eventually(async () => {
     const path = '/apis/policy.gatehouse.dev/v1alpha1/namespaces/default/proxypolicies?dryRun=All'
     const { spec } = await api.call('POST', path, policy('odd', { later: true }))

@@ -50,6 +50,18 @@ export const callApi = ({ server, token, method, path, body }: Call): Promise<An
     call.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
+/** write reads an object and writes it: once more where somebody else has written it in between. */
+export async function withoutConflict(write: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+    }
+  }
+}
+
 const messageOf = (text: string): string =>
   text.startsWith('{') ? ((JSON.parse(text) as { message?: string }).message ?? text) : text
 

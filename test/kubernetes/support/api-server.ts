@@ -7,7 +7,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { ApiError, callApi, pathOf, type AnyObject, type Call } from './api-call.js'
+import {
+  ApiError,
+  callApi,
+  pathOf,
+  withoutConflict,
+  type AnyObject,
+  type Call,
+} from './api-call.js'
 import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/ports.js'
 
@@ -152,8 +159,10 @@ async function put(call: ApiServer['call'], object: AnyObject): Promise<void> {
     await call('POST', list, object)
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error
-    const { resourceVersion } = (await call('GET', path)).metadata
-    await call('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
+    await withoutConflict(async () => {
+      const { resourceVersion } = (await call('GET', path)).metadata
+      await call('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
+    })
   }
 }
 
