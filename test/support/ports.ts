@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 
 /** Below the ports that systems choose for themselves, and without those that browsers refuse. */
 const [FIRST, END] = [20_000, 32_000]
-const WORKERS = 16
+const WORKERS = 4
 const EACH = (END - FIRST) / WORKERS
 
 /** The runner's number for the worker: from 1 up, of no two that run at once; none outside of it. */

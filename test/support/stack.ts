@@ -63,8 +63,17 @@ export interface StackOptions {
   readonly unready?: boolean
 }
 
-/** `gatehouse run`: Gatehouse with an Envoy of its own. */
-export async function startStack(options: StackOptions): Promise<Stack> {
+/** `gatehouse run`: Gatehouse with an Envoy of its own; with other ports where one was taken before it was bound. */
+export async function startStack(options: StackOptions, attempts = 3): Promise<Stack> {
+  try {
+    return await tryStack(options)
+  } catch (failure) {
+    if (attempts === 1 || !String(failure).includes('in use by another process')) throw failure
+    return startStack(options, attempts - 1)
+  }
+}
+
+async function tryStack(options: StackOptions): Promise<Stack> {
   const port = await freePort()
   const envoyAdminPort = await freePort()
   const gatehouse = await startGatehouse({
