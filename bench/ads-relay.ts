@@ -17,7 +17,7 @@ import {
   DeltaDiscoveryResponseSchema,
 } from '../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { DISCOVERY } from '../src/grpc/protos.js'
-import { shortType } from '../src/xds/type-urls.js'
+import { shortType } from '../src/xds/encode/type-urls.js'
 
 /** One response to Envoy. */
 export interface Exchange {

@@ -3,7 +3,7 @@
 
 import { ROUTE_METADATA_KEY } from '../src/ir/names.js'
 import type { JsonObject } from '../src/ir/json.js'
-import { LAYERED_RUNTIME } from '../src/xds/runtime.js'
+import { LAYERED_RUNTIME } from '../src/xds/bootstrap/runtime.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
 export const GUARD_VARIANTS = ['no guard', 'no-op ext_proc', 'allow', 'change'] as const

@@ -1,10 +1,10 @@
 // N routes, N backends and N policies as they are read from files; and the same with one of them changed.
 
-import type { DecodedResource } from '../src/resources/decode.js'
-import { decodeFile } from '../src/resources/file-record.js'
-import { kindsOf } from '../src/resources/kinds.js'
-import { collectResources } from '../src/resources/resource-set.js'
-import type { Resources } from '../src/resources/resources.js'
+import type { DecodedResource } from '../src/resources/decode/decode.js'
+import { decodeFile } from '../src/resources/files/file-record.js'
+import { kindsOf } from '../src/resources/kinds/kinds.js'
+import { collectResources } from '../src/resources/decode/resource-set.js'
+import type { Resources } from '../src/resources/kinds/resources.js'
 import { backendOf, oneHost, policyOf, routeOf } from './many-objects.js'
 import { gatewayAt, OURS } from './objects.js'
 

@@ -2,7 +2,11 @@
 // it comes. Argument: its address.
 
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
-import { bodyMessages, headersMessage, trailersMessage } from '../src/extproc/guard-messages.js'
+import {
+  bodyMessages,
+  headersMessage,
+  trailersMessage,
+} from '../src/extproc/stream/guard-messages.js'
 import type {
   ProcessingRequest,
   ProcessingResponse,

@@ -10,7 +10,7 @@ import { createPrivateFolder, type PrivateFolder } from './app/private-folder.js
 import { startServers, type Servers } from './app/servers.js'
 import type { GrpcServerOptions } from './grpc/server.js'
 import type { Logger } from './logger.js'
-import type { Provider } from './resources/resources.js'
+import type { Provider } from './resources/kinds/resources.js'
 import { formatAddress } from './settings/values.js'
 import type { Settings } from './settings.js'
 

@@ -11,8 +11,8 @@ type Command = (settings: Settings, io: CommandIo) => Promise<ExitCode>
 
 // Loaded when asked for: `crds` need not load a gRPC server.
 const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
-  run: async () => (await import('./commands/run.js')).run,
-  serve: async () => (await import('./commands/serve.js')).serve,
+  run: async () => (await import('./commands/servers.js')).run,
+  serve: async () => (await import('./commands/servers.js')).serve,
   demo: async () => (await import('./commands/demo.js')).demo,
   check: async () => (await import('./commands/check.js')).check,
   translate: async () => (await import('./commands/translate.js')).translate,

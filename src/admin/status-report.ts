@@ -1,6 +1,6 @@
 // Resources, their conditions, undecodable documents, Envoys and remote documents → what /status says.
 
-import { remembered } from '../ir/remembered.js'
+import { remembered } from '../incremental/memo.js'
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import type { KindCount } from './metrics.js'
 

@@ -4,7 +4,7 @@ import { findEnvoy } from '../envoy/find-envoy.js'
 import type { Logger } from '../logger.js'
 import { formatAddress } from '../settings/values.js'
 import type { Settings } from '../settings.js'
-import { buildBootstrap } from '../xds/bootstrap.js'
+import { buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import { runEnvoy, type EnvoyProcess } from './envoy-process.js'
 

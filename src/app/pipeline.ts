@@ -3,9 +3,9 @@
 import type { Translation } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
-import type { ProviderState, Resources } from '../resources/resources.js'
+import type { ProviderState, Resources } from '../resources/kinds/resources.js'
 import { buildSnapshot, type Snapshot } from '../snapshot/build-snapshot.js'
-import type { XdsOptions } from '../xds/translator/xds-options.js'
+import type { XdsOptions } from '../xds/translator/xds-resources.js'
 
 export interface PipelineDeps {
   readonly translator: { translate(resources: Resources, remote: RemoteState): Translation }

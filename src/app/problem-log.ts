@@ -1,9 +1,9 @@
 // The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
 
-import { remembered } from '../ir/remembered.js'
+import { remembered } from '../incremental/memo.js'
 import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
-import { problemLine } from '../resources/problem-line.js'
+import { problemLine } from '../resources/decode/problem-line.js'
 import type { PipelineState } from './pipeline.js'
 
 /**

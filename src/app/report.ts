@@ -7,12 +7,12 @@ import type {
   ReportedResource,
 } from '../admin/status-report.js'
 import { reportResources, shortType } from '../admin/status-report.js'
-import { concat } from '../ir/chunks.js'
+import { concat } from '../incremental/chunked-list.js'
 import type { Json } from '../ir/json.js'
-import { remembered } from '../ir/remembered.js'
+import { remembered } from '../incremental/memo.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
-import { problemLine } from '../resources/problem-line.js'
-import type { Resource, Resources } from '../resources/resources.js'
+import { problemLine } from '../resources/decode/problem-line.js'
+import type { Resource, Resources } from '../resources/kinds/resources.js'
 import type { Snapshot } from '../snapshot/build-snapshot.js'
 import type { PipelineState } from './pipeline.js'
 

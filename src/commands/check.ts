@@ -2,9 +2,9 @@
 
 import { isBad, remarksOf, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
-import { NOTHING_SERVED } from '../resources/file-provider.js'
-import { problemLine } from '../resources/problem-line.js'
-import type { ProviderState, Resources } from '../resources/resources.js'
+import { NOTHING_SERVED } from '../resources/files/file-provider.js'
+import { problemLine } from '../resources/decode/problem-line.js'
+import type { ProviderState, Resources } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { idleNotes } from './idle-resources.js'

@@ -1,7 +1,7 @@
 // gatehouse crds: the API group → the CustomResourceDefinitions of our kinds, as YAML documents.
 
 import { stringify } from 'yaml'
-import { buildCrds } from '../resources/crd.js'
+import { buildCrds } from '../resources/crd/crd.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 

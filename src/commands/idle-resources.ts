@@ -1,6 +1,6 @@
 // Resources that nothing is served by, although nothing is wrong with them: worth a line of check, no error.
 
-import type { Metadata, Resources } from '../resources/resources.js'
+import type { Metadata, Resources } from '../resources/kinds/resources.js'
 
 /** apiGroup: that of --api-group. A line each. */
 export const idleNotes = (resources: Resources, apiGroup: string): readonly string[] => [

@@ -1,8 +1,8 @@
 // Files → their resources and what they translate to, once and without the network: for check and translate.
 
 import { createTranslator, type Translation } from '../gatewayapi/translator.js'
-import { loadResources } from '../resources/load-resources.js'
-import type { ProviderState } from '../resources/resources.js'
+import { loadResources } from '../resources/files/load-resources.js'
+import type { ProviderState } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 
 export interface Offline {

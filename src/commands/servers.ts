@@ -2,16 +2,19 @@
 
 import { startApp, type App, type AppDeps } from '../app.js'
 import type { Logger } from '../logger.js'
-import { createFileProvider } from '../resources/file-provider.js'
+import { createFileProvider } from '../resources/files/file-provider.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
-/** ownEnvoy: with an Envoy child. */
-export async function runServers(
-  settings: Settings,
-  io: CommandIo,
-  ownEnvoy: boolean,
-): Promise<ExitCode> {
+/** gatehouse run: with an Envoy child. */
+export const run = (settings: Settings, io: CommandIo): Promise<ExitCode> =>
+  runServers(settings, io, true)
+
+/** gatehouse serve: for Envoys that run elsewhere. */
+export const serve = (settings: Settings, io: CommandIo): Promise<ExitCode> =>
+  runServers(settings, io, false)
+
+async function runServers(settings: Settings, io: CommandIo, ownEnvoy: boolean): Promise<ExitCode> {
   const fatal = deferred()
   const app = await start(settings, io, { ownEnvoy, onFatal: fatal.settle })
   if (app === undefined) return 1

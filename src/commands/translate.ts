@@ -3,7 +3,7 @@
 import { stringify } from 'yaml'
 import type { Settings } from '../settings.js'
 import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
-import { buildStaticConfig } from '../xds/static-config.js'
+import { buildStaticConfig } from '../xds/bootstrap/static-config.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { translateOffline } from './offline.js'

@@ -3,7 +3,7 @@
 import { startApp, type App, type AppDeps } from '../app.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
 import type { Logger } from '../logger.js'
-import type { Provider } from '../resources/resources.js'
+import type { Provider } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder, type DemoFolder } from './demo-folder.js'
 import { originOf, type DemoValues } from './demo-resources.js'

@@ -3,7 +3,7 @@
 
 import { discover, register, type Server } from './tour-discovery.js'
 import { expectStatus, UnexpectedAnswer } from './expectation.js'
-import { logIn } from './headless-login.js'
+import { logIn } from './idp/headless-login.js'
 import { callEcho, INITIALIZE, INITIALIZED, mcpClient } from './mcp-call.js'
 import type { Print } from './print.js'
 

@@ -7,8 +7,8 @@ import type {
   JwtAuthentication,
   JwtProvider,
 } from '../ir/authz-entry.js'
-import { differences } from '../ir/differences.js'
-import { patchedMap, type PatchedMap } from '../ir/patched-map.js'
+import { differences } from '../incremental/diff.js'
+import { patchedMap, type PatchedMap } from '../incremental/persistent-map.js'
 import { HeaderNames } from './header-names.js'
 import { countUses, providerOf, type Provider, type Providers } from './provider.js'
 

@@ -2,10 +2,10 @@
 
 import { createPublicKey, hash } from 'node:crypto'
 import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
-import type { Differences } from '../ir/differences.js'
+import type { Differences } from '../incremental/diff.js'
 import type { JsonObject } from '../ir/json.js'
-import type { PatchedMap } from '../ir/patched-map.js'
-import { remembered } from '../ir/remembered.js'
+import type { PatchedMap } from '../incremental/persistent-map.js'
+import { remembered } from '../incremental/memo.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'

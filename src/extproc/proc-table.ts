@@ -1,9 +1,9 @@
 // The ext_proc part of the model → what a stream finds by the key that Envoy sends: expressions compiled.
 
-import { differences } from '../ir/differences.js'
-import { patchedMap, type PatchedMap } from '../ir/patched-map.js'
+import { differences } from '../incremental/diff.js'
+import { patchedMap, type PatchedMap } from '../incremental/persistent-map.js'
 import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
-import { compileGuard, type Guard } from './guard.js'
+import { compileGuard, type Guard } from './webhook/compiled-guard.js'
 
 export type CompiledProcEntry = WellKnownEntry | Guard
 

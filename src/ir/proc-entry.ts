@@ -77,3 +77,5 @@ export interface WebhookHeader {
   /** CEL (decision 24). */
   readonly expression: string
 }
+
+export type Phase = 'request' | 'response'

@@ -1,7 +1,7 @@
 // An error of ours in the form that the clients of an API read (decision 17).
 
 import type { JsonObject } from '../ir/json.js'
-import type { LlmApi } from './api.js'
+import type { LlmApi } from './text/api.js'
 
 export interface OwnError {
   /** Of HTTP. */

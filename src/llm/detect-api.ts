@@ -1,9 +1,9 @@
 // Which API a body belongs to: told by its members; the path of the request decides where two APIs share a form
 // (decision 18). It decides the form of our errors then, never which texts are seen.
 
-import type { LlmApi } from './api.js'
-import { UnreadableForm } from './conversation.js'
-import { member, present, type JsonObjectNode } from './members.js'
+import { member, present, type JsonObjectNode } from './json/members.js'
+import { UnreadableForm } from './json/unreadable-form.js'
+import type { LlmApi } from './text/api.js'
 
 /** Bodies that are read in one way. */
 export type Family = 'messages' | 'completions' | 'input' | 'gemini'

@@ -2,19 +2,20 @@
 // error, never a conversation without texts.
 
 import { err, ok, type Result } from '../result.js'
-import { readAnthropicReply } from './anthropic.js'
-import type { LlmApi } from './api.js'
-import { UnreadableForm, type Conversation, type Entry } from './conversation.js'
+import { readAnthropicReply } from './apis/anthropic.js'
+import { readGeminiReply, readGeminiRequest } from './apis/gemini.js'
+import { readChatChoices, readMessagesRequest } from './apis/openai-chat.js'
+import { readCompletionChoices, readCompletionsRequest } from './apis/openai-completions.js'
+import { readEmbeddingsInput, readEmbeddingsReply } from './apis/openai-embeddings.js'
+import { readResponsesReply, readResponsesRequest } from './apis/openai-responses.js'
 import { apiOfInput, apiOfMessages, familyOfRequest, REQUEST_TEXTS } from './detect-api.js'
-import { proseEntries } from './entries.js'
-import { readGeminiReply, readGeminiRequest } from './gemini.js'
-import { readJson, type JsonNode } from './json-text.js'
-import { asArray, asObject, either, member, present, type JsonObjectNode } from './members.js'
-import { readChatChoices, readMessagesRequest } from './openai-chat.js'
-import { readCompletionChoices, readCompletionsRequest } from './openai-completions.js'
-import { readEmbeddingsInput, readEmbeddingsReply } from './openai-embeddings.js'
-import { promptParts } from './prompt-parts.js'
-import { readResponsesReply, readResponsesRequest } from './openai-responses.js'
+import { readJson, type JsonNode } from './json/json-text.js'
+import { asArray, asObject, either, member, present, type JsonObjectNode } from './json/members.js'
+import { UnreadableForm } from './json/unreadable-form.js'
+import type { LlmApi } from './text/api.js'
+import type { Conversation, Entry } from './text/conversation.js'
+import { proseEntries } from './text/entries.js'
+import { promptParts } from './text/prompt-parts.js'
 
 /** What a body says, and to which API it belongs. */
 type Said = readonly [LlmApi, readonly Entry[]]

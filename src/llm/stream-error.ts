@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../ir/json.js'
 import { anthropicError, geminiError, openAiError, type OwnError } from './api-error.js'
-import type { LlmApi } from './api.js'
+import type { LlmApi } from './text/api.js'
 
 /** As server-sent events, with the blank line. api: undefined when the stream ended before it told. */
 export function streamError(api: LlmApi | undefined, error: OwnError): string {

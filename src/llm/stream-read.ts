@@ -2,18 +2,18 @@
 // known is an error, never an event without texts.
 
 import { err, ok, type Result } from '../result.js'
-import type { LlmApi } from './api.js'
-import { UnreadableForm } from './conversation.js'
-import { readJsonText, type JsonText } from './json-text.js'
-import { asObject, member, type JsonObjectNode } from './members.js'
-import { isMessageEvent, readMessageEvent } from './stream-anthropic.js'
-import { apiOfError, readErrorEvent } from './stream-error-event.js'
-import type { Repeat, StreamEvent } from './stream-event.js'
-import { GEMINI_MARKS, readGeminiChunk } from './stream-gemini.js'
-import { readChatChunk } from './stream-openai-chat.js'
-import { readCompletionChunk } from './stream-openai-completions.js'
-import { readResponseEvent } from './stream-openai-responses.js'
-import { provenSilent, type Said, type SaidText } from './stream-said.js'
+import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
+import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
+import { readChatChunk } from './apis/stream-openai-chat.js'
+import { readCompletionChunk } from './apis/stream-openai-completions.js'
+import { readResponseEvent } from './apis/stream-openai-responses.js'
+import { readJsonText, type JsonText } from './json/json-text.js'
+import { asObject, member, type JsonObjectNode } from './json/members.js'
+import { UnreadableForm } from './json/unreadable-form.js'
+import type { LlmApi } from './text/api.js'
+import { apiOfError, readErrorEvent } from './text/stream-error-event.js'
+import type { Repeat, StreamEvent } from './text/stream-event.js'
+import { provenSilent, type Said, type SaidText } from './text/stream-said.js'
 
 /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
 export function readStreamEvent(data: string): Result<StreamEvent, string> {

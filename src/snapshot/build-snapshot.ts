@@ -3,10 +3,9 @@
 import { buildAuthzTable, type AuthzTable } from '../extauthz/authz-table.js'
 import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
 import type { Ir } from '../ir/ir.js'
-import type { XdsSnapshot } from '../xds/snapshot-cache.js'
+import type { XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import { buildXds } from '../xds/translator/build-xds.js'
-import type { XdsOptions } from '../xds/translator/xds-options.js'
-import type { XdsByNode } from '../xds/translator/xds-resources.js'
+import type { XdsOptions, XdsByNode } from '../xds/translator/xds-resources.js'
 import { encodeXds } from './encode-xds.js'
 import { revisionOf } from './revision.js'
 

@@ -1,13 +1,13 @@
 // xDS resources as JSON → as bytes, by node.cluster, type and name. What is the same object is not encoded again.
 
 import type { JsonObject } from '../ir/json.js'
-import { encodeResource, type EncodedResource } from '../xds/encode.js'
+import { encodeResource, type EncodedResource } from '../xds/encode/encode.js'
 import type {
   GatewaySnapshot,
   NodeSnapshot,
   ResourceMap,
   XdsSnapshot,
-} from '../xds/snapshot-cache.js'
+} from '../xds/server/snapshot-cache.js'
 import { splitRoutes } from '../xds/translator/split-routes.js'
 import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 import {
@@ -17,7 +17,7 @@ import {
   ROUTE_TYPE,
   SECRET_TYPE,
   VIRTUAL_HOST_TYPE,
-} from '../xds/type-urls.js'
+} from '../xds/encode/type-urls.js'
 
 /** previous: a map of it in which nothing has changed is taken over. @throws {EncodeError} a bug of ours. */
 export function encodeXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot {

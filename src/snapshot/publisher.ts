@@ -3,7 +3,7 @@
 
 import type { CompiledEntry } from '../extauthz/authz-table.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
-import { differences } from '../ir/differences.js'
+import { differences } from '../incremental/diff.js'
 import type { Snapshot } from './build-snapshot.js'
 import { RetainedTable, type Table } from './retained-table.js'
 

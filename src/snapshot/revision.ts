@@ -1,9 +1,9 @@
 // A model → the hash of its content. What did not change is not read again: its objects are the same.
 
 import { hash } from 'node:crypto'
-import { keyedChunks, namedChunks, type Chunk } from '../ir/chunks.js'
+import { keyedChunks, namedChunks, type Chunk } from '../incremental/chunked-list.js'
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
-import { remembered } from '../ir/remembered.js'
+import { remembered } from '../incremental/memo.js'
 
 /** The text says all of the part; what is large below it is in there as a hash. */
 const hashed = <Part extends object>(textOf: (part: Part) => string): ((part: Part) => string) =>

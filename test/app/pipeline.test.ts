@@ -6,7 +6,7 @@ import { unpublished } from '../../src/app/report.js'
 import type { Translation } from '../../src/gatewayapi/translator.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { WantedDocument } from '../../src/ir/remote-target.js'
-import type { ProviderState, Resources } from '../../src/resources/resources.js'
+import type { ProviderState, Resources } from '../../src/resources/kinds/resources.js'
 import type { Snapshot } from '../../src/snapshot/build-snapshot.js'
 
 const NONE: Resources = {

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { logIn, visit } from '../../src/demo/headless-login.js'
+import { logIn, visit } from '../../src/demo/idp/headless-login.js'
 import { startIdentityProvider, type IdentityProvider } from '../../src/demo/identity-provider.js'
 
 const users = [

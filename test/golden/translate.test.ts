@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { findEnvoy } from '../../src/envoy/find-envoy.js'
 import { validateConfig } from '../../src/envoy/validate.js'
 import type { Ir } from '../../src/ir/ir.js'
-import { buildStaticConfig } from '../../src/xds/static-config.js'
+import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import { expectGolden, goldenCases } from '../support/golden.js'
 import { translateCase } from '../support/translate-case.js'
 

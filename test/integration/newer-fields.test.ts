@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { validateConfig } from '../../src/envoy/validate.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { encodeMessage } from '../../src/xds/encode.js'
+import { encodeMessage } from '../../src/xds/encode/encode.js'
 import { envoyPath } from '../support/envoy.js'
 
 const HTTP = 'type.googleapis.com/envoy.extensions.filters'

@@ -1,6 +1,6 @@
 // Bodies of LLM APIs for the tests, and what the readers find in them, in short.
 
-import { rewrite, type Conversation } from '../../src/llm/conversation.js'
+import { rewrite, type Conversation } from '../../src/llm/text/conversation.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import type { Result } from '../../src/result.js'
 

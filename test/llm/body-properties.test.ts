@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { rewrite } from '../../src/llm/conversation.js'
-import { applyEdits, type Span } from '../../src/llm/json-text.js'
+import { rewrite } from '../../src/llm/text/conversation.js'
+import { applyEdits, type Span } from '../../src/llm/json/json-text.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import type { Read } from './bodies.js'
 

@@ -4,14 +4,14 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withData, type Frame } from '../../src/llm/frame.js'
-import { createSseReader } from '../../src/llm/sse-frames.js'
+import { withData, type Frame } from '../../src/llm/framing/frame.js'
+import { createSseReader } from '../../src/llm/framing/sse-frames.js'
 import {
   isEnded,
   rewriteEvent,
   type EventTexts,
   type StreamEvent,
-} from '../../src/llm/stream-event.js'
+} from '../../src/llm/text/stream-event.js'
 import { startAimock, type Aimock } from '../support/aimock.js'
 import { eventOf } from './support.js'
 

@@ -1,6 +1,6 @@
 // Events of streams for the tests, and what readStreamEvent finds in them, in short.
 
-import { rewriteEvent, type StreamEvent } from '../../src/llm/stream-event.js'
+import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import { readStreamEvent } from '../../src/llm/stream-read.js'
 
 export function eventOf(data: unknown): StreamEvent {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
-import { loadResources } from '../../src/resources/load-resources.js'
-import type { Resource } from '../../src/resources/resources.js'
+import { loadResources } from '../../src/resources/files/load-resources.js'
+import type { Resource } from '../../src/resources/kinds/resources.js'
 
 const API_GROUP = 'policy.gatehouse.dev'
 const config = fileURLToPath(new URL('../../config', import.meta.url))

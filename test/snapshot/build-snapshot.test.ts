@@ -6,7 +6,7 @@ import type { Destination } from '../../src/ir/destination.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { Route } from '../../src/ir/route.js'
 import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
-import { LISTENER_TYPE, PUSH_ORDER } from '../../src/xds/type-urls.js'
+import { LISTENER_TYPE, PUSH_ORDER } from '../../src/xds/encode/type-urls.js'
 
 const OPTIONS = {
   listenAddress: '127.0.0.1',

@@ -3,8 +3,13 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { encodeXds } from '../../src/snapshot/encode-xds.js'
-import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/snapshot-cache.js'
-import { CLUSTER_TYPE, ROUTE_TYPE, shortType, VIRTUAL_HOST_TYPE } from '../../src/xds/type-urls.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
+import {
+  CLUSTER_TYPE,
+  ROUTE_TYPE,
+  shortType,
+  VIRTUAL_HOST_TYPE,
+} from '../../src/xds/encode/type-urls.js'
 
 const CLUSTER: JsonObject = { '@type': CLUSTER_TYPE, name: 'c' }
 

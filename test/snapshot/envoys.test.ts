@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { Envoys } from '../../src/snapshot/envoys.js'
-import { CLUSTER_TYPE, LISTENER_TYPE } from '../../src/xds/type-urls.js'
+import { CLUSTER_TYPE, LISTENER_TYPE } from '../../src/xds/encode/type-urls.js'
 
 const peer = (stream: number, node = 'e1') => ({ stream, node, cluster: '*' })
 

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http'
 import type { IdpConfig } from '../../src/demo/idp/configuration.js'
 import { shapePaths, type Shape, type User } from '../../src/demo/idp/shape.js'
 import { identityProviderListener } from '../../src/demo/identity-provider.js'
-import { logIn } from '../../src/demo/headless-login.js'
+import { logIn } from '../../src/demo/idp/headless-login.js'
 import { startHttpServer, type HttpServer } from './http-server.js'
 
 export const CLIENT_ID = 'gw-public-client'

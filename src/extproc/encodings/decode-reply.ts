@@ -46,3 +46,5 @@ export async function decodeReply(
   if (!rest || decoded.length + rest.length > maxBytes) return undefined
   return rest.length === 0 ? decoded : Buffer.concat([decoded, rest])
 }
+
+export const UNREADABLE_ENCODING = 'it is compressed in a way that cannot be read'

@@ -1,10 +1,10 @@
 // The ways in which a streamed reply is framed, each with the early end that its clients read.
 
 import type { OwnError } from '../../llm/api-error.js'
-import type { LlmApi } from '../../llm/api.js'
-import type { FrameReader } from '../../llm/frame.js'
-import { createJsonArrayReader } from '../../llm/json-array-frames.js'
-import { createSseReader } from '../../llm/sse-frames.js'
+import type { LlmApi } from '../../llm/text/api.js'
+import type { FrameReader } from '../../llm/framing/frame.js'
+import { createJsonArrayReader } from '../../llm/framing/json-array-frames.js'
+import { createSseReader } from '../../llm/framing/sse-frames.js'
 import { arrayError, streamError } from '../../llm/stream-error.js'
 
 export interface Framing {

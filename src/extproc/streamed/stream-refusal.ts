@@ -1,7 +1,7 @@
 // Why a streamed reply ends before its time: what the client is told, and what the log says.
 
 import type { OwnError } from '../../llm/api-error.js'
-import type { Decision } from '../ask-webhooks.js'
+import type { Decision } from '../webhook/ask-webhooks.js'
 
 export interface StreamRefusal {
   readonly error: OwnError

@@ -2,14 +2,14 @@
 // webhooks say of them, and the end of it all when one says no.
 
 import type { Attributes } from '../../cel/attributes.js'
-import type { LlmApi } from '../../llm/api.js'
-import type { Frame, FrameReader } from '../../llm/frame.js'
+import type { Frame, FrameReader } from '../../llm/framing/frame.js'
+import type { LlmApi } from '../../llm/text/api.js'
 import { createHeldReply } from '../../llm/windows/held-reply.js'
 import type { Result } from '../../result.js'
-import { askWebhooks, type AskedEntry, type GuardDeps } from '../ask-webhooks.js'
+import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
-import type { Guard } from '../guard.js'
-import { UNREADABLE_ENCODING } from '../inspect-reply.js'
+import { askWebhooks, type AskedEntry, type GuardDeps } from '../webhook/ask-webhooks.js'
+import type { Guard } from '../webhook/compiled-guard.js'
 import { createEventIntake } from './event-intake.js'
 import {
   refusalOf,

@@ -2,7 +2,7 @@
 
 import type { HeldChannel } from '../../llm/windows/held-channel.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
-import type { AskedEntry, Decision } from '../ask-webhooks.js'
+import type { AskedEntry, Decision } from '../webhook/ask-webhooks.js'
 
 /** Milliseconds that text waits for more before it is shown. */
 const LONGEST_WAIT = 300

@@ -1,6 +1,6 @@
 // One channel of a streamed reply while it is held: what of it is free to leave, and what that has become.
 
-import type { Piece } from '../stream-event.js'
+import type { Piece } from '../text/stream-event.js'
 import { CONTEXT } from './cut.js'
 import type { HeldText, Release, TextEdit } from './held-text.js'
 import { createWholeText } from './whole-text.js'

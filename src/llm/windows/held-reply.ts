@@ -1,14 +1,14 @@
 // A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
-import { withData, type Frame } from '../frame.js'
+import { withData, type Frame } from '../framing/frame.js'
 import {
   isEnded,
   rewriteEvent,
   type Piece,
   type Repeat,
   type StreamEvent,
-} from '../stream-event.js'
+} from '../text/stream-event.js'
 import { createHeldChannel, type HeldChannel } from './held-channel.js'
 
 export interface HeldReply {

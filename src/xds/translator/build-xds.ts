@@ -1,18 +1,18 @@
 // Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
 
-import { namedChunks, type Chunk } from '../../ir/chunks.js'
+import { namedChunks, type Chunk } from '../../incremental/chunked-list.js'
 import type { Destination } from '../../ir/destination.js'
 import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
-import { remembered, rememberedWith } from '../../ir/remembered.js'
+import { remembered, rememberedWith } from '../../incremental/memo.js'
 import type { Route } from '../../ir/route.js'
-import { buildRouteConfiguration } from './route-configuration.js'
-import { buildSecret } from './secret.js'
+import { buildRouteConfiguration } from './virtual-host.js'
+import { buildSecret } from './downstream-tls.js'
 import { verifyXds } from './verify-xds.js'
-import type { XdsOptions } from './xds-options.js'
+import type { XdsOptions } from './xds-resources.js'
 import { EVERY_GATEWAY, type XdsByNode, type XdsResources } from './xds-resources.js'
 
 /** Of two gateways that bind the same port, the first keeps it: one Envoy cannot bind it twice. */

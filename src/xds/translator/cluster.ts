@@ -2,11 +2,10 @@
 
 import type { Destination } from '../../ir/destination.js'
 import type { JsonObject } from '../../ir/json.js'
-import { ADS_SOURCE } from './config-source.js'
-import { any, duration } from './json-object.js'
+import { ADS_SOURCE, any, duration } from './json-object.js'
 import { loadAssignment } from './load-assignment.js'
 import { buildUpstreamTls } from './upstream-tls.js'
-import type { XdsOptions } from './xds-options.js'
+import type { XdsOptions } from './xds-resources.js'
 
 const CLUSTER = 'envoy.config.cluster.v3.Cluster'
 

@@ -1,9 +1,8 @@
 // DownstreamTls → Envoy's TLS transport socket of a filter chain; certificates come over SDS.
 
-import type { DownstreamTls } from '../../ir/ir.js'
+import type { DownstreamTls, Certificate } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
-import { ADS_SOURCE } from './config-source.js'
-import { any } from './json-object.js'
+import { ADS_SOURCE, any } from './json-object.js'
 
 /** envoy.config.core.v3.TransportSocket */
 export const buildDownstreamTls = (tls: DownstreamTls): JsonObject => ({
@@ -19,3 +18,13 @@ export const buildDownstreamTls = (tls: DownstreamTls): JsonObject => ({
     },
   }),
 })
+
+/** envoy.extensions.transport_sockets.tls.v3.Secret. Holds the private key: never logged or dumped. */
+export const buildSecret = (certificate: Certificate): JsonObject =>
+  any('envoy.extensions.transport_sockets.tls.v3.Secret', {
+    name: certificate.name,
+    tls_certificate: {
+      certificate_chain: { inline_string: certificate.certificateChain },
+      private_key: { inline_string: certificate.privateKey },
+    },
+  })

@@ -2,9 +2,14 @@
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
-import type { ForwardAction, Route, Timeouts, WeightedDestination } from '../../ir/route.js'
+import type {
+  ForwardAction,
+  Route,
+  Timeouts,
+  WeightedDestination,
+  HeaderModifier,
+} from '../../ir/route.js'
 import { headerFields } from './headers.js'
-import { hostRewrite } from './host-rewrite.js'
 import { duration, jsonObject } from './json-object.js'
 import { UNRESOLVED_MARK } from './local-reply.js'
 import { pathRewriteFields } from './path-rewrite.js'
@@ -60,3 +65,18 @@ export const buildForward = (action: ForwardAction, route: Route): JsonObject =>
       : undefined,
   }),
 })
+
+/** Envoy takes no Host among the headers to set. */
+const hostHeader = (modifier: HeaderModifier | undefined): string | undefined =>
+  modifier?.set.find((header) => header.name.toLowerCase() === 'host')?.value
+
+/** Undefined: the client's own. */
+export const hostRewrite = (route: Route, destination: WeightedDestination): string | undefined => {
+  const rewrite = route.action.type === 'forward' ? route.action.rewrite : undefined
+  return (
+    rewrite?.hostname ??
+    hostHeader(destination.requestHeaders) ??
+    hostHeader(route.requestHeaders) ??
+    destination.host
+  )
+}

@@ -3,15 +3,14 @@
 import type { FilterChain } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import { buildAccessLog } from './access-log.js'
-import { ADS_SOURCE } from './config-source.js'
 import { buildCorsFilter } from './cors.js'
 import { buildEarlyHeaderMutation } from './early-headers.js'
 import { buildExtAuthzFilter } from './ext-authz.js'
 import { buildExtProcFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
-import { any, duration } from './json-object.js'
+import { ADS_SOURCE, any, duration } from './json-object.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
-import type { XdsOptions } from './xds-options.js'
+import type { XdsOptions } from './xds-resources.js'
 
 /** A request that is idle this long is ended, unless its route says otherwise (decision 13b). */
 const STREAM_IDLE_MS = 300_000

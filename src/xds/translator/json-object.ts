@@ -25,3 +25,5 @@ export const duration = (milliseconds: number): string => `${milliseconds / 1000
 /** The list, or undefined when it is empty: Envoy's default for every repeated field. */
 export const unlessEmpty = <T>(list: readonly T[]): readonly T[] | undefined =>
   list.length === 0 ? undefined : list
+
+export const ADS_SOURCE: JsonObject = { ads: {}, resource_api_version: 'V3' }

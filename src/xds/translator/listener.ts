@@ -5,7 +5,7 @@ import type { JsonObject } from '../../ir/json.js'
 import { buildDownstreamTls } from './downstream-tls.js'
 import { buildHttpConnectionManager } from './http-connection-manager.js'
 import { any, jsonObject, unlessEmpty } from './json-object.js'
-import type { XdsOptions } from './xds-options.js'
+import type { XdsOptions } from './xds-resources.js'
 
 /** Bounds what Envoy holds of one request or answer; a registration that ext_proc buffers is far below. */
 const BUFFER_LIMIT_BYTES = 1_048_576

@@ -1,9 +1,9 @@
 // Some backends take /x;a/mcp for /x/mcp, so that a path parameter could lead around a protected route by a wider,
 // public one. On a virtual host with a protected route, such paths are refused before anything else (decision 8).
 
-import type { Chunk } from '../../ir/chunks.js'
+import type { Chunk } from '../../incremental/chunked-list.js'
 import type { JsonObject } from '../../ir/json.js'
-import { remembered } from '../../ir/remembered.js'
+import { remembered } from '../../incremental/memo.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'

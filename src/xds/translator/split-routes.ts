@@ -2,9 +2,9 @@
 // finds those by the name of their configuration (VHDS), and a change in one host sends that host.
 
 import type { JsonObject } from '../../ir/json.js'
-import { ADS_SOURCE } from './config-source.js'
+import { ADS_SOURCE } from './json-object.js'
 import { objectsAt } from './json-path.js'
-import { remembered } from '../../ir/remembered.js'
+import { remembered } from '../../incremental/memo.js'
 
 export interface SplitRoutes {
   /** envoy.config.route.v3.RouteConfiguration */

@@ -1,13 +1,13 @@
 // The resources of one Envoy, checked against themselves: what Envoy would accept without a word and must never
 // get (a protected route without its filter), or would reject as a whole (a name that nothing defines).
 
-import type { Chunk } from '../../ir/chunks.js'
+import type { Chunk } from '../../incremental/chunked-list.js'
 import type { JsonObject } from '../../ir/json.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
-import { partChunks } from '../encode-parts.js'
+import { partChunks } from '../encode/encode-parts.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
-import { remembered } from '../../ir/remembered.js'
+import { remembered } from '../../incremental/memo.js'
 import type { XdsResources } from './xds-resources.js'
 
 const nameOf = (resource: JsonObject): string => {

@@ -1,12 +1,13 @@
 // VirtualHost → Envoy's VirtualHost. Domains need no forms with a port: the route configuration ignores the port.
 
-import { concat, namedChunks, type Chunk } from '../../ir/chunks.js'
-import type { VirtualHost } from '../../ir/ir.js'
+import { concat, namedChunks, type Chunk } from '../../incremental/chunked-list.js'
+import { remembered, rememberedWith } from '../../incremental/memo.js'
+import type { VirtualHost, FilterChain, Listener } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
+import { any } from './json-object.js'
 import { pathParameterRoutes } from './path-parameters.js'
-import { remembered, rememberedWith } from '../../ir/remembered.js'
-import { contextKey, type RouteContext } from './route-context.js'
+import { contextKey, type RouteContext, routeContext } from './route-context.js'
 import { buildRoute } from './route.js'
 
 const rememberedRoute = rememberedWith(buildRoute)
@@ -42,3 +43,13 @@ const rememberedHost = rememberedWith(build)
 /** The same object for the same virtual host in the same context. */
 export const buildVirtualHost = (virtualHost: VirtualHost, context: RouteContext): JsonObject =>
   rememberedHost(virtualHost, context, contextKey(context))
+
+/** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, and not removed: backends see Host as sent. */
+export const buildRouteConfiguration = (listener: Listener, chain: FilterChain): JsonObject =>
+  any('envoy.config.route.v3.RouteConfiguration', {
+    name: chain.name,
+    virtual_hosts: chain.virtualHosts.map((virtualHost) =>
+      buildVirtualHost(virtualHost, routeContext(listener, chain, virtualHost)),
+    ),
+    ignore_port_in_host_matching: true,
+  })

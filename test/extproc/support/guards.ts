@@ -1,7 +1,7 @@
 // A guard of a route and its webhooks, as the model has them, and what the service needs to ask them.
 
 import { createSecureContext } from 'node:tls'
-import type { GuardDeps, Outcome } from '../../../src/extproc/ask-webhooks.js'
+import type { GuardDeps, Outcome } from '../../../src/extproc/webhook/ask-webhooks.js'
 import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
 import { systemLookup } from '../../../src/remote/http-call.js'
 import type { Lookup } from '../../../src/remote/resolve.js'

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSseReader } from '../../../src/llm/sse-frames.js'
+import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
 import { readStreamEvent } from '../../../src/llm/stream-read.js'
 import type { HeldChannel } from '../../../src/llm/windows/held-channel.js'
 import { createHeldReply, type HeldReply } from '../../../src/llm/windows/held-reply.js'

@@ -6,7 +6,7 @@ import {
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
-import { visit } from '../../../src/demo/headless-login.js'
+import { visit } from '../../../src/demo/idp/headless-login.js'
 import {
   ClientFailure,
   asUser,

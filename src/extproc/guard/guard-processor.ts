@@ -1,0 +1,25 @@
+// Guards one HTTP exchange of a guarded route: its request, then its reply (DECISIONS 15-24).
+
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { Guard } from '../webhook/compiled-guard.js'
+import type { Processor, ProcessorStream } from '../stream/processor.js'
+import { createRequestGuard } from './request-guard.js'
+import { createResponseGuard } from './response-guard.js'
+
+export const createGuardProcessor = (
+  guard: Guard,
+  stream: ProcessorStream,
+  deps: GuardDeps,
+): Processor => {
+  const request = createRequestGuard(guard, stream, deps)
+  const response = createResponseGuard(guard, request, stream, deps)
+  return {
+    requestHeaders: (message, first) => request.headers(message, first),
+    requestBody: (message) => request.body(message),
+    requestTrailers: () => request.trailers(),
+    responseHeaders: (message) => response.headers(message),
+    responseBody: (message) => response.body(message),
+    responseTrailers: () => response.trailers(),
+    isDone: () => request.isRefused() || response.isDone(),
+  }
+}

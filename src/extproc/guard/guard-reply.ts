@@ -1,0 +1,36 @@
+// What a guard answers in place of the LLM: a webhook's reject, or why it refuses (decisions 15, 17 and 18).
+
+import { apiError } from '../../llm/api-error.js'
+import type { LlmApi } from '../../llm/text/api.js'
+import { jsonReply, type Reply } from '../stream/immediate-response.js'
+
+export const rejectReply = (status: number, text: string): Reply => {
+  const hasText = !WITHOUT_CONTENT.has(status)
+  return {
+    status,
+    headers: {
+      ...(hasText && { 'content-type': 'text/plain; charset=utf-8' }),
+      'cache-control': 'no-store',
+      ...NOSNIFF,
+    },
+    body: new TextEncoder().encode(hasText ? text : ''),
+    details: 'gatehouse_guardrail_reject',
+  }
+}
+
+/** RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: bytes behind them would be read as the next reply. */
+const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304])
+
+const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
+
+/** api: what the client speaks. message: a sentence without any text of prompt or reply. */
+export const refusal = (
+  api: LlmApi,
+  status: 400 | 413 | 503,
+  message: string,
+  code: string,
+): Reply =>
+  jsonReply(status, apiError(api, { status, message, code }), `gatehouse_${code}`, NOSNIFF)
+
+export const unavailable = (api: LlmApi): Reply =>
+  refusal(api, 503, 'The guardrail is unavailable.', 'guardrail_unavailable')

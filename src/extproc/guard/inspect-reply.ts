@@ -1,0 +1,102 @@
+// A guarded reply → what may become of it (decisions 15-19).
+
+import type { Attributes } from '../../cel/attributes.js'
+import { apiOfPath } from '../../llm/detect-api.js'
+import { isHarmless, readReply } from '../../llm/read-body.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
+import type { Guard } from '../webhook/compiled-guard.js'
+import { refusal } from './guard-reply.js'
+import { requestPath } from './inspect-request.js'
+import { inspectConversation, refused, type Aborted, type Refused } from './inspection.js'
+
+/** By lower-case name. */
+export type Headers = ReadonlyMap<string, readonly string[]>
+
+/** What the reply may become: the bytes as they came, others, or an answer of ours. */
+export type ReplyFinding =
+  | { readonly type: 'same' }
+  | { readonly type: 'changed'; readonly body: Uint8Array }
+  | Refused
+  | Aborted
+
+export interface ReplyContext {
+  readonly guard: Guard
+  readonly headers: Headers
+  readonly attributes: Attributes
+  /** The request had a body: its reply must be an LLM's. */
+  readonly hadBody: boolean
+  readonly signal: AbortSignal
+}
+
+export async function inspectReply(
+  bytes: Uint8Array,
+  { guard, headers, attributes, hadBody, signal }: ReplyContext,
+  deps: GuardDeps,
+): Promise<ReplyFinding> {
+  const body = await decodeReply(bytes, encodingOf(headers), deps.maxBodyBytes)
+  const unread = (problem: string): ReplyFinding =>
+    passesUnread(guard, problem, deps) ? { type: 'same' } : unreadableReply(problem, attributes)
+  if (body === undefined) return unread(UNREADABLE_ENCODING)
+  // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
+  const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
+  const read = readReply(body)
+  if (!read.ok) return !hadBody && isHarmless(body) ? asRead : unread(read.error)
+  const conversation = read.value
+  // Embeddings, or a prompt that Gemini refused: there is nothing to ask about.
+  if (conversation.entries.length === 0) return asRead
+  const { route, response: webhooks } = guard
+  const inspected = await inspectConversation(
+    { route, phase: 'response', webhooks, conversation, attributes, signal },
+    deps,
+  )
+  if (inspected.type !== 'passed') return inspected
+  return inspected.text === conversation.json.text
+    ? asRead
+    : { type: 'changed', body: Buffer.from(inspected.text) }
+}
+
+export const TOO_LARGE = 'it is larger than the guardrail may read'
+
+/** Where every guard fails open, what cannot be read goes on as it came: nobody was asked, so it is no verdict. */
+export function passesUnread(
+  { route, response }: Guard,
+  problem: string,
+  deps: GuardDeps,
+): boolean {
+  if (response.some(({ webhook }) => webhook.failureMode === 'FailClosed')) return false
+  deps.logger.warn({ route, problem }, 'reply passed unread: its guards fail open')
+  return true
+}
+
+/** attributes: of the request, whose path tells what the client speaks. */
+export function unreadableReply(problem: string, attributes: Attributes): Refused {
+  const api = apiOfPath(requestPath(attributes)) ?? 'openai-chat'
+  const message = `The guardrail cannot read the reply: ${problem}.`
+  return refused(refusal(api, 503, message, 'guardrail_unreadable'), problem)
+}
+
+export const isEventStream = (headers: Headers): boolean =>
+  (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
+
+export const isEncoded = (headers: Headers): boolean =>
+  (headers.get('content-encoding') ?? []).some((encoding) => !/^(?:identity)?$/i.test(encoding))
+
+/** In the order in which they were applied. */
+export const encodingOf = (headers: Headers): string =>
+  (headers.get('content-encoding') ?? []).join(',')
+
+/** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
+export function problemOfReply(headers: Headers): string | undefined {
+  if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
+  const types = headers.get('content-type') ?? []
+  if (types.some((type) => /ndjson|jsonl|json-seq/i.test(type)))
+    return 'it is a stream of a kind that cannot be read'
+  return isEventStream(headers) && !isReadable(encodingOf(headers))
+    ? UNREADABLE_ENCODING
+    : undefined
+}
+
+/** 0: it does not say. */
+export const lengthOfReply = (headers: Headers): number =>
+  Number(headers.get('content-length')?.[0] ?? 0)

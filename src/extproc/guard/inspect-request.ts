@@ -1,0 +1,77 @@
+// The body of a guarded request → what may become of it (decisions 15-19).
+
+import { lazyValue, type Attributes, type LazyValue } from '../../cel/attributes.js'
+import type { Json } from '../../ir/json.js'
+import { apiOfPath } from '../../llm/detect-api.js'
+import { readRequest } from '../../llm/read-body.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { Guard } from '../webhook/compiled-guard.js'
+import { refusal } from './guard-reply.js'
+import { inspectConversation, refused, type Inspected, type Refused } from './inspection.js'
+
+export interface RequestContext {
+  readonly guard: Guard
+  /** Without llmRequest. */
+  readonly attributes: Attributes
+  readonly signal: AbortSignal
+}
+
+export async function inspectRequest(
+  bytes: Uint8Array,
+  { guard, attributes, signal }: RequestContext,
+  deps: GuardDeps,
+): Promise<Inspected> {
+  const path = requestPath(attributes)
+  const read = readRequest(bytes, path)
+  if (!read.ok) return unreadableRequest(read.error, path)
+  const conversation = read.value
+  const llmRequest = lazyJson(conversation.json.text)
+  return inspectConversation(
+    {
+      route: guard.route,
+      phase: 'request',
+      webhooks: guard.request,
+      conversation,
+      attributes: { ...attributes, llmRequest },
+      signal,
+    },
+    deps,
+  )
+}
+
+/** path: of the request, it tells what the client speaks; likewise below. */
+export const unreadableRequest = (problem: string, path: string): Refused =>
+  refused(
+    refusal(
+      apiOfPath(path) ?? 'openai-chat',
+      400,
+      `The guardrail cannot read the body: ${problem}.`,
+      'guardrail_unreadable',
+    ),
+    problem,
+  )
+
+export const requestTooLarge = (path: string): Refused =>
+  refused(
+    refusal(
+      apiOfPath(path) ?? 'openai-chat',
+      413,
+      'The body is larger than the guardrail may read.',
+      'guardrail_too_large',
+    ),
+    'the body is too large',
+  )
+
+/** With the query. */
+export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''
+
+/** Parsed when an expression first reads it. */
+const lazyJson = (text: string): LazyValue => {
+  const parsed = (): LazyValue => lazyValue(JSON.parse(text) as Json)
+  return {
+    get json() {
+      return parsed().json
+    },
+    celValue: () => parsed().celValue(),
+  }
+}

@@ -1,0 +1,56 @@
+// The headers of a guarded request, and the claims of its token → what expressions read, and why its body cannot be read.
+
+import { lazyValue, type Attributes } from '../../cel/attributes.js'
+import type { Metadata } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { Json } from '../../ir/json.js'
+import { CLAIMS_KEY, CLAIMS_NAMESPACE } from '../../ir/names.js'
+import { headersOf } from '../stream/request-view.js'
+
+export interface GuardedRequest {
+  /** request, and jwt where a token was verified. */
+  readonly attributes: Attributes
+  /** Bytes, as announced. */
+  readonly contentLength: number | undefined
+  /** Why its body is not JSON that we read, whatever it holds. */
+  readonly problem: string | undefined
+}
+
+export function guardedRequest(message: HttpHeaders, metadata?: Metadata): GuardedRequest {
+  const headers = headersOf(message)
+  const one = (name: string): string => headers.get(name)?.[0] ?? ''
+  const claims = metadata?.filterMetadata[CLAIMS_NAMESPACE]?.[CLAIMS_KEY] as Json | undefined
+  return {
+    attributes: {
+      request: {
+        method: one(':method'),
+        host: one(':authority'),
+        scheme: one(':scheme'),
+        pathAndQuery: one(':path'),
+        version: '',
+        headers: new Map([...headers].map(([name, values]) => [name, oneOrAll(values)])),
+      },
+      ...(claims === undefined ? {} : { jwt: lazyValue(claims) }),
+    },
+    contentLength: /^\d{1,15}$/.test(one('content-length'))
+      ? Number(one('content-length'))
+      : undefined,
+    problem: problemOf(headers.get('content-type') ?? [], headers.get('content-encoding') ?? []),
+  }
+}
+
+const oneOrAll = (values: readonly string[]): string | readonly string[] => {
+  const [first, ...others] = values
+  return first !== undefined && others.length === 0 ? first : values
+}
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:; *charset *= *"?utf-?8"?)? *;?$/i
+
+/** A content type that lies could make the LLM read something else in the same bytes. */
+function problemOf(types: readonly string[], encodings: readonly string[]): string | undefined {
+  if (types.length > 1 || types.some((type) => !JSON_TYPE.test(type.trim())))
+    return 'its content type is not application/json'
+  return encodings.some((encoding) => encoding.trim().toLowerCase() !== 'identity')
+    ? 'it is compressed'
+    : undefined
+}

@@ -1,0 +1,133 @@
+// The request phase of a guarded route: the body is held until the webhooks have seen what it says. Nothing goes on
+// before that, not even the headers (decisions 15-19).
+
+import type { Attributes } from '../../cel/attributes.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import type {
+  HttpBody,
+  HttpHeaders,
+} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { Guard } from '../webhook/compiled-guard.js'
+import {
+  bodyMessages,
+  headersMessage,
+  trailersMessage,
+  type HeaderChange,
+} from '../stream/guard-messages.js'
+import { createGuardedPhase } from './guarded-phase.js'
+import { immediateResponse } from '../stream/immediate-response.js'
+import {
+  inspectRequest,
+  requestPath,
+  requestTooLarge,
+  unreadableRequest,
+} from './inspect-request.js'
+import type { Refused } from './inspection.js'
+import { UnexpectedMessage, type FirstMessage, type ProcessorStream } from '../stream/processor.js'
+import { guardedRequest, type GuardedRequest } from './request-attributes.js'
+
+export interface RequestGuard {
+  headers(message: HttpHeaders, first: FirstMessage): Promise<void> | void
+  body(message: HttpBody): Promise<void> | void
+  trailers(): Promise<void> | void
+  /** What expressions read in both phases; empty before the headers. */
+  attributes(): Attributes
+  /** The request had a body: its reply must be an LLM's. */
+  hadBody(): boolean
+  /** It was answered by us: no response will come. */
+  isRefused(): boolean
+}
+
+export function createRequestGuard(
+  guard: Guard,
+  stream: ProcessorStream,
+  deps: GuardDeps,
+): RequestGuard {
+  let attributes: Attributes = {}
+  let hadBody = false
+
+  const refuse = (refused: Refused): void => {
+    phase.become('refused')
+    deps.logRefusal(guard.route, 'request', refused)
+    stream.send(immediateResponse(refused.reply))
+  }
+  const complete = async (bytes: Uint8Array, hasTrailers: boolean): Promise<void> => {
+    let body = bytes
+    if (bytes.length > 0) {
+      const context = { guard, attributes, signal: stream.signal }
+      const inspected = await inspectRequest(bytes, context, deps)
+      if (inspected.type === 'refused') return refuse(inspected)
+      if (inspected.type === 'aborted') return
+      body = Buffer.from(inspected.text)
+    }
+    hadBody = bytes.length > 0
+    phase.become('done')
+    sendRequest(guard, stream, body, hasTrailers)
+  }
+  const phase = createGuardedPhase('request', stream, deps.maxBodyBytes, {
+    tooLarge: () => refuse(requestTooLarge(requestPath(attributes))),
+    complete,
+  })
+
+  return {
+    headers: (message, { config, metadata }) => {
+      phase.expectHeaders()
+      const request = guardedRequest(message, metadata)
+      attributes = request.attributes
+      if (guard.request.length === 0 || message.endOfStream) {
+        phase.become(message.endOfStream ? 'done' : 'passing')
+        return stream.send(headersMessage('request', changeOf(guard)))
+      }
+      expectFullDuplex(config)
+      phase.become('holding')
+      const refused = refusalOf(request, deps.maxBodyBytes)
+      if (refused !== undefined) refuse(refused)
+    },
+    body: (message) => {
+      if (phase.state === 'passing') hadBody ||= message.body.length > 0
+      return phase.body(message)
+    },
+    trailers: () => phase.trailers(),
+    attributes: () => attributes,
+    hadBody: () => hadBody,
+    isRefused: () => phase.state === 'refused',
+  }
+}
+
+/** In any other mode the headers would go on before their body was seen. */
+function expectFullDuplex(config: FirstMessage['config']): void {
+  if (config?.requestBodyMode !== BodySendMode.FULL_DUPLEX_STREAMED)
+    throw new UnexpectedMessage('request headers of a body that is not in full duplex')
+}
+
+/** Of a request whose headers say that its body cannot be guarded. */
+const refusalOf = (
+  { attributes, problem, contentLength = 0 }: GuardedRequest,
+  maxBodyBytes: number,
+): Refused | undefined => {
+  const path = requestPath(attributes)
+  if (problem !== undefined) return unreadableRequest(problem, path)
+  return contentLength > maxBodyBytes ? requestTooLarge(path) : undefined
+}
+
+/** What is compressed cannot be read without more work, and a part of a reply not at all. */
+const changeOf = (guard: Guard): HeaderChange =>
+  guard.response.length === 0
+    ? {}
+    : { set: { 'accept-encoding': 'identity' }, remove: ['range', 'if-range'] }
+
+function sendRequest(
+  guard: Guard,
+  stream: ProcessorStream,
+  body: Uint8Array,
+  hasTrailers: boolean,
+): void {
+  const change = changeOf(guard)
+  const length: Readonly<Record<string, string>> = hasTrailers
+    ? {}
+    : { 'content-length': String(body.length) }
+  stream.send(headersMessage('request', { ...change, set: { ...change.set, ...length } }))
+  for (const message of bodyMessages('request', body, !hasTrailers)) stream.send(message)
+  if (hasTrailers) stream.send(trailersMessage('request'))
+}

@@ -1,0 +1,139 @@
+// Texts and the webhooks of a phase → what may go on: each is asked in its order and sees the one before's
+// change; the first reject, or the first that fails closed, ends it (decisions 16, 19, 23).
+
+import type { Attributes } from '../../cel/attributes.js'
+import type { Phase } from '../../ir/proc-entry.js'
+import type { Entry } from '../../llm/text/conversation.js'
+import type { Logger } from '../../logger.js'
+import { describeFailure } from '../../remote/remote-failure.js'
+import type { WebhookPools } from '../../remote/webhook-pools.js'
+import { err, type Result } from '../../result.js'
+import type { CompiledWebhook } from './compiled-guard.js'
+import type { LogRefusal } from './refusal-log.js'
+import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
+import { webhookRequest } from './webhook-request.js'
+
+export interface GuardDeps {
+  readonly pools: WebhookPools
+  /** --max-body-bytes: of requests and replies, and of a webhook's answer. */
+  readonly maxBodyBytes: number
+  readonly metrics: GuardMetrics
+  /** Milliseconds, for durations. */
+  now(): number
+  readonly logger: Logger
+  readonly logRefusal: LogRefusal
+}
+
+export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'
+
+export interface GuardMetrics {
+  /** gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
+  verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number): void
+}
+
+/** One text that may be shown. */
+export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'isJson'> {
+  /** There is a place that a change can be written to. */
+  readonly isWritable: boolean
+}
+
+export interface Question {
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  readonly phase: Phase
+  readonly webhooks: readonly CompiledWebhook[]
+  readonly entries: readonly AskedEntry[]
+  readonly attributes: Attributes
+  /** Gives it up. */
+  readonly signal: AbortSignal
+}
+
+export type Decision =
+  /** contents: one per entry. */
+  | { readonly type: 'pass'; readonly contents: readonly string[] }
+  | { readonly type: 'reject'; readonly status: number; readonly text: string }
+  | { readonly type: 'unavailable' }
+  /** Nobody waits for the answer any more. */
+  | { readonly type: 'aborted' }
+
+export async function askWebhooks(question: Question, deps: GuardDeps): Promise<Decision> {
+  const { entries } = question
+  let contents: readonly string[] = entries.map(({ content }) => content)
+  for (const compiled of question.webhooks) {
+    const { inspectToolCalls, failureMode } = compiled.webhook
+    const indexes = entries.flatMap(({ kind }, index) =>
+      kind === 'text' || inspectToolCalls ? [index] : [],
+    )
+    if (indexes.length === 0 && entries.length > 0) continue
+    const shown = indexes.map((index) => shownEntry(entries, contents, index))
+    const verdict = await askOne(question, compiled, shown, deps)
+    if (question.signal.aborted) return { type: 'aborted' }
+    if (!verdict.ok && failureMode === 'FailClosed') return { type: 'unavailable' }
+    if (!verdict.ok || verdict.value.type === 'allow') continue
+    if (verdict.value.type === 'reject') return verdict.value
+    const { contents: given } = verdict.value
+    const changed = new Map(indexes.map((index, i) => [index, given[i]]))
+    contents = contents.map((content, index) => changed.get(index) ?? content)
+  }
+  return { type: 'pass', contents }
+}
+
+function shownEntry(
+  entries: readonly AskedEntry[],
+  contents: readonly string[],
+  index: number,
+): Shown {
+  const entry = entries[index]
+  return {
+    role: entry?.role ?? '',
+    content: contents[index] ?? '',
+    isJson: entry?.isJson ?? false,
+    isWritable: entry?.isWritable ?? false,
+  }
+}
+
+async function askOne(
+  question: Question,
+  compiled: CompiledWebhook,
+  shown: readonly Shown[],
+  deps: GuardDeps,
+): Promise<Result<Verdict, string>> {
+  const start = deps.now()
+  const verdict = await verdictOf(question, compiled, shown, deps)
+  if (question.signal.aborted) return verdict
+  const { failureMode, backend } = compiled.webhook
+  const outcome: Outcome = verdict.ok
+    ? verdict.value.type
+    : failureMode === 'FailOpen'
+      ? 'fail-open'
+      : 'fail-closed'
+  const ms = deps.now() - start
+  deps.metrics.verdict(backend, question.phase, outcome, ms / 1000)
+  const fields = { route: question.route, webhook: backend, phase: question.phase, outcome, ms }
+  if (verdict.ok) deps.logger.info(fields, 'guardrail verdict')
+  else deps.logger.warn({ ...fields, problem: verdict.error }, 'guardrail webhook is unavailable')
+  return verdict
+}
+
+async function verdictOf(
+  { phase, attributes, signal }: Question,
+  compiled: CompiledWebhook,
+  shown: readonly Shown[],
+  { pools, maxBodyBytes }: GuardDeps,
+): Promise<Result<Verdict, string>> {
+  const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
+  const answer = await pools.call({
+    backend,
+    target,
+    maxConnections,
+    keepAliveSeconds,
+    ...webhookRequest(compiled, phase, shown, attributes),
+    timeoutMs: deadlineMs,
+    maxBytes: maxBodyBytes,
+    signal,
+  })
+  if (!answer.ok) return err(describeFailure(answer.error))
+  const { status, body } = answer.value
+  if (status < 200 || status > 299) return err(`it answered HTTP ${status}`)
+  return readVerdict(body, phase, shown)
+}

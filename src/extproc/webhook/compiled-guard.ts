@@ -1,0 +1,40 @@
+// A guard of the model → the same with its header expressions compiled.
+
+import { compileValue, type ValueExpression } from '../../cel/value.js'
+import type { GuardEntry, Webhook } from '../../ir/proc-entry.js'
+
+export interface Guard {
+  readonly type: 'guard'
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  readonly request: readonly CompiledWebhook[]
+  readonly response: readonly CompiledWebhook[]
+}
+
+export interface CompiledWebhook {
+  readonly webhook: Webhook
+  readonly headers: readonly CompiledHeader[]
+}
+
+export interface CompiledHeader {
+  /** Lower-case, or :path, :method, :authority. */
+  readonly name: string
+  readonly expression: ValueExpression
+}
+
+/** Throws for an expression that is not valid: the translation has refused it already. */
+export const compileGuard = ({ route, request, response }: GuardEntry): Guard => ({
+  type: 'guard',
+  route,
+  request: request.map(compileWebhook),
+  response: response.map(compileWebhook),
+})
+
+const compileWebhook = (webhook: Webhook): CompiledWebhook => ({
+  webhook,
+  headers: webhook.headers.map(({ name, expression }) => {
+    const compiled = compileValue(expression)
+    if (!compiled.ok) throw new Error(`header ${name} of a webhook: ${compiled.error.message}`)
+    return { name, expression: compiled.value }
+  }),
+})

@@ -1,0 +1,23 @@
+// What guards refused → a line in the log, without any text of prompt or reply. Clients cause them, so they are limited.
+
+import type { Phase } from '../../ir/proc-entry.js'
+import type { LogLimit } from '../../log-limit.js'
+import type { Logger } from '../../logger.js'
+
+/** route: NAMESPACE/NAME of the HTTPRoute. */
+export type LogRefusal = (route: string, phase: Phase, refused: LoggedRefusal) => void
+
+export interface LoggedRefusal {
+  readonly reply: { readonly status: number }
+  /** Without any text of prompt or reply. */
+  readonly problem: string
+}
+
+export const createRefusalLog =
+  (logger: Logger, limit: LogLimit): LogRefusal =>
+  (route, phase, { reply: { status }, problem }) => {
+    const leftOut = limit.take(`${route} ${phase} ${problem}`)
+    if (leftOut === undefined) return
+    const what = phase === 'request' ? 'request refused' : 'reply refused'
+    logger.info({ route, status, problem, leftOut }, what)
+  }

@@ -1,0 +1,54 @@
+// A request for one of the metadata documents → the reply (decisions 9, 10 and 13).
+
+import type { JsonObject } from '../../ir/json.js'
+import type { WellKnownEntry } from '../../ir/proc-entry.js'
+import { baseUrl } from '../../oauth/base-url.js'
+import { buildResourceMetadata } from '../../oauth/resource-metadata.js'
+import { buildServerMetadata } from '../../oauth/server-metadata.js'
+import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
+import type { RequestView } from '../stream/request-view.js'
+
+const RETRY_AFTER_SECONDS = '5'
+
+export const metadataReply = (
+  document: 'resource-metadata' | 'server-metadata',
+  entry: WellKnownEntry,
+  request: RequestView,
+): Reply => {
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return errorReply(
+      405,
+      ['invalid_request', 'metadata is read with GET'],
+      'gatehouse_metadata_method',
+      { allow: 'GET, HEAD' },
+    )
+  const base = baseUrl(entry.paths, request.address)
+  if (base === undefined)
+    return errorReply(
+      400,
+      ['invalid_request', 'the host of the request cannot be published'],
+      'gatehouse_metadata_host',
+    )
+  const body = documentOf(document, entry, base)
+  if (body === undefined)
+    return errorReply(
+      503,
+      ['temporarily_unavailable', 'the identity provider has not been reached yet'],
+      'gatehouse_metadata_unavailable',
+      { 'retry-after': RETRY_AFTER_SECONDS },
+    )
+  // To HEAD too: Envoy leaves the body out, and without one it would leave out content-type as well.
+  return jsonReply(200, body, 'gatehouse_metadata', {
+    'cache-control': 'no-cache',
+    ...(entry.paths.origin === undefined ? { vary: 'x-forwarded-proto' } : {}),
+  })
+}
+
+const documentOf = (
+  document: 'resource-metadata' | 'server-metadata',
+  entry: WellKnownEntry,
+  base: string,
+): JsonObject | undefined =>
+  document === 'resource-metadata'
+    ? buildResourceMetadata(entry.resourceMetadata, entry.paths, base)
+    : buildServerMetadata(entry.serverMetadata, entry.paths, base)

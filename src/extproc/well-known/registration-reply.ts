@@ -1,0 +1,120 @@
+// A client registration → the reply: answered with the configured client, or the identity provider's own answer (decision 12).
+
+import type { Registration } from '../../ir/proc-entry.js'
+import type { RemoteTarget } from '../../ir/remote-target.js'
+import { answerRegistration, parseRegistration, type JsonReply } from '../../oauth/registration.js'
+import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
+import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
+import type { Slots } from '../stream/slots.js'
+
+export interface RegistrationDeps {
+  readonly callRemote: CallRemote
+  /** Proxied registrations under way, over all routes: anybody may begin one, and each holds a connection. */
+  readonly slots: Slots
+  /** Milliseconds since the epoch. */
+  now(): number
+}
+
+const PROXY_TIMEOUT_MS = 10_000
+const RETRY_AFTER_SECONDS = '5'
+
+/** Headers of the provider's answer that the client gets; none that sets state or frames the message. */
+const PASSED_HEADERS = ['cache-control', 'retry-after', 'www-authenticate']
+
+/** body: all of it. signal: gives a proxied call up. */
+export const registrationReply = async (
+  registration: Registration,
+  body: Uint8Array,
+  signal: AbortSignal,
+  deps: RegistrationDeps,
+): Promise<Reply> => {
+  switch (registration.type) {
+    case 'answer':
+      return ownReply(answerRegistration(registration.clientId, body, deps.now()))
+    case 'proxy': {
+      const request = parseRegistration(body)
+      return request.ok
+        ? proxiedInTurn(registration.target, body, signal, deps)
+        : ownReply(request.error)
+    }
+    case 'refuse':
+      return refusedReply(registration.description)
+  }
+}
+
+/** 501 (decision 12). */
+export const refusedReply = (description: string): Reply =>
+  errorReply(501, ['invalid_client_metadata', description], 'gatehouse_registration_refused')
+
+const ownReply = ({ status, body }: JsonReply): Reply =>
+  jsonReply(status, body, 'gatehouse_registration')
+
+const proxiedInTurn = async (
+  target: RemoteTarget,
+  body: Uint8Array,
+  signal: AbortSignal,
+  deps: RegistrationDeps,
+): Promise<Reply> => {
+  const giveBack = deps.slots.take()
+  if (giveBack === undefined)
+    return errorReply(
+      503,
+      ['temporarily_unavailable', 'too many clients register at this moment'],
+      'gatehouse_registration_busy',
+      { 'retry-after': RETRY_AFTER_SECONDS },
+    )
+  try {
+    return await proxiedReply(target, body, signal, deps)
+  } finally {
+    giveBack()
+  }
+}
+
+/** The body alone goes on: neither the client's headers nor its query. */
+const proxiedReply = async (
+  target: RemoteTarget,
+  body: Uint8Array,
+  signal: AbortSignal,
+  { callRemote }: RegistrationDeps,
+): Promise<Reply> => {
+  const answer = await callRemote(target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    timeoutMs: PROXY_TIMEOUT_MS,
+    signal,
+  })
+  return answer.ok && answer.value.status >= 200 && answer.value.status < 600
+    ? passedOn(answer.value)
+    : errorReply(
+        502,
+        ['temporarily_unavailable', 'the identity provider did not answer the registration'],
+        'gatehouse_registration_upstream',
+      )
+}
+
+const passedOn = ({ status, headers, body }: RemoteAnswer): Reply => ({
+  status,
+  headers: {
+    'cache-control': 'no-store',
+    ...Object.fromEntries(
+      PASSED_HEADERS.flatMap((name) => {
+        const value = headers[name]
+        return value !== undefined && isHeaderValue(value) ? [[name, value]] : []
+      }),
+    ),
+    'content-type': harmlessType(headers['content-type']),
+  },
+  body,
+  details: 'gatehouse_registration_proxied',
+})
+
+/** The answer comes from the gateway's origin: a page of the provider's must not run as one of ours. */
+const harmlessType = (contentType: string | undefined): string =>
+  contentType !== undefined &&
+  /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(contentType) &&
+  isHeaderValue(contentType)
+    ? contentType
+    : 'text/plain'
+
+const isHeaderValue = (value: string): boolean => /^[\x20-\x7e]*$/.test(value)

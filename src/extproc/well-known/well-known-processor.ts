@@ -1,0 +1,116 @@
+// Answers every request on the well-known paths of an MCP route: nothing on them ever reaches a backend (decisions 12b and 13).
+
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import type {
+  HttpBody,
+  HttpHeaders,
+} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { WellKnownEntry } from '../../ir/proc-entry.js'
+import { oauthDocumentAt } from '../../oauth/paths.js'
+import { MAX_REGISTRATION_BYTES } from '../../oauth/registration.js'
+import {
+  awaitBody,
+  errorReply,
+  immediateResponse,
+  type Reply,
+} from '../stream/immediate-response.js'
+import { metadataReply } from './metadata-reply.js'
+import {
+  UnexpectedMessage,
+  type FirstMessage,
+  type Processor,
+  type ProcessorStream,
+} from '../stream/processor.js'
+import { refusedReply, registrationReply, type RegistrationDeps } from './registration-reply.js'
+import { requestView, type RequestView } from '../stream/request-view.js'
+
+type State = 'start' | 'awaiting-body' | 'answered'
+
+export const createWellKnownProcessor = (
+  entry: WellKnownEntry,
+  stream: ProcessorStream,
+  deps: RegistrationDeps,
+): Processor => {
+  let state: State = 'start'
+
+  const enter = (expected: State, next: State, phase: string): void => {
+    if (state !== expected) throw new UnexpectedMessage(`${phase} when ${state}`)
+    state = next
+  }
+  const answer = (reply: Reply): void => stream.send(immediateResponse(reply))
+  const register = async (body: Uint8Array): Promise<void> =>
+    answer(await registrationReply(entry.registration, body, stream.signal, deps))
+  const refuse = (phase: string) => (): never => {
+    throw new UnexpectedMessage(`${phase} when ${state}`)
+  }
+
+  const requestHeaders = (message: HttpHeaders, { config }: FirstMessage): Promise<void> | void => {
+    enter('start', 'answered', 'request headers')
+    const next = replyToHeaders(entry, requestView(message))
+    if (next !== 'register') return answer(next)
+    if (message.endOfStream) return register(new Uint8Array())
+    // Only a buffered body holds the headers back; any other mode would let them pass.
+    if (config !== undefined && config.requestBodyMode !== BodySendMode.BUFFERED)
+      throw new UnexpectedMessage('request headers of a body that is not buffered')
+    state = 'awaiting-body'
+    stream.send(awaitBody())
+  }
+
+  const requestBody = (message: HttpBody): Promise<void> => {
+    enter('awaiting-body', 'answered', 'request body')
+    return register(message.body)
+  }
+
+  return {
+    requestHeaders,
+    requestBody,
+    requestTrailers: refuse('request trailers'),
+    responseHeaders: refuse('response headers'),
+    responseBody: refuse('response body'),
+    responseTrailers: refuse('response trailers'),
+    isDone: () => state === 'answered',
+  }
+}
+
+const replyToHeaders = (
+  entry: WellKnownEntry,
+  request: RequestView | undefined,
+): Reply | 'register' => {
+  if (request === undefined)
+    return errorReply(400, ['invalid_request', 'not a request'], 'gatehouse_bad_request')
+  const document = oauthDocumentAt(entry.paths.mcpPath, request.path)
+  switch (document) {
+    case 'registration':
+      return replyToRegistration(entry, request)
+    case 'resource-metadata':
+    case 'server-metadata':
+      return metadataReply(document, entry, request)
+    case undefined:
+      return errorReply(
+        404,
+        ['not_found', 'there is no metadata at this path'],
+        'gatehouse_metadata_path',
+      )
+  }
+}
+
+const replyToRegistration = (
+  { registration }: WellKnownEntry,
+  { method, contentLength }: RequestView,
+): Reply | 'register' => {
+  if (method !== 'POST')
+    return errorReply(
+      405,
+      ['invalid_request', 'clients register with POST'],
+      'gatehouse_registration_method',
+      { allow: 'POST' },
+    )
+  if (registration.type === 'refuse') return refusedReply(registration.description)
+  return contentLength !== undefined && contentLength > MAX_REGISTRATION_BYTES
+    ? errorReply(
+        413,
+        ['invalid_client_metadata', 'the registration is larger than 64 KiB'],
+        'gatehouse_registration_size',
+      )
+    : 'register'
+}

@@ -1,0 +1,149 @@
+// BackendTLSPolicy → how TLS to its backend is made. A broken policy is an error: its backend refuses, plain text is never spoken.
+
+import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
+import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { err, ok, type Result } from '../../result.js'
+import { recalled, type Context } from '../world/context.js'
+import { isCertificates } from '../world/pem.js'
+import { isHostname } from '../world/hostnames.js'
+import { keyIn, keyOf, targetKey } from '../world/world.js'
+
+export type TlsPolicy = Resource<BackendTlsPolicySpec>
+
+export interface TlsPolicyProblem {
+  /** Reason of the condition Accepted. */
+  readonly reason: 'Invalid' | 'NoValidCACertificate'
+  /** Reason of the condition ResolvedRefs, when a reference is what is wrong. */
+  readonly refReason?: 'InvalidCACertificateRef' | 'InvalidKind'
+  readonly message: string
+}
+
+/**
+ * portName: of a Service's port ("" when it has none), undefined for a ProxyBackend; undefined result: no policy targets the backend, plain text.
+ */
+export function tlsTowards(
+  context: Context,
+  target: string,
+  portName: string | undefined,
+): Result<UpstreamTls | undefined, string> {
+  const policy = tlsPolicyFor(context, target, portName)
+  if (policy === undefined) return ok(undefined)
+  const tls = translateTlsPolicy(context, policy)
+  return tls.ok
+    ? tls
+    : err(`its BackendTLSPolicy ${keyOf(policy)} is not valid: ${tls.error.message}`)
+}
+
+/**
+ * The policy in force: one for the very port before one for the whole backend, then the oldest. A ProxyBackend has no ports
+ * to name: a policy that names one is not valid, and the backend not to be spoken to without it.
+ */
+export function tlsPolicyFor(
+  context: Context,
+  target: string,
+  portName: string | undefined,
+): TlsPolicy | undefined {
+  const policies = context.reader.read('tlsPoliciesOn', target) ?? []
+  return (
+    policies.find((policy) => sectionsOf(policy, target).includes(portName)) ??
+    policies.find((policy) => sectionsOf(policy, target).includes(undefined)) ??
+    (portName === undefined ? policies[0] : undefined)
+  )
+}
+
+/** The sectionNames with which a policy targets a backend; undefined among them: the whole of it. */
+export const sectionsOf = (policy: TlsPolicy, target: string): readonly (string | undefined)[] =>
+  policy.spec.targetRefs
+    .filter(
+      ({ group, kind, name }) => targetKey(group, kind, policy.metadata.namespace, name) === target,
+    )
+    .map(({ sectionName }) => sectionName)
+
+export const translateTlsPolicy = (
+  context: Context,
+  policy: TlsPolicy,
+): Result<UpstreamTls, TlsPolicyProblem> =>
+  recalled(context, 'tls-policy', policy, (own) => {
+    const authorities = translateAuthorities(own, policy)
+    // An option may ask for more than we do: ignoring it could be less safe than was meant.
+    if (policy.unsupported.length > 0)
+      return err({ reason: 'Invalid', message: `${policy.unsupported.join(', ')} not implemented` })
+    if (!authorities.ok) return authorities
+    const section = policy.spec.targetRefs.find((ref) => isSectionOfBackend(own, ref))
+    if (section !== undefined)
+      return err({
+        reason: 'Invalid',
+        message: `targetRefs: ProxyBackend ${section.name} has no section ${section.sectionName}; leave sectionName out`,
+      })
+    const { hostname, subjectAltNames } = policy.spec.validation
+    if (!isHostname(hostname))
+      return err({ reason: 'Invalid', message: `"${hostname}" is not a host name` })
+    return ok({
+      hostname,
+      subjectAltNames: subjectAltNames.map(subjectAltName),
+      authorities: authorities.value,
+    })
+  })
+
+const isSectionOfBackend = (
+  { options }: Context,
+  { group, kind, sectionName }: BackendTlsPolicySpec['targetRefs'][number],
+): boolean => group === options.apiGroup && kind === 'ProxyBackend' && sectionName !== undefined
+
+const subjectAltName = (
+  name: BackendTlsPolicySpec['validation']['subjectAltNames'][number],
+): SubjectAltName =>
+  name.type === 'Hostname'
+    ? { type: 'Hostname', value: name.hostname }
+    : { type: 'URI', value: name.uri }
+
+function translateAuthorities(
+  context: Context,
+  policy: TlsPolicy,
+): Result<UpstreamTls['authorities'], TlsPolicyProblem> {
+  const { wellKnownCACertificates, caCertificateRefs } = policy.spec.validation
+  if ((wellKnownCACertificates === undefined) === (caCertificateRefs.length === 0))
+    return err({
+      reason: 'Invalid',
+      message: 'exactly one of wellKnownCACertificates and caCertificateRefs is needed',
+    })
+  if (wellKnownCACertificates !== undefined)
+    return wellKnownCACertificates === 'System'
+      ? ok('System')
+      : err({
+          reason: 'Invalid',
+          message: `wellKnownCACertificates ${wellKnownCACertificates} is not known; expected System`,
+        })
+  const bundles: string[] = []
+  for (const ref of caCertificateRefs) {
+    const bundle = readBundle(context, policy.metadata.namespace, ref)
+    if (!bundle.ok) return bundle
+    bundles.push(bundle.value.trim())
+  }
+  return ok({ pem: `${bundles.join('\n')}\n` })
+}
+
+const CA_KEY = 'ca.crt'
+
+function readBundle(
+  context: Context,
+  namespace: string,
+  { group, kind, name }: { readonly group: string; readonly kind: string; readonly name: string },
+): Result<string, TlsPolicyProblem> {
+  const bad = (refReason: TlsPolicyProblem['refReason'], message: string) =>
+    err({ reason: 'NoValidCACertificate', refReason, message } as const)
+  if (group !== '' || (kind !== 'ConfigMap' && kind !== 'Secret'))
+    return bad(
+      'InvalidKind',
+      `caCertificateRefs: ${kind} ${name} is neither a ConfigMap nor a Secret`,
+    )
+  const table = kind === 'ConfigMap' ? 'configMaps' : 'secrets'
+  const resource = context.reader.read(table, keyIn(namespace, name))
+  if (resource === undefined)
+    return bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} not found`)
+  const pem = resource.spec.data[CA_KEY]
+  return pem !== undefined && isCertificates(pem)
+    ? ok(pem)
+    : bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} has no certificate in ${CA_KEY}`)
+}

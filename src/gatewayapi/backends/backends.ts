@@ -1,0 +1,145 @@
+// A backendRef → the Destination it leads to, or why it cannot be used (decisions 26 and 31).
+
+import { isIP } from 'node:net'
+import type { Destination } from '../../ir/destination.js'
+import { backendDestination, serviceDestination } from '../../ir/names.js'
+import { err, ok, type Result } from '../../result.js'
+import { tlsTowards } from './backend-tls.js'
+import { recalled, type Context } from '../world/context.js'
+import { endpointsOfHost, endpointsOfService } from './endpoints.js'
+import { isHostname } from '../world/hostnames.js'
+import { isReferencePermitted, missingGrant, type Referrer } from '../world/reference-grants.js'
+import { keyIn, targetKey } from '../world/world.js'
+
+export interface BackendRef {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string | undefined
+  readonly port?: number | undefined
+}
+
+export interface Backend {
+  /** targetKey() of the Service or ProxyBackend. */
+  readonly target: string
+  readonly destination: Destination
+  /** The Host towards it (decision 31); absent: the client's own. */
+  readonly host?: string
+  /** Host and port as a URL of one of our own calls names it. */
+  readonly authority: string
+}
+
+export interface BackendProblem {
+  /** targetKey() of what the backendRef names, whether it exists or not. */
+  readonly target: string
+  /** Of the condition ResolvedRefs. */
+  readonly reason: 'BackendNotFound' | 'RefNotPermitted' | 'InvalidKind' | 'InvalidBackendTls'
+  readonly message: string
+}
+
+type Lookup = Result<Backend, Omit<BackendProblem, 'target'>>
+
+export function resolveBackend(
+  context: Context,
+  from: Referrer,
+  ref: BackendRef,
+): Result<Backend, BackendProblem> {
+  const target = targetKey(ref.group, ref.kind, ref.namespace ?? from.namespace, ref.name)
+  const found = lookUp(context, from, ref)
+  return found.ok ? found : err({ ...found.error, target })
+}
+
+function lookUp(context: Context, from: Referrer, ref: BackendRef): Lookup {
+  const namespace = ref.namespace ?? from.namespace
+  const to = { group: ref.group, kind: ref.kind, namespace, name: ref.name }
+  const find = finderOf(context, ref)
+  if (find === undefined) return err({ reason: 'InvalidKind', message: unknownKind(context, ref) })
+  if (!isReferencePermitted(context, from, to))
+    return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
+  const key = `${targetKey(ref.group, ref.kind, namespace, ref.name)} ${ref.port ?? ''}`
+  return recalled(context, 'destination', key, (own) => find(own, namespace, ref))
+}
+
+type Find = (context: Context, namespace: string, ref: BackendRef) => Lookup
+
+function finderOf({ options }: Context, { group, kind }: BackendRef): Find | undefined {
+  if (group === '' && kind === 'Service') return findService
+  if (group === options.apiGroup && kind === 'ProxyBackend') return findProxyBackend
+  return undefined
+}
+
+const unknownKind = ({ options }: Context, { group, kind }: BackendRef): string =>
+  `backendRef kind ${kind} of group "${group}" is not known; expected Service of the core group or ProxyBackend of ${options.apiGroup}`
+
+const notFound = (message: string) => err({ reason: 'BackendNotFound', message } as const)
+
+function findService(context: Context, namespace: string, ref: BackendRef): Lookup {
+  const key = keyIn(namespace, ref.name)
+  const service = context.reader.read('services', key)
+  if (service === undefined) return notFound(`Service ${key} not found`)
+  if (ref.port === undefined) return notFound(`backendRef to Service ${key} needs a port`)
+  const { ports, externalName } = service.spec
+  // The number may be there for UDP too, as where HTTP/3 is served.
+  const servicePort = ports.find(({ port, protocol }) => port === ref.port && protocol === 'TCP')
+  if (servicePort === undefined && !(ports.length === 0 && externalName !== undefined))
+    return notFound(`port ${ref.port} not found in Service ${key}`)
+  if (externalName !== undefined && isIP(externalName) === 0 && !isHostname(externalName))
+    return notFound(`externalName "${externalName}" of Service ${key} is not a host name`)
+  const target = targetKey('', 'Service', namespace, ref.name)
+  const tls = tlsTowards(context, target, servicePort?.name ?? '')
+  if (!tls.ok) return brokenTls(`Service ${key}`, tls.error)
+  const destination: Destination = {
+    name: serviceDestination(namespace, ref.name, ref.port),
+    endpoints: endpointsOfService(context, service, ref.port, servicePort),
+    protocol: servicePort?.appProtocol === 'kubernetes.io/h2c' ? 'http2' : 'http1',
+    ...(tls.value === undefined ? {} : { tls: tls.value }),
+  }
+  const dnsName = externalName ?? `${ref.name}.${namespace}.svc.${context.options.clusterDomain}`
+  return ok(backendOf(target, destination, { fallback: dnsName, port: ref.port }))
+}
+
+function findProxyBackend(context: Context, namespace: string, ref: BackendRef): Lookup {
+  const key = keyIn(namespace, ref.name)
+  const backend = context.reader.read('proxyBackends', key)
+  if (backend === undefined) return notFound(`ProxyBackend ${key} not found`)
+  const { host, port } = backend.spec.static
+  if (ref.port !== undefined && ref.port !== port)
+    return notFound(`backendRef port ${ref.port} is not port ${port} of ProxyBackend ${key}`)
+  const target = targetKey(context.options.apiGroup, 'ProxyBackend', namespace, ref.name)
+  const tls = tlsTowards(context, target, undefined)
+  if (!tls.ok) return brokenTls(`ProxyBackend ${key}`, tls.error)
+  const destination: Destination = {
+    name: backendDestination(namespace, ref.name),
+    endpoints: endpointsOfHost(host, port),
+    protocol: 'http1',
+    ...(tls.value === undefined ? {} : { tls: tls.value }),
+  }
+  const named = isIP(host) === 0 ? { name: host } : {}
+  return ok(backendOf(target, destination, { ...named, fallback: host, port }))
+}
+
+const brokenTls = (backend: string, why: string) =>
+  err({ reason: 'InvalidBackendTls', message: `${backend} cannot be used: ${why}` } as const)
+
+interface HostNames {
+  /** A ProxyBackend's host, when it is a name. */
+  readonly name?: string
+  /** For our own calls, which have no client whose Host could be kept. */
+  readonly fallback: string
+  readonly port: number
+}
+
+function backendOf(target: string, destination: Destination, names: HostNames): Backend {
+  const host = destination.tls?.hostname ?? names.name
+  return {
+    target,
+    destination,
+    ...(host === undefined ? {} : { host }),
+    authority: authorityOf(host ?? names.fallback, names.port, destination.tls !== undefined),
+  }
+}
+
+function authorityOf(host: string, port: number, isTls: boolean): string {
+  const bracketed = isIP(host) === 6 ? `[${host}]` : host
+  return port === (isTls ? 443 : 80) ? bracketed : `${bracketed}:${port}`
+}

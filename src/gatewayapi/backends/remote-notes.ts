@@ -1,0 +1,43 @@
+// What the status says of documents of other parties: why there is none, how old it is, which keys cannot be used (decisions 1, 2, 10).
+
+import type { JsonObject } from '../../ir/json.js'
+import type { RemoteDocument } from '../../ir/remote-target.js'
+import { describeKeySet } from '../../oauth/key-set.js'
+
+/** what: "key set" or "discovery document". */
+export const unavailableNote = (
+  what: string,
+  url: string,
+  known: RemoteDocument | undefined,
+): string => `The ${what} ${url} is not available: ${known?.error ?? 'it has not been fetched yet'}`
+
+/** The last good document stays in use while its refresh fails: then, and only then, its age is said. */
+export const ageNotes = (
+  what: string,
+  url: string,
+  { error, fetchedAt }: RemoteDocument,
+): readonly string[] =>
+  error === undefined
+    ? []
+    : [
+        `The ${what} ${url} is the one of ${new Date(fetchedAt ?? 0).toISOString()}, it cannot be refreshed: ${error}`,
+      ]
+
+const MOST_NAMED = 5
+
+/** name: "jwks.inline", or the URL. */
+export function keyNotes(name: string, jwks: JsonObject): readonly string[] {
+  const { usable, skipped } = describeKeySet(jwks)
+  const named = skipped.slice(0, MOST_NAMED).map(({ kid, reason }) => `${kidText(kid)}: ${reason}`)
+  const more = skipped.length > MOST_NAMED ? [`${skipped.length - MOST_NAMED} more`] : []
+  return [
+    ...(usable.length > 0 ? [] : [`${name} has no key that can be used: no token is valid`]),
+    ...(skipped.length > 0
+      ? [`Keys of ${name} that cannot be used: ${[...named, ...more].join('; ')}`]
+      : []),
+  ]
+}
+
+/** It is the provider's text: shortened, and quoted so that it cannot pass for ours. */
+const kidText = (kid: string | undefined): string =>
+  kid === undefined ? 'one without kid' : JSON.stringify(kid.slice(0, 64))

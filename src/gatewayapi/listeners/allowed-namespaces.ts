@@ -1,0 +1,38 @@
+// allowedRoutes.namespaces of a listener: from which namespaces routes may attach (decision 27b). What cannot be told is a
+// no: a selector that means nothing, or one that asks for labels nobody has read, must not let everybody in.
+
+import type { Context } from '../world/context.js'
+import { selectorProblem, selects } from '../world/label-selector.js'
+import type { Gateway, ListenerSpec } from './listeners.js'
+import { keyIn } from '../world/world.js'
+
+const NO = { isAllowed: false }
+
+export interface Permission {
+  readonly isAllowed: boolean
+  /** Why it could not be told. */
+  readonly doubt?: string
+}
+
+/** Whether a route of this namespace may attach. Only a selector reads the Namespace. */
+export function namespacePermission(
+  { reader }: Context,
+  gateway: Gateway,
+  spec: ListenerSpec,
+  namespace: string,
+): Permission {
+  const { from, selector } = spec.allowedRoutes.namespaces
+  if (from !== 'Selector')
+    return { isAllowed: from === 'All' || namespace === gateway.metadata.namespace }
+  const problem = selectorProblem(selector)
+  if (selector === undefined || problem !== undefined)
+    return { ...NO, doubt: `the selector of listener ${spec.name} cannot be read` }
+  const labels = reader.read('namespaces', keyIn('', namespace))?.metadata.labels
+  const selected = selects(selector, namespace, labels)
+  return selected === 'unknown'
+    ? {
+        ...NO,
+        doubt: `the labels of namespace ${namespace} are not known, as no Namespace of that name was read`,
+      }
+    : { isAllowed: selected === 'yes' }
+}

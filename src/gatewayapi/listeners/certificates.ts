@@ -1,0 +1,62 @@
+// certificateRefs of an HTTPS listener → certificates. Each is parsed here: Envoy would refuse the whole listener for a bad one.
+
+import type { Certificate } from '../../ir/ir.js'
+import { certificateName } from '../../ir/names.js'
+import type { GatewaySpec } from '../../resources/kinds/gateway.js'
+import { err, ok, type Result } from '../../result.js'
+import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { isServerPair } from '../world/pem.js'
+import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
+import { keyIn } from '../world/world.js'
+
+type CertificateRef = NonNullable<
+  GatewaySpec['listeners'][number]['tls']
+>['certificateRefs'][number]
+
+export interface CertificateProblem {
+  /** Of the listener's condition ResolvedRefs. */
+  readonly reason: 'InvalidCertificateRef' | 'RefNotPermitted'
+  readonly message: string
+}
+
+/** namespace: of the Gateway. */
+export function resolveCertificate(
+  context: Context,
+  namespace: string,
+  ref: CertificateRef,
+): Result<Certificate, CertificateProblem> {
+  const to = {
+    group: ref.group,
+    kind: ref.kind,
+    namespace: ref.namespace ?? namespace,
+    name: ref.name,
+  }
+  if (to.group !== '' || to.kind !== 'Secret')
+    return invalid(`certificateRefs: ${to.kind} ${to.name} is not a Secret`)
+  const from = { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace }
+  if (!isReferencePermitted(context, from, to))
+    return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
+  const key = keyIn(to.namespace, to.name)
+  return recalled(context, 'certificate', key, (own) => readCertificate(own, to.namespace, to.name))
+}
+
+const invalid = (message: string) => err({ reason: 'InvalidCertificateRef', message } as const)
+
+function readCertificate(
+  context: Context,
+  namespace: string,
+  name: string,
+): Result<Certificate, CertificateProblem> {
+  const key = keyIn(namespace, name)
+  const secret = context.reader.read('secrets', key)
+  if (secret === undefined) return invalid(`Secret ${key} not found`)
+  const certificateChain = secret.spec.data['tls.crt']
+  const privateKey = secret.spec.data['tls.key']
+  if (certificateChain === undefined || privateKey === undefined)
+    return invalid(`Secret ${key} needs tls.crt and tls.key`)
+  return isServerPair(certificateChain, privateKey)
+    ? ok({ name: certificateName(namespace, name), certificateChain, privateKey })
+    : invalid(
+        `Secret ${key}: tls.crt and tls.key are not a certificate and its private key in PEM (RSA from 2048 bits, or ECDSA)`,
+      )
+}

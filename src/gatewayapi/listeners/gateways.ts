@@ -1,0 +1,87 @@
+// A Gateway → its listeners, and the status of Gateways and GatewayClasses.
+
+import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
+import { recalled, type Context } from '../world/context.js'
+import { translateListener, type Gateway, type TranslatedListener } from './listeners.js'
+import { parametersProblem } from './parameters.js'
+import { keyIn, keyOf } from '../world/world.js'
+
+export interface TranslatedGateway {
+  readonly key: string
+  readonly gateway: Gateway
+  readonly listeners: readonly TranslatedListener[]
+  readonly status: ResourceStatus
+}
+
+export const controllerName = ({ options }: Context): string => `${options.apiGroup}/gatehouse`
+
+/** undefined: there is none of this name. 'foreign': its GatewayClass belongs to another controller. */
+export const translateGateway = (
+  context: Context,
+  key: string,
+): TranslatedGateway | 'foreign' | undefined =>
+  recalled(context, 'gateway', key, (own) => {
+    const gateway = own.reader.read('gateways', key)
+    if (gateway === undefined) return undefined
+    const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))
+    // In files every Gateway is ours, also one whose class nobody wrote down.
+    const isUnclassed = gatewayClass === undefined && own.options.isCluster !== true
+    if (!isUnclassed && gatewayClass?.spec.controllerName !== controllerName(own)) return 'foreign'
+    const listeners = gateway.spec.listeners.map((spec) => translateListener(own, gateway, spec))
+    const conditions = [
+      ...gatewayConditions(gateway, listeners),
+      ...parametersConditions(own, gateway),
+      ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
+    ]
+    return { key: keyOf(gateway), gateway, listeners, status: statusOf(gateway, conditions) }
+  })
+
+function gatewayConditions(
+  gateway: Gateway,
+  listeners: readonly TranslatedListener[],
+): readonly Condition[] {
+  const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
+  // What concerns TLS refuses its listeners; the rest is ignored.
+  const note = unsupportedNote(gateway.unsupported.filter((field) => !field.includes('tls')))
+  const isProgrammed = bad.length < listeners.length
+  const accepted =
+    bad.length === 0
+      ? isTrue('Accepted', 'Accepted', `Gateway accepted${note}`)
+      : isProgrammed
+        ? isTrue('Accepted', 'ListenersNotValid', `Listeners not valid: ${bad.join(', ')}${note}`)
+        : isFalse('Accepted', 'ListenersNotValid', `No listener is valid: ${bad.join(', ')}${note}`)
+  return [
+    accepted,
+    isProgrammed
+      ? isTrue('Programmed', 'Programmed', 'Gateway published')
+      : isFalse('Programmed', 'Invalid', 'No listener is valid, nothing is published'),
+  ]
+}
+
+/** The defaults stay in force when parameters cannot be read (decision 22). */
+function parametersConditions(context: Context, gateway: Gateway): readonly Condition[] {
+  const ref = gateway.spec.infrastructure?.parametersRef
+  if (ref === undefined) return []
+  const problem = parametersProblem(context, { ...ref, namespace: gateway.metadata.namespace })
+  return problem === undefined
+    ? []
+    : [isFalse('ResolvedRefs', 'InvalidParameters', `infrastructure.parametersRef: ${problem}`)]
+}
+
+export function gatewayClassStatus(
+  context: Context,
+  gatewayClass: Resource<GatewayClassSpec>,
+): ResourceStatus {
+  const { controllerName: named, parametersRef } = gatewayClass.spec
+  if (named !== controllerName(context)) return statusOf(gatewayClass, [])
+  const problem =
+    parametersRef === undefined ? undefined : parametersProblem(context, parametersRef)
+  return statusOf(gatewayClass, [
+    problem === undefined
+      ? isTrue('Accepted', 'Accepted', 'GatewayClass accepted')
+      : isFalse('Accepted', 'InvalidParameters', `parametersRef: ${problem}`),
+  ])
+}

@@ -1,0 +1,142 @@
+// Listeners of a Gateway → what each binds and lets attach, and its conditions (Gateway API, Gateway listeners).
+
+import type { Certificate } from '../../ir/ir.js'
+import { routeConfigName } from '../../ir/names.js'
+import type { Condition } from '../../ir/status.js'
+import type { GatewaySpec } from '../../resources/kinds/gateway.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { resolveCertificate, type CertificateProblem } from './certificates.js'
+import { isFalse, isTrue } from '../world/conditions.js'
+import { GATEWAY_API_GROUP, type Context } from '../world/context.js'
+import { isHostnamePattern } from '../world/hostnames.js'
+import { selectorProblem } from '../world/label-selector.js'
+import { conflictOf, isImplemented } from './listener-conflicts.js'
+
+export type Gateway = Resource<GatewaySpec>
+export type ListenerSpec = GatewaySpec['listeners'][number]
+
+export interface TranslatedListener {
+  readonly spec: ListenerSpec
+  /** Name of the route configuration that its routes go into. */
+  readonly routeConfig: string
+  /** Of an HTTPS listener; those that can be used. */
+  readonly certificates: readonly Certificate[]
+  /** Envoy gets it. */
+  readonly isProgrammed: boolean
+  readonly conditions: readonly Condition[]
+}
+
+export function translateListener(
+  context: Context,
+  gateway: Gateway,
+  spec: ListenerSpec,
+): TranslatedListener {
+  const { namespace, name } = gateway.metadata
+  const own = spec.protocol === 'HTTPS' ? [spec.name] : []
+  const { certificates, problems } = certificatesOf(context, namespace, spec)
+  const refusal = refusalOf(gateway, spec)
+  const hasCertificate = spec.protocol !== 'HTTPS' || certificates.length > 0
+  const isProgrammed = refusal === undefined && hasCertificate
+  return {
+    spec,
+    routeConfig: routeConfigName(namespace, name, spec.port, ...own),
+    certificates,
+    isProgrammed,
+    conditions: [
+      ...acceptance(spec, refusal),
+      isProgrammed
+        ? isTrue('Programmed', 'Programmed', 'Listener published')
+        : isFalse('Programmed', 'Invalid', 'Listener is not published'),
+      resolvedRefs(spec, problems),
+    ],
+  }
+}
+
+interface Refusal {
+  readonly reason: string
+  readonly message: string
+  readonly isConflict?: boolean
+}
+
+function refusalOf(gateway: Gateway, spec: ListenerSpec): Refusal | undefined {
+  if (!isImplemented(spec))
+    return {
+      reason: 'UnsupportedProtocol',
+      message: `protocol ${spec.protocol} is not implemented; expected HTTP or HTTPS`,
+    }
+  if (spec.protocol === 'HTTPS' && spec.tls?.mode === 'Passthrough')
+    return {
+      reason: 'UnsupportedValue',
+      message: 'tls.mode Passthrough is not implemented; expected Terminate',
+    }
+  if (spec.hostname !== undefined && !isHostnamePattern(spec.hostname))
+    return { reason: 'UnsupportedValue', message: `"${spec.hostname}" is not a host name` }
+  // A TLS setting that we do not know may limit who can connect: without it the listener would be too open.
+  const tlsFields = gateway.unsupported.filter((field) => isTlsField(gateway, spec, field))
+  if (spec.protocol === 'HTTPS' && tlsFields.length > 0)
+    return { reason: 'UnsupportedValue', message: `${tlsFields.join(', ')} not implemented` }
+  const conflict = conflictOf(gateway.spec.listeners, spec)
+  return conflict === undefined ? undefined : { ...conflict, isConflict: true }
+}
+
+const isTlsField = ({ spec }: Gateway, listener: ListenerSpec, field: string): boolean =>
+  field === 'spec.tls' ||
+  field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls`)
+
+function acceptance(spec: ListenerSpec, refusal: Refusal | undefined): readonly Condition[] {
+  if (refusal === undefined)
+    return [isTrue('Accepted', 'Accepted', `Listener accepted${selectorNote(spec)}`)]
+  const accepted = isFalse('Accepted', refusal.reason, refusal.message)
+  return refusal.isConflict === true
+    ? [accepted, isTrue('Conflicted', refusal.reason, refusal.message)]
+    : [accepted]
+}
+
+function selectorNote({ allowedRoutes }: ListenerSpec): string {
+  const { from, selector } = allowedRoutes.namespaces
+  const problem = from === 'Selector' ? selectorProblem(selector) : undefined
+  return problem === undefined
+    ? ''
+    : `; allowedRoutes.namespaces.selector allows no route: ${problem}`
+}
+
+export const allowsHttpRoutes = ({ allowedRoutes }: ListenerSpec): boolean =>
+  allowedRoutes.kinds.length === 0 || allowedRoutes.kinds.some(isHttpRoute)
+
+const isHttpRoute = ({ group, kind }: { readonly group: string; readonly kind: string }): boolean =>
+  group === GATEWAY_API_GROUP && kind === 'HTTPRoute'
+
+function resolvedRefs(spec: ListenerSpec, problems: readonly CertificateProblem[]): Condition {
+  const unknown = spec.allowedRoutes.kinds.filter((kind) => !isHttpRoute(kind))
+  const [first] = problems
+  if (first !== undefined)
+    return isFalse('ResolvedRefs', first.reason, problems.map(({ message }) => message).join('\n'))
+  return unknown.length > 0
+    ? isFalse(
+        'ResolvedRefs',
+        'InvalidRouteKinds',
+        `allowedRoutes.kinds: ${unknown.map(({ kind }) => kind).join(', ')} not implemented; expected HTTPRoute`,
+      )
+    : isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+}
+
+function certificatesOf(
+  context: Context,
+  namespace: string,
+  spec: ListenerSpec,
+): { readonly certificates: Certificate[]; readonly problems: CertificateProblem[] } {
+  const certificates: Certificate[] = []
+  const problems: CertificateProblem[] = []
+  if (spec.protocol !== 'HTTPS') return { certificates, problems }
+  for (const ref of spec.tls?.certificateRefs ?? []) {
+    const certificate = resolveCertificate(context, namespace, ref)
+    if (certificate.ok) certificates.push(certificate.value)
+    else problems.push(certificate.error)
+  }
+  if (certificates.length + problems.length === 0)
+    problems.push({
+      reason: 'InvalidCertificateRef',
+      message: 'tls.certificateRefs is empty; an HTTPS listener needs a certificate',
+    })
+  return { certificates, problems }
+}

@@ -1,0 +1,85 @@
+// ProxyParameters → the limits of guardrail webhook connections, or what is wrong with them (decision 22, specification Limits).
+
+import type { Condition } from '../../ir/status.js'
+import type { ProxyParametersSpec } from '../../resources/kinds/proxy-parameters.js'
+import { isFalse, isTrue } from '../world/conditions.js'
+import type { Context } from '../world/context.js'
+import type { Gateway } from './listeners.js'
+import { keyIn } from '../world/world.js'
+
+/** Variable → the largest number that makes sense of it: connections, and seconds (a day). */
+const LARGEST: Readonly<Record<string, number>> = {
+  GUARDRAIL_WEBHOOK_MAX_CONNECTIONS: 1_000_000,
+  GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS: 86_400,
+}
+
+export interface WebhookLimits {
+  readonly maxConnections: number
+  readonly keepAliveSeconds: number
+}
+
+/** Of the ProxyParameters that the Gateway names, else of those that its GatewayClass names, else the defaults. */
+export function webhookLimits(context: Context, gateway: Gateway): WebhookLimits {
+  const { reader } = context
+  const own = gateway.spec.infrastructure?.parametersRef
+  const ref =
+    own === undefined
+      ? reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))?.spec.parametersRef
+      : { ...own, namespace: gateway.metadata.namespace }
+  const isUsable = ref !== undefined && parametersProblem(context, ref) === undefined
+  const parameters = isUsable
+    ? reader.read('proxyParameters', keyIn(ref.namespace ?? 'default', ref.name))
+    : undefined
+  const numberOf = (name: string, fallback: number): number =>
+    Number(parameters?.spec.env.find((variable) => variable.name === name)?.value ?? fallback)
+  return {
+    maxConnections: numberOf('GUARDRAIL_WEBHOOK_MAX_CONNECTIONS', 100),
+    keepAliveSeconds: numberOf('GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', 300),
+  }
+}
+
+export function parametersConditions(spec: ProxyParametersSpec): readonly Condition[] {
+  const problems = envProblems(spec)
+  return [
+    problems.length === 0
+      ? isTrue('Accepted', 'Accepted', 'Parameters accepted')
+      : isFalse('Accepted', 'Invalid', `${problems.join('\n')}; the defaults stay in force`),
+  ]
+}
+
+function envProblems({ env }: ProxyParametersSpec): readonly string[] {
+  return env.flatMap(({ name, value }, index) => {
+    const largest = LARGEST[name]
+    if (largest === undefined)
+      return [
+        `env[${index}]: ${name} is not known; expected one of ${Object.keys(LARGEST).join(', ')}`,
+      ]
+    if (env.findIndex((other) => other.name === name) !== index)
+      return [`env[${index}]: ${name} is set twice`]
+    return /^\d{1,7}$/.test(value) && Number(value) <= largest
+      ? []
+      : [`env[${index}]: ${name} is "${value}"; expected a whole number from 0 to ${largest}`]
+  })
+}
+
+interface ParametersRef {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string | undefined
+}
+
+/** Why a parametersRef cannot be followed; undefined: it can. */
+export function parametersProblem(
+  { reader, options }: Context,
+  { group, kind, name, namespace = 'default' }: ParametersRef,
+): string | undefined {
+  if (group !== options.apiGroup || kind !== 'ProxyParameters')
+    return `${kind} of group "${group}" is not known; expected ProxyParameters of ${options.apiGroup}`
+  const key = keyIn(namespace, name)
+  const parameters = reader.read('proxyParameters', key)
+  if (parameters === undefined) return `ProxyParameters ${key} not found`
+  return envProblems(parameters.spec).length === 0
+    ? undefined
+    : `ProxyParameters ${key} is not valid`
+}

@@ -1,0 +1,90 @@
+// The policies of one target, together: who wins a conflict, what is pooled, and whether the target must refuse (decisions 4, 25, 25a).
+
+import type { Authorization } from '../../ir/authz-entry.js'
+import { poolAuthorization } from './authorization.js'
+import { recalled, type Context } from '../world/context.js'
+import { translatePolicy, type TranslatedPolicy } from './policies.js'
+
+export interface Attachment {
+  /** The oldest first. */
+  readonly policies: readonly TranslatedPolicy[]
+  /** The policy whose jwtAuthentication is in force. */
+  readonly jwt?: TranslatedPolicy
+  /** The policy whose promptGuard is in force. */
+  readonly guard?: TranslatedPolicy
+  readonly authorization?: Authorization
+  /** Milliseconds; of backend.http.requestTimeout. */
+  readonly requestTimeoutMs?: number
+  /** Keys of policies that lost fields to older ones → a line for each that names the winner. */
+  readonly conflicts: ReadonlyMap<string, string>
+  /** Keys of the broken policies: the target refuses while there are any. */
+  readonly broken: readonly string[]
+}
+
+/** target: a targetKey(). */
+export const attachPolicies = (context: Context, target: string): Attachment =>
+  recalled(context, 'attachment', target, (own) => {
+    const policies = (own.reader.read('policiesOn', target) ?? []).map((policy) =>
+      translatePolicy(own, policy),
+    )
+    const conflicts = new Map<string, string>()
+    const jwt = winnerOf(policies, JWT, conflicts)
+    const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
+    const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
+    const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
+    if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
+    const authorization = poolAuthorization(
+      policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
+    )
+    const requestTimeoutMs = timeout?.policy.spec.backend?.http?.requestTimeout
+    return {
+      policies,
+      ...(jwt === undefined ? {} : { jwt }),
+      ...(guard === undefined ? {} : { guard }),
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+      conflicts,
+      broken: [
+        ...policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
+        ...(mixed ? [guard.key] : []),
+      ],
+    }
+  })
+
+/** One route speaks MCP or to an LLM: its messages could be read as one of them only. */
+const MCP_AND_GUARD =
+  'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic'
+
+interface Field {
+  readonly name: string
+  readonly isSet: (policy: TranslatedPolicy) => boolean
+}
+
+const JWT: Field = {
+  name: 'traffic.jwtAuthentication',
+  isSet: ({ policy }) => policy.spec.traffic?.jwtAuthentication !== undefined,
+}
+const REQUEST_TIMEOUT: Field = {
+  name: 'backend.http.requestTimeout',
+  isSet: ({ policy }) => policy.spec.backend?.http?.requestTimeout !== undefined,
+}
+const PROMPT_GUARD: Field = {
+  name: 'backend.ai.promptGuard',
+  isSet: ({ policy }) => policy.spec.backend?.ai?.promptGuard !== undefined,
+}
+
+function winnerOf(
+  policies: readonly TranslatedPolicy[],
+  field: Field,
+  conflicts: Map<string, string>,
+): TranslatedPolicy | undefined {
+  const [winner, ...losers] = policies.filter(field.isSet)
+  for (const { key } of losers)
+    say(conflicts, key, `${field.name} is already set by the older ProxyPolicy ${winner?.key}`)
+  return winner
+}
+
+function say(conflicts: Map<string, string>, key: string, sentence: string): void {
+  const said = conflicts.get(key)
+  conflicts.set(key, said === undefined ? sentence : `${said}\n${sentence}`)
+}

@@ -1,0 +1,57 @@
+// The webhooks of a promptGuard, on a route of these Gateways → what ext_proc calls: deadlines and limits included (decisions 21 and 22).
+
+import { compareText } from '../../incremental/sorted-list.js'
+import type { GuardEntry, Webhook, WebhookHeader } from '../../ir/proc-entry.js'
+import { connectionToBackend, targetAt } from '../backends/remote-targets.js'
+import { translateGateway } from '../listeners/gateways.js'
+import { webhookLimits, type WebhookLimits } from '../listeners/parameters.js'
+import type { Context } from '../world/context.js'
+import { attachPolicies } from './attachments.js'
+import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard.js'
+
+/** What stands for a rule of a route on these Gateways; undefined: the promptGuard names no webhook. */
+export function guardWebhooks(
+  context: Context,
+  guard: PromptGuard,
+  gateways: readonly string[],
+): Pick<GuardEntry, 'request' | 'response'> | undefined {
+  if (guard.request.length + guard.response.length === 0) return undefined
+  const limits = limitsOf(context, gateways)
+  const webhooks = (phase: 'request' | 'response') =>
+    guard[phase].map((webhook) => webhookOf(context, webhook, `/${phase}`, limits))
+  return { request: webhooks('request'), response: webhooks('response') }
+}
+
+/** A route of several Gateways: the limits of the first by name. */
+function limitsOf(context: Context, [first = '']: readonly string[]): WebhookLimits | undefined {
+  const gateway = translateGateway(context, first)
+  return gateway === undefined || gateway === 'foreign'
+    ? undefined
+    : webhookLimits(context, gateway.gateway)
+}
+
+const UNATTACHED: WebhookLimits = { maxConnections: 0, keepAliveSeconds: 0 }
+
+function webhookOf(
+  context: Context,
+  { spec, backend }: TranslatedWebhook,
+  path: string,
+  limits: WebhookLimits = UNATTACHED,
+): Webhook {
+  const { requestTimeoutMs } = attachPolicies(context, backend.target)
+  return {
+    backend: backend.destination.name,
+    target: targetAt(connectionToBackend(backend), backend.authority, path),
+    failureMode: spec.failureMode,
+    headers: headersOf(spec),
+    inspectToolCalls: spec.inspectToolCalls,
+    ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
+    ...limits,
+  }
+}
+
+const headersOf = ({ headers }: WebhookSpec): readonly WebhookHeader[] =>
+  Object.entries(headers)
+    .map(([name, expression]) => ({ name: name.toLowerCase(), expression }))
+    .map((header) => (header.name === 'host' ? { ...header, name: ':authority' } : header))
+    .sort((a, b) => compareText(a.name, b.name))

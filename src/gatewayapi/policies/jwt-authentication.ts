@@ -1,0 +1,87 @@
+// traffic.jwtAuthentication → providers with their key sets, and what MCP clients are told (decisions 1, 3, 5).
+
+import type { JwtAuthentication, JwtProvider } from '../../ir/authz-entry.js'
+import type { WantedDocument } from '../../ir/remote-target.js'
+import type { Context } from '../world/context.js'
+import {
+  translateKeySet,
+  type JwtSpec,
+  type ProviderSpec,
+  type TranslatedKeySet,
+} from './key-sets.js'
+import { translateMcp, type Mcp } from './mcp.js'
+import type { Referrer } from '../world/reference-grants.js'
+import { targetKey } from '../world/world.js'
+
+export interface TranslatedJwt {
+  readonly jwt: JwtAuthentication
+  readonly mcp?: Mcp
+  readonly wanted: readonly WantedDocument[]
+  /** targetKey() of the backends that serve keys. */
+  readonly uses: readonly string[]
+  readonly notes: readonly string[]
+  readonly warnings: readonly string[]
+  /** Why key sets are not available yet (decision 1). */
+  readonly unavailable: readonly string[]
+  /** Not empty: the policy is broken. */
+  readonly problems: readonly string[]
+}
+
+export function translateJwt(context: Context, from: Referrer, spec: JwtSpec): TranslatedJwt {
+  const problems = spec.mcp === undefined ? [] : mcpProblems(spec)
+  const keySets: TranslatedKeySet[] = []
+  const providers: JwtProvider[] = []
+  for (const provider of spec.providers) {
+    const keySet = translateKeySet(context, from, provider, spec.mcp?.provider)
+    if (!keySet.ok) {
+      problems.push(`provider ${provider.issuer}: ${keySet.error}`)
+      continue
+    }
+    keySets.push(keySet.value)
+    const { issuer, audiences = [] } = provider
+    providers.push({ issuer, audiences, keySet: keySet.value.keySet })
+  }
+  const mcp = problems.length === 0 ? mcpOf(context, spec, keySets[0]) : undefined
+  if (mcp?.ok === false) problems.push(mcp.error)
+  const served = mcp?.ok === true ? mcp.value : undefined
+  return {
+    jwt: { mode: spec.mode, providers, forwardToken: spec.forwardToken },
+    ...(served === undefined ? {} : { mcp: served }),
+    wanted: [...keySets.flatMap(({ wanted }) => wanted), ...(served?.wanted ?? [])],
+    uses: spec.providers.flatMap((provider) => usedBy(from, provider)),
+    notes: [...keySets.flatMap(({ notes }) => notes), ...(served?.notes ?? [])],
+    warnings: served?.warnings ?? [],
+    unavailable: keySets.flatMap(({ unavailable }) => unavailable ?? []),
+    problems,
+  }
+}
+
+function usedBy({ namespace }: Referrer, { jwks }: ProviderSpec): readonly string[] {
+  const ref = jwks.remote?.backendRef
+  return ref === undefined
+    ? []
+    : [targetKey(ref.group, ref.kind, ref.namespace ?? namespace, ref.name)]
+}
+
+function mcpProblems({ mode, providers }: JwtSpec): string[] {
+  return [
+    ...(providers.length === 1
+      ? []
+      : [`jwtAuthentication.mcp requires exactly one provider, there are ${providers.length}`]),
+    ...(mode === 'Strict' ? [] : [`jwtAuthentication.mcp requires mode Strict, not ${mode}`]),
+    ...(providers.every(({ audiences }) => audiences !== undefined)
+      ? []
+      : ['jwtAuthentication.mcp requires audiences']),
+  ]
+}
+
+function mcpOf(
+  context: Context,
+  { mcp, providers }: JwtSpec,
+  keySet: TranslatedKeySet | undefined,
+) {
+  const [provider] = providers
+  return mcp === undefined || provider === undefined
+    ? undefined
+    : translateMcp(context, mcp, provider, keySet?.connection)
+}

@@ -1,0 +1,128 @@
+// jwks of a provider → its key set, and the document to fetch for it (decisions 1, 11, 12c).
+
+import type { JsonObject } from '../../ir/json.js'
+import type { KeySet } from '../../ir/authz-entry.js'
+import type { RemoteTarget, WantedDocument } from '../../ir/remote-target.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import { err, ok, type Result } from '../../result.js'
+import { resolveBackend, type Backend } from '../backends/backends.js'
+import type { Context } from '../world/context.js'
+import type { Referrer } from '../world/reference-grants.js'
+import { ageNotes, keyNotes, unavailableNote } from '../backends/remote-notes.js'
+import {
+  connectionToBackend,
+  connectionToIssuer,
+  parseIssuer,
+  targetAt,
+  targetOfIssuer,
+  wantedDocument,
+  type Connection,
+} from '../backends/remote-targets.js'
+
+export type JwtSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['jwtAuthentication']>
+export type ProviderSpec = JwtSpec['providers'][number]
+export type McpSpec = NonNullable<JwtSpec['mcp']>
+
+export interface TranslatedKeySet {
+  readonly keySet: KeySet
+  readonly wanted: readonly WantedDocument[]
+  /** How the keys are reached; absent: they are inline. */
+  readonly connection?: Connection
+  /** What the status says of keys that are older than they should be. */
+  readonly notes: readonly string[]
+  /** Why the keys are not available yet (decision 1). */
+  readonly unavailable?: string
+}
+
+export function translateKeySet(
+  context: Context,
+  from: Referrer,
+  provider: ProviderSpec,
+  idp: 'IdpOne' | 'IdpTwo' | undefined,
+): Result<TranslatedKeySet, string> {
+  const { inline, remote } = provider.jwks
+  if (inline !== undefined && remote !== undefined)
+    return err('jwks: exactly one of remote and inline is needed, there are both')
+  if (inline !== undefined) return inlineKeySet(inline)
+  if (remote === undefined)
+    return idp === 'IdpTwo'
+      ? fetchedKeySet(context, provider, undefined)
+      : err('jwks: exactly one of remote and inline is needed, there is neither')
+  if (remote.jwksPath === undefined && idp !== 'IdpTwo')
+    return err('jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived')
+  if (remote.jwksPath !== undefined && /[\s#\\\p{Cc}]/u.test(remote.jwksPath))
+    return err(`jwks.remote.jwksPath "${remote.jwksPath}" is not a path`)
+  const backend = resolveBackend(context, from, remote.backendRef)
+  return backend.ok
+    ? fetchedKeySet(context, provider, backend.value)
+    : err(`jwks.remote.backendRef: ${backend.error.message}`)
+}
+
+function inlineKeySet(text: string): Result<TranslatedKeySet, string> {
+  const jwks = parseObject(text)
+  if (jwks === undefined || !Array.isArray(jwks['keys']))
+    return err('jwks.inline is not a JSON object with an array "keys"')
+  const keySet: KeySet = { state: 'available', source: { type: 'inline' }, jwks }
+  return ok({ keySet, wanted: [], notes: keyNotes('jwks.inline', jwks) })
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function fetchedKeySet(
+  context: Context,
+  provider: ProviderSpec,
+  backend: Backend | undefined,
+): Result<TranslatedKeySet, string> {
+  const place = placeOfKeys(provider, backend)
+  if (!place.ok) return place
+  const { connection, target } = place.value
+  const wanted = wantedDocument('KeySet', connection, [target])
+  const reached = { wanted: [wanted], connection }
+  const source = { type: 'remote', id: wanted.id, url: target.url } as const
+  const known = context.reader.read('remote', wanted.id)
+  if (known?.document === undefined) {
+    const unavailable = unavailableNote('key set', source.url, known)
+    return ok({ ...reached, keySet: { state: 'unavailable', source }, notes: [], unavailable })
+  }
+  const jwks = known.document
+  const notes = [...ageNotes('key set', source.url, known), ...keyNotes(source.url, jwks)]
+  return ok({ ...reached, keySet: { state: 'available', source, jwks }, notes })
+}
+
+function placeOfKeys(
+  { issuer, jwks }: ProviderSpec,
+  backend: Backend | undefined,
+): Result<{ readonly connection: Connection; readonly target: RemoteTarget }, string> {
+  const path = jwks.remote?.jwksPath
+  if (path !== undefined && backend !== undefined) {
+    const connection = connectionToBackend(backend)
+    return ok({ connection, target: targetAt(connection, backend.authority, path) })
+  }
+  const url = parseIssuer(issuer)
+  const project = projectOf(issuer)
+  if (url === undefined || project === undefined)
+    return err(`jwks names no path, and none can be derived from the issuer ${issuer}: ${IDP_TWO}`)
+  const connection = backend === undefined ? connectionToIssuer(url) : connectionToBackend(backend)
+  const derived = `/${project.projectId}/.well-known/jwks.json`
+  return ok({ connection, target: targetOfIssuer(connection, url, derived) })
+}
+
+const IDP_TWO = "IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID"
+
+/** The parts of an IdpTwo issuer (specification, identity-provider setup). */
+export function projectOf(
+  issuer: string,
+): { readonly projectId: string; readonly serverId: string } | undefined {
+  const path = parseIssuer(issuer)?.path ?? ''
+  const [, projectId, serverId] = /^\/v1\/apps\/agentic\/([^/]+)\/([^/]+)$/.exec(path) ?? []
+  return projectId === undefined || serverId === undefined ? undefined : { projectId, serverId }
+}

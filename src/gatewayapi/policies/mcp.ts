@@ -1,0 +1,134 @@
+// jwtAuthentication.mcp → what ext_proc serves to MCP clients, as far as it does not depend on the route (decisions 9-12a, 14).
+
+import type { Json, JsonObject } from '../../ir/json.js'
+import type { Registration, ServerMetadata } from '../../ir/proc-entry.js'
+import type { RemoteDocument, WantedDocument } from '../../ir/remote-target.js'
+import { publishedMembers } from '../../oauth/resource-metadata.js'
+import { err, ok, type Result } from '../../result.js'
+import type { Context } from '../world/context.js'
+import type { McpSpec, ProviderSpec } from './key-sets.js'
+import { translateRegistration } from './registration.js'
+import { ageNotes, unavailableNote } from '../backends/remote-notes.js'
+import {
+  connectionToIssuer,
+  parseIssuer,
+  targetOfIssuer,
+  wantedDocument,
+  type Connection,
+  type Reach,
+} from '../backends/remote-targets.js'
+
+export interface Mcp {
+  readonly spec: McpSpec
+  /** From resourceMetadata.resource; absent: the route and the request tell. */
+  readonly resource?: { readonly origin: string; readonly path: string }
+  readonly resourceMetadata: JsonObject
+  readonly serverMetadata: ServerMetadata
+  readonly registration: Registration
+  readonly wanted: readonly WantedDocument[]
+  /** What works otherwise than one may expect; the policy is still accepted. */
+  readonly notes: readonly string[]
+  /** What does not work; PartiallyValid. */
+  readonly warnings: readonly string[]
+}
+
+/** connection: the provider's own backendRef; absent: straight to the issuer. */
+export function translateMcp(
+  context: Context,
+  spec: McpSpec,
+  provider: ProviderSpec,
+  connection: Connection | undefined,
+): Result<Mcp, string> {
+  const issuer = parseIssuer(provider.issuer)
+  if (issuer === undefined)
+    return err(
+      `issuer ${provider.issuer} is not an http or https URL, which jwtAuthentication.mcp needs`,
+    )
+  const reach = { issuer, connection: connection ?? connectionToIssuer(issuer) }
+  const wanted = discoveryDocument(spec, reach)
+  const known = context.reader.read('remote', wanted.id)
+  const metadataIssuer = spec.metadataIssuer ?? context.options.metadataIssuer
+  const registration = translateRegistration(spec, provider.issuer, reach, known?.document)
+  const resource = spec.resourceMetadata?.resource
+  return ok({
+    spec,
+    ...(resource === undefined ? {} : { resource: splitResource(resource) }),
+    resourceMetadata: resourceMetadata(spec),
+    serverMetadata: {
+      metadataIssuer,
+      clientIdConfigured: spec.clientId !== undefined,
+      ...(known?.document === undefined ? {} : { discovery: known.document }),
+    },
+    registration: registration.registration,
+    wanted: [wanted],
+    notes: [
+      ...issuerNotes(metadataIssuer),
+      ...registration.notes,
+      ...discoveryNotes(provider.issuer, known, wanted),
+    ],
+    warnings: registration.warnings,
+  })
+}
+
+const OPENID = '/.well-known/openid-configuration'
+const RFC_8414 = '/.well-known/oauth-authorization-server'
+
+/** IdpOne and IdpTwo: OpenID Connect Discovery section 4; else RFC 8414 section 3.1 first (decision 12a). */
+function discoveryDocument(spec: McpSpec, { issuer, connection }: Reach): WantedDocument {
+  const openid = targetOfIssuer(connection, issuer, `${issuer.path}${OPENID}`)
+  const oauth = targetOfIssuer(connection, issuer, `${RFC_8414}${issuer.path}`)
+  return wantedDocument(
+    'Discovery',
+    connection,
+    spec.provider === undefined ? [oauth, openid] : [openid],
+  )
+}
+
+/** As written, but for authorizationServers, which is computed (decision 12b). */
+function resourceMetadata({ resourceMetadata: written = {} }: McpSpec): JsonObject {
+  const published = Object.entries(publishedMembers(written))
+  return Object.fromEntries(published.filter(([name]) => name !== 'authorization_servers'))
+}
+
+/** resource: of the schema, an absolute URL. Its text is kept: a URL class would add a slash (decision 9). */
+function splitResource(resource: string): NonNullable<Mcp['resource']> {
+  const [, origin, path] = /^(https?:\/\/[^/?#]+)([^?#]*)/.exec(resource) ?? []
+  return { origin: origin ?? resource, path: path === undefined || path === '/' ? '' : path }
+}
+
+/** Decision 10a: said plainly wherever the policy's state is seen. */
+const issuerNotes = (metadataIssuer: 'Provider' | 'Gateway'): readonly string[] =>
+  metadataIssuer === 'Gateway'
+    ? []
+    : [
+        "metadataIssuer is Provider: MCP clients that hold RFC 8414 section 3.3 refuse metadata whose issuer is not the gateway's; they need metadataIssuer Gateway",
+      ]
+
+const MOST_SHOWN = 256
+
+/** The provider's text: it must not fill status and log, where a document may have a mebibyte. */
+const quoted = (value: Json | undefined): string =>
+  typeof value === 'string' && value.length > MOST_SHOWN
+    ? `${JSON.stringify(value.slice(0, MOST_SHOWN))}…`
+    : JSON.stringify(value ?? null)
+
+function discoveryNotes(
+  issuer: string,
+  known: RemoteDocument | undefined,
+  { targets }: WantedDocument,
+): readonly string[] {
+  const url = targets[0]?.url ?? ''
+  if (known?.document === undefined) return [unavailableNote('discovery document', url, known)]
+  const { issuer: named, authorization_response_iss_parameter_supported: sendsIss } = known.document
+  return [
+    ...ageNotes('discovery document', url, known),
+    ...(named === issuer
+      ? []
+      : [`The discovery document names the issuer ${quoted(named)}, not ${issuer}`]),
+    ...(sendsIss === true
+      ? [
+          'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in through a gateway',
+        ]
+      : []),
+  ]
+}

@@ -1,0 +1,83 @@
+// A ProxyPolicy by itself: what it asks for and what is wrong with it, whatever it targets.
+
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { authorizationProblems } from './authorization.js'
+import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { translateJwt, type TranslatedJwt } from './jwt-authentication.js'
+import { translatePromptGuard, type PromptGuard } from './prompt-guard.js'
+import { keyOf } from '../world/world.js'
+
+export type ProxyPolicy = Resource<ProxyPolicySpec>
+
+export interface TranslatedPolicy {
+  readonly key: string
+  readonly policy: ProxyPolicy
+  readonly jwt?: TranslatedJwt
+  readonly guard?: PromptGuard
+  /** Not empty: Accepted=False, and the routes that it targets refuse (decision 25a). */
+  readonly problems: readonly string[]
+  /** PartiallyValid. */
+  readonly warnings: readonly string[]
+  readonly notes: readonly string[]
+  /** It limits who may pass: what it targets must not be open while it is broken. */
+  readonly isProtective: boolean
+}
+
+export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
+  recalled(context, 'policy', policy, (own) => {
+    const { traffic, backend } = policy.spec
+    const from = {
+      group: own.options.apiGroup,
+      kind: 'ProxyPolicy',
+      namespace: policy.metadata.namespace,
+    }
+    const spec = traffic?.jwtAuthentication
+    const jwt = spec === undefined ? undefined : translateJwt(own, from, spec)
+    const guardSpec = backend?.ai?.promptGuard
+    const guard = guardSpec === undefined ? undefined : translatePromptGuard(own, from, guardSpec)
+    return {
+      key: keyOf(policy),
+      policy,
+      ...(jwt === undefined ? {} : { jwt }),
+      ...(guard === undefined ? {} : { guard }),
+      problems: [
+        ...policy.spec.targetRefs.flatMap((ref) => targetProblems(policy.spec, ref)),
+        ...(jwt?.problems ?? []),
+        ...(traffic?.authorization === undefined
+          ? []
+          : authorizationProblems(traffic.authorization)),
+        ...(guard?.problems ?? []),
+      ],
+      warnings: jwt?.warnings ?? [],
+      notes: jwt?.notes ?? [],
+      isProtective: traffic !== undefined || backend?.ai !== undefined,
+    }
+  })
+
+type TargetRef = ProxyPolicySpec['targetRefs'][number]
+
+export const isRouteTarget = ({ group, kind }: TargetRef): boolean =>
+  group === GATEWAY_API_GROUP && kind === 'HTTPRoute'
+
+export const isServiceTarget = ({ group, kind }: TargetRef): boolean =>
+  group === '' && kind === 'Service'
+
+/** Decision 25a. */
+function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): readonly string[] {
+  const target = `${ref.kind} ${ref.name}`
+  if (isRouteTarget(ref))
+    return backend?.http === undefined
+      ? []
+      : [`backend.http may not be used with the target ${target}`]
+  if (isServiceTarget(ref))
+    return [
+      ...(traffic === undefined ? [] : [`traffic may not be used with the target ${target}`]),
+      ...(backend?.ai === undefined
+        ? []
+        : [`backend.ai may not be used with the target ${target}`]),
+    ]
+  return [
+    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute of ${GATEWAY_API_GROUP} or Service of the core group`,
+  ]
+}

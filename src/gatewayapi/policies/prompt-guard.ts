@@ -1,0 +1,66 @@
+// backend.ai.promptGuard → the webhooks that guard a route, or why they cannot be called (decisions 24 and 26).
+
+import { compileValue } from '../../cel/value.js'
+import { FRAMING_HEADERS, type ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import { resolveBackend, type Backend } from '../backends/backends.js'
+import type { Context } from '../world/context.js'
+import { isHeaderName } from '../world/header-modifiers.js'
+import type { Referrer } from '../world/reference-grants.js'
+
+type AiSpec = NonNullable<NonNullable<ProxyPolicySpec['backend']>['ai']>
+type PromptGuardSpec = NonNullable<AiSpec['promptGuard']>
+export type WebhookSpec = PromptGuardSpec['request'][number]['webhook']
+
+export interface PromptGuard {
+  readonly request: readonly TranslatedWebhook[]
+  readonly response: readonly TranslatedWebhook[]
+  /** targetKey() of the webhooks' backends, whether they exist or not. */
+  readonly uses: readonly string[]
+  /** Not empty: the route refuses, it is never unguarded. */
+  readonly problems: readonly string[]
+}
+
+export interface TranslatedWebhook {
+  readonly spec: WebhookSpec
+  readonly backend: Backend
+}
+
+export function translatePromptGuard(
+  context: Context,
+  from: Referrer,
+  { request, response }: PromptGuardSpec,
+): PromptGuard {
+  const phases = { request, response }
+  const found = (['request', 'response'] as const).flatMap((phase) =>
+    phases[phase].map(({ webhook }, index) => ({
+      phase,
+      spec: webhook,
+      place: `promptGuard.${phase}[${index}].webhook`,
+      backend: resolveBackend(context, from, webhook.backendRef),
+    })),
+  )
+  const webhooks = found.flatMap(({ phase, spec, backend }) =>
+    backend.ok ? [{ phase, spec, backend: backend.value }] : [],
+  )
+  return {
+    request: webhooks.filter(({ phase }) => phase === 'request'),
+    response: webhooks.filter(({ phase }) => phase === 'response'),
+    uses: found.map(({ backend }) => (backend.ok ? backend.value.target : backend.error.target)),
+    problems: found.flatMap(({ spec, place, backend }) => [
+      ...(backend.ok ? [] : [`${place}: ${backend.error.message}`]),
+      ...Object.entries(spec.headers).flatMap(([name, source]) =>
+        headerProblems(name, source).map((problem) => `${place}.headers["${name}"]: ${problem}`),
+      ),
+    ]),
+  }
+}
+
+const PSEUDO = new Set([':path', ':method', ':authority'])
+
+function headerProblems(name: string, source: string): readonly string[] {
+  const lower = name.toLowerCase()
+  if (FRAMING_HEADERS.includes(lower)) return ['this header frames the request and cannot be set']
+  if (!PSEUDO.has(lower) && !isHeaderName(lower)) return ['this is not a header name']
+  const expression = compileValue(source)
+  return expression.ok ? [] : [expression.error.message]
+}

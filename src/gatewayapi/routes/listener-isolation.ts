@@ -1,0 +1,59 @@
+// A request belongs to the most specific listener of its port: no route of a broader one answers for its host name
+// (Gateway API, listener isolation), or a namespace that may use "*.example.com" could take over "admin.example.com".
+
+import { covers } from '../world/hostnames.js'
+import type { TranslatedListener } from '../listeners/listeners.js'
+import type { OrderedRoute } from './route-order.js'
+
+const hostnameOf = ({ spec }: TranslatedListener): string => spec.hostname?.toLowerCase() ?? '*'
+
+/** The domains that are the listener's own, not those of a more specific one beside it. */
+export function ownDomains(
+  listener: TranslatedListener,
+  beside: readonly TranslatedListener[],
+  domains: readonly string[],
+): readonly string[] {
+  const narrower = beside
+    .filter(({ spec, isProgrammed }) => isProgrammed && spec.port === listener.spec.port)
+    .map(hostnameOf)
+    .filter((other) => other !== hostnameOf(listener) && covers(hostnameOf(listener), other))
+  return domains.filter((domain) => !narrower.some((other) => covers(other, domain)))
+}
+
+/**
+ * Host names that must be there even without a route, or a broader one would answer. sharing: the listeners of one route
+ * configuration; all: those of its port.
+ */
+export const reservedDomains = (
+  sharing: readonly TranslatedListener[],
+  all: readonly TranslatedListener[],
+): readonly string[] => {
+  const hostnames = all.map(hostnameOf)
+  return sharing
+    .map(hostnameOf)
+    .filter((narrow) => hostnames.some((wide) => wide !== narrow && covers(wide, narrow)))
+}
+
+/**
+ * Host names of the other listeners of the port. A client may send a request for one of them on a connection that was made
+ * for ours, where our certificate has that name too: browsers do. Told that it is misdirected, it makes a connection for it
+ * (Gateway API, Listener hostname).
+ */
+export const misdirectedDomains = (
+  sharing: readonly TranslatedListener[],
+  all: readonly TranslatedListener[],
+): readonly string[] => all.filter((listener) => !sharing.includes(listener)).map(hostnameOf)
+
+/** All that is placed at such a host name. */
+export const MISDIRECTED: OrderedRoute = {
+  route: {
+    name: 'misdirected',
+    match: { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] },
+    action: { type: 'misdirected' },
+  },
+  rank: 0,
+  created: 0,
+  httpRoute: '',
+  rule: 0,
+  match: 0,
+}

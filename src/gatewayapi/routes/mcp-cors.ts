@@ -1,0 +1,40 @@
+// What MCP clients in a browser cannot do without is added to the CORS filter of a route with mcp (decision 13a).
+
+import type { Cors } from '../../ir/route.js'
+
+const ALLOW_HEADERS = [
+  'Mcp-Protocol-Version',
+  'Mcp-Session-Id',
+  'Last-Event-ID',
+  'Mcp-Method',
+  'Mcp-Name',
+]
+const EXPOSE_HEADERS = ['WWW-Authenticate', 'Mcp-Session-Id']
+
+export interface ExtendedCors {
+  readonly cors: Cors
+  /** For the condition message; empty: nothing was missing. */
+  readonly added: readonly string[]
+}
+
+export function extendCorsForMcp(cors: Cors): ExtendedCors {
+  // A single "*" allows them all; beside another name it would be a literal one.
+  const allow = cors.allowHeaders.includes('*') ? [] : missing(cors.allowHeaders, ALLOW_HEADERS)
+  const expose = missing(cors.exposeHeaders, EXPOSE_HEADERS)
+  return {
+    cors: {
+      ...cors,
+      allowHeaders: [...cors.allowHeaders, ...allow],
+      exposeHeaders: [...cors.exposeHeaders, ...expose],
+    },
+    added: [
+      ...(allow.length > 0 ? [`allowHeaders ${allow.join(', ')}`] : []),
+      ...(expose.length > 0 ? [`exposeHeaders ${expose.join(', ')}`] : []),
+    ],
+  }
+}
+
+function missing(present: readonly string[], needed: readonly string[]): readonly string[] {
+  const known = new Set(present.map((name) => name.toLowerCase()))
+  return needed.filter((name) => !known.has(name.toLowerCase()))
+}

@@ -1,0 +1,75 @@
+// backendRefs of a rule → weighted destinations; a share that does not resolve stays, and gets 500 (Gateway API, HTTPRoute backendRefs).
+
+import type { Destination } from '../../ir/destination.js'
+import type { WeightedDestination } from '../../ir/route.js'
+import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
+import { attachPolicies } from '../policies/attachments.js'
+import { resolveBackend, type Backend, type BackendProblem } from '../backends/backends.js'
+import { GATEWAY_API_GROUP, type Context } from '../world/context.js'
+import { translateFilters } from './filters.js'
+
+export interface RouteBackends {
+  readonly weighted: readonly WeightedDestination[]
+  readonly destinations: readonly Destination[]
+  /** targetKey() of the backends. */
+  readonly uses: readonly string[]
+  /** The shortest backend.http.requestTimeout of the Services, milliseconds (decision 21). */
+  readonly requestTimeoutMs?: number
+  readonly refProblems: readonly BackendProblem[]
+  /** Not empty: the whole rule refuses. */
+  readonly problems: readonly string[]
+}
+
+/** keepsHost: a URLRewrite sets the Host, the backend's own does not count. */
+export function translateBackends(
+  context: Context,
+  namespace: string,
+  rule: HttpRouteRule,
+  keepsHost: boolean,
+): RouteBackends {
+  const from = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute', namespace }
+  const shares = rule.backendRefs.map((ref) => {
+    const backend = resolveBackend(context, from, ref)
+    const filters = translateFilters(ref.filters, [
+      'RequestHeaderModifier',
+      'ResponseHeaderModifier',
+    ])
+    const usable = backend.ok && filters.problems.length === 0 ? backend.value : undefined
+    return { ref, backend, filters, weighted: shareOf(ref.weight, usable, filters, keepsHost) }
+  })
+  const backends = shares.flatMap(({ backend }) => (backend.ok ? [backend.value] : []))
+  const attachments = backends.map(({ target }) => attachPolicies(context, target))
+  const timeouts = attachments.flatMap(({ requestTimeoutMs }) => requestTimeoutMs ?? [])
+  return {
+    weighted: shares.map(({ weighted }) => weighted),
+    destinations: backends.map(({ destination }) => destination),
+    uses: shares.map(({ backend }) => (backend.ok ? backend.value.target : backend.error.target)),
+    ...(timeouts.length === 0 ? {} : { requestTimeoutMs: Math.min(...timeouts) }),
+    refProblems: shares.flatMap(({ backend }) => (backend.ok ? [] : [backend.error])),
+    problems: [
+      ...shares.flatMap(({ ref, filters }) =>
+        filters.problems.map((problem) => `backendRef ${ref.name}: ${problem}`),
+      ),
+      ...attachments.flatMap(({ policies }) =>
+        policies
+          .filter(({ problems, isProtective }) => isProtective && problems.length > 0)
+          .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
+      ),
+    ],
+  }
+}
+
+function shareOf(
+  weight: number,
+  backend: Backend | undefined,
+  { requestHeaders, responseHeaders }: ReturnType<typeof translateFilters>,
+  keepsHost: boolean,
+): WeightedDestination {
+  return {
+    ...(backend === undefined ? {} : { destination: backend.destination.name }),
+    weight,
+    ...(backend?.host === undefined || keepsHost ? {} : { host: backend.host }),
+    ...(requestHeaders === undefined ? {} : { requestHeaders }),
+    ...(responseHeaders === undefined ? {} : { responseHeaders }),
+  }
+}

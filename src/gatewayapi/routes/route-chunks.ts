@@ -1,0 +1,82 @@
+// HTTPRoutes in chunks, and what each chunk gives as a whole: it is recalled as one, so that a round looks at chunks and
+// not at thousands of routes.
+
+import type { AuthzEntry } from '../../ir/authz-entry.js'
+import { createChunker } from '../../incremental/chunked-list.js'
+import type { Destination } from '../../ir/destination.js'
+import type { ProcEntry } from '../../ir/proc-entry.js'
+import type { WantedDocument } from '../../ir/remote-target.js'
+import type { ResourceStatus } from '../../ir/status.js'
+import { recalled, type Context } from '../world/context.js'
+import type { OrderedRoute } from './route-order.js'
+import { translateRoute, type TranslatedRoute } from './routes.js'
+import type { HttpRoute } from './rule-routes.js'
+import { keyOf } from '../world/world.js'
+
+export interface RouteChunk {
+  readonly statuses: readonly ResourceStatus[]
+  readonly destinations: readonly Destination[]
+  readonly authz: readonly AuthzEntry[]
+  readonly proc: readonly ProcEntry[]
+  readonly wanted: readonly WantedDocument[]
+  /** Route configuration → domain → the routes placed there. */
+  readonly placed: ReadonlyMap<string, ReadonlyMap<string, readonly OrderedRoute[]>>
+  /** listenerKey() → how many HTTPRoutes are attached to it. */
+  readonly attached: ReadonlyMap<string, number>
+  /** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
+  readonly users: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+const chunksOf = createChunker<HttpRoute>(keyOf)
+
+export const translateRoutes = (
+  context: Context,
+  routes: readonly HttpRoute[],
+): readonly RouteChunk[] =>
+  chunksOf(routes).map((chunk) =>
+    recalled(context, 'routes', chunk, (own) =>
+      pooled(chunk.map((route) => translateRoute(own, route))),
+    ),
+  )
+
+const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
+  statuses: routes.map(({ status }) => status),
+  destinations: routes.flatMap(({ destinations }) => destinations),
+  authz: routes.flatMap(({ authz }) => authz),
+  proc: routes.flatMap(({ proc }) => proc),
+  wanted: routes.flatMap(({ wanted }) => wanted),
+  placed: placedOf(routes),
+  attached: attachedOf(routes),
+  users: usersOf(routes),
+})
+
+function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {
+  const placed = new Map<string, Map<string, OrderedRoute[]>>()
+  for (const { placements, routes } of translated)
+    for (const { routeConfig, domain } of placements) {
+      const domains = placed.get(routeConfig) ?? new Map<string, OrderedRoute[]>()
+      placed.set(routeConfig, domains)
+      const there = domains.get(domain)
+      if (there === undefined) domains.set(domain, [...routes])
+      else there.push(...routes)
+    }
+  return placed
+}
+
+function attachedOf(routes: readonly TranslatedRoute[]): RouteChunk['attached'] {
+  const counts = new Map<string, number>()
+  for (const { listeners } of routes)
+    for (const listener of listeners) counts.set(listener, (counts.get(listener) ?? 0) + 1)
+  return counts
+}
+
+function usersOf(routes: readonly TranslatedRoute[]): RouteChunk['users'] {
+  const users = new Map<string, Set<string>>()
+  for (const { uses, gateways } of routes)
+    for (const target of uses) {
+      const known = users.get(target) ?? new Set<string>()
+      users.set(target, known)
+      for (const gateway of gateways) known.add(gateway)
+    }
+  return users
+}

@@ -1,0 +1,104 @@
+// One rule of an HTTPRoute, with the policies on the route → its Envoy routes and the entries of the two tables.
+
+import type { AuthzEntry } from '../../ir/authz-entry.js'
+import type { Destination } from '../../ir/destination.js'
+import type { ProcEntry } from '../../ir/proc-entry.js'
+import type { Cors } from '../../ir/route.js'
+import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
+import type { BackendProblem } from '../backends/backends.js'
+import type { Mcp } from '../policies/mcp.js'
+import type { Context } from '../world/context.js'
+import { translateFilters, type Filters } from './filters.js'
+import { extendCorsForMcp } from './mcp-cors.js'
+import { translateBackends } from './route-backends.js'
+import { coveringMatch, translateMatch } from './route-matches.js'
+import type { OrderedRoute } from './route-order.js'
+import { actionOf, refusalOf, type RuleInput, buildRoutes } from './rule-routes.js'
+import { authzEntry, procEntry } from './table-entries.js'
+import { ruleProblems } from './unimplemented-fields.js'
+
+export interface TranslatedRule {
+  readonly routes: readonly OrderedRoute[]
+  readonly authz: readonly AuthzEntry[]
+  readonly proc: readonly ProcEntry[]
+  readonly destinations: readonly Destination[]
+  readonly uses: readonly string[]
+  readonly refProblems: readonly BackendProblem[]
+  /** Of what the HTTPRoute itself says; the rule refuses for them. */
+  readonly problems: readonly string[]
+  /** Headers that were added for MCP clients. */
+  readonly corsAdded: readonly string[]
+}
+
+/** What a rule without matches matches (Gateway API, HTTPRouteRule matches). */
+const EVERYTHING: HttpRouteRule['matches'][number] = {
+  path: { type: 'PathPrefix', value: '/' },
+  headers: [],
+  queryParams: [],
+}
+
+const FILTERS = [
+  'CORS',
+  'RequestHeaderModifier',
+  'ResponseHeaderModifier',
+  'URLRewrite',
+  'RequestRedirect',
+] as const
+
+export function translateRule(context: Context, input: RuleInput): TranslatedRule {
+  const { route, rule, index, attachment } = input
+  const filters = translateFilters(rule.filters, FILTERS)
+  const backends = translateBackends(
+    context,
+    route.metadata.namespace,
+    rule,
+    filters.rewrite?.hostname !== undefined,
+  )
+  const specs = rule.matches.length > 0 ? rule.matches : [EVERYTHING]
+  const matches = specs.map(translateMatch)
+  const problems = [
+    ...matches.flatMap((match) => (match.ok ? [] : [match.error])),
+    ...filters.problems,
+    ...prefixProblems(rule, filters),
+    ...(filters.redirect !== undefined && rule.backendRefs.length > 0
+      ? ['filter RequestRedirect and backendRefs exclude each other']
+      : []),
+    ...backends.problems,
+    ...ruleProblems(route.unsupported, index),
+  ]
+  const mcp = attachment.jwt?.jwt?.mcp
+  const cors = corsOf(filters.cors, mcp)
+  const refusal = refusalOf(input, problems)
+  const action = refusal ?? actionOf(input, filters, backends)
+  const shared = { refusal, action, filters, cors: cors?.cors }
+  const isProtective = attachment.policies.some((policy) => policy.isProtective)
+  const routes = matches.flatMap((match, position) => {
+    if (match.ok) return buildRoutes(input, shared, match.value, position)
+    // Left out, it would leave what it protects to a broader route beside it.
+    const covering = isProtective ? coveringMatch(specs[position] ?? EVERYTHING) : undefined
+    return covering === undefined ? [] : buildRoutes(input, shared, covering, position)
+  })
+  return {
+    routes,
+    authz: authzEntry(input, routes),
+    proc: procEntry(input, routes),
+    destinations: action.type === 'forward' ? backends.destinations : [],
+    uses: backends.uses,
+    refProblems: backends.refProblems,
+    problems,
+    corsAdded: cors?.added ?? [],
+  }
+}
+
+function corsOf(cors: Cors | undefined, mcp: Mcp | undefined) {
+  if (cors === undefined) return undefined
+  return mcp?.spec.corsHeaders === 'Extended' ? extendCorsForMcp(cors) : { cors, added: [] }
+}
+
+function prefixProblems(rule: HttpRouteRule, { rewrite, redirect }: Filters): readonly string[] {
+  const path = rewrite?.path ?? redirect?.path
+  return path?.type === 'ReplacePrefixMatch' &&
+    rule.matches.some((match) => match.path.type !== 'PathPrefix')
+    ? ['ReplacePrefixMatch needs every match of its rule to be a PathPrefix']
+    : []
+}

@@ -1,0 +1,50 @@
+// The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
+
+import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
+import type { TranslatedParent } from './route-parents.js'
+import { isIgnored } from './unimplemented-fields.js'
+import type { TranslatedRule } from './route-rules.js'
+import type { HttpRoute } from './rule-routes.js'
+
+export function routeStatus(
+  route: HttpRoute,
+  parents: readonly TranslatedParent[],
+  rules: readonly TranslatedRule[],
+): ResourceStatus {
+  const refs = resolvedRefs(rules)
+  const accepted = acceptance(route, rules)
+  const conditions = parents.flatMap(({ gateway, section, port, refusal }) =>
+    about([...(refusal === undefined ? accepted : [refusal]), refs], {
+      ancestor: gateway,
+      ...(section === undefined ? {} : { section }),
+      ...(port === undefined ? {} : { port }),
+    }),
+  )
+  return statusOf(route, conditions)
+}
+
+function acceptance(route: HttpRoute, rules: readonly TranslatedRule[]): readonly Condition[] {
+  const problems = rules.flatMap((rule, index) =>
+    rule.problems.map((problem) => `rules[${index}]: ${problem}`),
+  )
+  const ignored = route.unsupported.filter(isIgnored)
+  const accepted = isTrue('Accepted', 'Accepted', `Route accepted${unsupportedNote(ignored)}`)
+  if (problems.length === 0) return [accepted]
+  const message = `${problems.join('\n')}\nRequests of these rules are refused`
+  return rules.every((rule) => rule.problems.length > 0)
+    ? [isFalse('Accepted', 'UnsupportedValue', message)]
+    : [accepted, isTrue('PartiallyInvalid', 'UnsupportedValue', message)]
+}
+
+function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
+  const problems = rules.flatMap(({ refProblems }) => refProblems)
+  const [first] = problems
+  return first === undefined
+    ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+    : isFalse(
+        'ResolvedRefs',
+        first.reason,
+        [...new Set(problems.map(({ message }) => message))].join('\n'),
+      )
+}

@@ -1,0 +1,160 @@
+// One HTTPRoute with everything it refers to → its routes, where they are placed, and its status.
+
+import { isDeepStrictEqual } from 'node:util'
+import { compareText } from '../../incremental/sorted-list.js'
+import type { AuthzEntry } from '../../ir/authz-entry.js'
+import type { Destination } from '../../ir/destination.js'
+import type { ProcEntry } from '../../ir/proc-entry.js'
+import type { WantedDocument } from '../../ir/remote-target.js'
+import type { ResourceStatus } from '../../ir/status.js'
+import { attachPolicies, type Attachment } from '../policies/attachments.js'
+import { guardWebhooks } from '../policies/guard-webhooks.js'
+import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { keyIn, keyOf, targetKey } from '../world/world.js'
+import type { OrderedRoute } from './route-order.js'
+import { translateParents, type Placement, type TranslatedParent } from './route-parents.js'
+import { translateRule, type TranslatedRule } from './route-rules.js'
+import { routeStatus } from './route-status.js'
+import type { HttpRoute } from './rule-routes.js'
+import { withPathsOfAll } from './table-entries.js'
+
+export interface TranslatedRoute {
+  readonly key: string
+  readonly route: HttpRoute
+  readonly routes: readonly OrderedRoute[]
+  readonly placements: readonly Placement[]
+  /** NAMESPACE/NAME of the Gateways that it is attached to; sorted. */
+  readonly gateways: readonly string[]
+  /** listenerKey() of the listeners that it is attached to. */
+  readonly listeners: readonly string[]
+  readonly authz: readonly AuthzEntry[]
+  readonly proc: readonly ProcEntry[]
+  readonly destinations: readonly Destination[]
+  readonly wanted: readonly WantedDocument[]
+  /** targetKey() of every backend that it or its policies use. */
+  readonly uses: readonly string[]
+  readonly attachment: Attachment
+  /** Headers that were added to its CORS filters for MCP clients (decision 13a). */
+  readonly corsAdded: readonly string[]
+  readonly status: ResourceStatus
+}
+
+export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
+  recalled(context, 'route', route, (own) => {
+    const { namespace, name } = route.metadata
+    const parents = translateParents(own, route)
+    const gateways = attachedGateways(parents)
+    const attachment = attachPolicies(
+      own,
+      targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name),
+    )
+    const refusals = [...attachment.broken, ...brokenOnGateways(own, gateways)]
+    const guard = attachment.guard?.guard
+    const webhooks = guard === undefined ? undefined : guardWebhooks(own, guard, gateways)
+    const rules = route.spec.rules.map((rule, index) =>
+      translateRule(own, {
+        route,
+        index,
+        rule,
+        attachment,
+        refusals,
+        ...(webhooks === undefined ? {} : { webhooks }),
+      }),
+    )
+    return settled(route, {
+      key: keyOf(route),
+      route,
+      attachment,
+      gateways,
+      placements: uniquePlacements(parents),
+      listeners: attachedListeners(parents),
+      ...inForce(gateways.length > 0, rules, attachment),
+      routes: rules.flatMap(({ routes }) => routes),
+      uses: [
+        ...rules.flatMap(({ uses }) => uses),
+        ...(attachment.jwt?.jwt?.uses ?? []),
+        ...(guard?.uses ?? []),
+      ],
+      corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
+      status: routeStatus(route, parents, rules),
+    })
+  })
+
+/** What was last made of an HTTPRoute. */
+const last = new WeakMap<HttpRoute, TranslatedRoute>()
+
+/** A change of its policy makes few of its parts others: those that are equal stay the same objects. */
+function settled(route: HttpRoute, now: TranslatedRoute): TranslatedRoute {
+  const before = last.get(route)
+  const kept = <Part>(part: (from: TranslatedRoute) => readonly Part[]): readonly Part[] =>
+    before === undefined ? part(now) : sameWhereEqual(part(before), part(now))
+  const translated = {
+    ...now,
+    routes: kept(({ routes }) => routes),
+    authz: kept(({ authz }) => authz),
+    proc: kept(({ proc }) => proc),
+    status: isDeepStrictEqual(before?.status, now.status) ? (before ?? now).status : now.status,
+  }
+  last.set(route, translated)
+  return translated
+}
+
+const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): readonly Part[] =>
+  now.map((part, index) => {
+    const known = before[index]
+    return known !== undefined && isDeepStrictEqual(known, part) ? known : part
+  })
+
+type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>
+
+/** A route that no Gateway takes needs no clusters, no table entries and no keys. */
+function inForce(
+  isAttached: boolean,
+  rules: readonly TranslatedRule[],
+  { jwt }: Attachment,
+): InForce {
+  if (!isAttached) return { authz: [], proc: [], destinations: [], wanted: [] }
+  return {
+    authz: withPathsOfAll(rules.flatMap(({ authz }) => authz)),
+    proc: rules.flatMap(({ proc }) => proc),
+    destinations: rules.flatMap(({ destinations }) => destinations),
+    // Also while the route refuses: the status says whether there are keys, and they are there when it is mended.
+    wanted: jwt?.jwt?.wanted ?? [],
+  }
+}
+
+const attachedGateways = (parents: readonly TranslatedParent[]): readonly string[] => [
+  ...new Set(
+    parents
+      .filter(({ placements }) => placements.length > 0)
+      .map(({ gateway }) => gateway)
+      .sort(compareText),
+  ),
+]
+
+/** gateway: NAMESPACE/NAME. */
+export const listenerKey = (gateway: string, listener: string): string => `${gateway}/${listener}`
+
+const attachedListeners = (parents: readonly TranslatedParent[]): readonly string[] => [
+  ...new Set(
+    parents.flatMap(({ gateway, listeners }) =>
+      listeners.map((listener) => listenerKey(gateway, listener)),
+    ),
+  ),
+]
+
+/** A policy that targets a Gateway is not known to us: what it was meant to protect must not be open (decision 25a). */
+function brokenOnGateways(context: Context, gateways: readonly string[]): readonly string[] {
+  return gateways.flatMap((gateway) => {
+    const [namespace = '', name = ''] = gateway.split('/')
+    const target = targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
+    return attachPolicies(context, target)
+      .policies.filter(({ isProtective }) => isProtective)
+      .map(({ key }) => key)
+  })
+}
+
+function uniquePlacements(parents: readonly TranslatedParent[]): readonly Placement[] {
+  const all = parents.flatMap(({ placements }) => placements)
+  return [...new Map(all.map((place) => [keyIn(place.routeConfig, place.domain), place])).values()]
+}

@@ -1,0 +1,182 @@
+// One rule of an HTTPRoute → what it does (forward, redirect or refuse), and for each of its matches the routes: protected,
+// answered by ext_proc (well-known paths of an MCP route), or refused.
+
+import { routeKey, routeName } from '../../ir/names.js'
+import type { GuardEntry } from '../../ir/proc-entry.js'
+import type {
+  RefuseAction,
+  RouteAction,
+  Timeouts,
+  Cors,
+  Route,
+  RouteMatch,
+} from '../../ir/route.js'
+import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import type { Attachment } from '../policies/attachments.js'
+import { keyOf } from '../world/world.js'
+import type { Filters } from './filters.js'
+import { preflightOf } from './preflights.js'
+import type { RouteBackends } from './route-backends.js'
+import { preflightRank, rankOf, type OrderedRoute } from './route-order.js'
+import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
+
+export type HttpRoute = Resource<HttpRouteSpec>
+
+export interface RuleInput {
+  readonly route: HttpRoute
+  readonly index: number
+  readonly rule: HttpRouteRule
+  readonly attachment: Attachment
+  /** Why the whole route refuses; empty: it does not. */
+  readonly refusals: readonly string[]
+  /** Absent: LLM traffic is not guarded. */
+  readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
+}
+
+/** The key of both tables for this rule. */
+export const keyOfRule = ({ route, index }: RuleInput): string =>
+  routeKey(route.metadata.namespace, route.metadata.name, index)
+
+/** problems: of what the HTTPRoute says of the rule. undefined: nothing refuses it. */
+export function refusalOf(
+  { refusals }: RuleInput,
+  problems: readonly string[],
+): RefuseAction | undefined {
+  if (refusals.length > 0) return refuse('The policy of this route is not valid.')
+  return problems.length > 0 ? refuse('This route is not valid.') : undefined
+}
+
+const refuse = (body: string): RefuseAction => ({ type: 'refuse', status: 500, body })
+
+/** Of a rule that nothing refuses. */
+export function actionOf(
+  { rule, attachment, webhooks }: RuleInput,
+  filters: Filters,
+  backends: RouteBackends,
+): RouteAction {
+  if (filters.redirect !== undefined) return filters.redirect
+  if (backends.weighted.every(({ weight }) => weight === 0))
+    return refuse('This route has no backend.')
+  const isMcp = attachment.jwt?.jwt?.mcp !== undefined
+  const isGuarded = webhooks !== undefined
+  return {
+    type: 'forward',
+    destinations: backends.weighted,
+    ...(filters.rewrite === undefined ? {} : { rewrite: filters.rewrite }),
+    timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp || isGuarded),
+    replaceBackendCors: isMcp && filters.cors !== undefined,
+    allowUpgrades:
+      attachment.jwt === undefined && attachment.authorization === undefined && !isGuarded,
+  }
+}
+
+/** Decisions 13b and 21: an MCP route streams without end, and a guarded one waits for its webhooks, unless somebody says how long it may take. */
+function timeoutsOf(
+  { timeouts }: HttpRouteRule,
+  policyMs: number | undefined,
+  isEndless: boolean,
+): Timeouts {
+  // Without an own limit on the whole, Envoy's default of 15 s would cut a longer one on the backend short.
+  const whole = timeouts.request ?? timeouts.backendRequest ?? (isEndless ? 0 : undefined)
+  const requestMs = shorter(whole, policyMs)
+  return {
+    ...(requestMs === undefined ? {} : { requestMs }),
+    ...(timeouts.backendRequest === undefined ? {} : { backendRequestMs: timeouts.backendRequest }),
+    ...(isEndless ? { idleMs: 0 } : {}),
+  }
+}
+
+/** 0 is no limit at all. */
+const shorter = (whole: number | undefined, policyMs: number | undefined): number | undefined =>
+  policyMs === undefined || (whole !== undefined && whole > 0 && whole < policyMs)
+    ? whole
+    : policyMs
+
+/** What the routes of a rule have in common. */
+export interface RuleRoutes {
+  /** Present: every match of the rule refuses. */
+  readonly refusal?: RefuseAction
+  readonly action: RouteAction
+  readonly filters: Filters
+  readonly cors?: Cors
+}
+
+/** position: of the match in its rule. */
+export function buildRoutes(
+  input: RuleInput,
+  rule: RuleRoutes,
+  match: RouteMatch,
+  position: number,
+): readonly OrderedRoute[] {
+  const routes = routesOf(input, rule, match).flatMap(withPreflight)
+  return routes.map(({ suffix, rank, ...route }) => {
+    const { namespace, name } = input.route.metadata
+    const named = { name: routeName(namespace, name, input.index, position, suffix), ...route }
+    return {
+      route: named,
+      rank: rank ?? rankOf(named.match),
+      created: input.route.metadata.creationTimestamp ?? 0,
+      httpRoute: keyOf(input.route),
+      rule: input.index,
+      match: position,
+    }
+  })
+}
+
+/** A route, and what tells it from the others of its match. */
+type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string; readonly rank?: number }
+
+function withPreflight(route: Unnamed): readonly Unnamed[] {
+  const preflight = preflightOf(route)
+  if (preflight === undefined) return [route]
+  const suffix = route.suffix === undefined ? 'preflight' : `${route.suffix}/preflight`
+  return [route, { ...preflight, suffix, rank: preflightRank(route.match) }]
+}
+
+function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
+  if (rule.refusal !== undefined) return [refusedRoute(rule.refusal, rule, match)]
+  if (input.attachment.jwt?.jwt?.mcp === undefined) return [plainRoute(input, rule, match)]
+  if (isWellKnown(match.path)) return [answeredRoute(input, rule, match)]
+  const fronts = coveredRoots(match).map((root) => ({
+    ...answeredRoute(input, rule, { ...match, path: { type: 'PathPrefix', value: root } }),
+    suffix: rootName(root),
+  }))
+  return [...fronts, plainRoute(input, rule, match)]
+}
+
+/**
+ * Bare: what else the rule says may be what Envoy would refuse. But for CORS, without which a page in a browser sees a
+ * failed connection and not the answer.
+ */
+const refusedRoute = (
+  action: RefuseAction,
+  { cors }: RuleRoutes,
+  match: RouteMatch,
+): Omit<Route, 'name'> => ({ match, action, ...(cors === undefined ? {} : { cors }) })
+
+function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unnamed {
+  const { attachment, webhooks } = input
+  const { action, cors, filters } = rule
+  const { requestHeaders, responseHeaders } = filters
+  if (action.type === 'refuse') return refusedRoute(action, rule, match)
+  const isProtected = attachment.jwt !== undefined || attachment.authorization !== undefined
+  return {
+    match,
+    action,
+    ...(isProtected ? { authz: keyOfRule(input) } : {}),
+    ...(webhooks === undefined || action.type !== 'forward'
+      ? {}
+      : { proc: { key: keyOfRule(input), mode: 'guard' } }),
+    ...(cors === undefined ? {} : { cors }),
+    ...(requestHeaders === undefined ? {} : { requestHeaders }),
+    ...(responseHeaders === undefined ? {} : { responseHeaders }),
+  }
+}
+
+const answeredRoute = (input: RuleInput, { cors }: RuleRoutes, match: RouteMatch): Unnamed => ({
+  match,
+  action: { type: 'answered' },
+  proc: { key: keyOfRule(input), mode: 'well-known' },
+  ...(cors === undefined ? {} : { cors }),
+})

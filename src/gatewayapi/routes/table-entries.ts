@@ -1,0 +1,76 @@
+// What ext_authz and ext_proc must know of one rule, from its routes and the policies in force.
+
+import { compareText } from '../../incremental/sorted-list.js'
+import type { AuthzEntry } from '../../ir/authz-entry.js'
+import type { ProcEntry } from '../../ir/proc-entry.js'
+import type { PathMatch } from '../../ir/route.js'
+import { keyOf } from '../world/world.js'
+import type { OrderedRoute } from './route-order.js'
+import { keyOfRule, type RuleInput } from './rule-routes.js'
+import { mcpPathsOf } from './well-known-routes.js'
+
+/** None: no route of the rule asks ext_authz. */
+export function authzEntry(
+  input: RuleInput,
+  routes: readonly OrderedRoute[],
+): readonly AuthzEntry[] {
+  const paths = routes
+    .filter(({ route }) => route.authz !== undefined)
+    .map(({ route }) => route.match.path)
+  if (paths.length === 0) return []
+  const { jwt, authorization } = input.attachment
+  const mcp = jwt?.jwt?.mcp
+  return [
+    {
+      key: keyOfRule(input),
+      route: keyOf(input.route),
+      paths: sortedPaths(paths),
+      ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt }),
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(mcp === undefined
+        ? {}
+        : {
+            challenge: {
+              paths: mcpPathsOf(mcp, input.route.spec),
+              details: mcp.spec.challengeDetails,
+              scopes: mcp.spec.resourceMetadata?.scopesSupported ?? [],
+            },
+          }),
+    },
+  ]
+}
+
+/** None: no route of the rule is answered or guarded by ext_proc. */
+export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
+  const mcp = input.attachment.jwt?.jwt?.mcp
+  if (routes.every(({ route }) => route.proc === undefined)) return []
+  if (mcp === undefined)
+    return input.webhooks === undefined
+      ? []
+      : [{ type: 'guard', key: keyOfRule(input), route: keyOf(input.route), ...input.webhooks }]
+  return [
+    {
+      type: 'well-known',
+      key: keyOfRule(input),
+      route: keyOf(input.route),
+      paths: mcpPathsOf(mcp, input.route.spec),
+      resourceMetadata: mcp.resourceMetadata,
+      serverMetadata: mcp.serverMetadata,
+      registration: mcp.registration,
+    },
+  ]
+}
+
+/**
+ * The entries of one HTTPRoute, each with the paths of all: they differ in nothing else. When rules come or go, those
+ * behind them get other keys, and until Envoy has them too, a path of before meets the key of another rule.
+ */
+export function withPathsOfAll(entries: readonly AuthzEntry[]): readonly AuthzEntry[] {
+  const paths = sortedPaths(entries.flatMap((entry) => entry.paths))
+  return entries.map((entry) => ({ ...entry, paths }))
+}
+
+function sortedPaths(paths: readonly PathMatch[]): readonly PathMatch[] {
+  const unique = new Map(paths.map((path) => [`${path.value} ${path.type}`, path]))
+  return [...unique.entries()].sort(([a], [b]) => compareText(a, b)).map(([, path]) => path)
+}

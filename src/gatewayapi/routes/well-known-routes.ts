@@ -1,0 +1,56 @@
+// Which matches of a route with mcp are answered by ext_proc and which are protected: nothing below a well-known
+// path ever reaches the backend or the token check (decision 12b).
+
+import type { PathMatch, RouteMatch } from '../../ir/route.js'
+import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import { registrationPath, resourceMetadataPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
+import type { Mcp } from '../policies/mcp.js'
+import type { McpPaths } from '../../ir/proc-entry.js'
+
+/** path is a well-known root or lies below one, by segments. */
+export const isWellKnown = ({ value }: PathMatch): boolean =>
+  WELL_KNOWN_ROOTS.some((root) => value === root || value.startsWith(`${root}/`))
+
+/** The roots that a broader prefix match covers: each gets a match of its own in front of it. */
+export function coveredRoots({ path }: RouteMatch): readonly string[] {
+  if (path.type === 'Exact') return []
+  return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
+}
+
+/** The documents that no match of the route lets clients reach; headers and methods of the matches are not looked at. */
+export function unreachableDocuments(
+  { mcpPath }: McpPaths,
+  route: HttpRouteSpec,
+): readonly string[] {
+  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
+  const isReached = (document: string) =>
+    paths.some(({ type, value }) =>
+      type === 'PathPrefix'
+        ? `${document}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
+        : type === 'Exact' && value === document,
+    )
+  const documents = [resourceMetadataPath(mcpPath), registrationPath(mcpPath)]
+  return documents.filter((document) => !isReached(document))
+}
+
+/** Last segment of a root: the suffix of the name of a route in front of a broader match. */
+export const rootName = (root: string): string => root.slice(root.lastIndexOf('/') + 1)
+
+/**
+ * The path of resourceMetadata.resource, else of the route's paths that are not well-known the first whose documents it
+ * matches: another may be a health check's.
+ */
+export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
+  if (mcp.resource !== undefined) return { mcpPath: mcp.resource.path, origin: mcp.resource.origin }
+  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
+  const own = paths
+    .filter(({ type }) => type !== 'RegularExpression')
+    .map(({ value }) => ({ mcpPath: value.replace(/\/$/, '') }))
+    .filter(({ mcpPath }) => !isBelowWellKnown(mcpPath))
+  return (
+    own.find((one) => unreachableDocuments(one, route).length === 0) ?? own[0] ?? { mcpPath: '' }
+  )
+}
+
+/** RFC 8615. */
+const isBelowWellKnown = (path: string): boolean => `${path}/`.startsWith('/.well-known/')

@@ -1,0 +1,90 @@
+// The status of a BackendTLSPolicy: Accepted and ResolvedRefs for each Gateway whose routes use its backends.
+
+import { compareText } from '../../incremental/sorted-list.js'
+import type { Condition, ResourceStatus } from '../../ir/status.js'
+import {
+  sectionsOf,
+  tlsPolicyFor,
+  translateTlsPolicy,
+  type TlsPolicy,
+} from '../backends/backend-tls.js'
+import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
+import type { Context } from '../world/context.js'
+import { keyIn, keyOf, targetKey } from '../world/world.js'
+import type { Users } from './policy-status.js'
+
+export function tlsPolicyStatus(
+  context: Context,
+  policy: TlsPolicy,
+  users: () => Users,
+): ResourceStatus {
+  const targets = policy.spec.targetRefs.map(({ group, kind, name }) =>
+    targetKey(group, kind, policy.metadata.namespace, name),
+  )
+  const gateways = [...new Set(targets.flatMap((target) => users().get(target) ?? []))]
+  const conditions = tlsPolicyConditions(context, policy, targets)
+  return statusOf(
+    policy,
+    gateways.length === 0
+      ? conditions
+      : gateways.sort(compareText).flatMap((ancestor) => about(conditions, { ancestor })),
+  )
+}
+
+function tlsPolicyConditions(
+  context: Context,
+  policy: TlsPolicy,
+  targets: readonly string[],
+): readonly Condition[] {
+  const tls = translateTlsPolicy(context, policy)
+  const refs =
+    tls.ok || tls.error.refReason === undefined
+      ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+      : isFalse('ResolvedRefs', tls.error.refReason, tls.error.message)
+  if (!tls.ok) return [isFalse('Accepted', tls.error.reason, tls.error.message), refs]
+  const missing = policy.spec.targetRefs.flatMap((ref) => missingTarget(context, policy, ref))
+  if (missing.length > 0) return [isFalse('Accepted', 'TargetNotFound', missing.join('\n')), refs]
+  const winner = targets.map((target) => winnerOver(context, policy, target)).find(Boolean)
+  return winner === undefined
+    ? [isTrue('Accepted', 'Accepted', 'Policy accepted'), refs]
+    : [
+        isFalse(
+          'Accepted',
+          'Conflicted',
+          `The older BackendTLSPolicy ${winner} has the same target`,
+        ),
+        refs,
+      ]
+}
+
+function missingTarget(
+  { reader, options }: Context,
+  policy: TlsPolicy,
+  ref: TlsPolicy['spec']['targetRefs'][number],
+): readonly string[] {
+  const key = keyIn(policy.metadata.namespace, ref.name)
+  if (ref.group === options.apiGroup && ref.kind === 'ProxyBackend')
+    return reader.read('proxyBackends', key) === undefined ? [`ProxyBackend ${key} not found`] : []
+  if (ref.group !== '' || ref.kind !== 'Service')
+    return [
+      `target ${ref.kind} ${ref.name} of group "${ref.group}" is not known; expected Service of the core group or ProxyBackend of ${options.apiGroup}`,
+    ]
+  const service = reader.read('services', key)
+  if (service === undefined) return [`Service ${key} not found`]
+  const { sectionName } = ref
+  return sectionName === undefined || service.spec.ports.some(({ name }) => name === sectionName)
+    ? []
+    : [`port ${sectionName} not found in Service ${key}`]
+}
+
+/** Key of the policy that is in force in place of this one; undefined: none. */
+function winnerOver(context: Context, policy: TlsPolicy, target: string): string | undefined {
+  const winners = sectionsOf(policy, target).map((section) => {
+    const all = context.reader.read('tlsPoliciesOn', target) ?? []
+    return section === undefined
+      ? all.find((other) => sectionsOf(other, target).includes(undefined))
+      : tlsPolicyFor(context, target, section)
+  })
+  const winner = winners.find((other) => other !== undefined && other !== policy)
+  return winner === undefined ? undefined : keyOf(winner)
+}

@@ -1,0 +1,139 @@
+// The status of a ProxyPolicy: Accepted and Attached, both always, for each Gateway that its targets are attached to (decisions 25-29).
+
+import { compareText } from '../../incremental/sorted-list.js'
+import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { translateGateway } from '../listeners/gateways.js'
+import { attachPolicies } from '../policies/attachments.js'
+import {
+  isRouteTarget,
+  isServiceTarget,
+  translatePolicy,
+  type ProxyPolicy,
+} from '../policies/policies.js'
+import { translateRoute, type TranslatedRoute } from '../routes/routes.js'
+import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js'
+import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
+import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { keyIn, targetKey } from '../world/world.js'
+
+/** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
+export type Users = ReadonlyMap<string, readonly string[]>
+
+type TargetRef = ProxyPolicy['spec']['targetRefs'][number]
+
+interface TargetState {
+  readonly gateways: readonly string[]
+  /** Why the policy is not attached to it. */
+  readonly pending?: string
+  /** The sentences that name the policies that won (decision 25). */
+  readonly conflict?: string
+  readonly notes: readonly string[]
+}
+
+export const isOnRoutesAlone = ({ spec }: ProxyPolicy): boolean =>
+  spec.targetRefs.every(isRouteTarget)
+
+export function policyStatus(
+  context: Context,
+  policy: ProxyPolicy,
+  users: () => Users,
+): ResourceStatus {
+  return isOnRoutesAlone(policy)
+    ? recalled(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
+    : buildStatus(context, policy, users)
+}
+
+function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users): ResourceStatus {
+  const translated = translatePolicy(context, policy)
+  const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
+  const gateways = [...new Set(states.flatMap((state) => state.gateways))].sort(compareText)
+  const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
+  const pending = states.flatMap((state) => state.pending ?? [])
+  const notes = [...translated.notes, ...states.flatMap((state) => state.notes)]
+  const accepted = acceptance(translated, conflicts, notes)
+  const attached =
+    accepted.status === 'False'
+      ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
+      : attachment(pending, translated.jwt?.unavailable ?? [])
+  const conditions = [accepted, attached]
+  return statusOf(
+    policy,
+    gateways.length === 0
+      ? conditions
+      : gateways.flatMap((ancestor) => about(conditions, { ancestor })),
+  )
+}
+
+function acceptance(
+  { problems, warnings }: ReturnType<typeof translatePolicy>,
+  conflicts: readonly string[],
+  notes: readonly string[],
+): Condition {
+  if (problems.length > 0) return isFalse('Accepted', 'Invalid', unique(problems))
+  if (conflicts.length > 0) return isFalse('Accepted', 'Conflicted', unique(conflicts))
+  return warnings.length > 0
+    ? isTrue('Accepted', 'PartiallyValid', unique([...warnings, ...notes]))
+    : isTrue('Accepted', 'Valid', unique(['Policy accepted', ...notes]))
+}
+
+function attachment(pending: readonly string[], unavailable: readonly string[]): Condition {
+  if (pending.length > 0)
+    return isFalse('Attached', 'Pending', `Policy is not attached: ${unique(pending)}`)
+  return unavailable.length > 0
+    ? isFalse('Attached', 'KeySetUnavailable', unique(unavailable))
+    : isTrue('Attached', 'Attached', 'Attached to all targets')
+}
+
+const unique = (sentences: readonly string[]): string => [...new Set(sentences)].join('\n')
+
+function targetState(
+  context: Context,
+  policy: ProxyPolicy,
+  ref: TargetRef,
+  users: () => Users,
+): TargetState {
+  const { namespace, name } = policy.metadata
+  const target = targetKey(ref.group, ref.kind, namespace, ref.name)
+  const key = keyIn(namespace, ref.name)
+  const pending = (message: string): TargetState => ({ gateways: [], notes: [], pending: message })
+  const conflict = attachPolicies(context, target).conflicts.get(keyIn(namespace, name))
+  const lost = conflict === undefined ? {} : { conflict }
+  if (isServiceTarget(ref))
+    return context.reader.read('services', key) === undefined
+      ? pending(`Service ${key} not found`)
+      : { gateways: users().get(target) ?? [], notes: [], ...lost }
+  if (!isRouteTarget(ref))
+    return {
+      ...pending(`${ref.kind} ${key} is not known`),
+      gateways: ownGateway(context, ref, key),
+    }
+  const httpRoute = context.reader.read('httpRoutes', key)
+  if (httpRoute === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
+  const route = translateRoute(context, httpRoute)
+  if (route.gateways.length === 0)
+    return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
+  return { gateways: route.gateways, notes: mcpNotes(route, policy), ...lost }
+}
+
+/** A policy may not target a Gateway, but that is where its author looks for the answer. */
+function ownGateway(context: Context, { group, kind }: TargetRef, key: string): readonly string[] {
+  const isGateway = group === GATEWAY_API_GROUP && kind === 'Gateway'
+  const gateway = isGateway ? translateGateway(context, key) : undefined
+  return gateway === undefined || gateway === 'foreign' ? [] : [key]
+}
+
+/** What the status says of an MCP route and the policy that protects it. */
+function mcpNotes({ attachment, corsAdded, key, route }: TranslatedRoute, policy: ProxyPolicy) {
+  const mcp = attachment.jwt?.policy === policy ? attachment.jwt.jwt?.mcp : undefined
+  if (mcp === undefined) return []
+  const unreachable = unreachableDocuments(mcpPathsOf(mcp, route.spec), route.spec)
+  return [
+    // Decision 13a: what was added is named.
+    ...(corsAdded.length === 0
+      ? []
+      : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]),
+    ...(unreachable.length === 0
+      ? []
+      : [`HTTPRoute ${key} does not match ${unreachable.join(' and ')}: clients cannot log in`]),
+  ]
+}

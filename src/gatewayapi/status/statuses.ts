@@ -1,0 +1,105 @@
+// The status of every resource, made and remembered by chunks of resources, as in route-chunks.ts.
+
+import { concat, createChunker, type Chunk } from '../../incremental/chunked-list.js'
+import { remembered } from '../../incremental/memo.js'
+import { compareText } from '../../incremental/sorted-list.js'
+import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { Resource, Resources } from '../../resources/kinds/resources.js'
+import { gatewayClassStatus, type TranslatedGateway } from '../listeners/gateways.js'
+import { parametersConditions } from '../listeners/parameters.js'
+import type { ProxyPolicy } from '../policies/policies.js'
+import type { RouteChunk } from '../routes/route-chunks.js'
+import { isTrue, statusOf } from '../world/conditions.js'
+import { recalled, type Context } from '../world/context.js'
+import { keyOf } from '../world/world.js'
+import { tlsPolicyStatus } from './backend-tls-status.js'
+import { isOnRoutesAlone, policyStatus, type Users } from './policy-status.js'
+import { withSharedPorts } from './shared-ports.js'
+
+export function buildStatuses(
+  context: Context,
+  resources: Resources,
+  gateways: readonly TranslatedGateway[],
+  routes: readonly RouteChunk[],
+): readonly ResourceStatus[] {
+  let found: Users | undefined
+  const users = () => (found ??= usersOf(routes))
+  return concat([
+    resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
+    silent(resources.configMaps),
+    silent(resources.endpointSlices),
+    gatewayStatuses(context, resources, gateways),
+    resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
+    concat(routes.map(({ statuses }) => statuses)),
+    silent(resources.namespaces),
+    backendStatuses(resources.proxyBackends),
+    parametersStatuses(resources.proxyParameters),
+    policyStatuses(context, resources.proxyPolicies, users),
+    silent(resources.referenceGrants),
+    silent(resources.secrets),
+    silent(resources.services),
+  ])
+}
+
+const chunksOf = createChunker<Resource<unknown>>(keyOf)
+
+/** Of kinds whose status says what the resource itself says. */
+function ownStatuses<Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) {
+  const one = remembered((resource: Resource<Spec>) =>
+    statusOf(resource, conditionsOf(resource.spec)),
+  )
+  const each = remembered((resources: Chunk<Resource<Spec>>) => resources.map(one))
+  return (resources: readonly Resource<Spec>[]): readonly ResourceStatus[] =>
+    concat(chunksOf(resources).map(each))
+}
+
+const silent = ownStatuses<unknown>(() => [])
+const backendStatuses = ownStatuses<unknown>(() => [
+  isTrue('Accepted', 'Accepted', 'Backend accepted'),
+])
+const parametersStatuses = ownStatuses(parametersConditions)
+
+const areOnRoutesAlone = remembered((policies: Chunk<ProxyPolicy>) =>
+  policies.every(isOnRoutesAlone),
+)
+
+/** Who uses a Service is known of all routes together; policies on routes alone depend on those routes alone. */
+const policyStatuses = (
+  context: Context,
+  policies: readonly ProxyPolicy[],
+  users: () => Users,
+): readonly ResourceStatus[] =>
+  concat(
+    chunksOf(policies).map((chunk) => {
+      const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, users))
+      return areOnRoutesAlone(chunk)
+        ? recalled(context, 'statuses', chunk, statuses)
+        : statuses(context)
+    }),
+  )
+
+function gatewayStatuses(
+  context: Context,
+  resources: Resources,
+  gateways: readonly TranslatedGateway[],
+): readonly ResourceStatus[] {
+  return resources.gateways.map((gateway) => {
+    const index = gateways.findIndex((own) => own.gateway === gateway)
+    const own = gateways[index]
+    return own === undefined
+      ? statusOf(gateway, [])
+      : withSharedPorts(context, own, gateways.slice(0, index))
+  })
+}
+
+/** Gateways are sorted. */
+function usersOf(chunks: readonly RouteChunk[]): Users {
+  const users = new Map<string, Set<string>>()
+  for (const chunk of chunks)
+    for (const [target, gateways] of chunk.users) {
+      const known = users.get(target) ?? new Set<string>()
+      users.set(target, known)
+      for (const gateway of gateways) known.add(gateway)
+    }
+  return new Map([...users].map(([target, known]) => [target, [...known].sort(compareText)]))
+}

@@ -1,0 +1,130 @@
+// Resources → a world, made of the one before it: what did not change is not looked at, and what did is said.
+
+import { differences, type Differences } from '../../incremental/diff.js'
+import { patchedMap } from '../../incremental/persistent-map.js'
+import type { RemoteState } from '../../ir/remote-target.js'
+import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
+import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
+import type { Resource, Resources } from '../../resources/kinds/resources.js'
+import {
+  byName,
+  namespaceOf,
+  olderFirst,
+  policyTargetKeys,
+  serviceOfSlice,
+  targetKeys,
+} from './grouping.js'
+import type { Read } from './queries.js'
+import { keyOf, type Group, type Table, type World } from './world.js'
+
+/** A world, what it was made of, and the look-ups that gave something else in the world before it. */
+export interface BuiltWorld {
+  readonly world: World
+  readonly resources: Resources
+  readonly changed: readonly Read[]
+}
+
+export function buildWorld(
+  resources: Resources,
+  remote: RemoteState,
+  previous?: BuiltWorld,
+): BuiltWorld {
+  const changed: Read[] = []
+  const of: Builder = (collection, table, update) => {
+    const diff = differences<Resources[typeof collection][number]>(
+      previous?.resources[collection] ?? [],
+      resources[collection],
+    )
+    const updated = update(diff, previous?.world[table])
+    for (const key of updated.keys) changed.push({ table, key })
+    return updated.table
+  }
+  const world: World = {
+    gatewayClasses: of('gatewayClasses', 'gatewayClasses', rows),
+    gateways: of('gateways', 'gateways', rows),
+    httpRoutes: of('httpRoutes', 'httpRoutes', rows),
+    proxyBackends: of('proxyBackends', 'proxyBackends', rows),
+    proxyParameters: of('proxyParameters', 'proxyParameters', rows),
+    namespaces: of('namespaces', 'namespaces', rows),
+    services: of('services', 'services', rows),
+    secrets: of('secrets', 'secrets', rows),
+    configMaps: of('configMaps', 'configMaps', rows),
+    policiesOn: of('proxyPolicies', 'policiesOn', groupsBy(policyTargetKeys, olderFirst)),
+    tlsPoliciesOn: of(
+      'backendTlsPolicies',
+      'tlsPoliciesOn',
+      groupsBy<BackendTlsPolicySpec>(targetKeys, olderFirst),
+    ),
+    endpointSlices: of('endpointSlices', 'endpointSlices', groupsBy(serviceOfSlice, byName)),
+    referenceGrants: of(
+      'referenceGrants',
+      'referenceGrants',
+      groupsBy<ReferenceGrantSpec>(namespaceOf, byName),
+    ),
+    remote,
+  }
+  for (const key of remoteChanges(previous?.world.remote ?? NONE, remote))
+    changed.push({ table: 'remote', key })
+  return { world, resources, changed }
+}
+
+const NONE: RemoteState = new Map()
+
+const remoteChanges = (before: RemoteState, now: RemoteState): readonly string[] =>
+  before === now
+    ? []
+    : [...new Set([...before.keys(), ...now.keys()])].filter(
+        (key) => before.get(key) !== now.get(key),
+      )
+
+interface Updated<Version> {
+  readonly table: Version
+  /** Of the rows that are others now. */
+  readonly keys: Iterable<string>
+}
+
+type Update<Spec, Version> = (
+  diff: Differences<Resource<Spec>>,
+  before: Version | undefined,
+) => Updated<Version>
+
+type SpecOf<Collection extends keyof Resources> = Resources[Collection][number]['spec']
+
+type Builder = <Collection extends keyof Resources, Name extends keyof World>(
+  collection: Collection,
+  table: Name,
+  update: Update<SpecOf<Collection>, World[Name]>,
+) => World[Name]
+
+const rows = <Spec>(
+  { removed, added }: Differences<Resource<Spec>>,
+  before: Table<Spec> = patchedMap(),
+): Updated<Table<Spec>> => {
+  const changes = new Map<string, Resource<Spec> | undefined>()
+  for (const resource of removed) changes.set(keyOf(resource), undefined)
+  for (const resource of added) changes.set(keyOf(resource), resource)
+  return { table: before.with(changes), keys: changes.keys() }
+}
+
+const groupsBy =
+  <Spec>(
+    keysOf: (resource: Resource<Spec>) => readonly string[],
+    compare: (a: Resource<Spec>, b: Resource<Spec>) => number,
+  ): Update<Spec, Group<Spec>> =>
+  ({ removed, added }, before = patchedMap()) => {
+    const left = new Set(removed)
+    const groups = new Map<string, Resource<Spec>[]>()
+    const groupOf = (key: string): Resource<Spec>[] => {
+      const known = groups.get(key)
+      if (known !== undefined) return known
+      const group = (before.get(key) ?? []).filter((member) => !left.has(member))
+      groups.set(key, group)
+      return group
+    }
+    for (const resource of removed) for (const key of keysOf(resource)) groupOf(key)
+    for (const resource of added) for (const key of keysOf(resource)) groupOf(key).push(resource)
+    const changes = [...groups].map(
+      ([key, group]) => [key, group.length === 0 ? undefined : group.sort(compare)] as const,
+    )
+    return { table: before.with(changes), keys: groups.keys() }
+  }

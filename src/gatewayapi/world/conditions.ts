@@ -1,0 +1,43 @@
+// Conditions and the status of a resource, in the Gateway API's shape (decision 29).
+
+import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+
+export const isTrue = (type: string, reason: string, message: string): Condition => ({
+  type,
+  status: 'True',
+  reason,
+  message,
+})
+
+export const isFalse = (type: string, reason: string, message: string): Condition => ({
+  type,
+  status: 'False',
+  reason,
+  message,
+})
+
+/** What a route, a listener or a policy is about when its resource has several: the Gateway, and a listener of it. */
+export const about = (
+  conditions: readonly Condition[],
+  place: Pick<Condition, 'ancestor' | 'section' | 'port'>,
+): readonly Condition[] => conditions.map((condition) => ({ ...condition, ...place }))
+
+export function statusOf(
+  resource: Resource<unknown>,
+  conditions: readonly Condition[],
+): ResourceStatus {
+  const { generation, namespace, name } = resource.metadata
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  return {
+    apiVersion: resource.apiVersion,
+    kind: resource.kind,
+    namespace,
+    name,
+    conditions: conditions.map((condition) => ({ ...condition, ...observed })),
+  }
+}
+
+/** Decision 27: fields that we do not implement are said, not refused. */
+export const unsupportedNote = (fields: readonly string[]): string =>
+  fields.length === 0 ? '' : ` (not implemented and ignored: ${fields.join(', ')})`

@@ -1,0 +1,30 @@
+// What every step of the translation is given: the reader of its round and the settings.
+
+import type { Reader } from './queries.js'
+
+export interface TranslatorOptions {
+  /** Of our own kinds, e.g. policy.gatehouse.dev. */
+  readonly apiGroup: string
+  /** e.g. cluster.local: for Services without endpoints in the files. */
+  readonly clusterDomain: string
+  /** The default of mcp.metadataIssuer (decision 10a). */
+  readonly metadataIssuer: 'Provider' | 'Gateway'
+  /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
+  readonly isCluster?: boolean
+}
+
+export interface Context {
+  readonly reader: Reader
+  readonly options: TranslatorOptions
+}
+
+export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io'
+
+/** The remembered result of compute about a subject; what it reads is noted for it alone (queries.ts). */
+export const recalled = <Value>(
+  context: Context,
+  what: string,
+  subject: unknown,
+  compute: (context: Context) => Value,
+): Value =>
+  context.reader.recall(what, subject, (reader) => compute({ reader, options: context.options }))

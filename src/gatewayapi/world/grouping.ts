@@ -1,0 +1,63 @@
+// Of what a resource is one of several: policies of a target, slices of a Service, grants of a namespace; and in which
+// order they stand.
+
+import { compareText } from '../../incremental/sorted-list.js'
+import { SERVICE_NAME_LABEL, type EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { keyIn, keyOf, targetKey } from './world.js'
+
+/** The oldest first, as conflicts are decided (decision 25): creationTimestamp, then namespace and name. */
+export function olderFirst(a: Resource<unknown>, b: Resource<unknown>): number {
+  const age = (resource: Resource<unknown>) => resource.metadata.creationTimestamp ?? 0
+  return age(a) - age(b) || compareText(keyOf(a), keyOf(b))
+}
+
+export const byName = (a: Resource<unknown>, b: Resource<unknown>): number =>
+  compareText(keyOf(a), keyOf(b))
+
+interface Targeting {
+  readonly targetRefs: readonly {
+    readonly group: string
+    readonly kind: string
+    readonly name: string
+  }[]
+}
+
+export const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly string[] => [
+  ...new Set(
+    spec.targetRefs.map(({ group, kind, name }) =>
+      targetKey(group, kind, metadata.namespace, name),
+    ),
+  ),
+]
+
+/**
+ * A target of a group or kind that policies cannot have is most likely a misspelt HTTPRoute: one of that name has the
+ * policy, which is broken, and must not be open (decision 25a). Gateways are looked up by themselves.
+ */
+export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly string[] {
+  const { targetRefs, traffic, backend } = policy.spec
+  const isProtective = traffic !== undefined || backend?.ai !== undefined
+  const { namespace } = policy.metadata
+  const meant = targetRefs
+    .filter(({ group, kind }) => isProtective && !KNOWN_TARGETS.has(`${group}/${kind}`))
+    .map(({ name }) => targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name))
+  return [...new Set([...targetKeys(policy), ...meant])]
+}
+
+const KNOWN_TARGETS = new Set([
+  `${GATEWAY_API_GROUP}/HTTPRoute`,
+  `${GATEWAY_API_GROUP}/Gateway`,
+  '/Service',
+])
+
+export function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): readonly string[] {
+  const service = metadata.labels[SERVICE_NAME_LABEL]
+  return service === undefined ? [] : [keyIn(metadata.namespace, service)]
+}
+
+export const namespaceOf = ({ metadata }: Resource<unknown>): readonly string[] => [
+  metadata.namespace,
+]

@@ -1,0 +1,49 @@
+// Resources as the translation looks them up: tables by "NAMESPACE/NAME", by target and by namespace.
+
+import type { PatchedMap } from '../../incremental/persistent-map.js'
+import type { RemoteState } from '../../ir/remote-target.js'
+import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
+import type { ConfigMapData, NamespaceData, SecretData } from '../../resources/kinds/core.js'
+import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
+import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
+import type { GatewaySpec } from '../../resources/kinds/gateway.js'
+import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import type { ProxyBackendSpec } from '../../resources/kinds/proxy-backend.js'
+import type { ProxyParametersSpec } from '../../resources/kinds/proxy-parameters.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import type { ServiceSpec } from '../../resources/kinds/service.js'
+
+export type Table<Spec> = PatchedMap<Resource<Spec>>
+export type Group<Spec> = PatchedMap<readonly Resource<Spec>[]>
+
+export interface World {
+  readonly gatewayClasses: Table<GatewayClassSpec>
+  readonly gateways: Table<GatewaySpec>
+  readonly httpRoutes: Table<HttpRouteSpec>
+  readonly proxyBackends: Table<ProxyBackendSpec>
+  readonly proxyParameters: Table<ProxyParametersSpec>
+  readonly namespaces: Table<NamespaceData>
+  readonly services: Table<ServiceSpec>
+  readonly secrets: Table<SecretData>
+  readonly configMaps: Table<ConfigMapData>
+  /** By targetKey(), the oldest first. */
+  readonly policiesOn: Group<ProxyPolicySpec>
+  /** By targetKey(), the oldest first. */
+  readonly tlsPoliciesOn: Group<BackendTlsPolicySpec>
+  /** By "NAMESPACE/SERVICE". */
+  readonly endpointSlices: Group<EndpointSliceData>
+  /** By namespace. */
+  readonly referenceGrants: Group<ReferenceGrantSpec>
+  /** By WantedDocument.id. */
+  readonly remote: RemoteState
+}
+
+export const keyOf = (resource: Resource<unknown>): string =>
+  keyIn(resource.metadata.namespace, resource.metadata.name)
+
+export const keyIn = (namespace: string, name: string): string => `${namespace}/${name}`
+
+export const targetKey = (group: string, kind: string, namespace: string, name: string): string =>
+  `${group}/${kind}/${namespace}/${name}`

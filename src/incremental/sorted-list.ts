@@ -1,0 +1,76 @@
+// Sorted lists that are kept from round to round: what changed in what they are made of is put into the list of the round
+// before, and the same values give the same list.
+
+import { differences, type Differences } from './diff.js'
+
+export type SortedList<Value> = (values: readonly Value[]) => readonly Value[]
+
+type Compare<Value> = (a: Value, b: Value) => number
+
+export function createSortedList<Value>(compare: Compare<Value>): SortedList<Value> {
+  let past: readonly Value[] = []
+  let list: readonly Value[] = []
+  return (values) => {
+    const changes = differences(past, values)
+    const count = changes.removed.length + changes.added.length
+    if (count > values.length / MANY) list = values.toSorted(compare)
+    else if (count > 0) list = patched(list, changes, compare)
+    past = values
+    return list
+  }
+}
+
+/** When one of so many values changes, sorting is quicker. */
+const MANY = 8
+
+/** Sorted by name, without duplicates: values of the same name are equal. */
+export function createNamedList<Value>(nameOf: (value: Value) => string): SortedList<Value> {
+  const sorted = createSortedList<Value>((a, b) => compareText(nameOf(a), nameOf(b)))
+  let all: readonly Value[] = []
+  let list: readonly Value[] = []
+  return (values) => {
+    const now = sorted(values)
+    if (now !== all) list = unique(now, nameOf)
+    all = now
+    return list
+  }
+}
+
+function patched<Value>(
+  list: readonly Value[],
+  { removed, added }: Differences<Value>,
+  compare: Compare<Value>,
+): readonly Value[] {
+  const copy = [...list]
+  for (const value of removed) {
+    const index = copy.indexOf(value, placeOf(copy, value, compare))
+    if (index === -1) throw new Error('a sorted list has lost one of its values')
+    copy.splice(index, 1)
+  }
+  for (const value of added) copy.splice(placeOf(copy, value, compare), 0, value)
+  return copy
+}
+
+/** Of the first that is not before it. */
+function placeOf<Value>(list: readonly Value[], value: Value, compare: Compare<Value>): number {
+  let [low, high] = [0, list.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const found = list[middle]
+    if (found !== undefined && compare(found, value) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const unique = <Value>(
+  sorted: readonly Value[],
+  nameOf: (value: Value) => string,
+): readonly Value[] =>
+  sorted.filter((value, index) => {
+    const before = sorted[index - 1]
+    return before === undefined || nameOf(before) !== nameOf(value)
+  })
+
+/** By code units: the same on every machine, whatever its locale. */
+export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,0 +1,78 @@
+// Looking into JSON of an LLM API: members by name, and an error for every shape that we do not expect.
+
+import type { JsonNode } from './json-text.js'
+import { UnreadableForm } from './unreadable-form.js'
+
+export type JsonObjectNode = Extract<JsonNode, { readonly type: 'object' }>
+export type JsonArrayNode = Extract<JsonNode, { readonly type: 'array' }>
+export type JsonStringNode = Extract<JsonNode, { readonly type: 'string' }>
+
+export const folded = (name: string): string => name.toUpperCase().toLowerCase()
+
+/**
+ * undefined: it has no such member.
+ * @throws UnreadableForm for one that differs in case alone: some servers would take it for this one.
+ */
+export function member(node: JsonObjectNode, name: string): JsonNode | undefined {
+  for (const other of node.members.keys())
+    if (other !== name && folded(other) === folded(name))
+      throw new UnreadableForm(`a member is spelt otherwise than ${name}`)
+  return node.members.get(name)
+}
+
+export function asObject(node: JsonNode | undefined, what: string): JsonObjectNode {
+  if (node?.type !== 'object') throw new UnreadableForm(`${what} is not an object`)
+  return node
+}
+
+export function asArray(node: JsonNode | undefined, what: string): JsonArrayNode {
+  if (node?.type !== 'array') throw new UnreadableForm(`${what} is not an array`)
+  return node
+}
+
+export function asString(node: JsonNode | undefined, what: string): JsonStringNode {
+  if (node?.type !== 'string') throw new UnreadableForm(`${what} is not a string`)
+  return node
+}
+
+/** undefined: absent or null. */
+export const present = (node: JsonNode | undefined): JsonNode | undefined =>
+  node === undefined || node.type === 'null' ? undefined : node
+
+/** A member with two spellings, both of which servers take. Both at once: we cannot know which one is read. */
+export function either(node: JsonObjectNode, name: string, other: string): JsonNode | undefined {
+  const [first, second] = [member(node, name), member(node, other)]
+  if (first !== undefined && second !== undefined)
+    throw new UnreadableForm(`${name} is there in both spellings`)
+  return present(first ?? second)
+}
+
+/** Names whose strings tell a thing from others, and are no text; without underscores, in lower case. */
+const LABELS: ReadonlySet<string> = new Set([
+  'callid',
+  'containerid',
+  'errorcode',
+  'fileid',
+  'id',
+  'itemid',
+  'mimetype',
+  'model',
+  'name',
+  'object',
+  'role',
+  'status',
+  'tooluseid',
+  'type',
+])
+
+/**
+ * For what is not known.
+ * @throws UnreadableForm when a string below it could be text.
+ */
+export function expectNoText(node: JsonNode, what: string, name = ''): void {
+  if (node.type === 'string' && !LABELS.has(name.replaceAll('_', '').toLowerCase()))
+    throw new UnreadableForm(`${what} is of a form that is not known`)
+  if (node.type === 'array') for (const item of node.items) expectNoText(item, what, name)
+  if (node.type === 'object')
+    for (const [inner, value] of node.members) expectNoText(value, what, inner)
+}

@@ -1,0 +1,4 @@
+// What is thrown for a body of an LLM API that cannot be read in full.
+
+/** A body that says more than we can read, or nothing we know. The message names no text of it. */
+export class UnreadableForm extends Error {}

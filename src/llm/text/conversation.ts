@@ -1,0 +1,48 @@
+// What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
+
+import type { LlmApi } from './api.js'
+import type { Edit, JsonText, Span } from '../json/json-text.js'
+import { applyEdits } from '../json/json-text.js'
+
+export interface Entry {
+  /** text: always shown. tool-call: shown where inspectToolCalls says so (decision 19a). */
+  readonly kind: 'text' | 'tool-call'
+  readonly role: string
+  readonly content: string
+  /** Where a change goes; absent: the message has no text, and none can be put into it. */
+  readonly place?: Span
+  /**
+   * json: the place holds JSON itself, not a string (then isJson is true too). tokens: log probabilities, which cannot
+   * say another text; a change empties them. Absent: string.
+   */
+  readonly form?: 'string' | 'json' | 'tokens'
+  /** The content must stay JSON. */
+  readonly isJson?: boolean
+  /** Places that repeat the text in another form (log probabilities, tokens): emptied when it changes. */
+  readonly echoes?: readonly Span[]
+}
+
+export interface Conversation {
+  readonly api: LlmApi
+  readonly json: JsonText
+  readonly entries: readonly Entry[]
+}
+
+/** contents: one per entry. The text itself when nothing changed. */
+export function rewrite({ json, entries }: Conversation, contents: readonly string[]): string {
+  const edits: Edit[] = []
+  entries.forEach((entry, index) => {
+    const content = contents[index] ?? entry.content
+    if (content === entry.content || entry.place === undefined) return
+    edits.push({ ...entry.place, json: jsonOf(content, entry.form) })
+    edits.push(...(entry.echoes ?? []).map((echo) => ({ ...echo, json: 'null' })))
+  })
+  const unique = new Map(edits.map((edit) => [edit.start, edit]))
+  return edits.length === 0 ? json.text : applyEdits(json.text, [...unique.values()])
+}
+
+/** What is put where a text stood, by the form that it had there. */
+export function jsonOf(text: string, form: Entry['form']): string {
+  if (form === 'tokens') return 'null'
+  return form === 'json' ? text : JSON.stringify(text)
+}

@@ -1,0 +1,77 @@
+// What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
+
+import type { LlmApi } from './api.js'
+import { jsonOf } from './conversation.js'
+import { applyEdits, type Edit, type JsonText, type Span } from '../json/json-text.js'
+
+/** A part of a text. Pieces of one channel, in the order of their events, are one text. */
+export interface Piece {
+  /** Which text it belongs to, e.g. "0 content": a choice (or item, or block) and what it says there. */
+  readonly channel: string
+  /** tool-call: shown where inspectToolCalls says so, whole, never in windows (decision 19a). */
+  readonly kind: 'text' | 'tool-call'
+  readonly role: string
+  readonly text: string
+  /** Where a change is written, in the event's data. */
+  readonly place: Span
+  /**
+   * json: the place holds JSON itself, not a string; its text is that JSON, and so must a change be. tokens: log
+   * probabilities, which a change empties.
+   */
+  readonly form: 'string' | 'json' | 'tokens'
+  /** The whole text of the channel must stay JSON. */
+  readonly isJson?: boolean
+  /** Places that repeat the text in another form (log probabilities, tokens): emptied when it or what is near it changes. */
+  readonly echoes?: readonly Span[]
+  /** It says nothing and its echoes something: what its channel says next. It waits for that. */
+  readonly isAhead?: boolean
+}
+
+/** A place that says again, whole, what the pieces of a channel said: it must say what they became. */
+export interface Repeat extends Omit<Piece, 'text'> {
+  /** Should it not be what the channel said, it is a text of its own, to be inspected. */
+  readonly text: string
+}
+
+export interface StreamEvent {
+  readonly api: LlmApi
+  readonly json: JsonText
+  /** In the order of their places. */
+  readonly pieces: readonly Piece[]
+  /** They count as said after the pieces. */
+  readonly repeats: readonly Repeat[]
+  /**
+   * What says nothing after this event, and need not wait for more: a channel ("0 content"), the first words of several
+   * ("0"), or "" for all: isEnded reads it. Repeats may follow; pieces of an ended channel are a new text.
+   */
+  readonly ends: readonly string[]
+}
+
+export const isEnded = (channel: string, ends: readonly string[]): boolean =>
+  ends.some((end) => end === '' || channel === end || channel.startsWith(`${end} `))
+
+/** What the places of an event say now; undefined: what they said. */
+export interface EventTexts {
+  /** One per piece. */
+  readonly pieces: readonly (string | undefined)[]
+  /** One per repeat. */
+  readonly repeats: readonly (string | undefined)[]
+  /** Echoes of texts near which something has changed. */
+  readonly emptied?: readonly Span[]
+}
+
+/** The event's data with other texts, the same string when none is another. */
+export function rewriteEvent(event: StreamEvent, texts: EventTexts): string {
+  const { text } = event.json
+  const edits = new Map<number, Edit>()
+  const empty = (echo: Span): void => void edits.set(echo.start, { ...echo, json: 'null' })
+  const change = (said: Piece | Repeat, now: string | undefined): void => {
+    if (now === undefined || now === said.text) return
+    said.echoes?.forEach(empty)
+    edits.set(said.place.start, { ...said.place, json: jsonOf(now, said.form) })
+  }
+  event.pieces.forEach((piece, index) => change(piece, texts.pieces[index]))
+  event.repeats.forEach((repeat, index) => change(repeat, texts.repeats[index]))
+  texts.emptied?.forEach(empty)
+  return edits.size === 0 ? text : applyEdits(text, [...edits.values()])
+}

@@ -1,0 +1,203 @@
+// Rules that span fields, for the API server (x-kubernetes-validations): what `gatehouse check` refuses, in the same words,
+// is refused when it is applied. What needs other objects or compiles CEL is left to the status.
+
+import type { Json, JsonObject } from '../../ir/json.js'
+import { isJsonObject } from '../../ir/json.js'
+import { FRAMING_HEADERS } from '../kinds/proxy-policy.js'
+
+interface Rule {
+  /** CEL over self, the value of the field. */
+  readonly rule: string
+  /** A sentence, or CEL that gives one. */
+  readonly message: string | { readonly expression: string }
+}
+
+/** Path below spec ("*": the items of a list) → its rules; "" is spec itself. */
+export type RulesByPath = Readonly<Record<string, readonly Rule[]>>
+
+const ROUTE = `t.group == 'gateway.networking.k8s.io' && t.kind == 'HTTPRoute'`
+const SERVICE = `t.group == '' && t.kind == 'Service'`
+const IDP_TWO = `has(self.mcp) && has(self.mcp.provider) && self.mcp.provider == 'IdpTwo'`
+
+/** Decision 25a. Messages that quote an item of a list cost the API server more than it allows: the target is not named. */
+const misplaced = (field: string, isSet: string, kind: string, target: string): Rule => ({
+  rule: `!(${isSet}) || !self.targetRefs.exists(t, ${target})`,
+  message: `${field} may not be used with the target ${kind}`,
+})
+
+const MCP = `has(self.traffic) && has(self.traffic.jwtAuthentication) && has(self.traffic.jwtAuthentication.mcp)`
+const ISSUER_URL = `'^https?://[^/?#@\\\\s]+[^?#\\\\s]*$'`
+const IDP_TWO_ISSUER = `'^https?://[^/?#@\\\\s]+/v1/apps/agentic/[^/?#\\\\s]+/[^/?#\\\\s]+/*$'`
+const NO_KEYS = `!has(p.jwks.remote) && !has(p.jwks.inline)`
+/** With mcp there is one provider. */
+const HAS_PLACE = `has(self.providers[0].jwks.inline) || (has(self.providers[0].jwks.remote) && has(self.providers[0].jwks.remote.jwksPath))`
+const NO_PATH = `has(p.jwks.remote) && !has(p.jwks.inline) && !has(p.jwks.remote.jwksPath)`
+
+/** RFC 9110 section 5.6.2, token; and what stands for a part of the request. */
+const HEADER_NAME = "^([!#$%&'*+.^_`|~0-9A-Za-z-]+|:(?i:path|method|authority))$"
+
+const WEBHOOK_RULES: readonly Rule[] = [
+  {
+    rule: `!has(self.headers) || self.headers.all(name, name.matches("${HEADER_NAME}"))`,
+    message: 'this is not a header name',
+  },
+  {
+    rule: '!has(self.headers) || self.headers.all(name, size(name) <= 256)',
+    message: 'this key cannot be used here: is too long, expected at most 256 characters',
+  },
+  {
+    rule: `!has(self.headers) || self.headers.all(name, !name.matches('(?i)^(${FRAMING_HEADERS.join('|')})$'))`,
+    message: 'this header frames the request and cannot be set',
+  },
+]
+
+/** Of a backendRef; for a Service that cannot be told from its name alone where to connect. */
+const backendRules = (apiGroup: string): readonly Rule[] => [
+  {
+    rule: `(self.group == '' && self.kind == 'Service') || (self.group == '${apiGroup}' && self.kind == 'ProxyBackend')`,
+    message: {
+      expression: `'backendRef kind ' + self.kind + ' of group "' + self.group + '" is not known; expected Service of the core group or ProxyBackend of ${apiGroup}'`,
+    },
+  },
+  {
+    rule: `self.kind != 'Service' || has(self.port)`,
+    message: { expression: `'backendRef to Service ' + self.name + ' needs a port'` },
+  },
+]
+
+/** apiGroup: {policy_api_group} of the specification. */
+export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
+  '': [
+    {
+      rule: `!(${MCP}) || !(has(self.backend) && has(self.backend.ai) && has(self.backend.ai.promptGuard))`,
+      message:
+        'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic',
+    },
+    misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'HTTPRoute', ROUTE),
+    misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
+    misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
+  ],
+  'targetRefs.*': [
+    {
+      rule: `(self.group == 'gateway.networking.k8s.io' && self.kind == 'HTTPRoute') || (self.group == '' && self.kind == 'Service')`,
+      message: {
+        expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute of gateway.networking.k8s.io or Service of the core group'`,
+      },
+    },
+  ],
+  'traffic.jwtAuthentication': [
+    {
+      rule: 'has(self.mcp) ? size(self.providers) == 1 : true',
+      message: 'jwtAuthentication.mcp requires exactly one provider',
+    },
+    {
+      rule: `has(self.mcp) ? self.mode == 'Strict' : true`,
+      message: { expression: `'jwtAuthentication.mcp requires mode Strict, not ' + self.mode` },
+    },
+    {
+      rule: 'has(self.mcp) ? self.providers.all(p, has(p.audiences)) : true',
+      message: 'jwtAuthentication.mcp requires audiences',
+    },
+    {
+      rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_KEYS})`,
+      message: 'jwks: exactly one of remote and inline is needed, there is neither',
+    },
+    {
+      rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_PATH})`,
+      message: 'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',
+    },
+    {
+      rule: `has(self.mcp) ? self.providers[0].issuer.matches(${ISSUER_URL}) : true`,
+      message: 'issuer is not an http or https URL, which jwtAuthentication.mcp needs',
+    },
+    {
+      rule: `!(${IDP_TWO}) || ${HAS_PLACE} || self.providers[0].issuer.matches(${IDP_TWO_ISSUER})`,
+      message:
+        "jwks names no path, and none can be derived from the issuer: IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID",
+    },
+  ],
+  'traffic.jwtAuthentication.providers.*.jwks.remote': [
+    {
+      rule: `!has(self.jwksPath) || !self.jwksPath.matches('[\\\\s#\\\\\\\\\\\\p{Cc}]')`,
+      message: { expression: `'jwks.remote.jwksPath "' + self.jwksPath + '" is not a path'` },
+    },
+  ],
+  'traffic.jwtAuthentication.providers.*.jwks.remote.backendRef': backendRules(apiGroup),
+  'traffic.jwtAuthentication.providers.*.jwks': [
+    {
+      rule: '!(has(self.remote) && has(self.inline))',
+      message: 'jwks: exactly one of remote and inline is needed, there are both',
+    },
+  ],
+  'traffic.authorization.policy': [
+    {
+      rule: 'size(self.matchExpressions) > 0',
+      message: 'authorization.policy.matchExpressions is empty; at least one expression is needed',
+    },
+  ],
+  'backend.ai.promptGuard.request.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.request.*.webhook.backendRef': backendRules(apiGroup),
+  'backend.ai.promptGuard.response.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.response.*.webhook.backendRef': backendRules(apiGroup),
+  'backend.http.requestTimeout': [
+    { rule: `duration(self) >= duration('1ms')`, message: 'requestTimeout must be at least 1ms' },
+  ],
+})
+
+const CONNECTIONS = 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS'
+const KEEPALIVE = 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS'
+
+export const PROXY_PARAMETERS_RULES: RulesByPath = {
+  env: [once(CONNECTIONS), once(KEEPALIVE)],
+  'env.*': [
+    {
+      rule: `self.name in ['${CONNECTIONS}', '${KEEPALIVE}']`,
+      message: {
+        expression: `self.name + ' is not known; expected one of ${CONNECTIONS}, ${KEEPALIVE}'`,
+      },
+    },
+    atMost(CONNECTIONS, 1_000_000),
+    atMost(KEEPALIVE, 86_400),
+  ],
+}
+
+function once(name: string): Rule {
+  return {
+    rule: `self.filter(e, e.name == '${name}').size() <= 1`,
+    message: `${name} is set twice`,
+  }
+}
+
+function atMost(name: string, largest: number): Rule {
+  return {
+    rule: `self.name != '${name}' || (self.value.matches('^[0-9]{1,7}$') && int(self.value) <= ${largest})`,
+    message: {
+      expression: `'${name} is "' + self.value + '"; expected a whole number from 0 to ${largest}'`,
+    },
+  }
+}
+
+/** schema: of spec. Throws when a path leads nowhere: a field was renamed. */
+export function withRules(schema: JsonObject, rules: RulesByPath): JsonObject {
+  return Object.entries(rules).reduce(
+    (whole, [path, own]) => addAt(whole, path === '' ? [] : path.split('.'), own),
+    schema,
+  )
+}
+
+function addAt(schema: JsonObject, path: readonly string[], rules: readonly Rule[]): JsonObject {
+  const [name, ...rest] = path
+  if (name === undefined) return { ...schema, 'x-kubernetes-validations': rules.map(written) }
+  if (name === '*') return { ...schema, items: addAt(objectOf(schema['items'], name), rest, rules) }
+  const properties = objectOf(schema['properties'], name)
+  const property = objectOf(properties[name], name)
+  return { ...schema, properties: { ...properties, [name]: addAt(property, rest, rules) } }
+}
+
+const written = ({ rule, message }: Rule): JsonObject =>
+  typeof message === 'string' ? { rule, message } : { rule, messageExpression: message.expression }
+
+function objectOf(json: Json | undefined, name: string): JsonObject {
+  if (isJsonObject(json)) return json
+  throw new Error(`a rule leads to ${name}, which the schema does not have`)
+}

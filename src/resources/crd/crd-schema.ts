@@ -1,0 +1,43 @@
+// A zod schema → a structural schema of Kubernetes: JSON Schema without what the API server does not allow.
+
+import { z } from 'zod'
+import { isJsonObject } from '../../ir/json.js'
+import type { Json, JsonObject } from '../../ir/json.js'
+
+/** What documents must look like before defaults are filled in. */
+export const structuralSchema = (schema: z.ZodType): JsonObject => {
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
+  return structural(JSON.parse(JSON.stringify(json)) as JsonObject)
+}
+
+/** Not of JSON Schema's dialect for Kubernetes, or said otherwise there. */
+const DROPPED = new Set(['$schema', 'propertyNames', 'additionalProperties', 'const'])
+
+const structural = (schema: JsonObject): JsonObject => ({
+  ...Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => !DROPPED.has(key))
+      .map(([key, value]) => [key, nested(key, value)]),
+  ),
+  ...(schema['const'] !== undefined && { enum: [schema['const']] }),
+  ...members(schema['additionalProperties']),
+})
+
+const nested = (key: string, value: Json): Json => {
+  if (key === 'items' && isJsonObject(value)) return structural(value)
+  if (key !== 'properties' || !isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, property]) => [
+      name,
+      isJsonObject(property) ? structural(property) : property,
+    ]),
+  )
+}
+
+/** An empty schema for further members means a free map. */
+const members = (additional: Json | undefined): JsonObject => {
+  if (!isJsonObject(additional)) return {}
+  return Object.keys(additional).length === 0
+    ? { 'x-kubernetes-preserve-unknown-fields': true }
+    : { additionalProperties: structural(additional) }
+}

@@ -1,0 +1,79 @@
+// Plain values and a schema → the decoded value, or findings: which field, and a sentence of what is wrong with it.
+
+import type { z } from 'zod'
+import { err, ok, type Result } from '../../result.js'
+import { describeIssue } from './describe-issue.js'
+import { isMap, valueAt, type FieldPath } from './field-path.js'
+import type { Kind } from '../kinds/kinds.js'
+import { similarWord } from '../../similar.js'
+import { unknownFields, type UnknownField } from './unknown-fields.js'
+
+/** Something said of a field: at its key or at its value. */
+export interface Finding {
+  readonly path: FieldPath
+  readonly part: 'key' | 'value'
+  readonly message: string
+}
+
+export interface Fields {
+  readonly schema: z.core.$ZodType
+  readonly value: unknown
+  /** Where the value stands in its document. */
+  readonly path: FieldPath
+  readonly strictness: Kind['strictness']
+  /** No value is quoted. */
+  readonly secret: boolean
+}
+
+export interface DecodedFields {
+  readonly value: unknown
+  /** Fields that the API has and Gatehouse does not implement. */
+  readonly unsupported: readonly FieldPath[]
+}
+
+export const decodeFields = (fields: Fields): Result<DecodedFields, Finding[]> => {
+  const value = fields.strictness === 'lenient' ? withoutNulls(fields.value) : fields.value
+  const unknown =
+    fields.strictness === 'lenient' ? [] : unknownFields(fields.schema, value, fields.path)
+  const misspelt = unknown.filter((field) => isError(field, fields.strictness))
+  const parsed = (fields.schema as z.ZodType).safeParse(value)
+  const findings = [
+    ...misspelt.map(describeUnknown),
+    ...(parsed.error?.issues ?? []).map((issue) => describe(issue, value, fields)),
+  ]
+  if (!parsed.success || findings.length > 0) return err(findings)
+  return ok({ value: parsed.data, unsupported: unknown.map(({ path }) => path) })
+}
+
+const describe = (issue: z.core.$ZodIssue, root: unknown, fields: Fields): Finding => {
+  const value = valueAt(root, issue.path)
+  return {
+    path: [...fields.path, ...issue.path],
+    part: issue.code === 'invalid_key' ? 'key' : 'value',
+    message: describeIssue({ issue, value, secret: fields.secret }),
+  }
+}
+
+/** Of the Gateway API a newer version may have more fields than we know: only what looks misspelt is an error. */
+const isError = (field: UnknownField, strictness: Kind['strictness']): boolean =>
+  strictness === 'own' || (!field.unimplemented && meantField(field) !== undefined)
+
+const meantField = ({ path, known }: UnknownField): string | undefined =>
+  similarWord(String(path.at(-1)), known)
+
+const describeUnknown = (field: UnknownField): Finding => {
+  const meant = meantField(field)
+  const expected =
+    meant === undefined
+      ? `expected ${field.known.length === 1 ? '' : 'one of '}${field.known.join(', ')}`
+      : `did you mean ${meant}?`
+  return { path: field.path, part: 'key', message: `unknown field, ${expected}` }
+}
+
+/** Tools write null for what they leave out. */
+const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.filter((entry) => entry !== null).map(withoutNulls)
+  if (!isMap(value)) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member)]))
+}

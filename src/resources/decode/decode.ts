@@ -1,0 +1,179 @@
+// One YAML or JSON document → the resources in it (one, or the items of a List), and what is wrong with it.
+
+import type { Result } from '../../result.js'
+import { decodeFields, type DecodedFields, type Finding } from './decode-fields.js'
+import { formatPath, isMap, valueAt, type FieldPath, type PlainMap } from './field-path.js'
+import { findKind } from './find-kind.js'
+import type { Kind } from '../kinds/kinds.js'
+import { clusterMetadata, namespacedMetadata } from '../kinds/metadata.js'
+import type { Metadata, Problem, Resource, Resources } from '../kinds/resources.js'
+import { similarWord } from '../../similar.js'
+import { parseYaml, type DocumentText, type ParsedDocument } from './yaml-document.js'
+
+export interface DecodedResource {
+  readonly collection: keyof Resources
+  readonly resource: Resource<unknown>
+  /** FILE:LINE:COLUMN of its beginning. */
+  readonly position: string
+}
+
+export interface Decoded {
+  readonly resources: readonly DecodedResource[]
+  readonly problems: readonly Problem[]
+  /** Documents of kinds that are none of ours. */
+  readonly notes: readonly Problem[]
+}
+
+const NOTHING: Decoded = { resources: [], problems: [], notes: [] }
+
+/** file: as messages name it. Never throws. A resource with any problem is not among the resources. */
+export const decodeDocument = (
+  text: DocumentText,
+  file: string,
+  kinds: readonly Kind[],
+): Decoded => {
+  const parsed = parseYaml(text)
+  if (parsed.ok) return decodeValue(parsed.value.value, [], contextOf(file, kinds, parsed.value))
+  const problems = parsed.error.map(({ line, column, message }) => ({
+    source: `${file}:${line}:${column}`,
+    message,
+  }))
+  return { ...NOTHING, problems }
+}
+
+/** An object of the API server, with its apiVersion and kind; source: what messages call it. Never throws. */
+export const decodeObject = (object: PlainMap, source: string, kinds: readonly Kind[]): Decoded =>
+  decodeValue(object, [], { kinds, sourceOf: () => source, positionOf: () => source })
+
+interface Context {
+  readonly kinds: readonly Kind[]
+  /** Of a resource: FILE:LINE, or "kubernetes". */
+  sourceOf(path: FieldPath): string
+  /** FILE:LINE:COLUMN, or "kubernetes". */
+  positionOf(path: FieldPath, part: Finding['part']): string
+}
+
+const contextOf = (file: string, kinds: readonly Kind[], parsed: ParsedDocument): Context => ({
+  kinds,
+  sourceOf: (path) => `${file}:${parsed.positionOf(path, 'value').line}`,
+  positionOf: (path, part) => {
+    const { line, column } = parsed.positionOf(path, part)
+    return `${file}:${line}:${column}`
+  },
+})
+
+const decodeValue = (value: unknown, path: FieldPath, context: Context): Decoded => {
+  if (value === null || value === undefined) return NOTHING
+  const refuse = (finding: Finding): Decoded => ({
+    ...NOTHING,
+    problems: [problemOf(finding, path, isMap(value) ? value : {}, context)],
+  })
+  if (!isMap(value))
+    return refuse(at([], 'a document must be a resource: a map with apiVersion and kind'))
+  const { apiVersion, kind } = value
+  if (typeof apiVersion !== 'string' || apiVersion === '')
+    return refuse(at(['apiVersion'], 'is missing, expected the API of a resource, e.g. v1'))
+  if (typeof kind !== 'string' || kind === '')
+    return refuse(at(['kind'], 'is missing, expected the kind of a resource'))
+  if (kind.endsWith('List') && Array.isArray(value['items']))
+    return joinDecoded(
+      value['items'].map((item, index) => decodeValue(item, [...path, 'items', index], context)),
+    )
+  const found = findKind(context.kinds, apiVersion, kind)
+  if (found.type === 'kind') return decodeResource(value, path, found.kind, context)
+  if (found.type === 'problem') return refuse(at([found.field], found.message))
+  return { ...NOTHING, notes: [problemOf(at([], found.message), path, value, context)] }
+}
+
+const at = (path: FieldPath, message: string): Finding => ({ path, part: 'value', message })
+
+export const joinDecoded = (parts: readonly Decoded[]): Decoded => ({
+  resources: parts.flatMap(({ resources }) => resources),
+  problems: parts.flatMap(({ problems }) => problems),
+  notes: parts.flatMap(({ notes }) => notes),
+})
+
+const decodeResource = (
+  value: PlainMap,
+  path: FieldPath,
+  kind: Kind,
+  context: Context,
+): Decoded => {
+  const metadata = decodeFields({
+    schema: kind.clusterScoped === true ? clusterMetadata : namespacedMetadata,
+    value: value['metadata'],
+    path: ['metadata'],
+    strictness: 'lenient',
+    secret: false,
+  })
+  const body = decodeBody(value, kind)
+  const strangers = kind.strictness === 'lenient' ? [] : unknownAtTop(value)
+  if (!metadata.ok || !body.ok || strangers.length > 0) {
+    const findings = [metadata, body].flatMap((part) => (part.ok ? [] : part.error))
+    const problems = [...strangers, ...findings].map((finding) =>
+      problemOf(finding, path, value, context),
+    )
+    return { ...NOTHING, problems }
+  }
+  const resource: Resource<unknown> = {
+    apiVersion: String(value['apiVersion']),
+    kind: kind.kind,
+    metadata: metadata.value.value as Metadata,
+    spec: body.value.value,
+    source: context.sourceOf(path),
+    unsupported: body.value.unsupported.map(formatPath),
+  }
+  const position = context.positionOf(path, 'value')
+  return { ...NOTHING, resources: [{ collection: kind.collection, resource, position }] }
+}
+
+const decodeBody = (value: PlainMap, kind: Kind): Result<DecodedFields, Finding[]> => {
+  const { schema, strictness } = kind
+  const secret = kind.kind === 'Secret'
+  return kind.body === 'spec'
+    ? decodeFields({ schema, strictness, secret, value: value['spec'], path: ['spec'] })
+    : decodeFields({ schema, strictness, secret, value, path: [] })
+}
+
+const TOP_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec', 'status']
+
+const unknownAtTop = (value: PlainMap): Finding[] =>
+  Object.keys(value)
+    .filter((key) => !TOP_FIELDS.includes(key))
+    .map((key) => {
+      const meant = similarWord(key, TOP_FIELDS)
+      const hint =
+        meant === undefined ? 'fields of a resource stand below spec' : `did you mean ${meant}?`
+      return { path: [key], part: 'key', message: `unknown field, ${hint}` }
+    })
+
+/** path: of the resource within its document (an item of a List); the finding's is within the resource. */
+const problemOf = (
+  finding: Finding,
+  path: FieldPath,
+  value: PlainMap,
+  context: Context,
+): Problem => {
+  const whole = [...path, ...finding.path]
+  const field = formatPath(whole)
+  return {
+    source: context.positionOf(whole, finding.part),
+    message: field === '' ? finding.message : `${field}: ${finding.message}`,
+    ...identityOf(value),
+  }
+}
+
+/** Whose problem it is, as far as it can be read. */
+const identityOf = (value: PlainMap): Partial<Problem> => {
+  const text = (key: string, from: unknown) => {
+    const found = valueAt(from, [key])
+    return typeof found === 'string' && found !== '' ? { [key]: found } : {}
+  }
+  const metadata = value['metadata']
+  return {
+    ...text('apiVersion', value),
+    ...text('kind', value),
+    ...text('namespace', metadata),
+    ...text('name', metadata),
+  }
+}

@@ -1,0 +1,97 @@
+// What a schema found wrong with a value → a sentence: what is there, what was expected.
+
+import type { z } from 'zod'
+import { similarWord } from '../../similar.js'
+
+const LONGEST_QUOTE = 60
+
+export interface Described {
+  readonly issue: z.core.$ZodIssue
+  /** What stands at the issue's path; undefined: nothing. */
+  readonly value: unknown
+  /** Values are secret: none is quoted. */
+  readonly secret: boolean
+}
+
+/** e.g. '"strict" is not one of Strict, Optional, Permissive'. */
+export const describeIssue = ({ issue, value, secret }: Described): string => {
+  const shown = showValue(value, secret)
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(issue.expected, value, shown)
+    case 'invalid_value':
+      return describeChoice(issue.values.map(String), value, shown)
+    case 'invalid_union':
+      return !('options' in issue) || issue.options === undefined
+        ? `${shown} has none of the forms that are accepted here`
+        : describeChoice(issue.options.map(String), value, shown)
+    case 'too_small':
+      return describeBound(issue.origin, `at least ${issue.minimum}`, shown)
+    case 'too_big':
+      return describeBound(issue.origin, `at most ${issue.maximum}`, shown)
+    case 'invalid_format':
+      return `${shown} ${issue.message}`
+    case 'invalid_key':
+      return `this key cannot be used here${issue.issues.map((inner) => `: ${describeIssue({ issue: inner, value: issue.path.at(-1), secret })}`).join('')}`
+    default:
+      return issue.message
+  }
+}
+
+/** Every number of a resource is an integer. */
+const NAMES: Readonly<Record<string, string>> = {
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  string: 'a string',
+  number: 'an integer',
+  int: 'an integer',
+  boolean: 'true or false',
+}
+
+const describeType = (expected: string, value: unknown, shown: string): string => {
+  const wanted = NAMES[expected] ?? expected
+  if (value === undefined) return `is missing, expected ${wanted}`
+  if (value === null) return `is empty (null), expected ${wanted}`
+  return `${shown} is not ${wanted}${typeHint(expected, value)}`
+}
+
+/** YAML reads 80 as a number and "80" as a string; which of them was written is the usual mistake. */
+const typeHint = (expected: string, value: unknown): string => {
+  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
+    return ' (put it in quotes)'
+  const unquotable =
+    typeof value === 'string' &&
+    (expected === 'boolean' ? /^(true|false)$/ : /^-?[0-9]+$/).test(value) &&
+    ['number', 'int', 'boolean'].includes(expected)
+  return unquotable ? ' (leave the quotes out)' : ''
+}
+
+const describeChoice = (choices: readonly string[], value: unknown, shown: string): string => {
+  const expected = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`
+  if (value === undefined) return `is missing, expected ${expected}`
+  const meant = typeof value === 'string' ? similarWord(value, choices) : undefined
+  const hint = meant === undefined || choices.length === 1 ? '' : `; did you mean ${meant}?`
+  return `${shown} is not ${expected}${hint}`
+}
+
+const describeBound = (origin: string, bound: string, shown: string): string => {
+  if (origin === 'array') return `has too ${tooWhat(bound)} entries, expected ${bound}`
+  if (origin === 'object' || origin === 'record')
+    return `has too ${tooWhat(bound)} members, expected ${bound}`
+  if (origin !== 'string') return `${shown} is out of range, expected ${bound}`
+  return bound === 'at least 1'
+    ? 'must not be empty'
+    : `is too ${bound.startsWith('at least') ? 'short' : 'long'}, expected ${bound} characters`
+}
+
+const tooWhat = (bound: string): string => (bound.startsWith('at least') ? 'few' : 'many')
+
+/** As YAML has it, cut to a line's length; of a secret only its type. */
+const showValue = (value: unknown, secret: boolean): string => {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'a map'
+  if (secret) return `the ${typeof value} here`
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text
+}

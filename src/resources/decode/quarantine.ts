@@ -1,0 +1,105 @@
+// What the files say now, and what was in force before → what may be in force: while a document that has never decoded
+// may hold a policy, new routes wait for it, and policies that are gone stay (it may be one of them, renamed or moved).
+// Otherwise a route would be open for want of a policy that was written.
+
+import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../kinds/resources.js'
+import { keyOf } from './resource-set.js'
+
+export interface ReadState extends ProviderState {
+  /** The problems of documents that have never decoded. */
+  readonly undecoded: readonly Problem[]
+}
+
+/** Kinds of which a broken document cannot be the policy of a route. */
+const HARMLESS = new Set([
+  'ProxyBackend',
+  'ProxyParameters',
+  'GatewayClass',
+  'Gateway',
+  'HTTPRoute',
+  'BackendTLSPolicy',
+  'ReferenceGrant',
+  'Namespace',
+  'Service',
+  'EndpointSlice',
+  'Secret',
+  'ConfigMap',
+])
+
+/** previous: the state in force. Once it was complete, it stays so: later documents leave the last good ones alone. */
+export const holdBackNewRoutes = (
+  { undecoded, ...state }: ReadState,
+  previous: ProviderState | undefined,
+): ProviderState => {
+  if (previous?.complete !== true) return state
+  const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
+  if (reasons.length === 0) return { ...state, complete: true }
+  const known = new Set(previous.resources.httpRoutes.map(keyOf))
+  const { httpRoutes, proxyPolicies } = state.resources
+  const held = httpRoutes.flatMap((route) =>
+    known.has(keyOf(route)) ? [] : becauseOf(route, reasons),
+  )
+  const present = new Set(proxyPolicies.map(keyOf))
+  const gone = previous.resources.proxyPolicies.flatMap((policy) =>
+    present.has(keyOf(policy)) || !mayBeRenamed(reasons) ? [] : becauseOf(policy, reasons),
+  )
+  const isHeld = new Set(held.map(({ resource }) => keyOf(resource)))
+  return {
+    resources: {
+      ...state.resources,
+      httpRoutes: httpRoutes.filter((route) => !isHeld.has(keyOf(route))),
+      proxyPolicies: [...proxyPolicies, ...gone.map(({ resource }) => resource)].sort(byKey),
+    },
+    problems: [
+      ...state.problems,
+      ...held.map(({ resource, reason }) => problemOf(resource, heldMessage(reason))),
+      ...gone.map(({ resource, reason }) => ({
+        ...problemOf(resource, keptMessage(reason)),
+        stays: true as const,
+      })),
+    ],
+    ...(state.notes !== undefined && { notes: state.notes }),
+    complete: true,
+  }
+}
+
+/** Objects of a cluster keep their names: none of them is another one renamed. */
+const mayBeRenamed = (reasons: readonly Problem[]): boolean =>
+  reasons.some(({ source }) => source !== KUBERNETES)
+
+/**
+ * The first document that concerns the resource; a policy of a cluster is for routes of its own namespace, and without
+ * one it is not known which.
+ */
+function becauseOf<Spec>(
+  resource: Resource<Spec>,
+  reasons: readonly Problem[],
+): readonly { readonly resource: Resource<Spec>; readonly reason: Problem }[] {
+  const reason = reasons.find(
+    ({ source, namespace = resource.metadata.namespace }) =>
+      source !== KUBERNETES || namespace === resource.metadata.namespace,
+  )
+  return reason === undefined ? [] : [{ resource, reason }]
+}
+
+const byKey = (a: Resource<unknown>, b: Resource<unknown>): number => (keyOf(a) < keyOf(b) ? -1 : 1)
+
+const problemOf = (
+  { apiVersion, kind, metadata: { namespace, name }, source }: Resource<unknown>,
+  message: string,
+): Problem => ({
+  source: source === KUBERNETES ? source : `${source}:1`,
+  message,
+  apiVersion,
+  kind,
+  namespace,
+  name,
+})
+
+const keptMessage = ({ source }: Problem): string =>
+  `is gone from the files, but stays in force until the document at ${source} can be decoded or is gone too: it may be this policy`
+
+const heldMessage = ({ source, name }: Problem): string =>
+  source === KUBERNETES && name === undefined
+    ? 'waits until ProxyPolicies can be read again: one of them may be the policy of this route'
+    : `waits until ${name === undefined ? 'the document' : `ProxyPolicy ${name}`} at ${source} can be decoded: it may be the policy of this route`

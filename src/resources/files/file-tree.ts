@@ -1,0 +1,197 @@
+// The paths that a user named → the resource files below them, and the folders to watch for changes of either.
+
+import { lstat, type BigIntStats } from 'node:fs'
+import { readdir, readlink, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import type { Problem } from '../kinds/resources.js'
+
+const EXTENSIONS = ['.yaml', '.yml', '.json']
+const MAX_FILES = 20_000
+const TOO_MANY_FILES = `has more than ${MAX_FILES} files: nothing is read until there are fewer`
+
+export interface FileTree {
+  /** Sorted by path. */
+  readonly files: readonly FoundFile[]
+  /** Folder → the names in it that matter; undefined: all. */
+  readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>
+  readonly problems: readonly Problem[]
+  /** Folders and files that cannot be read now, and named folders that are gone: their content is not known. */
+  readonly lost: readonly string[]
+  /** Something could not be read, which may pass without a change that a watcher sees. */
+  readonly unread: boolean
+}
+
+export interface FoundFile {
+  /** As the user's path begins. */
+  readonly path: string
+  /** Changes with the content: device, inode, size, times. */
+  readonly stamp: string
+  readonly size: number
+}
+
+/** Never rejects: what cannot be read is a problem, with the path as its source. */
+export const findFiles = async (paths: readonly string[]): Promise<FileTree> => {
+  const walk = new Walk()
+  for (const path of paths) await walk.root(path)
+  return walk.tree()
+}
+
+class Walk {
+  readonly #files = new Map<string, FoundFile>()
+  readonly #folders = new Map<string, Set<string> | undefined>()
+  readonly #problems: Problem[] = []
+  readonly #roots: string[] = []
+  readonly #lost: string[] = []
+  /** Their links are, or are being, followed. */
+  readonly #followed = new Set<string>()
+
+  tree(): FileTree {
+    const read = { folders: this.#folders, problems: this.#problems, unread: this.#lost.length > 0 }
+    if (this.#files.size > MAX_FILES) {
+      for (const root of this.#roots) this.#problem(root, TOO_MANY_FILES)
+      return { ...read, files: [], lost: this.#roots }
+    }
+    const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+    return { ...read, files, lost: this.#lost }
+  }
+
+  async root(path: string): Promise<void> {
+    this.#roots.push(join(path))
+    await this.#follow(resolve(path))
+    try {
+      const found = await stat(path, { bigint: true })
+      if (found.isDirectory()) await this.#folder(join(path), [])
+      else this.#file(join(path), found)
+    } catch (error) {
+      // A named file that is gone was deleted; a named folder may come back with all that was in it.
+      const deleted = codeOf(error) === 'ENOENT' && EXTENSIONS.includes(extname(path))
+      if (deleted) this.#problem(path, 'no such file')
+      else this.#lose(join(path), lostMessage(error))
+    }
+  }
+
+  /** above: the real paths of the folders around it, so that a link back to one of them ends the walk. */
+  async #folder(path: string, above: readonly string[]): Promise<void> {
+    try {
+      const real = await realpath(path)
+      if (above.includes(real)) return
+      this.#folders.set(resolve(path), undefined)
+      const entries = await readdir(path)
+      const names = entries.filter((name) => !name.startsWith('.'))
+      const found = await lookAt(names.map((name) => join(path, name)))
+      await Promise.all(found.flatMap((entry) => this.#entry(entry, [...above, real]) ?? []))
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || above.length === 0)
+        this.#lose(path, `cannot be read: ${codeOf(error)}`)
+    }
+  }
+
+  /** undefined: there is nothing to wait for, as with nearly all of them. */
+  #entry({ path, found, error }: Entry, above: readonly string[]): Promise<void> | undefined {
+    if (found === undefined) return this.#missed(path, error)
+    if (found.isSymbolicLink()) return this.#link(path, above)
+    return this.#place(path, found, above)
+  }
+
+  async #link(path: string, above: readonly string[]): Promise<void> {
+    try {
+      await this.#follow(resolve(path))
+      await this.#place(path, await stat(path, { bigint: true }), above)
+    } catch (error) {
+      this.#missed(path, error)
+    }
+  }
+
+  /** Not of pipes, sockets and devices: reading one may never end, and with it every later change. */
+  #place(path: string, found: BigIntStats, above: readonly string[]): Promise<void> | undefined {
+    if (found.isDirectory()) return this.#folder(path, above)
+    if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found)
+    return undefined
+  }
+
+  /** A file that went away since the folder was listed is no problem: the folder's watcher says so too. */
+  #missed(path: string, error: unknown): undefined {
+    if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)
+  }
+
+  #file(path: string, found: BigIntStats): void {
+    const { dev, ino, size, mtimeNs, ctimeNs } = found
+    const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(':')
+    this.#files.set(resolve(path), { path, stamp, size: Number(size) })
+  }
+
+  /** Watches every place where the path, or a link on its way, can be replaced. */
+  async #follow(path: string): Promise<void> {
+    await this.#watchPlace(path)
+    await this.#followLinks(path)
+  }
+
+  /** Of the folders around it as well: `current/config` changes when the link `current` does. */
+  async #followLinks(path: string): Promise<void> {
+    const above = dirname(path)
+    if (above === path || this.#followed.has(path)) return
+    this.#followed.add(path)
+    await this.#followLinks(above)
+    const target = await readlink(path).catch(() => undefined)
+    if (target === undefined) return
+    await this.#watchPlace(path)
+    await this.#follow(resolve(await realpath(above).catch(() => above), target))
+  }
+
+  async #watchPlace(path: string): Promise<void> {
+    this.#watchName(await nearestFolder(dirname(path)), basename(path))
+  }
+
+  #watchName({ folder, inside }: NearestFolder, name: string): void {
+    const names = this.#folders.get(folder)
+    if (this.#folders.has(folder) && names === undefined) return
+    this.#folders.set(folder, (names ?? new Set()).add(inside ?? name))
+  }
+
+  #lose(path: string, message: string): void {
+    this.#lost.push(path)
+    this.#problem(path, message)
+  }
+
+  #problem(path: string, message: string): void {
+    this.#problems.push({ source: path, message })
+  }
+}
+
+interface Entry {
+  readonly path: string
+  /** Absent: error says why. */
+  readonly found?: BigIntStats
+  readonly error?: unknown
+}
+
+/** By callbacks: promises for thousands of files cost more than the files do. */
+const lookAt = (paths: readonly string[]): Promise<readonly Entry[]> =>
+  new Promise((done) => {
+    const entries: Entry[] = []
+    if (paths.length === 0) done(entries)
+    for (const path of paths)
+      lstat(path, { bigint: true }, (error, found) => {
+        entries.push(error === null ? { path, found } : { path, error })
+        if (entries.length === paths.length) done(entries)
+      })
+  })
+
+interface NearestFolder {
+  readonly folder: string
+  /** The first name below folder that does not exist. */
+  readonly inside?: string
+}
+
+const nearestFolder = async (path: string): Promise<NearestFolder> => {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory() === true || dirname(path) === path) return { folder: path }
+  const above = await nearestFolder(dirname(path))
+  return { folder: above.folder, inside: above.inside ?? basename(path) }
+}
+
+const lostMessage = (error: unknown): string =>
+  codeOf(error) === 'ENOENT' ? 'no such file or folder' : `cannot be read: ${codeOf(error)}`
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'

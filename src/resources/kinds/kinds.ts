@@ -1,0 +1,93 @@
+// The kinds that Gatehouse reads: group, versions and schema of each, and how strictly it is decoded (decision 27).
+
+import type { z } from 'zod'
+import { backendTlsPolicySpec } from './backend-tls-policy.js'
+import { configMapData, namespaceData, secretData } from './core.js'
+import { endpointSliceData } from './endpoint-slice.js'
+import { GATEWAY_API_GROUP } from './fields.js'
+import { gatewayClassSpec } from './gateway-class.js'
+import { gatewaySpec } from './gateway.js'
+import { httpRouteSpec } from './http-route.js'
+import { proxyBackendSpec } from './proxy-backend.js'
+import { proxyParametersSpec } from './proxy-parameters.js'
+import { proxyPolicySpec } from './proxy-policy.js'
+import { referenceGrantSpec } from './reference-grant.js'
+import type { Resources } from './resources.js'
+import { serviceSpec } from './service.js'
+
+export interface Kind {
+  readonly group: string
+  readonly kind: string
+  readonly versions: readonly string[]
+  readonly collection: keyof Resources
+  readonly schema: z.ZodType
+  /** Where the schema's fields stand: below spec, or at the top of the document. */
+  readonly body: 'spec' | 'document'
+  /** own: unknown fields are errors. gateway-api: unsupported, or errors if misspelt. lenient: let be. */
+  readonly strictness: 'own' | 'gateway-api' | 'lenient'
+  readonly clusterScoped?: boolean
+}
+
+/** apiGroup: {policy_api_group} of the specification. */
+export const kindsOf = (apiGroup: string): readonly Kind[] => [
+  own(apiGroup, 'ProxyPolicy', 'proxyPolicies', proxyPolicySpec),
+  own(apiGroup, 'ProxyBackend', 'proxyBackends', proxyBackendSpec),
+  own(apiGroup, 'ProxyParameters', 'proxyParameters', proxyParametersSpec),
+  { ...gatewayApi('GatewayClass', 'gatewayClasses', gatewayClassSpec), clusterScoped: true },
+  gatewayApi('Gateway', 'gateways', gatewaySpec),
+  gatewayApi('HTTPRoute', 'httpRoutes', httpRouteSpec),
+  gatewayApi('BackendTLSPolicy', 'backendTlsPolicies', backendTlsPolicySpec),
+  gatewayApi('ReferenceGrant', 'referenceGrants', referenceGrantSpec),
+  { ...core('Namespace', 'namespaces', namespaceData), clusterScoped: true },
+  { ...core('Service', 'services', serviceSpec), body: 'spec' },
+  core('Secret', 'secrets', secretData),
+  core('ConfigMap', 'configMaps', configMapData),
+  {
+    ...core('EndpointSlice', 'endpointSlices', endpointSliceData),
+    group: 'discovery.k8s.io',
+  },
+]
+
+/** Kinds of the Gateway API that Gatehouse does not read, though one of them is spelt much like HTTPRoute. */
+export const OTHER_GATEWAY_API_KINDS: readonly string[] = [
+  'GRPCRoute',
+  'TCPRoute',
+  'TLSRoute',
+  'UDPRoute',
+  'ListenerSet',
+]
+
+const own = (
+  group: string,
+  kind: string,
+  collection: keyof Resources,
+  schema: z.ZodType,
+): Kind => ({
+  group,
+  kind,
+  versions: ['v1alpha1'],
+  collection,
+  schema,
+  body: 'spec',
+  strictness: 'own',
+})
+
+const gatewayApi = (kind: string, collection: keyof Resources, schema: z.ZodType): Kind => ({
+  group: GATEWAY_API_GROUP,
+  kind,
+  versions: ['v1', 'v1beta1'],
+  collection,
+  schema,
+  body: 'spec',
+  strictness: 'gateway-api',
+})
+
+const core = (kind: string, collection: keyof Resources, schema: z.ZodType): Kind => ({
+  group: '',
+  kind,
+  versions: ['v1'],
+  collection,
+  schema,
+  body: 'document',
+  strictness: 'lenient',
+})

@@ -1,0 +1,220 @@
+// ProxyPolicy: who may use a route (tokens, rules), and what its webhooks and backends are held to.
+// Rules that span fields are conditions of the translation, not errors here (decisions 3 and 4).
+
+import { z } from 'zod'
+import type { Json } from '../../ir/json.js'
+import { backendRef, duration, group, kind, name } from './fields.js'
+
+const targetRef = z.object({
+  group: group().describe('API group of the target; empty for the core group (Service).'),
+  kind: kind().describe('HTTPRoute or Service.'),
+  name: name().describe('Name of the target, in the namespace of the policy.'),
+})
+
+const jwks = z.object({
+  remote: z
+    .object({
+      backendRef: backendRef().describe('The Service or ProxyBackend that serves the keys.'),
+      jwksPath: z
+        .string()
+        .min(1)
+        .max(2048)
+        .transform((path) => (path.startsWith('/') ? path : `/${path}`))
+        .optional()
+        .describe(
+          "Path of the key set on the backend. With mcp.provider IdpTwo it may be left out: the project's own path is derived from the issuer.",
+        ),
+    })
+    .optional()
+    .describe('Keys that are fetched from a backend and kept fresh.'),
+  inline: z
+    .string()
+    .min(2)
+    .max(65_536)
+    .optional()
+    .describe('A JSON key set (RFC 7517), instead of remote.'),
+})
+
+const provider = z.object({
+  issuer: z
+    .string()
+    .min(1)
+    .describe('Equals the iss claim exactly, with its slash at the end where it has one.'),
+  audiences: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('One of them must be in the aud claim. Absent: aud is not checked.'),
+  jwks: jwks.describe('Where the keys come from: exactly one of remote and inline.'),
+})
+
+const resourceMetadata = z
+  .object({
+    resource: z
+      .string()
+      .regex(/^https?:\/\/[^/?#\s]+[^#\s]*$/, 'is not an absolute http or https URL')
+      .optional()
+      .describe('URL of the MCP server as clients know it; published as written.'),
+    scopesSupported: z
+      .array(z.string().min(1))
+      .optional()
+      .describe('Published as scopes_supported; what clients ask the identity provider for.'),
+    bearerMethodsSupported: z
+      .array(z.string().min(1))
+      .optional()
+      .describe('Published as bearer_methods_supported; the gateway reads tokens from the header.'),
+  })
+  .catchall(z.custom<Json>())
+
+const mcp = z.object({
+  provider: z
+    .enum(['IdpOne', 'IdpTwo'])
+    .optional()
+    .describe('The identity provider that metadata and registration are adapted to.'),
+  clientId: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The pre-registered public OAuth client that registration answers with.'),
+  resourceMetadata: resourceMetadata
+    .optional()
+    .describe(
+      'Protected resource metadata (RFC 9728). Other members are published too, in snake_case.',
+    ),
+  metadataIssuer: z
+    .enum(['Provider', 'Gateway'])
+    .optional()
+    .describe(
+      "Whose issuer the server metadata names: the identity provider's, or the gateway's MCP URL as clients that hold RFC 8414 section 3.3 need it. Absent: the setting --metadata-issuer.",
+    ),
+  challengeDetails: z
+    .boolean()
+    .default(false)
+    .describe("Add RFC 6750's error, error_description and scope to the challenge of a 401."),
+  corsHeaders: z
+    .enum(['Extended', 'AsWritten'])
+    .default('Extended')
+    .describe(
+      "Extended adds the headers that MCP clients in a browser need to the route's CORS filter.",
+    ),
+})
+
+const jwtAuthentication = z.object({
+  mode: z
+    .enum(['Strict', 'Optional', 'Permissive'])
+    .default('Strict')
+    .describe(
+      'Strict: a valid token is required. Optional: no token passes, a bad one does not. Permissive: nothing is refused.',
+    ),
+  providers: z.array(provider).min(1).max(64).describe('Who may issue tokens.'),
+  mcp: mcp.optional().describe('What MCP clients are told about logging in.'),
+  forwardToken: z
+    .boolean()
+    .default(false)
+    .describe('Leave the Authorization header on requests to the backend.'),
+})
+
+const authorization = z.object({
+  action: z
+    .enum(['Allow', 'Deny', 'Require'])
+    .default('Allow')
+    .describe(
+      'Allow: any true expression lets in. Deny: any true expression refuses. Require: all must be true.',
+    ),
+  policy: z
+    .object({
+      matchExpressions: z
+        .array(z.string().max(16_384))
+        .max(256)
+        .describe('CEL expressions over jwt (the claims of the token) and request.'),
+    })
+    .describe('The rules.'),
+})
+
+/** They frame a request, or belong to one connection: a wrong one would make another request of it. Lower-case. */
+export const FRAMING_HEADERS: readonly string[] = [
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+const MAX_HEADERS = 64
+
+const webhook = z.object({
+  backendRef: backendRef().describe('The webhook server.'),
+  headers: z
+    .record(z.string().min(1).max(256), z.string().max(16_384))
+    .refine(
+      (headers) => Object.keys(headers).length <= MAX_HEADERS,
+      `has more than ${MAX_HEADERS} headers`,
+    )
+    .meta({ maxProperties: MAX_HEADERS })
+    .default({})
+    .describe(
+      'Header name, :path, :method or :authority → CEL expression over request, jwt and llmRequest.',
+    ),
+  failureMode: z
+    .enum(['FailClosed', 'FailOpen'])
+    .default('FailClosed')
+    .describe('What happens to the LLM request when the webhook is unavailable.'),
+  inspectToolCalls: z
+    .boolean()
+    .default(false)
+    .describe('Send the arguments of tool calls to the webhook too.'),
+})
+
+const guards = z
+  .array(z.object({ webhook: webhook.describe('A guardrail webhook server.') }))
+  .max(8)
+  .default([])
+
+export const proxyPolicySpec = z.object({
+  targetRefs: z
+    .array(targetRef)
+    .min(1)
+    .max(16)
+    .describe('What the policy is for, in its own namespace.'),
+  traffic: z
+    .object({
+      jwtAuthentication: jwtAuthentication.optional().describe('Bearer tokens (JWT).'),
+      authorization: authorization.optional().describe('Rules over the claims and the request.'),
+    })
+    .optional()
+    .describe('For targets of kind HTTPRoute: what happens to their requests.'),
+  backend: z
+    .object({
+      ai: z
+        .object({
+          promptGuard: z
+            .object({
+              request: guards.describe('Asked before the LLM gets the prompt, in this order.'),
+              response: guards.describe('Asked before the client gets the reply, in this order.'),
+            })
+            .optional()
+            .describe('Guardrail webhooks.'),
+        })
+        .optional()
+        .describe('LLM traffic.'),
+      http: z
+        .object({
+          requestTimeout: duration()
+            .refine((milliseconds) => milliseconds >= 1, 'requestTimeout must be at least 1ms')
+            .optional()
+            .describe('The longest that a complete answer of the targeted Service may take.'),
+        })
+        .optional()
+        .describe('For targets of kind Service.'),
+    })
+    .optional()
+    .describe('What the backends are held to.'),
+})
+
+export type ProxyPolicySpec = z.infer<typeof proxyPolicySpec>

@@ -1,0 +1,56 @@
+// Where the API server keeps a kind: found by asking it, as versions come and go with the CRDs that are installed.
+
+import type { Json, JsonObject } from '../../ir/json.js'
+import { isJsonObject } from '../../ir/json.js'
+import { KubernetesError, type KubernetesClient } from './client.js'
+import type { Kind } from '../kinds/kinds.js'
+
+export interface KindPath {
+  /** e.g. "gateway.networking.k8s.io/v1". */
+  readonly apiVersion: string
+  /** e.g. "/apis/gateway.networking.k8s.io/v1". */
+  readonly prefix: string
+  /** As paths name it, e.g. "httproutes". */
+  readonly plural: string
+}
+
+/** Rejects (KubernetesError) with a sentence that says what to install when the API server does not have it. */
+export async function findKindPath(client: KubernetesClient, kind: Kind): Promise<KindPath> {
+  for (const version of kind.versions) {
+    const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
+    const prefix = kind.group === '' ? `/api/${version}` : `/apis/${apiVersion}`
+    const plural = pluralOf(await resourcesBelow(client, prefix), kind.kind)
+    if (plural !== undefined) return { apiVersion, prefix, plural }
+  }
+  throw new KubernetesError(`the API server does not know it: install ${definitionsOf(kind)}`)
+}
+
+const definitionsOf = ({ group, versions }: Kind): string =>
+  group === 'gateway.networking.k8s.io'
+    ? `the Gateway API's CRDs (v1.6.0, experimental channel)`
+    : `the CRDs of ${group}/${versions[0]} ("gatehouse crds" prints them)`
+
+async function resourcesBelow(client: KubernetesClient, prefix: string): Promise<JsonObject> {
+  try {
+    return await client.call('GET', prefix)
+  } catch (error) {
+    if (error instanceof KubernetesError && error.status === 404) return {}
+    throw error
+  }
+}
+
+/** list: an APIResourceList (meta/v1). Names with a slash are subresources. */
+function pluralOf({ resources }: JsonObject, kind: string): string | undefined {
+  if (!Array.isArray(resources)) return undefined
+  for (const resource of resources as readonly Json[]) {
+    if (!isJsonObject(resource) || resource['kind'] !== kind) continue
+    const { name } = resource
+    if (typeof name === 'string' && !name.includes('/')) return name
+  }
+  return undefined
+}
+
+export const listPath = ({ prefix, plural }: KindPath, namespace: string | undefined): string =>
+  namespace === undefined
+    ? `${prefix}/${plural}`
+    : `${prefix}/namespaces/${encodeURIComponent(namespace)}/${plural}`

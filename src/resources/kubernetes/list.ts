@@ -1,0 +1,41 @@
+// Every object of a path, page by page.
+
+import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node'
+import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
+import { KubernetesError, type KubernetesClient } from './client.js'
+
+const PAGE = 500
+
+/** Rejects (KubernetesError) when a page cannot be had, or its continuation has grown too old: then from the start again. */
+export async function listAll(
+  client: KubernetesClient,
+  path: string,
+  fieldSelector: string | undefined,
+): Promise<KubernetesListObject<KubernetesObject>> {
+  const items: KubernetesObject[] = []
+  const query = new URLSearchParams({ limit: String(PAGE) })
+  if (fieldSelector !== undefined) query.set('fieldSelector', fieldSelector)
+  for (;;) {
+    const { items: page, metadata } = await client.call('GET', `${path}?${query.toString()}`)
+    if (!Array.isArray(page) || !isJsonObject(metadata))
+      throw new KubernetesError('the answer is not a list')
+    for (const object of page as readonly Json[]) if (isJsonObject(object)) items.push(trim(object))
+    const next = metadata['continue']
+    if (typeof next !== 'string' || next === '')
+      return { items, metadata: { resourceVersion: versionOf(metadata) } }
+    query.set('continue', next)
+  }
+}
+
+const versionOf = ({ resourceVersion }: JsonObject): string =>
+  typeof resourceVersion === 'string' ? resourceVersion : ''
+
+/** What is kept for others, and may be larger than all the rest. */
+const FOR_OTHERS = new Set(['managedFields', 'annotations'])
+
+export function trim(object: JsonObject): KubernetesObject {
+  const { metadata } = object
+  if (!isJsonObject(metadata)) return object
+  const kept = Object.entries(metadata).filter(([name]) => !FOR_OTHERS.has(name))
+  return { ...object, metadata: Object.fromEntries(kept) }
+}

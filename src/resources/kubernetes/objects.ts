@@ -1,0 +1,102 @@
+// Objects as the API server has them → decoded resources: one that did not change stays the same object, and one that
+// does not decode now leaves its last good version in force (decision 27).
+
+import { isJsonObject, type JsonObject } from '../../ir/json.js'
+import { decodeObject, type DecodedResource } from '../decode/decode.js'
+import type { PlainMap } from '../decode/field-path.js'
+import type { Kind } from '../kinds/kinds.js'
+import { resourceKey } from '../decode/resource-set.js'
+import { KUBERNETES, type Problem } from '../kinds/resources.js'
+
+export interface ObjectStore {
+  /** apiVersion: of lists whose items do not say it. False: nothing that we read has changed. */
+  put(object: JsonObject, kind: Kind, apiVersion: string): boolean
+  /** False: it was not there. */
+  remove(object: JsonObject, kind: Kind): boolean
+  /** As it came, for its status. */
+  raw(key: string): JsonObject | undefined
+  /** Takes what the API server answered to a write of the status for the object, unless a later one has come. */
+  adopt(key: string, basis: JsonObject, answer: JsonObject): void
+  resources(): readonly DecodedResource[]
+  problems(): readonly Problem[]
+  /** Of objects that have never decoded. */
+  undecoded(): readonly Problem[]
+}
+
+interface Stored {
+  readonly raw: JsonObject
+  readonly decoded: DecodedResource | undefined
+  readonly problems: readonly Problem[]
+}
+
+export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
+  const stored = new Map<string, Stored>()
+  const all = <Value>(of: (entry: Stored) => readonly Value[]): readonly Value[] =>
+    [...stored.values()].flatMap(of)
+  return {
+    put: (object, kind, apiVersion) => {
+      const key = objectKey(object, kind)
+      const before = stored.get(key)
+      if (before !== undefined && hasSameSpec(before.raw, object)) {
+        stored.set(key, { ...before, raw: object })
+        return false
+      }
+      const after = decode({ ...object, apiVersion, kind: kind.kind }, object, kinds, before)
+      stored.set(key, after)
+      return before === undefined || after.decoded !== before.decoded || after.problems.length > 0
+    },
+    remove: (object, kind) => stored.delete(objectKey(object, kind)),
+    raw: (key) => stored.get(key)?.raw,
+    adopt: (key, basis, answer) => {
+      const before = stored.get(key)
+      if (before?.raw === basis) stored.set(key, { ...before, raw: answer })
+    },
+    resources: () => all(({ decoded }) => (decoded === undefined ? [] : [decoded])),
+    problems: () => all(({ problems }) => problems),
+    undecoded: () => all(({ decoded, problems }) => (decoded === undefined ? problems : [])),
+  }
+}
+
+/** As resourceKey() has it. */
+export const objectKey = ({ metadata }: JsonObject, { kind }: Kind): string => {
+  const { namespace, name } = isJsonObject(metadata) ? metadata : {}
+  return resourceKey(kind, textOf(namespace), textOf(name))
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** Of the same object, with the same generation and labels: a change of its status alone. */
+function hasSameSpec(before: JsonObject, after: JsonObject): boolean {
+  const [a, b] = [before['metadata'], after['metadata']]
+  return (
+    isJsonObject(a) &&
+    isJsonObject(b) &&
+    typeof a['generation'] === 'number' &&
+    a['generation'] === b['generation'] &&
+    a['uid'] === b['uid'] &&
+    JSON.stringify(a['labels']) === JSON.stringify(b['labels'])
+  )
+}
+
+function decode(
+  object: PlainMap,
+  raw: JsonObject,
+  kinds: readonly Kind[],
+  before: Stored | undefined,
+): Stored {
+  const { resources, problems } = decodeObject(object, KUBERNETES, kinds)
+  const [now] = resources
+  if (now !== undefined) return { raw, decoded: sameOr(before?.decoded, now), problems: [] }
+  const stays = before?.decoded !== undefined
+  return { raw, decoded: before?.decoded, problems: stays ? problems.map(staying) : problems }
+}
+
+/** Kinds without a generation: nothing that we read has changed when the result is the same. */
+const sameOr = (before: DecodedResource | undefined, now: DecodedResource): DecodedResource =>
+  before !== undefined && JSON.stringify(before) === JSON.stringify(now) ? before : now
+
+const staying = (problem: Problem): Problem => ({
+  ...problem,
+  message: `${problem.message} (the last good version stays in force)`,
+  stays: true,
+})

@@ -1,0 +1,79 @@
+// The Secrets and ConfigMaps that other resources name: no others are read.
+
+import { GATEWAY_API_GROUP } from '../kinds/fields.js'
+import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
+import type { Resource, Resources } from '../kinds/resources.js'
+
+export interface ObjectReference {
+  readonly kind: 'Secret' | 'ConfigMap'
+  readonly namespace: string
+  readonly name: string
+}
+
+/**
+ * Sorted and unique. A Secret of another namespace is read only when a ReferenceGrant of that namespace lets it be, and
+ * none that only Gateways of other controllers name.
+ */
+export function referencedObjects(
+  resources: Resources,
+  controllerName: string,
+): readonly ObjectReference[] {
+  const found = [...certificates(resources, controllerName), ...authorities(resources)]
+  const byKey = new Map(found.map((each) => [referenceKey(each), each]))
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
+}
+
+export const referenceKey = ({ kind, namespace, name }: ObjectReference): string =>
+  `${kind}/${namespace}/${name}`
+
+function certificates(
+  { gatewayClasses, gateways, referenceGrants }: Resources,
+  controllerName: string,
+): readonly ObjectReference[] {
+  const ours = new Set(
+    gatewayClasses
+      .filter(({ spec }) => spec.controllerName === controllerName)
+      .map(({ metadata }) => metadata.name),
+  )
+  return gateways
+    .filter(({ spec }) => ours.has(spec.gatewayClassName))
+    .flatMap(({ metadata, spec }) =>
+      spec.listeners
+        .flatMap(({ tls }) => tls?.certificateRefs ?? [])
+        .filter(({ group, kind }) => group === '' && kind === 'Secret')
+        .map(({ name, namespace = metadata.namespace }) => ({
+          kind: 'Secret' as const,
+          namespace,
+          name,
+        }))
+        .filter(
+          (secret) =>
+            secret.namespace === metadata.namespace ||
+            referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
+        ),
+    )
+}
+
+const grants = (
+  { metadata, spec }: Resource<ReferenceGrantSpec>,
+  from: string,
+  to: ObjectReference,
+): boolean =>
+  metadata.namespace === to.namespace &&
+  spec.from.some(
+    ({ group, kind, namespace }) =>
+      group === GATEWAY_API_GROUP && kind === 'Gateway' && namespace === from,
+  ) &&
+  spec.to.some(
+    ({ group, kind, name }) =>
+      group === '' && kind === to.kind && (name === undefined || name === to.name),
+  )
+
+const authorities = ({ backendTlsPolicies }: Resources): readonly ObjectReference[] =>
+  backendTlsPolicies.flatMap(({ metadata, spec }) =>
+    spec.validation.caCertificateRefs.flatMap(({ group, kind, name }) =>
+      group === '' && (kind === 'ConfigMap' || kind === 'Secret')
+        ? [{ kind, namespace: metadata.namespace, name } as const]
+        : [],
+    ),
+  )

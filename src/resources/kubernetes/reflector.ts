@@ -1,0 +1,162 @@
+// One kind (of one namespace, or one object) of the API server, kept in step: listed, then watched with bookmarks, listed
+// anew after 410 Gone, tried again for ever with growing pauses. What was learnt stays while the API server is away.
+
+import { ListWatch, type KubernetesObject, type Watch } from '@kubernetes/client-node'
+import type { JsonObject } from '../../ir/json.js'
+import { KubernetesError, type KubernetesClient } from './client.js'
+import { findKindPath, listPath, type KindPath } from './kinds.js'
+import { listAll } from './list.js'
+import { patientWatch } from './watch.js'
+import type { Kind } from '../kinds/kinds.js'
+
+export interface ReflectorScope {
+  readonly kind: Kind
+  /** Absent: all, or the kind has none. */
+  readonly namespace?: string
+  /** This object alone. */
+  readonly name?: string
+  /** What may not be read counts as what is not there. */
+  readonly isOptional?: true
+}
+
+export interface ReflectorEvents {
+  /** An object is there, or has changed. */
+  put(object: JsonObject, path: KindPath): void
+  remove(object: JsonObject): void
+  /** synced() or problem() has changed. */
+  changed(): void
+}
+
+export interface Reflector {
+  /** It has been listed once; of what is optional also: it may not be read. */
+  synced(): boolean
+  /** Why it cannot be read now; absent: it can. */
+  problem(): string | undefined
+  close(): void
+}
+
+/** Milliseconds. */
+const FIRST_PAUSE = 200
+const LONGEST_PAUSE = 15_000
+
+export function startReflector(
+  client: KubernetesClient,
+  scope: ReflectorScope,
+  events: ReflectorEvents,
+): Reflector {
+  let isSynced = false
+  let problem: string | undefined
+  let pause = FIRST_PAUSE
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+  let informer: ListWatch<KubernetesObject> | undefined
+  let path: KindPath
+
+  const say = (synced: boolean, now: string | undefined): void => {
+    const isNews = synced !== isSynced || now !== problem
+    isSynced = synced
+    problem = now
+    if (isNews) events.changed()
+  }
+  const retry = (error: unknown): void => {
+    if (closed || timer !== undefined) return
+    say(isSynced || (scope.isOptional === true && isForbidden(error)), sentenceOf(error))
+    timer = setTimeout(() => {
+      timer = undefined
+      void run()
+    }, pause)
+    pause = Math.min(pause * 2, LONGEST_PAUSE)
+  }
+  const reached = (): void => {
+    pause = FIRST_PAUSE
+    if (!closed) say(true, undefined)
+  }
+  /** A list that was asked for before the end may come after it. */
+  const open: ReflectorEvents = {
+    ...events,
+    put: (object, from) => {
+      if (!closed) events.put(object, from)
+    },
+    remove: (object) => {
+      if (!closed) events.remove(object)
+    },
+  }
+  const run = async (): Promise<void> => {
+    try {
+      // Found anew each time: the CRD may have come, or serve another version now.
+      path = await findKindPath(client, scope.kind)
+      if (closed) return
+      informer ??= informerOf(client, scope, () => path, { ...open, reached, failed: retry })
+      await informer.start()
+      if (closed) await informer.stop()
+    } catch (error) {
+      retry(error)
+    }
+  }
+  void run()
+  return {
+    synced: () => isSynced,
+    problem: () => problem,
+    close: () => {
+      closed = true
+      clearTimeout(timer)
+      void informer?.stop()
+    },
+  }
+}
+
+interface InformerEvents extends ReflectorEvents {
+  /** Everything that was listed has been put. */
+  reached(): void
+  failed(error: unknown): void
+}
+
+/** path: where it is now. What was listed at another one stays known, so that it is missed when it has gone. */
+function informerOf(
+  client: KubernetesClient,
+  { namespace, name }: ReflectorScope,
+  path: () => KindPath,
+  events: InformerEvents,
+): ListWatch<KubernetesObject> {
+  const where = () => listPath(path(), namespace)
+  const fieldSelector = name === undefined ? undefined : `metadata.name=${name}`
+  const { watch } = patientWatch(client.watch, () => events.reached())
+  const watchThere: Pick<Watch, 'watch'> = {
+    watch: (_, ...more) => watch(where(), ...more),
+  }
+  const informer = new ListWatch<KubernetesObject>(
+    where(),
+    watchThere as Watch,
+    () => listAll(client, where(), fieldSelector),
+    false,
+    undefined,
+    fieldSelector,
+  )
+  const put = (object: KubernetesObject) => events.put(jsonOf(object), path())
+  informer.on('add', put)
+  informer.on('update', put)
+  informer.on('delete', (object) => events.remove(jsonOf(object)))
+  informer.on('error', (error) => events.failed(error))
+  return informer
+}
+
+/** What came over the wire is JSON. */
+const jsonOf = (object: KubernetesObject): JsonObject => object as JsonObject
+
+/**
+ * An answer: whoever refers to such an object is told that it is not there. To wait for it would let anybody who writes
+ * a Gateway keep every replica from starting.
+ */
+const isForbidden = (error: unknown): boolean =>
+  (error instanceof KubernetesError ? error.status : statusOfWatch(error)) === 403
+
+const statusOfWatch = (error: unknown): number | undefined =>
+  (error as { readonly statusCode?: number }).statusCode
+
+const sentenceOf = (error: unknown): string => {
+  if (error instanceof KubernetesError) return error.message
+  const status = statusOfWatch(error)
+  if (status !== undefined) return `it cannot be watched: HTTP ${status}`
+  const { code, message } = error as { readonly code?: string; readonly message?: string }
+  return code ?? message ?? 'the watch broke'
+}

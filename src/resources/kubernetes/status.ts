@@ -1,0 +1,244 @@
+// What we say of a resource → the status that its object gets (Gateway API: GatewayStatus, RouteStatus, PolicyStatus).
+// Pure: what other controllers wrote stays, and times change only with the status that they are of.
+
+import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
+import type { Condition } from '../../ir/status.js'
+import { GATEWAY_API_GROUP } from '../kinds/fields.js'
+
+export interface Said {
+  readonly kind: string
+  readonly conditions: readonly Condition[]
+  /** Of a Gateway: by listener. */
+  readonly attachedRoutes?: ReadonlyMap<string, number>
+}
+
+export interface StatusContext {
+  /** <api group>/gatehouse. */
+  readonly controllerName: string
+  /** RFC 3339, for conditions that change now. */
+  readonly now: string
+}
+
+/** undefined: the object has this status already, or its kind has none. */
+export function statusFor(
+  object: JsonObject,
+  said: Said,
+  context: StatusContext,
+): JsonObject | undefined {
+  const before = objectOf(object['status'])
+  const after = writerOf(said.kind)?.(
+    object,
+    before,
+    { ...said, conditions: observed(object, said) },
+    context,
+  )
+  return after === undefined || isSame(before, after) ? undefined : after
+}
+
+/** What cannot be decoded is said of the object as it is now. */
+function observed({ metadata }: JsonObject, { conditions }: Said): readonly Condition[] {
+  const { generation } = objectOf(metadata)
+  return typeof generation === 'number'
+    ? conditions.map((condition) => ({ observedGeneration: generation, ...condition }))
+    : conditions
+}
+
+type Writer = (
+  object: JsonObject,
+  before: JsonObject,
+  said: Said,
+  context: StatusContext,
+) => JsonObject | undefined
+
+const writerOf = (kind: string): Writer | undefined =>
+  new Map<string, Writer>([
+    ['GatewayClass', ownConditions],
+    ['ProxyBackend', ownConditions],
+    ['ProxyParameters', ownConditions],
+    ['Gateway', gatewayStatus],
+    ['HTTPRoute', routeStatus],
+    ['ProxyPolicy', policyStatus],
+    ['BackendTLSPolicy', policyStatus],
+  ]).get(kind)
+
+const ownConditions: Writer = (_, before, { conditions }, context) =>
+  conditions.length === 0
+    ? undefined
+    : { ...before, conditions: merged(before['conditions'], conditions, context) }
+
+const gatewayStatus: Writer = (object, before, { conditions, attachedRoutes }, context) => {
+  if (conditions.length === 0) return undefined
+  const listeners = groupedBy(
+    conditions.filter(({ section }) => section !== undefined),
+    ({ section }) => section ?? '',
+  )
+  const known = listOf(before['listeners'])
+  const specs = listOf(objectOf(object['spec'])['listeners'])
+  return {
+    ...before,
+    conditions: merged(
+      before['conditions'],
+      conditions.filter(({ section }) => section === undefined),
+      context,
+    ),
+    listeners: [...listeners].map(([name, own]) => ({
+      name,
+      supportedKinds: supportedKinds(specs.find((each) => each['name'] === name)),
+      attachedRoutes: attachedRoutes?.get(name) ?? 0,
+      conditions: merged(known.find((each) => each['name'] === name)?.['conditions'], own, context),
+    })),
+  }
+}
+
+const HTTP_ROUTE = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute' }
+
+/** Of a listener's spec: what it may have of what we have. */
+function supportedKinds(listener: JsonObject | undefined): readonly JsonObject[] {
+  const { protocol, allowedRoutes } = listener ?? {}
+  if (protocol !== 'HTTP' && protocol !== 'HTTPS') return []
+  const asked = listOf(objectOf(allowedRoutes)['kinds'])
+  const isAsked = ({ group = GATEWAY_API_GROUP, kind }: JsonObject): boolean =>
+    group === HTTP_ROUTE.group && kind === HTTP_ROUTE.kind
+  return asked.length === 0 || asked.some(isAsked) ? [HTTP_ROUTE] : []
+}
+
+const routeStatus: Writer = (object, before, { conditions }, context) => {
+  const own = groupedBy(conditions, ({ ancestor, section, port }) =>
+    parentKey(ancestor, section, port),
+  )
+  const namespace = namespaceOf(object)
+  const parentRefs = listOf(objectOf(object['spec'])['parentRefs']).filter(isGateway)
+  const parents = parentRefs.flatMap((parentRef) => {
+    const { name, sectionName, port } = parentRef
+    const gateway = `${textOf(parentRef['namespace']) ?? namespace}/${textOf(name)}`
+    const of = own.get(parentKey(gateway, sectionName, port))
+    return of === undefined ? [] : [{ ref: parentRef, conditions: of }]
+  })
+  return entries(before, { list: 'parents', ref: 'parentRef', max: 32 }, parents, context)
+}
+
+const parentKey = (...parts: readonly (Json | undefined)[]): string => JSON.stringify(parts)
+
+const isGateway = ({ group = GATEWAY_API_GROUP, kind = 'Gateway' }: JsonObject): boolean =>
+  group === GATEWAY_API_GROUP && kind === 'Gateway'
+
+const policyStatus: Writer = (object, before, { kind, conditions }, context) => {
+  const target = listOf(objectOf(object['spec'])['targetRefs'])[0]
+  const ancestors = [...groupedBy(conditions, ({ ancestor = '' }) => ancestor)].flatMap(
+    ([ancestor, of]) => {
+      const isOurs = kind === 'ProxyPolicy' || isOwnGroup(target?.['group'], context)
+      const atTarget = isOurs ? targetAsAncestor(target, object) : undefined
+      const ref = ancestor === '' ? atTarget : gatewayAsAncestor(ancestor)
+      return ref === undefined ? [] : [{ ref, conditions: of }]
+    },
+  )
+  return entries(before, { list: 'ancestors', ref: 'ancestorRef', max: 16 }, ancestors, context)
+}
+
+/** A BackendTLSPolicy on a Service that no Gateway of ours uses is for others to speak of. */
+const isOwnGroup = (group: Json | undefined, { controllerName }: StatusContext): boolean =>
+  typeof group === 'string' && controllerName === `${group}/gatehouse`
+
+function gatewayAsAncestor(key: string): JsonObject {
+  const [namespace = '', name = ''] = key.split('/')
+  return { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace, name }
+}
+
+/** A policy that no Gateway serves yet is spoken of where its author looks: at its target. */
+function targetAsAncestor(
+  target: JsonObject | undefined,
+  object: JsonObject,
+): JsonObject | undefined {
+  const { group, kind, name } = target ?? {}
+  if (typeof kind !== 'string' || typeof name !== 'string') return undefined
+  return { group: textOf(group) ?? '', kind, namespace: namespaceOf(object), name }
+}
+
+interface EntryShape {
+  readonly list: 'parents' | 'ancestors'
+  readonly ref: 'parentRef' | 'ancestorRef'
+  /** What the API lets a status have. */
+  readonly max: number
+}
+
+/** Our entries among those of other controllers, which stay as and where they are. */
+function entries(
+  before: JsonObject,
+  { list, ref, max }: EntryShape,
+  own: readonly { readonly ref: JsonObject; readonly conditions: readonly Condition[] }[],
+  context: StatusContext,
+): JsonObject | undefined {
+  const { controllerName } = context
+  const known = listOf(before[list])
+  const others = known.filter((entry) => entry['controllerName'] !== controllerName)
+  const mine = known.filter((entry) => entry['controllerName'] === controllerName)
+  if (own.length === 0 && mine.length === 0) return undefined
+  const written = own.slice(0, Math.max(0, max - others.length)).map((entry) => ({
+    [ref]: entry.ref,
+    controllerName,
+    conditions: merged(
+      mine.find((each) => isSame(objectOf(each[ref]), entry.ref))?.['conditions'],
+      entry.conditions,
+      context,
+    ),
+  }))
+  return { ...before, [list]: [...others, ...written] }
+}
+
+const MAX_MESSAGE = 32_768
+
+/** A condition keeps its time while its status is the same; the first of a type counts. */
+function merged(
+  before: Json | undefined,
+  conditions: readonly Condition[],
+  { now }: StatusContext,
+): readonly JsonObject[] {
+  const known = new Map(listOf(before).map((condition) => [condition['type'], condition]))
+  const byType = new Map<string, Condition>()
+  for (const each of conditions) if (!byType.has(each.type)) byType.set(each.type, each)
+  return [...byType.values()].map(({ type, status, reason, message, observedGeneration }) => {
+    const was = known.get(type)
+    return {
+      type,
+      status,
+      reason,
+      message: message.slice(0, MAX_MESSAGE),
+      ...(observedGeneration !== undefined && { observedGeneration }),
+      lastTransitionTime: (was?.['status'] === status && textOf(was['lastTransitionTime'])) || now,
+    }
+  })
+}
+
+function groupedBy(
+  conditions: readonly Condition[],
+  keyOf: (condition: Condition) => string,
+): ReadonlyMap<string, readonly Condition[]> {
+  const groups = new Map<string, Condition[]>()
+  for (const condition of conditions) {
+    const key = keyOf(condition)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [condition])
+    else group.push(condition)
+  }
+  return groups
+}
+
+const objectOf = (json: Json | undefined): JsonObject => (isJsonObject(json) ? json : {})
+
+const listOf = (json: Json | undefined): readonly JsonObject[] =>
+  Array.isArray(json) ? (json as readonly Json[]).filter(isJsonObject) : []
+
+const textOf = (json: Json | undefined): string | undefined =>
+  typeof json === 'string' ? json : undefined
+
+const namespaceOf = ({ metadata }: JsonObject): string =>
+  textOf(objectOf(metadata)['namespace']) ?? ''
+
+/** Whatever the order of members. */
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((each, index) => isSame(each as Json, b[index] as Json))
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].every((name) => isSame(a[name], b[name]))
+}

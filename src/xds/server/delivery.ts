@@ -1,0 +1,250 @@
+// What one stream has been given of one type, what is under way to it, and what it has refused.
+
+import type { EncodedResource } from '../encode/encode.js'
+import type { ResourceMap } from './snapshot-cache.js'
+import { Suspects } from './nack-bisect.js'
+
+interface Held {
+  /** "": Envoy may have any version of it, after a refusal. */
+  readonly version: string
+  /** Absent: known by an incremental client's word only. */
+  readonly resource?: EncodedResource
+  /** Envoy refused the first version that it was sent, and has none. */
+  readonly isRefused?: true
+}
+
+export interface Changes {
+  /** New, or of another version, and not refused before in this version. */
+  readonly updated: readonly EncodedResource[]
+  /** Held, and wanted no more. */
+  readonly gone: readonly string[]
+  /** As gone, but their removal was refused: to be removed with something else, not by one more response. */
+  readonly lingering: readonly string[]
+}
+
+/** A response, as far as it matters here. */
+interface Sent {
+  readonly nonce: string
+  readonly version: string
+  readonly resources: readonly EncodedResource[]
+  readonly removed: readonly string[]
+}
+
+/** In place of a version. */
+const REMOVAL = ''
+
+interface Change {
+  /** Sent. */
+  readonly version: string
+  /** Envoy had no version of it before. */
+  readonly isNew: boolean
+  /** What Envoy had, where that is known. */
+  readonly before?: EncodedResource
+}
+
+interface InFlight {
+  readonly version: string
+  readonly sentAt: number
+  /** By name. */
+  readonly changed: ReadonlyMap<string, Change>
+  readonly removed: readonly string[]
+}
+
+// An incremental client may be owed several responses at once; one that answers none is not worth more memory.
+const MAX_IN_FLIGHT = 64
+
+export class Delivery {
+  readonly #isDivisible: boolean
+  readonly #held = new Map<string, Held>()
+  /** name → the version that was refused: not sent again. */
+  readonly #refused = new Map<string, string>()
+  /** Of those that were refused together with others. */
+  readonly #suspects = new Suspects()
+  /** Of the last map that was asked about, as long as nothing changes here. */
+  #known: { readonly wanted: ResourceMap; readonly changes: Changes } | undefined
+  /** By nonce, in the order sent. */
+  readonly #inFlight = new Map<string, InFlight>()
+
+  /** isDivisible: a response may hold some of the resources that changed, and leave the others for later. */
+  constructor(isDivisible: boolean) {
+    this.#isDivisible = isDivisible
+  }
+
+  /** When the last response was sent that is not answered yet, by performance.now(). */
+  get waitingSince(): number | undefined {
+    return [...this.#inFlight.values()].at(-1)?.sentAt
+  }
+
+  /** Something was refused, and not accepted in another version or taken away since. */
+  get hasRefused(): boolean {
+    return this.#refused.size + this.#suspects.size > 0
+  }
+
+  /** Envoy has a version of it. */
+  holds(name: string): boolean {
+    const held = this.#held.get(name)
+    return held !== undefined && held.isRefused !== true
+  }
+
+  /** Envoy has it in this version. */
+  has({ name, version }: EncodedResource): boolean {
+    return this.#held.get(name)?.version === version
+  }
+
+  /** Names of what was sent and is not answered yet. */
+  *underWay(): Iterable<string> {
+    for (const { changed } of this.#inFlight.values()) yield* changed.keys()
+  }
+
+  changes(wanted: ResourceMap): Changes {
+    if (this.#known?.wanted !== wanted) this.#known = { wanted, changes: this.#changesTo(wanted) }
+    return this.#known.changes
+  }
+
+  #changesTo(wanted: ResourceMap): Changes {
+    const updated = [...wanted.values()].filter(
+      (resource) => !this.has(resource) && this.#refused.get(resource.name) !== resource.version,
+    )
+    const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
+    const lingers = (name: string): boolean => this.#refused.get(name) === REMOVAL
+    return {
+      updated,
+      gone: unwanted.filter((name) => !lingers(name)),
+      lingering: unwanted.filter(lingers),
+    }
+  }
+
+  /** What is no suspect; or else one group of suspects, and nothing with it. */
+  forOneResponse({ updated, gone, lingering }: Changes): Changes {
+    if (this.#suspects.size === 0) return { updated, gone, lingering }
+    const first = this.#suspects.firstGroup([...updated.map(({ name }) => name), ...gone])
+    const isNow = (name: string): boolean => this.#suspects.groupOf(name) === first
+    return {
+      updated: updated.filter(({ name }) => isNow(name)),
+      gone: gone.filter(isNow),
+      lingering: first === 0 ? lingering : [],
+    }
+  }
+
+  /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
+  isCurrent(wanted: ResourceMap): boolean {
+    if (this.#inFlight.size > 0 || this.changes(wanted).updated.length > 0) return false
+    return [...this.#refused].every(([name, version]) => wanted.get(name)?.version !== version)
+  }
+
+  /** Held resources that are wanted no more, to be kept a little longer. */
+  leftovers(wanted: ResourceMap): EncodedResource[] {
+    return [...this.#held.entries()].flatMap(([name, { resource }]) =>
+      resource === undefined || wanted.has(name) ? [] : [resource],
+    )
+  }
+
+  sent(push: Sent): void {
+    this.#known = undefined
+    const changed = new Map<string, Change>()
+    for (const resource of push.resources) {
+      const { name, version } = resource
+      const held = this.#held.get(name)
+      if (held?.version !== version) {
+        const isNew = !this.holds(name)
+        changed.set(name, { version, isNew, ...(held?.resource && { before: held.resource }) })
+      }
+      this.#held.set(name, { version, resource })
+    }
+    this.forget(push.removed)
+    const { nonce, version, removed } = push
+    this.#inFlight.set(nonce, { version, sentAt: performance.now(), changed, removed })
+    for (const old of this.#inFlight.keys()) {
+      if (this.#inFlight.size > MAX_IN_FLIGHT) this.#inFlight.delete(old)
+    }
+  }
+
+  /** The version that the nonce stands for; undefined: none that is waited for. */
+  accepted(nonce: string): string | undefined {
+    const answered = this.#take(nonce)
+    for (const name of answered?.changed.keys() ?? []) {
+      const wasRefused = this.#refused.delete(name)
+      if (this.#suspects.delete(name) || wasRefused) this.#known = undefined
+    }
+    return answered?.version
+  }
+
+  /** As accepted(). Envoy may have taken a part of it, so nothing is assumed of what had changed. */
+  refused(nonce: string): string | undefined {
+    this.#known = undefined
+    const answered = this.#take(nonce)
+    if (answered === undefined) return undefined
+    const { version, changed, removed } = answered
+    for (const [name, { isNew, before }] of changed) {
+      this.#held.set(name, {
+        version: '',
+        ...(before && { resource: before }),
+        ...(isNew && { isRefused: true }),
+      })
+    }
+    for (const name of removed) this.#held.set(name, { version: '' })
+    if (this.#isDivisible && changed.size + removed.length > 1) this.#suspect(changed, removed)
+    else this.#refuse(changed, removed)
+    return version
+  }
+
+  #refuse(changed: InFlight['changed'], removed: InFlight['removed']): void {
+    for (const [name, { version }] of changed) this.#refused.set(name, version)
+    for (const name of removed) this.#refused.set(name, REMOVAL)
+    for (const name of changed.keys()) this.#suspects.delete(name)
+  }
+
+  /**
+   * Removals go first and by themselves: Envoy may have done them, and would say on its next stream that it has what it
+   * removed.
+   */
+  #suspect(changed: InFlight['changed'], removed: InFlight['removed']): void {
+    if (changed.size === 0) return this.#suspects.addHalves(removed)
+    const removals = new Set(removed)
+    this.#suspects.add(removed)
+    this.#suspects.addHalves([...changed.keys()].filter((name) => !removals.has(name)))
+  }
+
+  /** Envoy answers in order: what was sent before and not answered is settled with it. */
+  #take(nonce: string): InFlight | undefined {
+    const answered = this.#inFlight.get(nonce)
+    if (answered === undefined) return undefined
+    const changed = new Map(answered.changed)
+    for (const [earlier, inFlight] of [...this.#inFlight]) {
+      this.#inFlight.delete(earlier)
+      if (earlier === nonce) break
+      for (const [name, change] of inFlight.changed) {
+        if (!changed.has(name)) changed.set(name, change)
+      }
+    }
+    return { ...answered, changed }
+  }
+
+  /** What an incremental client says it has from an earlier stream. */
+  alreadyHeld(versions: Readonly<Record<string, string>>): void {
+    this.#known = undefined
+    for (const [name, version] of Object.entries(versions)) this.#held.set(name, { version })
+  }
+
+  /** As if never sent: the next response has them. */
+  forget(names: Iterable<string>): void {
+    this.#known = undefined
+    for (const name of names) {
+      this.#held.delete(name)
+      this.#refused.delete(name)
+      this.#suspects.delete(name)
+    }
+  }
+
+  /** Envoy may have any version of them, or none: they are sent, or removed, again. */
+  doubt(isMeant: (name: string) => boolean): void {
+    const meant = [...this.#held.keys()].filter(isMeant)
+    this.forget(meant)
+    for (const name of meant) this.#held.set(name, { version: '' })
+  }
+
+  forgetUnless(wants: (name: string) => boolean): void {
+    const unwanted = [...this.#held.keys()].filter((name) => !wants(name))
+    if (unwanted.length > 0) this.forget(unwanted)
+  }
+}

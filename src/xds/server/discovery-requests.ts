@@ -1,0 +1,44 @@
+// Discovery requests of either protocol → what changes in the subscription to their type.
+
+import type {
+  DeltaDiscoveryRequest,
+  DiscoveryRequest,
+} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import type { StreamRequest } from './ads-stream.js'
+import type { TypeStream } from './type-stream.js'
+
+/** State of the world: the request holds the whole list of names. */
+export const subscribeToWorld = (request: DiscoveryRequest): StreamRequest => ({
+  ...common(request),
+  subscribe: (type, first) => {
+    const added = type.subscription.replace(request.resourceNames)
+    type.delivery.forgetUnless((name) => type.subscription.wants(name))
+    if (added.length > 0) type.delivery.forget(added)
+    if (first || added.length > 0) type.owed = true
+  },
+})
+
+/** Incremental: the request holds what comes and what goes, and at first what Envoy has already. */
+export const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamRequest => ({
+  ...common(request),
+  subscribe: (type, first) => {
+    const { resourceNamesSubscribe: come, resourceNamesUnsubscribe: go } = request
+    type.subscription.change(come, go)
+    if (first) type.delivery.alreadyHeld(request.initialResourceVersions)
+    else type.delivery.forget(come)
+    if (go.length > 0) type.delivery.forgetUnless((name) => type.subscription.wants(name))
+    // Still wanted by the wildcard: Envoy has dropped it and must be told again.
+    const again = go.filter((name) => type.subscription.wants(name))
+    type.delivery.forget(again)
+    if (first || come.length + again.length > 0) ask(type, [...come, ...again])
+  },
+})
+
+const ask = (type: TypeStream, names: readonly string[]): void =>
+  type.ask(names.filter((name) => name !== '*'))
+
+const common = (request: DiscoveryRequest | DeltaDiscoveryRequest) => ({
+  typeUrl: request.typeUrl,
+  nonce: request.responseNonce,
+  ...(request.errorDetail !== undefined && { refusal: request.errorDetail.message }),
+})

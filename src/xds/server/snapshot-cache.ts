@@ -1,0 +1,72 @@
+// The configuration of every gateway as it should be: set whole, told to the streams that serve it.
+
+import { hash } from 'node:crypto'
+import type { EncodedResource } from '../encode/encode.js'
+
+/** By name. */
+export type ResourceMap = ReadonlyMap<string, EncodedResource>
+/** By type URL. */
+export type NodeSnapshot = ReadonlyMap<string, ResourceMap>
+/** What the Envoys of one gateway get, in the two forms that they take. */
+export interface GatewaySnapshot {
+  /** Virtual hosts are resources of their own, which their route configuration has Envoy ask for (VHDS). */
+  readonly split: NodeSnapshot
+  /** Virtual hosts stand in their route configuration. */
+  readonly whole: () => NodeSnapshot
+}
+export type Form = keyof GatewaySnapshot
+/** By node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
+export type XdsSnapshot = ReadonlyMap<string, GatewaySnapshot>
+
+const EMPTY: NodeSnapshot = new Map()
+
+export class SnapshotCache {
+  #current: XdsSnapshot | undefined
+  readonly #listeners = new Set<() => void>()
+
+  set(snapshot: XdsSnapshot): void {
+    this.#current = snapshot
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  /** undefined: nothing was ever set. An unknown gateway's is empty. */
+  forNode(cluster: string, form: Form): NodeSnapshot | undefined {
+    if (this.#current === undefined) return undefined
+    const gateway = this.#current.get(cluster)
+    return (form === 'split' ? gateway?.split : gateway?.whole()) ?? EMPTY
+  }
+
+  /** listener is called after every set; the result unsubscribes. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+const versions = new WeakMap<ResourceMap, string>()
+
+/**
+ * Version of a set of resources of one type, by their names and versions, whatever their order: the sum of a number that
+ * stands for each, so that a change of one among thousands costs one hash.
+ */
+export const versionOf = (resources: ResourceMap): string => {
+  const known = versions.get(resources)
+  if (known !== undefined) return known
+  let sum = 0n
+  for (const resource of resources.values()) sum += numberOf(resource)
+  const version = BigInt.asUintN(BITS, sum).toString(36)
+  versions.set(resources, version)
+  return version
+}
+
+const BITS = 128
+const numbers = new WeakMap<EncodedResource, bigint>()
+
+function numberOf(resource: EncodedResource): bigint {
+  const known = numbers.get(resource)
+  if (known !== undefined) return known
+  const digest = hash('sha256', `${resource.name}\0${resource.version}`)
+  const number = BigInt(`0x${digest.slice(0, BITS / 4)}`)
+  numbers.set(resource, number)
+  return number
+}

@@ -1,0 +1,111 @@
+// One stream with a processor of the test's own: phases one after the other, and an end that ends everything.
+
+import { create } from '@bufbuild/protobuf'
+import { status } from '@grpc/grpc-js'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runProcessStream, type ProcessCall } from '../../../src/extproc/stream/process-stream.js'
+import type { Processor, ProcessorStream } from '../../../src/extproc/stream/processor.js'
+import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { EXTERNAL_PROCESSOR, externalProcessorService } from '../../../src/grpc/protos.js'
+import { body, request } from '../support/messages.js'
+import { startProcServer, type ProcServer } from '../support/stream.js'
+
+const phases: string[] = []
+const errors: unknown[] = []
+/** One for each end that this test's streams told of. */
+let ended: number[]
+let streams: ProcessorStream[]
+/** Lets the phase that is waiting go on. */
+let proceed: () => void
+let server: ProcServer
+
+/** Each phase says when it begins, waits, and answers. */
+const slow = (stream: ProcessorStream): Processor => {
+  const phase = (name: string) => async () => {
+    phases.push(`${name} begins`)
+    await new Promise<void>((resolve) => (proceed = resolve))
+    phases.push(`${name} ends`)
+    stream.send(create(ProcessingResponseSchema, { response: { case: 'requestBody', value: {} } }))
+  }
+  return {
+    requestHeaders: phase('headers'),
+    requestBody: phase('body'),
+    requestTrailers: phase('trailers'),
+    responseHeaders: phase('response headers'),
+    responseBody: phase('response body'),
+    responseTrailers: phase('response trailers'),
+    isDone: () => false,
+  }
+}
+
+/** Resolves when the phase at hand has begun to wait. */
+const begun = async (text: string): Promise<void> => {
+  while (phases.at(-1) !== text) await new Promise((resolve) => setImmediate(resolve))
+}
+
+beforeEach(async () => {
+  const own: number[] = []
+  phases.length = 0
+  errors.length = 0
+  // Of this test alone: streams of the one before may end late.
+  ended = own
+  streams = []
+  server = await startProcServer({
+    name: EXTERNAL_PROCESSOR,
+    definition: externalProcessorService,
+    implementation: {
+      process: (call: ProcessCall) => {
+        runProcessStream(call, {
+          createProcessor: (stream) => {
+            streams.push(stream)
+            return slow(stream)
+          },
+          onError: (error) => errors.push(error),
+          onEnd: () => own.push(1),
+        })
+      },
+    },
+  })
+})
+afterEach(() => server.close())
+
+test('a phase begins when the one before it has settled', async () => {
+  const stream = server.open()
+  stream.send(request('POST', '/'), body('a'), body('b'))
+  await begun('headers begins')
+  proceed()
+  await stream.next()
+  await begun('body begins')
+  expect(phases).toEqual(['headers begins', 'headers ends', 'body begins'])
+  proceed()
+  await stream.next()
+  await begun('body begins')
+  proceed()
+  await stream.next()
+  expect(phases.slice(3)).toEqual(['body ends', 'body begins', 'body ends'])
+})
+
+test('a stream that Envoy cancels begins no more phases and sends nothing', async () => {
+  const stream = server.open()
+  stream.send(request('POST', '/'), body('a'))
+  await begun('headers begins')
+  const [own] = streams
+  const aborted = new Promise((resolve) => own?.signal.addEventListener('abort', resolve))
+  stream.cancel()
+  await aborted
+  proceed()
+  expect((await stream.end).code).toBe(status.CANCELLED)
+  await begun('headers ends')
+  expect(phases).toEqual(['headers begins', 'headers ends'])
+  expect([stream.responses.length, ended.length, errors.length]).toEqual([0, 1, 0])
+})
+
+test('a stream that is half-closed with an answer owed ends with an error', async () => {
+  const stream = server.open()
+  stream.send(request('POST', '/'))
+  stream.halfClose()
+  await begun('headers begins')
+  proceed()
+  expect((await stream.end).code).toBe(status.UNAVAILABLE)
+  expect([stream.responses.length, ended.length]).toEqual([1, 1])
+})

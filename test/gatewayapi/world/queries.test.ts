@@ -1,0 +1,90 @@
+// What is remembered between rounds: only what a change concerns is computed again, and the result is as if all were.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { buildWorld, type BuiltWorld } from '../../../src/gatewayapi/world/build-world.js'
+import { createRecall, type Reader, type Recall } from '../../../src/gatewayapi/world/queries.js'
+import { collectResources } from '../../../src/resources/decode/resource-set.js'
+
+const NONE = collectResources([]).resources
+
+/** A world of remote documents alone. */
+const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltWorld =>
+  buildWorld(NONE, rows, before)
+
+const readerOf = (recall: Recall, { world, changed }: BuiltWorld): Reader =>
+  recall.round(world, changed)
+
+/** Each sums up its row, and those of the two below it: "2" is a part of "4" and "5". */
+function sum(reader: Reader, subject: number, computed: number[]): string {
+  return reader.recall('sum', subject, (own) => {
+    computed.push(subject)
+    const row = JSON.stringify(own.read('remote', String(subject)) ?? null)
+    const below = subject < 2 ? [] : [Math.floor(subject / 2), subject - 2]
+    return `${row}(${below.map((part) => sum(own, part, computed)).join()})`
+  })
+}
+
+const rowsOf = (names: readonly string[]): Map<string, object> =>
+  new Map(names.map((name) => [name, { name }]))
+
+describe('recall', () => {
+  test('computes what read the changed row, and what is made of that, and nothing else', () => {
+    const recall = createRecall()
+    const rows = rowsOf(['0', '1', '2', '3', '5'])
+    let world: BuiltWorld | undefined
+    const ask = (rows: ReadonlyMap<string, object>): readonly number[] => {
+      const computed: number[] = []
+      world = worldOf(rows, world)
+      const reader = readerOf(recall, world)
+      for (const subject of [3, 4, 5]) sum(reader, subject, computed)
+      return computed.sort()
+    }
+    expect(ask(rows)).toEqual([0, 1, 2, 3, 4, 5])
+    expect(ask(new Map(rows))).toEqual([])
+    expect(ask(new Map(rows).set('2', {}))).toEqual([2, 4, 5])
+  })
+
+  test('forgets what a round did not use, with its parts', () => {
+    const recall = createRecall()
+    const world = worldOf(rowsOf(['2']))
+    const computed: number[] = []
+    sum(readerOf(recall, world), 2, computed)
+    recall.round(world.world, [])
+    sum(recall.round(world.world, []), 2, computed)
+    expect(computed).toEqual([2, 1, 0, 2, 1, 0])
+  })
+
+  test('gives what a fresh one gives, whatever changes, is asked for and fails', () => {
+    const round = fc.record({
+      changed: fc.array(fc.nat(9), { maxLength: 3 }),
+      removed: fc.array(fc.nat(9), { maxLength: 3 }),
+      asked: fc.array(fc.nat(9), { maxLength: 5 }),
+      fails: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(round, { maxLength: 12 }), (rounds) => {
+        const recall = createRecall()
+        let rows = new Map<string, object>()
+        let world: BuiltWorld | undefined
+        for (const [number, { changed, removed, asked, fails }] of rounds.entries()) {
+          rows = new Map(rows)
+          for (const key of changed) rows.set(String(key), { number })
+          for (const key of removed) rows.delete(String(key))
+          world = worldOf(rows, world)
+          const reader = readerOf(recall, world)
+          const fresh = readerOf(createRecall(), world)
+          for (const subject of asked)
+            expect(sum(reader, subject, [])).toBe(sum(fresh, subject, []))
+          if (fails)
+            expect(() =>
+              reader.recall('broken', number, (own) => {
+                sum(own, 9, [])
+                throw new Error('broken')
+              }),
+            ).toThrow('broken')
+        }
+      }),
+    )
+  })
+})

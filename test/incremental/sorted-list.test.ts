@@ -1,0 +1,73 @@
+// A list that is kept from round to round: what it is after changes is what it would be from scratch.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createNamedList, createSortedList } from '../../src/incremental/sorted-list.js'
+
+interface Named {
+  readonly name: string
+  readonly version: number
+}
+
+interface Ranked {
+  readonly rank: number
+  readonly text: string
+}
+
+const nameOf = ({ name }: Named): string => name
+
+test('is sorted and without duplicates, whatever is added, removed and replaced', () => {
+  const names = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 6 })
+  const round = fc.record({ names, replaced: names })
+  fc.assert(
+    fc.property(fc.array(round, { maxLength: 8 }), fc.boolean(), (rounds, keepsNames) => {
+      const list = createNamedList(nameOf)
+      const things = new Map<string, Named>()
+      for (const [version, { names, replaced }] of rounds.entries()) {
+        for (const name of replaced) things.set(name, { name, version })
+        const values = (keepsNames ? (rounds[0]?.names ?? []) : names).map((name) => {
+          const thing = things.get(name) ?? { name, version: -1 }
+          things.set(name, thing)
+          return thing
+        })
+        expect(list(values)).toEqual(createNamedList(nameOf)(values))
+        expect(list(values).map(nameOf)).toEqual([...new Set(values.map(nameOf))].sort())
+      }
+    }),
+  )
+})
+
+test('is the same list while its values are the same', () => {
+  const list = createNamedList(nameOf)
+  const [a, b] = [
+    { name: 'a', version: 0 },
+    { name: 'b', version: 0 },
+  ]
+  const first = list([b, a, b])
+  expect(list([b, a, b])).toBe(first)
+  expect(list([b, { name: 'a', version: 1 }, b])).toEqual([{ name: 'a', version: 1 }, b])
+})
+
+test('keeps the order whatever comes, goes and ties', () => {
+  const element = fc.record({ rank: fc.nat(4), text: fc.constantFrom('a', 'b', 'c') })
+  const pool = fc.array(element, { minLength: 20, maxLength: 60 })
+  const compare = (a: Ranked, b: Ranked): number =>
+    b.rank - a.rank || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
+  fc.assert(
+    fc.property(pool, fc.array(fc.array(fc.nat(59), { maxLength: 5 })), (all, rounds) => {
+      const list = createSortedList(compare)
+      let values: readonly Ranked[] = all
+      for (const toggled of rounds) {
+        for (const index of toggled) {
+          const value = all[index]
+          if (value !== undefined)
+            values = values.includes(value)
+              ? values.filter((one) => one !== value)
+              : [value, ...values]
+        }
+        expect(list(values)).toEqual(values.toSorted(compare))
+        expect(new Set(list(values))).toEqual(new Set(values))
+      }
+    }),
+  )
+})

@@ -1,0 +1,219 @@
+// What the chunks of a streamed chat completion say: OpenAI's, and those of servers that speak its API their own way.
+
+import { describe, expect, test } from 'vitest'
+import { rewriteEvent } from '../../../src/llm/text/stream-event.js'
+import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
+
+const chunk = (...choices: object[]): object => ({
+  id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+  object: 'chat.completion.chunk',
+  created: 1741569952,
+  model: 'gpt-5.4',
+  service_tier: 'default',
+  system_fingerprint: 'fp_44709d6fcb',
+  choices,
+  usage: null,
+  obfuscation: 'kY3vzn',
+})
+
+const delta = (said: object, more: object = {}): object =>
+  chunk({ index: 0, delta: said, logprobs: null, finish_reason: null, ...more })
+
+describe('what a chunk says', () => {
+  test.each([
+    ['the first one', delta({ role: 'assistant', content: '', refusal: null }), ['0 content: ']],
+    ['text', delta({ content: ' fox' }), ['0 content:  fox']],
+    ['a refusal', delta({ refusal: 'I can' }), ['0 refusal: I can']],
+    ['reasoning', delta({ content: null, reasoning: 'Hm' }), ['0 reasoning: Hm']],
+    ['reasoning_content', delta({ reasoning_content: 'Hm' }), ['0 reasoning_content: Hm']],
+    [
+      'reasoning details',
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'Hm', index: 0 }] }),
+      ['0 reasoning_details 0 text: Hm'],
+    ],
+    ['speech', delta({ audio: { id: 'audio_1', transcript: 'Hel' } }), ['0 audio transcript: Hel']],
+    ['a member that is not known', delta({ plan: { Text: 'x', id: 'y' } }), ['0 plan Text: x']],
+    [
+      'parts',
+      delta({
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+          { type: 'text', text: 'Yes' },
+          { type: 'refusal', refusal: 'No' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'reference', reference_ids: [1] },
+        ],
+      }),
+      ['0 content thinking 0 text: Hm', '0 content: Yes', '0 content refusal: No'],
+    ],
+    [
+      'every choice',
+      chunk({ index: 1, delta: { content: 'a' } }, { index: 0, delta: { content: 'b' } }),
+      ['1 content: a', '0 content: b'],
+    ],
+    [
+      'text beside the delta',
+      delta({ content: 'a' }, { text: 'a' }),
+      ['0 text: a', '0 content: a'],
+    ],
+  ])('%s', (_name, data, said) => {
+    expect(saidIn(data)).toEqual(expect.arrayContaining(said))
+    expect(saidIn(data)).toHaveLength(said.length)
+  })
+
+  test.each([
+    ['usage', chunk()],
+    [
+      'the content filter for the prompt',
+      {
+        ...chunk(),
+        prompt_filter_results: [
+          {
+            prompt_index: 0,
+            content_filter_results: { hate: { filtered: false, severity: 'safe' } },
+          },
+        ],
+      },
+    ],
+    [
+      'the content filter for the reply',
+      chunk({
+        index: 0,
+        finish_reason: null,
+        content_filter_results: { violence: { filtered: false, severity: 'safe' } },
+        content_filter_offsets: { check_offset: 44, start_offset: 44, end_offset: 198 },
+      }),
+    ],
+    ['an empty delta', delta({})],
+  ])('nothing in %s', (_name, data) => {
+    expect(saidIn(data)).toEqual([])
+    expect(eventOf(data).api).toBe('openai-chat')
+  })
+
+  test('tool calls: a channel for each, JSON for functions', () => {
+    const data = delta({
+      tool_calls: [
+        { index: 0, id: 'call_1', type: 'function', function: { name: 'mail', arguments: '' } },
+        { index: 1, function: { arguments: '{"to":' } },
+        { index: 2, id: 'call_3', type: 'custom', custom: { name: 'run', input: 'SELECT' } },
+      ],
+      function_call: { name: 'old', arguments: '{"a"' },
+    })
+    expect(saidIn(data)).toEqual([
+      '[tool-call] 0 tool_calls 0: ',
+      '[tool-call] 0 tool_calls 1: {"to":',
+      '[tool-call] 0 tool_calls 2: SELECT',
+      '[tool-call] 0 function_call: {"a"',
+    ])
+    expect(eventOf(data).pieces.map(({ isJson }) => isJson)).toEqual([true, true, undefined, true])
+  })
+
+  test('a whole message at the end says again what the deltas said', () => {
+    const data = chunk({
+      index: 0,
+      delta: { content: '' },
+      message: {
+        role: 'assistant',
+        content: 'A fox.',
+        reasoning_content: 'Hm.',
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      finish_reason: 'stop',
+    })
+    expect(saidIn(data)).toEqual([
+      '0 content: ',
+      '0 content = A fox.',
+      '0 reasoning_content = Hm.',
+      '[tool-call] 0 tool_calls 0 = {}',
+    ])
+  })
+
+  test('an error beside text hides none of it', () => {
+    const data = {
+      ...delta({ content: 'a fox' }),
+      error: { message: 'Overloaded', code: 'overloaded', failed_generation: 'the bear' },
+    }
+    expect(saidIn(data)).toEqual(['0 content: a fox', 'error failed_generation: the bear'])
+  })
+})
+
+describe('what a chunk ends', () => {
+  test.each([
+    ['its choice, with a finish_reason', delta({}, { finish_reason: 'stop' }), ['0']],
+    ['nothing, without', delta({ content: '' }, { finish_reason: null }), []],
+    [
+      'one choice of several',
+      chunk(
+        { index: 0, delta: { refusal: 'a' } },
+        { index: 1, delta: { refusal: 'b' }, finish_reason: 'length' },
+      ),
+      ['1'],
+    ],
+    [
+      'thinking, when text begins',
+      delta({ content: 'Yes' }),
+      expect.arrayContaining(['0 reasoning']),
+    ],
+    ['no thinking that goes on', delta({ content: '', reasoning: 'Hm' }), []],
+  ])('%s', (_name, data, ends) => {
+    expect(endsIn(data)).toEqual(ends)
+  })
+})
+
+describe('log probabilities', () => {
+  const logprobs = {
+    content: [{ token: ' fox', logprob: -0.1, bytes: [32], top_logprobs: [] }],
+    refusal: null,
+  }
+
+  test('go when the text beside them changes', () => {
+    expect(shouted(delta({ content: ' fox' }, { logprobs }))).toEqual(delta({ content: ' FOX' }))
+    const event = eventOf(delta({ content: ' fox' }, { logprobs }))
+    expect(rewriteEvent(event, { pieces: [undefined], repeats: [] })).toBe(event.json.text)
+    expect(rewriteEvent(event, { pieces: [' fox'], repeats: [] })).toBe(event.json.text)
+  })
+
+  test('are the text where there is no other', () => {
+    expect(saidIn(delta({ content: '' }, { logprobs }))).toEqual([
+      '0 content: ',
+      '0 logprobs:  fox',
+    ])
+  })
+})
+
+test('a change stands where the text stood, and nothing else changes', () => {
+  const data = '{ "choices":[ {"delta":{"content":"a\\u0062","x":1.0},"index":0}],\n"n":1e2}'
+  const written = rewriteEvent(eventOf(data), { pieces: ['"\n\u2028'], repeats: [] })
+  expect(written).toBe(
+    '{ "choices":[ {"delta":{"content":"\\"\\n\u2028","x":1.0},"index":0}],\n"n":1e2}',
+  )
+})
+
+test.each([
+  ['not JSON', '{"choices":[', 'an event of the stream cannot be read: not JSON'],
+  [
+    'a member twice',
+    '{"choices":[],"choices":[]}',
+    'an event of the stream cannot be read: a member is there twice',
+  ],
+  ['no object', '"secret"', 'an event is not an object'],
+  ['nothing known', '{"secret":1}', 'an event of the stream is of a form that is not known'],
+  ['other letters', '{"Choices":[],"choices":[]}', 'a member is spelt otherwise than choices'],
+  ['content in other letters', delta({ Content: 'x' }), 'a member is spelt otherwise than content'],
+  ['content that is a number', delta({ content: 1 }), 'content is not an array'],
+  [
+    'a part that is not known',
+    delta({ content: [{ type: 'x', words: 'A' }] }),
+    expect.stringContaining('part'),
+  ],
+  ['an odd index', chunk({ index: '0', delta: {} }), 'an index is not a whole number'],
+  ['a fraction', chunk({ index: 0.5, delta: {} }), 'an index is not a whole number'],
+  [
+    'arguments in place',
+    delta({ tool_calls: [{ function: { arguments: {} } }] }),
+    'arguments is not a string',
+  ],
+  ['two forms', { choices: [], candidates: [] }, 'an event is of two forms at once'],
+])('%s cannot be read', (_name, data, problem) => {
+  expect(problemOf(data)).toEqual(problem)
+})

@@ -1,0 +1,280 @@
+// What the events of a streamed response say, end to end: each text comes as deltas and is then said again, whole.
+
+import { describe, expect, test } from 'vitest'
+import { isEnded } from '../../../src/llm/text/stream-event.js'
+import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
+
+const place = { item_id: 'msg_67c9', output_index: 1, sequence_number: 9 }
+const inPart = { ...place, content_index: 0 }
+
+const part = (text: string, more: object = {}): object => ({
+  type: 'output_text',
+  annotations: [],
+  logprobs: [],
+  text,
+  ...more,
+})
+
+const message = (text: string): object => ({
+  id: 'msg_67c9',
+  type: 'message',
+  status: 'completed',
+  role: 'assistant',
+  content: [part(text), { type: 'refusal', refusal: 'No.' }],
+})
+
+const reasoning = {
+  id: 'rs_1',
+  type: 'reasoning',
+  summary: [{ type: 'summary_text', text: 'I think.' }],
+  content: [{ type: 'reasoning_text', text: 'Hm.' }],
+  encrypted_content: 'gAAAAABn',
+}
+
+const response = (status: string, output: readonly object[], more: object = {}): object => ({
+  id: 'resp_67c9',
+  object: 'response',
+  created_at: 1741290958,
+  status,
+  error: null,
+  incomplete_details: null,
+  instructions: 'You are a helpful assistant.',
+  model: 'gpt-5.4',
+  output,
+  parallel_tool_calls: true,
+  reasoning: { effort: 'high', summary: 'detailed' },
+  text: { format: { type: 'text' } },
+  tools: [{ type: 'function', name: 'f', description: 'text', parameters: { type: 'object' } }],
+  tool_choice: 'auto',
+  usage: null,
+  metadata: { summary: 'of the request' },
+  ...more,
+})
+
+describe('deltas and what follows them', () => {
+  test.each([
+    ['text', 'output_text', 'text', '1 content 0'],
+    ['a refusal', 'refusal', 'refusal', '1 content 0'],
+    ['reasoning', 'reasoning_text', 'text', '1 content 0'],
+    ['a summary', 'reasoning_summary_text', 'text', '1 summary 2'],
+    ['code', 'code_interpreter_call_code', 'code', '1 code'],
+    ['speech', 'audio.transcript', 'transcript', '1 transcript'],
+  ])('%s', (_name, stem, whole, channel) => {
+    const data = { ...inPart, summary_index: 2, obfuscation: 'x9', logprobs: [] }
+    const delta = { ...data, type: `response.${stem}.delta`, delta: 'A fo' }
+    const done = { ...data, type: `response.${stem}.done`, [whole]: 'A fox' }
+    expect(saidIn(delta)).toEqual([`${channel}: A fo`])
+    expect(endsIn(delta)).toEqual([])
+    expect(saidIn(done)).toEqual([`${channel} = A fox`])
+    expect(endsIn(done)).toEqual([channel])
+    expect(eventOf(delta).api).toBe('openai-responses')
+  })
+
+  test.each([
+    ['function_call_arguments', 'arguments', '1 arguments', true],
+    ['mcp_call_arguments', 'arguments', '1 arguments', true],
+    ['custom_tool_call_input', 'input', '1 input', undefined],
+  ])('a tool call: %s', (stem, whole, channel, isJson) => {
+    const delta = { ...place, type: `response.${stem}.delta`, delta: '{"a"' }
+    const done = { ...place, type: `response.${stem}.done`, [whole]: '{"a":1}', name: 'f' }
+    expect(saidIn(delta)).toEqual([`[tool-call] ${channel}: {"a"`])
+    expect(saidIn(done)).toEqual([`[tool-call] ${channel} = {"a":1}`])
+    expect(eventOf(delta).pieces[0]?.isJson).toBe(isJson)
+    expect(eventOf(done).repeats[0]?.isJson).toBe(isJson)
+  })
+
+  test('log probabilities go when their text changes', () => {
+    const logprobs = [{ token: 'fox', logprob: -0.1, bytes: [102], top_logprobs: [] }]
+    const delta = { ...inPart, type: 'response.output_text.delta', delta: 'fox', logprobs }
+    expect(shouted(delta)).toEqual({ ...delta, delta: 'FOX', logprobs: null })
+    expect(shouted({ ...delta, delta: '!' })).toEqual({ ...delta, delta: '!' })
+  })
+})
+
+describe('parts and items', () => {
+  test('begin', () => {
+    const added = { ...inPart, type: 'response.content_part.added', part: part('A') }
+    expect(saidIn(added)).toEqual(['1 content 0: A'])
+    expect(endsIn(added)).toEqual([])
+    const item = { ...place, type: 'response.output_item.added', item: message('A') }
+    expect(saidIn(item)).toEqual(['1 content 0: A', '1 content 1: No.'])
+    expect(isEnded('1 content 0', endsIn(item))).toBe(false)
+  })
+
+  test('are said again at their end', () => {
+    const logprobs = [{ token: 'A fox.', logprob: 0, bytes: [] }]
+    const done = {
+      ...inPart,
+      type: 'response.content_part.done',
+      part: part('A fox.', { logprobs }),
+    }
+    expect(saidIn(done)).toEqual(['1 content 0 = A fox.'])
+    expect(endsIn(done)).toEqual(['1 content 0'])
+    expect(shouted(done)).toEqual({ ...done, part: part('A FOX.', { logprobs: null }) })
+    const summary = {
+      ...place,
+      type: 'response.reasoning_summary_part.done',
+      summary_index: 1,
+      part: { type: 'summary_text', text: 'I think.' },
+    }
+    expect(saidIn(summary)).toEqual(['1 summary 1 = I think.'])
+    const item = { ...place, type: 'response.output_item.done', item: reasoning }
+    expect(saidIn(item)).toEqual(['1 summary 0 = I think.', '1 content 0 = Hm.'])
+    expect(isEnded('1 summary 0', endsIn(item))).toBe(true)
+    expect(isEnded('10 summary 0', endsIn(item))).toBe(false)
+  })
+
+  test.each([
+    [
+      { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{"a":1}' },
+      ['[tool-call] 1 arguments = {"a":1}'],
+    ],
+    [{ type: 'custom_tool_call', name: 'f', input: 'SELECT' }, ['[tool-call] 1 input = SELECT']],
+    [
+      { type: 'tool_search_call', arguments: { goal: 'x' } },
+      ['[tool-call] 1 arguments = {"goal":"x"}'],
+    ],
+    [
+      {
+        type: 'mcp_call',
+        server_label: 's',
+        name: 'f',
+        arguments: '{}',
+        output: 'found',
+        error: null,
+      },
+      ['1 output: found', '[tool-call] 1 arguments = {}'],
+    ],
+    [
+      { type: 'code_interpreter_call', code: '1', outputs: [{ type: 'logs', logs: 'one' }] },
+      ['1 outputs 0 logs: one', '1 code = 1'],
+    ],
+    [
+      { type: 'web_search_call', action: { type: 'search', query: 'foxes', queries: ['foxes'] } },
+      ['[tool-call] 1 action query: foxes', '[tool-call] 1 action queries 0: foxes'],
+    ],
+    [
+      { type: 'file_search_call', queries: ['foxes'], results: [{ filename: 'f', text: 'A fox' }] },
+      ['1 queries 0: foxes', '1 results 0 text: A fox'],
+    ],
+    [
+      { type: 'image_generation_call', result: 'iVBORw0K', revised_prompt: 'A fox' },
+      ['1 revised_prompt: A fox'],
+    ],
+    [
+      { type: 'shell_call_output', output: [{ stdout: 'out', stderr: 'err' }] },
+      ['1 output 0 stdout: out', '1 output 0 stderr: err'],
+    ],
+    [
+      { type: 'apply_patch_call', operation: { type: 'update_file', path: 'a', diff: '+a' } },
+      ['[tool-call] 1 operation diff: +a'],
+    ],
+    [{ type: 'mcp_list_tools', tools: [{ name: 'f', description: 'text' }] }, []],
+    [{ type: 'compaction', encrypted_content: 'gAAA' }, []],
+    [{ type: 'of_tomorrow', status: 'done' }, []],
+  ])('%o', (item, said) => {
+    const done = { ...place, type: 'response.output_item.done', item: { id: 'i', ...item } }
+    expect(saidIn(done)).toEqual(said)
+  })
+
+  test('arguments that are an object are written as JSON', () => {
+    const item = { type: 'tool_search_call', arguments: { goal: 'x' } }
+    const event = eventOf({ ...place, type: 'response.output_item.done', item })
+    expect(event.repeats[0]).toMatchObject({ form: 'json', isJson: true })
+  })
+})
+
+describe('the response', () => {
+  test.each(['created', 'queued', 'in_progress'])('%s says nothing yet', (step) => {
+    const data = { type: `response.${step}`, response: response(step, []), sequence_number: 0 }
+    expect(saidIn(data)).toEqual([])
+    expect(endsIn(data)).toEqual([])
+  })
+
+  test.each(['completed', 'incomplete', 'failed'])('%s says all of it again', (step) => {
+    const output = [
+      reasoning,
+      message('A fox.'),
+      { type: 'mcp_call', arguments: '{}', output: 'x' },
+    ]
+    const data = { type: `response.${step}`, response: response(step, output), sequence_number: 9 }
+    expect(saidIn(data)).toEqual([
+      '0 summary 0 = I think.',
+      '0 content 0 = Hm.',
+      '1 content 0 = A fox.',
+      '1 content 1 = No.',
+      '[tool-call] 2 arguments = {}',
+      '2 output = x',
+    ])
+    expect(endsIn(data)).toContain('')
+  })
+
+  test('a failure passes, what it quotes is text', () => {
+    const error = {
+      code: 'server_error',
+      message: 'The server had an error.',
+      generation: 'A bear',
+    }
+    const data = { type: 'response.failed', response: response('failed', [], { error }) }
+    expect(saidIn(data)).toEqual(['error generation: A bear'])
+  })
+
+  test('its text in one member is a text of its own', () => {
+    const data = { type: 'response.completed', response: response('x', [], { output_text: 'A' }) }
+    expect(saidIn(data)).toEqual(['response output_text: A'])
+  })
+})
+
+describe('other events', () => {
+  test.each([
+    { ...place, type: 'response.web_search_call.searching' },
+    { ...place, type: 'response.file_search_call.completed' },
+    { ...place, type: 'response.code_interpreter_call.interpreting' },
+    { ...place, type: 'response.mcp_list_tools.in_progress' },
+    { ...place, type: 'response.image_generation_call.partial_image', partial_image_b64: 'iVBO' },
+    { type: 'response.audio.delta', delta: 'UklGRg==', sequence_number: 1 },
+    { type: 'response.audio.done', sequence_number: 1 },
+    { type: 'keepalive', sequence_number: 3 },
+    { ...place, type: 'response.of_tomorrow.in_progress' },
+    {
+      ...inPart,
+      type: 'response.output_text.annotation.added',
+      annotation_index: 0,
+      annotation: { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0 },
+    },
+  ])('$type holds no text', (data) => {
+    expect(saidIn(data)).toEqual([])
+    expect(eventOf(data).api).toBe('openai-responses')
+  })
+
+  test('what an annotation quotes is text, and whole', () => {
+    const data = {
+      ...inPart,
+      type: 'response.output_text.annotation.added',
+      annotation: { type: 'file_citation', quote: 'A fox' },
+    }
+    expect(saidIn(data)).toEqual(['1 content 0 annotation quote: A fox'])
+    expect(endsIn(data)).toEqual(['1 content 0 annotation quote'])
+  })
+
+  test.each([
+    { ...place, type: 'response.of_tomorrow.delta', delta: 'A fox' },
+    { type: 'response.created', response: 'A fox' },
+    { ...place, type: 'response.output_text.delta', delta: { text: 'A fox' } },
+    { ...place, type: 'response.output_item.done', item: { type: 'of_tomorrow', said: 'A fox' } },
+    { ...inPart, type: 'response.content_part.done', part: { type: 'of_tomorrow', said: 'A fox' } },
+    { ...place, type: 'response.output_item.done', item: { type: 'message', content: 7 } },
+  ])('%o cannot be read, and the error says nothing of it', (data) => {
+    expect(problemOf(data)).toEqual(expect.any(String))
+    expect(problemOf(data)).not.toContain('fox')
+  })
+
+  test('a text where none belongs is read all the same', () => {
+    const data = { ...place, type: 'response.output_text.done', text: 'A', item: { content: 'B' } }
+    expect(saidIn({ ...data, notes: { text: 'C' } })).toEqual([
+      'event item content: B',
+      'event notes text: C',
+      '1 content 0 = A',
+    ])
+  })
+})

@@ -1,0 +1,229 @@
+// Events of a stream ← bytes: the same events however the bytes are cut, nothing lost, nothing changed but the data.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { withData, type Frame, type FrameReader } from '../../../src/llm/framing/frame.js'
+import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
+import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
+
+const LIMIT = 100_000
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** cuts: where the bytes are cut, in any order. */
+function readAll(reader: FrameReader, bytes: Uint8Array, cuts: readonly number[] = []): Frame[] {
+  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length]
+  const frames: Frame[] = []
+  let from = 0
+  for (const to of ends.sort((a, b) => a - b)) {
+    const read = reader.push(bytes.subarray(from, to))
+    if (!read.ok) throw new Error(read.error)
+    frames.push(...read.value)
+    from = to
+  }
+  const last = reader.end()
+  if (!last.ok) throw new Error(last.error)
+  return [...frames, ...last.value]
+}
+
+const sse = (text: string, cuts?: readonly number[]): Frame[] =>
+  readAll(createSseReader(LIMIT), bytesOf(text), cuts)
+
+const array = (text: string, cuts?: readonly number[]): Frame[] =>
+  readAll(createJsonArrayReader(LIMIT), bytesOf(text), cuts)
+
+const dataOf = (frames: readonly Frame[]): string[] => frames.flatMap(({ data }) => data ?? [])
+const rawOf = (frames: readonly Frame[]): string => frames.map(({ raw }) => raw).join('')
+
+const cuts = fc.array(fc.nat(), { maxLength: 20 })
+
+describe('server-sent events', () => {
+  test.each([
+    ['LF', 'data: {"a":1}\n\ndata: [DONE]\n\n', ['{"a":1}', '[DONE]']],
+    ['CRLF', 'data: 1\r\n\r\ndata: 2\r\n\r\n', ['1', '2']],
+    ['CR', 'data: 1\r\rdata: 2\r\r', ['1', '2']],
+    ['mixed line ends', 'data: 1\r\n\ndata: 2\n\r\ndata: 3\r\r\n', ['1', '2', '3']],
+    ['a byte order mark', '\ufeffdata: 1\n\n', ['1']],
+    ['comments', ': ping\n\ndata: 1\n: ping\n\n', ['1']],
+    ['several lines of data', 'data: {\ndata: "a":1\ndata:}\n\n', ['{\n"a":1\n}']],
+    ['only the first space dropped', 'data:  1\n\ndata:2\n\n', [' 1', '2']],
+    ['other fields', 'id: 7\nretry: 10\nevent: message_stop\ndata: 1\n\n', ['1']],
+    ['no data', 'event: ping\n\ndata:\n\ndata\n\n', []],
+    ['no blank line at the end', 'data: 1\n\ndata: 2', ['1', '2']],
+    ['blank lines', '\n\n\r\n\rdata: 1\n\n\n\n', ['1']],
+    ['text beyond ASCII', 'data: "🦊\u2028\u0085é"\n\n', ['"🦊\u2028\u0085é"']],
+  ])('%s', (_name, text, data) => {
+    expect(dataOf(sse(text))).toEqual(data)
+    expect(rawOf(sse(text))).toBe(text)
+  })
+
+  test('an event is there as soon as its blank line is', () => {
+    const reader = createSseReader(LIMIT)
+    expect(reader.push(bytesOf('data: 1\r\n\r\ndata'))).toMatchObject({
+      value: [{ raw: 'data: 1\r\n\r\n' }],
+    })
+    expect(reader.push(bytesOf(': 2\n\n'))).toMatchObject({ value: [{ data: '2' }] })
+  })
+
+  test('the same events however the bytes are cut, and all that came', () => {
+    const line = fc.constantFrom(
+      'data: a',
+      'data:é🦊',
+      'data',
+      'event: x',
+      ': b',
+      'id: 1',
+      '',
+      '',
+      '',
+    )
+    const end = fc.constantFrom('\n', '\r\n', '\r')
+    const text = fc
+      .tuple(fc.constantFrom('', '\ufeff'), fc.array(fc.tuple(line, end), { maxLength: 30 }))
+      .map(([mark, lines]) => mark + lines.flat().join(''))
+    fc.assert(
+      fc.property(text, cuts, (stream, at) => {
+        const frames = sse(stream, at)
+        expect(rawOf(frames)).toBe(stream)
+        expect(frames).toEqual(sse(stream))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('other data leaves the other lines as they were', () => {
+    const [frame] = sse('\ufeffid: 1\r\ndata:old\r\n: c\r\ndata:er\r\nevent: e\r\n\r\n')
+    if (frame === undefined) throw new Error('no frame')
+    expect(withData(frame, 'new\ntext')).toBe(
+      '\ufeffid: 1\r\ndata: new\r\ndata: text\r\n: c\r\nevent: e\r\n\r\n',
+    )
+    expect(withData(frame, 'old\ner')).toBe(frame.raw)
+  })
+
+  test('other data in a last event without a line end', () => {
+    const [frame] = sse('data: a')
+    expect(frame && withData(frame, 'b\nc')).toBe('data: b\ndata: c')
+  })
+
+  test('what is written is read as what was to be written', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('data: a\n\n', ': c\rdata:a\r\r', 'data: a\r\ndata: b\r\nid: 1\r\n\r\n'),
+        fc.json(),
+        (stream, data) => {
+          const [frame] = sse(stream)
+          expect(frame && dataOf(sse(withData(frame, data)))).toEqual([data])
+        },
+      ),
+    )
+  })
+
+  test.each([
+    ['JSON without a field', '{"choices":[]}\n\n'],
+    ['a field in other letters', 'Data: 1\n\n'],
+    ['a space before a field', ' data: 1\n\n'],
+    ['a byte order mark within', 'data: 1\n\n\ufeffdata: 2\n\n'],
+  ])('%s is an error that tells nothing of it', (_name, text) => {
+    expect(createSseReader(LIMIT).push(bytesOf(text))).toEqual({
+      ok: false,
+      error: 'a line of the stream is not of an event',
+    })
+  })
+
+  test('bytes that are not UTF-8 are an error', () => {
+    const bytes = new Uint8Array([...bytesOf('data: '), 0xc3, 0x28, 0x0a, 0x0a])
+    expect(createSseReader(LIMIT).push(bytes)).toMatchObject({ ok: false })
+    const half = createSseReader(LIMIT)
+    half.push(bytes.subarray(0, 7))
+    expect(half.end()).toMatchObject({ ok: false })
+  })
+
+  test('an event may have so many bytes and no more, however they come', () => {
+    const reader = createSseReader(16)
+    for (const text of ['data: 1234567\n\n', 'data: 89', '0\n\n', 'data: ééé\n\n'])
+      expect(reader.push(bytesOf(text))).toMatchObject({ ok: true })
+    expect(reader.push(bytesOf('data: ééééé\n\n'))).toMatchObject({ ok: false })
+    const slow = createSseReader(16)
+    for (const byte of bytesOf(':'.repeat(16)))
+      expect(slow.push(new Uint8Array([byte]))).toMatchObject({ ok: true })
+    expect(slow.push(bytesOf(':'))).toMatchObject({ ok: false })
+  })
+
+  test('bytes whose buffer is used again are kept', () => {
+    const reader = createSseReader(LIMIT)
+    const buffer = Buffer.from('data: 1')
+    reader.push(buffer)
+    buffer.fill(0x78)
+    expect(reader.push(bytesOf('\n\n'))).toMatchObject({ value: [{ data: '1' }] })
+  })
+})
+
+describe('a JSON array', () => {
+  const GEMINI = '[{\n  "candidates": [{"a": "[\\"}{"}]\n}\n,\r\n{"b":2},{}]\n'
+
+  test('its items are events', () => {
+    const frames = array(GEMINI)
+    expect(dataOf(frames)).toEqual(['{\n  "candidates": [{"a": "[\\"}{"}]\n}', '{"b":2}', '{}'])
+    expect(rawOf(frames)).toBe(GEMINI)
+  })
+
+  test('an item is there as soon as it is closed', () => {
+    const reader = createJsonArrayReader(LIMIT)
+    expect(reader.push(bytesOf('[{"a":{}}'))).toMatchObject({ value: [{ data: '{"a":{}}' }] })
+  })
+
+  test('the same items however the bytes are cut, and all that came', () => {
+    const space = fc.constantFrom('', ' ', '\r\n', '\n\n')
+    const items = fc.array(fc.tuple(fc.dictionary(fc.string(), fc.jsonValue()), space, space))
+    fc.assert(
+      fc.property(space, items, space, cuts, (first, values, last, at) => {
+        const texts = values.map(([value]) => JSON.stringify(value))
+        const parts = texts.map((text, index) => values[index]?.[1] + text + values[index]?.[2])
+        const stream = `${first}[${parts.join(',')}]${last}`
+        const frames = array(stream, at)
+        expect(rawOf(frames)).toBe(stream)
+        expect(dataOf(frames)).toEqual(texts)
+        expect(frames).toEqual(array(stream))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('other data leaves what is around it as it was', () => {
+    const frames = array(GEMINI)
+    const written = frames.map((frame) => withData(frame, '{\n"c":3}')).join('')
+    expect(written).toBe('[{\n"c":3}\n,\r\n{\n"c":3},{\n"c":3}]\n')
+  })
+
+  test.each([
+    '{"a":1}',
+    '[1]',
+    '["a"]',
+    '[[]]',
+    '[{}{}]',
+    '[{},]',
+    '[{}]x',
+    '[,{}]',
+    'x',
+    '\ufeff[]',
+  ])('%s is not one of objects', (text) => {
+    expect(createJsonArrayReader(LIMIT).push(bytesOf(text))).toEqual({
+      ok: false,
+      error: 'the stream is not a JSON array of objects',
+    })
+  })
+
+  test('one that ends within an item is an error, one that ends after an item is not', () => {
+    const reader = createJsonArrayReader(LIMIT)
+    expect(reader.push(bytesOf('[{}'))).toMatchObject({ ok: true })
+    expect(reader.end()).toEqual({ ok: true, value: [] })
+    expect(reader.push(bytesOf(',{"a":"'))).toMatchObject({ ok: true })
+    expect(reader.end()).toMatchObject({ ok: false })
+  })
+
+  test('an item that is too large is an error', () => {
+    expect(createJsonArrayReader(16).push(bytesOf('[{"a":"12345678"}'))).toMatchObject({
+      ok: false,
+    })
+  })
+})
