@@ -1,6 +1,6 @@
 // The token of a request → who it is, by the mode of the entry (decisions 1, 3 and 5).
 
-import { lazyValue, type LazyValue } from '../cel/attributes.js'
+import type { LazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
 import type { CompiledJwt } from './authz-table.js'
 import { bearerToken, unreadToken, type BearerToken } from './authorization-header.js'
@@ -96,9 +96,8 @@ async function verifyToken(
   if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }
   const claims = readClaims(jws)
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
-  const issuer = claim(claims, 'iss')
-  const value = lazyValue(claims, Buffer.from(jws.payload).toString('utf8'))
-  const attempt = { jws, claims: value, size: text.length, digest, context }
+  const issuer = claim(claims.json, 'iss')
+  const attempt = { jws, claims, size: text.length, digest, context }
   const providers = ofIssuer(jwt, issuer)
   const outcome = await tryProviders(providers, attempt)
   if (outcome.type !== 'unknown-key') return outcome

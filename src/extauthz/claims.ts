@@ -1,7 +1,8 @@
 // The claims of a token whose signature is good: may they be used here and now (RFC 7519 section 4.1, decision 5)?
 
+import { lazyValue, type LazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { parseObject, type Jws } from './jws.js'
+import { parseObject, textOf, type Jws } from './jws.js'
 
 export type ClaimsFault =
   | 'malformed-claims'
@@ -19,9 +20,10 @@ export const LEEWAY_SECONDS = 60
 const MAX_DEPTH = 24
 
 /** undefined: no object, nested too deeply, or with a number that no double holds. */
-export function readClaims(jws: Jws): JsonObject | undefined {
-  const claims = parseObject(jws.payload)
-  return claims !== undefined && isPlain(claims, MAX_DEPTH) ? claims : undefined
+export function readClaims(jws: Jws): LazyValue<JsonObject> | undefined {
+  const text = textOf(jws.payload)
+  const claims = parseObject(text)
+  return claims !== undefined && isPlain(claims, MAX_DEPTH) ? lazyValue(claims, text) : undefined
 }
 
 function isPlain(value: Json, depth: number): boolean {

@@ -28,7 +28,7 @@ export function parseJws(token: string): Jws | undefined {
   const [header, payload, signature] = parts
   if (parts.length !== 3 || !isCanonical(header) || !isCanonical(payload, true)) return undefined
   if (!isCanonical(signature)) return undefined
-  const parsed = parseObject(Buffer.from(header, 'base64url'))
+  const parsed = parseObject(textOf(Buffer.from(header, 'base64url')))
   if (parsed === undefined) return undefined
   const headerFields = readHeader(parsed)
   return headerFields && { token, payload: Buffer.from(payload, 'base64url'), ...headerFields }
@@ -64,10 +64,20 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** undefined: not UTF-8, not JSON, or not an object. */
-export function parseObject(bytes: Uint8Array): JsonObject | undefined {
+/** undefined: not UTF-8. */
+export function textOf(bytes: Uint8Array): string | undefined {
   try {
-    const value = JSON.parse(utf8.decode(bytes)) as Json
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** undefined: no text, not JSON, or not an object. */
+export function parseObject(text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined
+  try {
+    const value = JSON.parse(text) as Json
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as JsonObject)
       : undefined
