@@ -21,7 +21,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
   const relay = await startAdsRelay(grpc)
   const address = parseGrpcAddress(grpc)
-  const envoyAdmin = { host: '127.0.0.1', port: await freePort() }
+  const envoyAdmin = { type: 'tcp', host: '127.0.0.1', port: await freePort() } as const
   const bootstrap = buildBootstrap({
     ...{ nodeCluster: '*', nodeId: 'envoy', connection: { address } },
     ...{ envoyAdmin, delta: true },

@@ -32,8 +32,9 @@ export async function appSettings(settings: Settings): Promise<Settings> {
       given.has('admin') || admin.type === 'unix'
         ? admin
         : { ...admin, port: await aPort(admin.port) },
-    envoyAdmin: given.has('envoyAdmin')
-      ? envoyAdmin
-      : { ...envoyAdmin, port: await aPort(envoyAdmin.port) },
+    envoyAdmin:
+      given.has('envoyAdmin') || envoyAdmin.type === 'unix'
+        ? envoyAdmin
+        : { ...envoyAdmin, port: await aPort(envoyAdmin.port) },
   }
 }

@@ -4,6 +4,7 @@ import { startApp, type App, type AppDeps } from '../app.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
 import type { Logger } from '../logger.js'
 import type { Provider } from '../resources/kinds/resources.js'
+import { formatAddress } from '../settings/values.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder, type DemoFolder } from './demo-folder.js'
 import { originOf, type DemoValues } from './demo-resources.js'
@@ -78,7 +79,7 @@ export class Demo {
     return {
       origin,
       admin: app.admin,
-      envoyAdmin: `${own.envoyAdmin.host}:${String(own.envoyAdmin.port)}`,
+      envoyAdmin: formatAddress(own.envoyAdmin),
       parties,
       folder: folder.path,
       ready: (signal) => untilServing(origin, app.admin, signal),

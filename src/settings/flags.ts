@@ -4,9 +4,9 @@
 import {
   readDomain,
   readDuration,
+  readEnvoyAddress,
   readHost,
   readInteger,
-  readIpAddress,
   readNamespacedName,
   readOneOf,
   readServerAddress,
@@ -99,10 +99,10 @@ export const FLAGS = {
     meaning:
       'the Envoy binary; default ENVOY_PATH, then PATH, then the one that Gatehouse installs',
   }),
-  envoyAdmin: oneOr(readIpAddress, '127.0.0.1:19000', {
+  envoyAdmin: oneOr(readEnvoyAddress, '127.0.0.1:19000', {
     value: 'ADDRESS',
     commands: ['run', 'demo', 'translate', 'bootstrap'],
-    meaning: "Envoy's own admin address",
+    meaning: "Envoy's own admin address: IP:PORT or unix:PATH",
   }),
   apiGroup: oneOr(readDomain, 'policy.gatehouse.dev', {
     value: 'G',

@@ -43,12 +43,6 @@ export const readTcpAddress: ReadValue<TcpAddress> = (text) => {
   return ok({ type: 'tcp', host: match[1] ?? match[2] ?? '', port })
 }
 
-/** For what Envoy binds: it takes no names there. */
-export const readIpAddress: ReadValue<TcpAddress> = (text) => {
-  const tcp = readTcpAddress(text)
-  return tcp.ok && isIP(tcp.value.host) !== 0 ? tcp : err('IP:PORT, e.g. 127.0.0.1:19000')
-}
-
 // Envoy refuses a longer pipe path: sun_path has 108 bytes, one of them the end.
 const MAX_SOCKET_PATH = 107
 
@@ -61,6 +55,15 @@ export const readServerAddress: ReadValue<ServerAddress> = (text) => {
   if (path === '' || Buffer.byteLength(path) > MAX_SOCKET_PATH)
     return err(`unix:PATH with a path of 1 to ${MAX_SOCKET_PATH} bytes`)
   return ok({ type: 'unix', path })
+}
+
+/** For what Envoy binds: it takes no names there. */
+export const readEnvoyAddress: ReadValue<ServerAddress> = (text) => {
+  const address = readServerAddress(text)
+  if (text.startsWith('unix:')) return address
+  return address.ok && address.value.type === 'tcp' && isIP(address.value.host) !== 0
+    ? address
+    : err('IP:PORT, e.g. 127.0.0.1:19000, or unix:PATH')
 }
 
 export const readHost: ReadValue<string> = (text) =>

@@ -249,6 +249,12 @@ describe('bootstrap', () => {
     expect(config.admin.address.socket_address).toEqual({ address: '127.0.0.1', port_value: 2 })
     expect(out).toContain('gatehouse.internal')
   })
+
+  test("puts Envoy's admin on a socket that its user and group alone may connect to", async () => {
+    const { out } = await run(bootstrap, 'bootstrap', '--envoy-admin', 'unix:/run/e/admin.sock')
+    const { address } = (parse(out) as EnvoyConfig).admin
+    expect(address).toEqual({ pipe: { path: '/run/e/admin.sock', mode: 0o660 } })
+  })
 })
 
 test('crds prints one definition per kind, of the API group that was asked for', async () => {

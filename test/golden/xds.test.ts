@@ -77,6 +77,6 @@ const staticConfig = (ir: Ir, xds: XdsOptions) =>
   buildStaticConfig(ir, {
     xds,
     connection: { address: { type: 'unix', path: '/run/gatehouse/gatehouse.sock' } },
-    envoyAdmin: { host: '127.0.0.1', port: 0 },
+    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
     certificates: 'inline',
   })

@@ -93,7 +93,7 @@ export const realAds = async (splits = true): Promise<RealAds> => {
         nodeCluster: cluster,
         nodeId: `envoy-${cluster}`,
         connection: { address: { type: 'unix', path } },
-        envoyAdmin: { host: '127.0.0.1', port },
+        envoyAdmin: { type: 'tcp', host: '127.0.0.1', port },
         world,
       })
       const child = await startEnvoy({ envoyPath: envoyPath(), bootstrap, logger, concurrency: 1 })

@@ -34,7 +34,7 @@ export async function startTranslated(
   ir: Ir,
   { gatehouse = NOBODY, ...xds }: TranslatedEnvoyOptions = {},
 ): Promise<TranslatedEnvoy> {
-  const admin = { host: '127.0.0.1', port: await freePort() }
+  const admin = { type: 'tcp', host: '127.0.0.1', port: await freePort() } as const
   const adminOrigin = `http://127.0.0.1:${String(admin.port)}`
   const bootstrap = buildStaticConfig(ir, {
     xds: {

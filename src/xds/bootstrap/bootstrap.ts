@@ -5,6 +5,7 @@ import { XDS_CLUSTER } from '../../ir/names.js'
 import {
   buildServerClusters,
   buildXdsCluster,
+  type GatehouseAddress,
   type GatehouseConnection,
 } from './gatehouse-clusters.js'
 import { LAYERED_RUNTIME } from './runtime.js'
@@ -21,15 +22,18 @@ export interface BootstrapOptions {
   readonly world?: boolean
 }
 
-export interface AdminAddress {
-  /** An IP address. */
-  readonly host: string
-  readonly port: number
-}
+/** Where Envoy's own admin interface listens: an IP address, or a Unix socket that its user and group may connect to. */
+export type AdminAddress = GatehouseAddress
+
+/** Octal 0660. Envoy ends at the start when the folder of the socket is not there. */
+const ADMIN_SOCKET_MODE = 0o660
 
 /** envoy.config.bootstrap.v3.Admin */
 export const buildAdmin = (admin: AdminAddress): JsonObject => ({
-  address: { socket_address: { address: admin.host, port_value: admin.port } },
+  address:
+    admin.type === 'unix'
+      ? { pipe: { path: admin.path, mode: ADMIN_SOCKET_MODE } }
+      : { socket_address: { address: admin.host, port_value: admin.port } },
 })
 
 /** Envoy's default may wait 30 s: what was changed while Gatehouse was away would be as late. */

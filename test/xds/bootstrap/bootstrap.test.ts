@@ -15,7 +15,7 @@ const bootstrap = (connection: GatehouseConnection, world = false) =>
     nodeCluster: 'default/gw',
     nodeId: 'envoy',
     connection,
-    envoyAdmin: { host: '127.0.0.1', port: 0 },
+    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
     world,
   })
 

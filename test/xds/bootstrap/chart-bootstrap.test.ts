@@ -32,7 +32,7 @@ test.each<[string, GatehouseConnection]>([
     nodeCluster: 'NODE_CLUSTER',
     nodeId: 'envoy',
     connection,
-    envoyAdmin: { host: '127.0.0.1', port: 19_000 },
+    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 19_000 },
   })
   const text = stringify(bootstrap, { lineWidth: 0, aliasDuplicateObjects: false })
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(path, text)

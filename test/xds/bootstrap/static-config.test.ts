@@ -20,7 +20,7 @@ const build = (model: Ir, certificates: StaticConfigOptions['certificates']): Js
       accessLog: false,
     },
     connection: { address: { type: 'tcp', host: 'gatehouse', port: 18000 } },
-    envoyAdmin: { host: '127.0.0.1', port: 0 },
+    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
     certificates,
   })
 
