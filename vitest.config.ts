@@ -44,6 +44,25 @@ const kubernetes =
         },
       ]
 
+// The same at full size: minutes each.
+const nightly =
+  process.env['GATEHOUSE_NIGHTLY'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'nightly',
+            include: ['test/nightly/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 2,
+            sequence: { groupOrder: 4 },
+            testTimeout: 600_000,
+            hookTimeout: 120_000,
+            globalSetup: ['test/support/global-setup.ts'],
+          },
+        },
+      ]
+
 export default defineConfig({
   test: {
     projects: [
@@ -51,7 +70,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['integration', 'conformance', 'parties', 'kubernetes'].map(
+          exclude: ['integration', 'conformance', 'parties', 'kubernetes', 'nightly'].map(
             (folder) => `test/${folder}/**`,
           ),
           pool: 'forks',
@@ -61,6 +80,7 @@ export default defineConfig({
       ...conformance,
       ...parties,
       ...kubernetes,
+      ...nightly,
       {
         test: {
           name: 'integration',

@@ -54,12 +54,23 @@ const LIMITS: ChannelOptions = {
   'grpc.enable_channelz': 0,
 }
 
+/**
+ * Envoy resets every ext_proc stream when it is done with it, and a check whose client has left. Node's HTTP/2 takes many
+ * resets for an attack and ends the connection, with all that is under way on it; both options together lift that, and
+ * grpc-js has no setting for them. Bounds of our own on what is under way hold all the same.
+ */
+const allowResets = (server: Server): void => {
+  const { commonServerOptions } = server as unknown as { commonServerOptions: object }
+  Object.assign(commonServerOptions, { streamResetBurst: 2 ** 31, streamResetRate: 2 ** 31 })
+}
+
 /** @throws {Error} the address is taken or no address, or the certificates cannot be used. */
 export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
   const { services, logger, tls } = options
   const address = parseGrpcAddress(options.address)
   const health = createHealth(services.map((service) => service.name))
   const server = new Server(LIMITS)
+  allowResets(server)
   server.addService(healthService, health.implementation)
   for (const service of services) server.addService(service.definition, service.implementation)
 
