@@ -51,7 +51,8 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const logProblems = createProblemLog(logger, settings.kubernetes)
   const boundHeap = createHeapGrowth()
   const cache = new SnapshotCache()
-  const ads = createAds({ cache, envoys, metrics, logger, now })
+  const trust = { loopback: true }
+  const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
   const caFile = systemCaFile(settings.environment)
   const calls = { lookup: systemLookup, systemAuthorities: systemAuthorities(caFile) }

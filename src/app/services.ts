@@ -3,7 +3,7 @@
 import type { Metrics } from '../admin/metrics.js'
 import { createCheckService } from '../extauthz/check-service.js'
 import { createProcessService } from '../extproc/process-service.js'
-import { isPrivatePeer } from '../grpc/peer.js'
+import { isPrivatePeer, type PeerTrust } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/server.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
@@ -26,14 +26,16 @@ export interface AdsDeps extends CommonDeps {
   readonly cache: SnapshotCache
   /** Told what each Envoy was sent, accepted and refused. */
   readonly envoys: Envoys
+  /** Of those who may be sent private keys. */
+  readonly trust: PeerTrust
 }
 
-export function createAds({ cache, envoys, metrics, logger, now }: AdsDeps): AdsService {
+export function createAds({ cache, envoys, metrics, logger, now, trust }: AdsDeps): AdsService {
   return createAdsService({
     cache,
     logger,
     metrics,
-    mayReceiveSecrets: isPrivatePeer,
+    mayReceiveSecrets: (peer) => isPrivatePeer(peer, trust),
     onSent: (peer, type, version) => envoys.sent(peer, type, version),
     onAck: (peer, type, version, isAll) => envoys.acked(peer, type, version, isAll),
     onNack: (peer, type, version, message) =>

@@ -8,10 +8,15 @@ export interface Peer {
   getAuthContext(): { readonly sslPeerCertificate?: unknown }
 }
 
-/** A Unix socket, loopback, or a connection with a verified client certificate. */
-export const isPrivatePeer = (peer: Peer): boolean => {
+export interface PeerTrust {
+  /** Loopback over TCP is private: true only where everything that connects from this machine belongs to its user. */
+  readonly loopback: boolean
+}
+
+/** A Unix socket, a connection with a verified client certificate, or loopback where that is trusted. */
+export const isPrivatePeer = (peer: Peer, trust: PeerTrust): boolean => {
   if (peer.getAuthContext().sslPeerCertificate !== undefined) return true
   const address = peer.getPeer()
   // grpc-js says "unknown" of a socket that has no remote address: a Unix socket's client.
-  return address === 'unknown' || isLocalHost(address.replace(/:\d+$/, ''))
+  return address === 'unknown' || (trust.loopback && isLocalHost(address.replace(/:\d+$/, '')))
 }

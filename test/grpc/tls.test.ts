@@ -64,7 +64,10 @@ const start = async (clientCa?: string): Promise<GrpcServer> => {
     callback: sendUnaryData<CheckResponse>,
   ): void => {
     peers.push(
-      isPrivatePeer({ getPeer: () => '192.0.2.1:1', getAuthContext: () => call.getAuthContext() }),
+      isPrivatePeer(
+        { getPeer: () => '192.0.2.1:1', getAuthContext: () => call.getAuthContext() },
+        { loopback: false },
+      ),
     )
     callback(null, create(CheckResponseSchema))
   }
@@ -169,15 +172,23 @@ describe('TLS', () => {
 })
 
 describe('a private peer', () => {
-  const from = (address: string): boolean =>
-    isPrivatePeer({ getPeer: () => address, getAuthContext: () => ({}) })
+  const from = (address: string, loopback: boolean): boolean =>
+    isPrivatePeer({ getPeer: () => address, getAuthContext: () => ({}) }, { loopback })
 
-  test.each(['unknown', '127.0.0.1:5000', '::1:5000', '::ffff:127.0.0.1:5000', '127.8.8.8:1'])(
-    'is %s',
-    (address) => expect(from(address)).toBe(true),
+  const LOOPBACK = ['127.0.0.1:5000', '::1:5000', '::ffff:127.0.0.1:5000', '127.8.8.8:1']
+
+  test('is whoever comes over a Unix socket', () => {
+    expect(from('unknown', false)).toBe(true)
+    expect(from('unknown', true)).toBe(true)
+  })
+  test.each(LOOPBACK)('is %s where loopback is trusted', (address) =>
+    expect(from(address, true)).toBe(true),
+  )
+  test.each(LOOPBACK)('is not %s where it is not', (address) =>
+    expect(from(address, false)).toBe(false),
   )
   test.each(['10.0.0.1:5000', '::ffff:10.0.0.1:1', 'fe80::1:5', '127.evil.example:80', ''])(
     'is not %s',
-    (address) => expect(from(address)).toBe(false),
+    (address) => expect(from(address, true)).toBe(false),
   )
 })
