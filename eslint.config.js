@@ -1,3 +1,4 @@
+import regexp from 'eslint-plugin-regexp'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
@@ -35,6 +36,15 @@ export default tseslint.config(
   {
     files: ['**/*.js', 'scripts/**/*.mjs', '*.config.ts'],
     ...tseslint.configs.disableTypeChecked,
+  },
+  {
+    // What a request, a token or an answer is matched with takes time in proportion to its length, whatever it is.
+    files: ['src/**/*.ts', 'config/**/*.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false }],
+    },
   },
   {
     files: ['src/**/*.ts'],

@@ -53,8 +53,8 @@ const encodeText = (text: string): string => Buffer.from(text, 'utf8').toString(
 const encodeBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 function decodeBase64(text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.replace(/=+$/, '').length % 4 === 1)
-    throw new Error('not base64')
+  const [, digits] = /^([A-Za-z0-9+/]*)={0,2}$/.exec(text) ?? []
+  if (digits === undefined || digits.length % 4 === 1) throw new Error('not base64')
   return new Uint8Array(Buffer.from(text, 'base64'))
 }
 

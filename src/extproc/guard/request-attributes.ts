@@ -5,6 +5,7 @@ import type { Metadata } from '../../grpc/generated/envoy/config/core/v3/base_pb
 import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Json } from '../../ir/json.js'
 import { CLAIMS_KEY, CLAIMS_NAMESPACE } from '../../ir/names.js'
+import { isJsonType } from './content-type.js'
 import { headersOf } from '../stream/request-view.js'
 
 export interface GuardedRequest {
@@ -44,11 +45,9 @@ const oneOrAll = (values: readonly string[]): string | readonly string[] => {
   return first !== undefined && others.length === 0 ? first : values
 }
 
-const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:; *charset *= *"?utf-?8"?)? *;?$/i
-
 /** A content type that lies could make the LLM read something else in the same bytes. */
 function problemOf(types: readonly string[], encodings: readonly string[]): string | undefined {
-  if (types.length > 1 || types.some((type) => !JSON_TYPE.test(type.trim())))
+  if (types.length > 1 || !types.every(isJsonType))
     return 'its content type is not application/json'
   return encodings.some((encoding) => encoding.trim().toLowerCase() !== 'identity')
     ? 'it is compressed'

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Endpoints, UpstreamTls } from '../../ir/destination.js'
 import type { RemoteTarget, WantedDocument } from '../../ir/remote-target.js'
+import { withoutSlashes } from '../../ir/slashes.js'
 import type { Backend } from './backends.js'
 import { endpointsOfHost } from './endpoints.js'
 
@@ -16,13 +17,13 @@ export interface IssuerUrl {
 
 /** undefined: not an http or https URL. */
 export function parseIssuer(issuer: string): IssuerUrl | undefined {
-  const parts = /^(https?):\/\/([^/?#@\s]+)([^?#\s]*)$/.exec(issuer)
+  const parts = /^(https?):\/\/([^/?#@\s]+)((?:\/[^?#\s]*)?)$/.exec(issuer)
   if (parts === null || !URL.canParse(issuer)) return undefined
   const [, scheme, authority, path] = parts
   return {
     scheme: scheme === 'http' ? 'http' : 'https',
     authority: authority ?? '',
-    path: (path ?? '').replace(/\/+$/, ''),
+    path: withoutSlashes(path ?? ''),
   }
 }
 

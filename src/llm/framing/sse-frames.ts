@@ -43,7 +43,7 @@ function createCutter(): (chunk: Uint8Array) => readonly number[] {
   }
 }
 
-const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/g
+const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/gy
 
 /** start: behind a byte order mark. */
 function frameOf(raw: string, start: number): Result<Frame, string> {

@@ -12,7 +12,7 @@ export type NamespaceData = z.infer<typeof namespaceData>
 
 const text = z
   .string()
-  .regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'is not base64')
+  .regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'is not base64')
   .transform((base64) => Buffer.from(base64, 'base64').toString('utf8'))
 
 export const secretData = z

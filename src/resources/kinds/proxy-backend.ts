@@ -11,7 +11,7 @@ export const proxyBackendSpec = z.object({
         .min(1)
         .max(253)
         .regex(
-          /^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/,
+          /^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$/,
           'is not a host name or an IP address (without scheme, brackets, port or path)',
         )
         .describe('Host name or IP address.'),

@@ -53,7 +53,7 @@ const resourceMetadata = z
   .object({
     resource: z
       .string()
-      .regex(/^https?:\/\/[^/?#\s]+[^#\s]*$/, 'is not an absolute http or https URL')
+      .regex(/^https?:\/\/[^/?#\s][^#\s]*$/, 'is not an absolute http or https URL')
       .optional()
       .describe('URL of the MCP server as clients know it; published as written.'),
     scopesSupported: z

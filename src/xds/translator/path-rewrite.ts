@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../ir/json.js'
 import type { PathMatch, PathRewrite } from '../../ir/route.js'
+import { withoutSlashes } from '../../ir/slashes.js'
 import { escapeRegex, escapeSubstitution } from './regex.js'
 
 /** envoy.type.matcher.v3.RegexMatchAndSubstitute */
@@ -19,7 +20,7 @@ const prefixOf = (path: PathMatch): string => (path.value === '/' ? '' : path.va
  */
 const replacePrefix = (path: PathMatch, value: string): JsonObject => {
   const prefix = prefixOf(path)
-  const replacement = value.replace(/\/+$/, '')
+  const replacement = withoutSlashes(value)
   if (replacement === '') return prefix === '' ? {} : regexRewrite(`^${escapeRegex(prefix)}/*`, '/')
   return { prefix_rewrite: prefix === '' ? `${replacement}/` : replacement }
 }

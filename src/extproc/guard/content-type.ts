@@ -1,0 +1,31 @@
+// Whether a Content-Type says JSON that we read, and nothing else: linear, and bounded, since clients write it.
+
+/** Longer than any media type of JSON with its charset. */
+const MAX_LENGTH = 256
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/i
+const UTF8 = /^(?:utf-?8|"utf-?8")$/i
+
+/** application/json, or a type with the suffix +json; charset=utf-8 is all that may stand behind it. */
+export function isJsonType(contentType: string): boolean {
+  if (contentType.length > MAX_LENGTH) return false
+  const [type = '', parameter = '', ...more] = contentType.split(';').map(withoutBlanks)
+  // One ";" at the end is a parameter without a name.
+  const isWhole = more.length === 0 || (more.length === 1 && more[0] === '' && parameter !== '')
+  return isWhole && JSON_TYPE.test(type) && (parameter === '' || isUtf8(parameter))
+}
+
+function isUtf8(parameter: string): boolean {
+  const [name = '', value = '', ...more] = parameter.split('=').map(withoutBlanks)
+  return name.toLowerCase() === 'charset' && UTF8.test(value) && more.length === 0
+}
+
+/** Optional whitespace alone (RFC 9110 section 5.6.3): trim() would take characters of Latin-1 too. */
+function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(text, start)) start += 1
+  while (end > start && isBlank(text, end - 1)) end -= 1
+  return text.slice(start, end)
+}
+
+const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t'
