@@ -1,10 +1,10 @@
 # gatehouse: the sidecar alone. parties: the same with the demo's identity provider, MCP server, LLM and webhook.
 
 # The tag moves with Node's and Debian's security fixes. For a build that can be repeated, name a digest as well:
-#   docker buildx imagetools inspect node:22-bookworm-slim --format '{{.Manifest.Digest}}'
-#   docker build --build-arg NODE_IMAGE=node:22-bookworm-slim@sha256:...
+#   docker buildx imagetools inspect node:24-bookworm-slim --format '{{.Manifest.Digest}}'
+#   docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
 # and do so again when the tag has moved.
-ARG NODE_IMAGE=node:22-bookworm-slim
+ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -25,6 +25,25 @@ const parties =
         },
       ]
 
+// What takes too long for every change.
+const nightly =
+  process.env['GATEHOUSE_NIGHTLY'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'nightly',
+            include: ['test/nightly/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 1,
+            sequence: { groupOrder: 4 },
+            testTimeout: 1_800_000,
+            hookTimeout: 180_000,
+            globalSetup: ['test/support/global-setup.ts'],
+          },
+        },
+      ]
+
 // A real API server, which scripts/test-kubernetes.mjs gets.
 const kubernetes =
   process.env['GATEHOUSE_TEST_APISERVER'] === undefined
@@ -44,25 +63,6 @@ const kubernetes =
         },
       ]
 
-// The same at full size: minutes each.
-const nightly =
-  process.env['GATEHOUSE_NIGHTLY'] === undefined
-    ? []
-    : [
-        {
-          test: {
-            name: 'nightly',
-            include: ['test/nightly/*.test.ts'],
-            pool: 'forks' as const,
-            maxWorkers: 2,
-            sequence: { groupOrder: 4 },
-            testTimeout: 600_000,
-            hookTimeout: 120_000,
-            globalSetup: ['test/support/global-setup.ts'],
-          },
-        },
-      ]
-
 export default defineConfig({
   test: {
     projects: [
@@ -70,10 +70,19 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['integration', 'conformance', 'parties', 'kubernetes', 'nightly'].map(
+          exclude: ['golden', 'integration', 'conformance', 'parties', 'kubernetes', 'nightly'].map(
             (folder) => `test/${folder}/**`,
           ),
           pool: 'forks',
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'golden',
+          include: ['test/golden/*.test.ts'],
+          pool: 'forks',
+          // Beside the unit tests: each case of xds/ is also shown to an Envoy.
           testTimeout: 20_000,
         },
       },

@@ -2,7 +2,8 @@
 // section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
-import { runScript, setup } from './setup.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
 
 await runScript(async () => {
   await setup()

@@ -3,7 +3,8 @@
 
 import { bundleBench, formatPage } from './bench-programs.mjs'
 import { runInCluster } from './kubernetes.mjs'
-import { runScript, setup } from './setup.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
 
 await runScript(async () => {
   await setup()

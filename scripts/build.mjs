@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runScript } from './runtime.mjs'
 import { isStale, root } from './stale.mjs'
 
 const GENERATED = 'src/grpc/generated'
@@ -24,9 +25,12 @@ export function build() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    build()
-  } catch {
-    process.exitCode = 1
-  }
+  await runScript(() => {
+    try {
+      build()
+      return 0
+    } catch {
+      return 1
+    }
+  })
 }

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { attempt, cacheFolder, onPath } from './install.mjs'
-import { SetupError } from './setup.mjs'
+import { SetupError } from './setup-error.mjs'
 
 const HELM = 'v3.22.0'
 

@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { SetupError } from './setup.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /** Where this user's copies are kept, as Envoy's is. */
 export const cacheFolder = () =>

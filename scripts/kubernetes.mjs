@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { findHelm } from './helm.mjs'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
-import { SetupError } from './setup.mjs'
+import { SetupError } from './setup-error.mjs'
 import { root } from './stale.mjs'
 
 const KUBERNETES = '1.35.0'

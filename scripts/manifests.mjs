@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findHelm } from './helm.mjs'
-import { runScript } from './setup.mjs'
+import { runScript } from './runtime.mjs'
 import { root } from './stale.mjs'
 
 const TARGET = join(root, 'deploy/kubernetes.yaml')

@@ -1,31 +1,17 @@
 // A fresh clone → one that runs: checks what the machine has, installs the packages, builds. Does only what is
-// missing or stale, and uses nothing but Node itself.
+// missing or stale, and uses nothing but Node itself (18 or newer; scripts/runtime.mjs gets the Node that Gatehouse needs).
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { runScript } from './runtime.mjs'
+import { SetupError, say } from './setup-error.mjs'
 import { isStale, root } from './stale.mjs'
-
-const OLDEST_NODE = [20, 19]
-
-/** What a person must mend: shown without a stack. */
-export class SetupError extends Error {}
-
-const say = (text) => process.stderr.write(`setup: ${text}\n`)
 
 /** @throws {SetupError} */
 export async function setup() {
-  checkNode()
   checkPython()
   installPackages()
   await buildIfStale()
-}
-
-function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return
-  throw new SetupError(
-    `Node ${process.versions.node} is too old: install Node ${OLDEST_NODE.join('.')} or newer (https://nodejs.org)`,
-  )
 }
 
 function checkPython() {
@@ -66,21 +52,10 @@ async function buildIfStale() {
   }
 }
 
-/** Runs a script's main function; what a person must mend is one sentence on stderr and exit code 1. */
-export async function runScript(main) {
-  try {
-    process.exitCode = await main()
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error
-    say(error.message)
-    process.exitCode = 1
-  }
-}
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await runScript(async () => {
     await setup()
-    say('ready: "npm run demo" starts the demo, "node dist/main.js help" lists the commands')
+    say('ready: "npm run demo" starts the demo, "npm run gatehouse -- help" lists the commands')
     return 0
   })
 }

@@ -1,9 +1,10 @@
 // Files → whether what was made from them is older than they are.
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-export const root = resolve(import.meta.dirname, '..')
+export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Milliseconds; 0: it does not exist. */
 export const modified = (path) =>

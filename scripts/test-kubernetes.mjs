@@ -3,7 +3,8 @@
 
 import { join } from 'node:path'
 import { runInCluster } from './kubernetes.mjs'
-import { runScript, setup } from './setup.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
 await runScript(async () => {

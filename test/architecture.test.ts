@@ -106,7 +106,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const FENCES: Record<string, string> = {
   '@marcbachmann/cel-js': 'cel/',
   '@bufbuild/re2': 'cel/',
-  fzstd: 'extproc/encodings/zstd-decoder',
   jose: 'extauthz/',
   '@kubernetes/client-node': 'resources/kubernetes/',
   zod: 'resources/',

@@ -43,7 +43,7 @@ export async function identityProviderListener(
   config: IdpConfig,
   origin: string,
 ): Promise<RequestListener> {
-  const oidc = await importQuietly()
+  const oidc = await import('oidc-provider')
   const paths = shapePaths(config.shape)
   const issuer = origin + paths.issuer
   const provider = new oidc.Provider(
@@ -61,18 +61,6 @@ export async function identityProviderListener(
       response.writeHead(400, { 'content-type': 'text/plain' })
       response.end('This login is over. Go back to the client and start again.\n')
     })
-  }
-}
-
-/** On Node 20 oidc-provider prints a warning about the runtime as it loads; it runs well there. */
-async function importQuietly(): Promise<typeof OidcProvider> {
-  const console = globalThis['console']
-  const warn = console.warn.bind(console)
-  console.warn = () => undefined
-  try {
-    return await import('oidc-provider')
-  } finally {
-    console.warn = warn
   }
 }
 

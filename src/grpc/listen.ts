@@ -10,6 +10,8 @@ export interface Listening {
   /** host:port, with the port that was bound, or unix:PATH. */
   readonly address: string
   stopAccepting(): void
+  /** Resolves when no connection is open; new ones are not waited for. */
+  allClosed(): Promise<unknown>
   cutOff(): void
 }
 
@@ -29,6 +31,10 @@ export const listen = async (
   return {
     address: bound,
     stopAccepting: () => void server.close(),
+    allClosed: () =>
+      Promise.all(
+        [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+      ),
     cutOff: () => {
       for (const socket of sockets) socket.destroy()
     },

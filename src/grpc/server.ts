@@ -122,7 +122,9 @@ const drain = async (draining: Draining): Promise<void> => {
   const { server, listening, services, closeHealth, timeoutMs, logger } = draining
   const deadline = Date.now() + timeoutMs
   listening.stopAccepting()
-  const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
+  // From Node 24 on, tryShutdown calls back while calls are under way: the connections tell when they have ended.
+  server.tryShutdown(() => undefined)
+  const stopped = listening.allClosed()
   for (const service of services) {
     await within(deadline, Promise.resolve(service.drain?.(Math.max(0, deadline - Date.now()))))
   }

@@ -8,7 +8,7 @@ import { freePort } from '../support/ports.js'
 import { startProgram, type ChildProgram } from './support/child-program.js'
 import { startInjectingProxy } from './support/injecting-proxy.js'
 import { startMcpStack, type McpStack } from './support/mcp-stack.js'
-import { newerNode, program } from './support/tools.js'
+import { program } from './support/tools.js'
 
 const SUITE = program('@modelcontextprotocol/conformance', 'dist/index.js')
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const run = (...args: readonly string[]): ChildProgram =>
-  startProgram(newerNode(), [SUITE, ...args], { env: { NO_COLOR: '1' } })
+  startProgram(process.execPath, [SUITE, ...args], { env: { NO_COLOR: '1' } })
 
 describe('mode authorization', () => {
   /** The exit code and the last line. */

@@ -11,7 +11,7 @@ import { freePort } from '../support/ports.js'
 import { launchBrowser } from './support/browser.js'
 import { startProgram, type ChildProgram } from './support/child-program.js'
 import { startMcpStack, type McpStack } from './support/mcp-stack.js'
-import { newerNode, program } from './support/tools.js'
+import { program } from './support/tools.js'
 
 const LAUNCHER = program('@modelcontextprotocol/inspector', 'clients/launcher/build/index.js')
 const SCREENSHOT = resolve(import.meta.dirname, '../../docs/images/inspector.png')
@@ -46,7 +46,7 @@ describe('on the command line', () => {
   test('logs in and lists the tools', async () => {
     const port = String(await freePort())
     const command = [
-      newerNode(),
+      process.execPath,
       LAUNCHER,
       '--cli',
       world.url,
@@ -95,7 +95,7 @@ describe('in the browser', () => {
       MCP_INSPECTOR_SECRET_STORE: 'memory',
     }
     const args = [LAUNCHER, '--web', '--server-url', world.url, '--transport', 'http']
-    inspector = startProgram(newerNode(), args, { cwd: home, env })
+    inspector = startProgram(process.execPath, args, { cwd: home, env })
     const [address] = await inspector.seen(/http:\/\/\S+MCP_INSPECTOR_API_TOKEN=[\w-]+/)
     await page.goto(address)
     await page.getByRole('switch').click({ force: true })
@@ -132,7 +132,7 @@ describe('in the browser', () => {
 
   test('version 1 connects by itself, without a proxy of its own (Connection Type Direct)', async () => {
     const port = String(await freePort())
-    inspector = startProgram(newerNode(), [CLIENT_1], {
+    inspector = startProgram(process.execPath, [CLIENT_1], {
       cwd: home,
       env: { HOME: home, HOST: '127.0.0.1', CLIENT_PORT: port, MCP_AUTO_OPEN_ENABLED: 'false' },
     })

@@ -1,8 +1,7 @@
 // A reply's Content-Encoding → what reads its body, bounded (decision 18).
 
 import { chain, identity, type Decoder } from './decoder.js'
-import { brotliDecoder, deflateDecoder, gzipDecoder } from './zlib-decoder.js'
-import { zstdDecoder } from './zstd-decoder.js'
+import { brotliDecoder, deflateDecoder, gzipDecoder, zstdDecoder } from './zlib-decoder.js'
 
 type Open = (maxBytes: number) => Decoder
 

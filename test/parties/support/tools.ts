@@ -8,9 +8,6 @@ const FOLDER = resolve(import.meta.dirname, '..')
 export const program = (name: string, path: string): string =>
   join(FOLDER, 'node_modules', name, path)
 
-/** A Node that is new enough for these programs, 22.19 or newer. */
-export const newerNode = (): string => named('GATEHOUSE_TEST_NODE')
-
 /** An unpacked Keycloak. */
 export const keycloakHome = (): string => named('GATEHOUSE_TEST_KEYCLOAK')
 

@@ -1,20 +1,16 @@
-// npm run demo: sets up what is missing, then `gatehouse demo` with the arguments passed on.
+// npm run gatehouse -- COMMAND, and npm run demo: sets up what is missing, then runs `gatehouse` with the arguments passed on.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { runScript, setup } from './setup.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
 await runScript(async () => {
   await setup()
-  const child = spawn(
-    process.execPath,
-    [join(root, 'dist/main.js'), 'demo', ...process.argv.slice(2)],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const args = [join(root, 'dist/main.js'), ...process.argv.slice(2)]
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
   // Ctrl-C reaches the child by itself (it is of the same terminal); this process only outlives it.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))

@@ -1,0 +1,94 @@
+// Which Node the scripts use: the machine's own where it is new enough, else the pinned one, which npm fetches for the
+// platform (scripts/runtime). This file and what it imports run on Node 18 and newer.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { SetupError, say } from './setup-error.mjs'
+import { isStale, root } from './stale.mjs'
+
+/** What package.json asks for in "engines": a test holds that they are one. */
+export const OLDEST = [22, 19]
+
+/** pinned: the pinned Node even where the machine's own would do. oldest: the oldest one that is supported (Linux, x64). */
+const CHOICE = process.env['GATEHOUSE_NODE']
+const FOLDERS = { pinned: 'scripts/runtime', oldest: 'scripts/runtime/floor' }
+
+/**
+ * Runs main, or this whole script again, with the same arguments, by a Node that will do. What a person must mend is one
+ * sentence on stderr and exit code 1.
+ */
+export async function runScript(main) {
+  try {
+    const folder = folderOfChoice()
+    process.exitCode = folder === undefined ? await main() : await runAgain(await fetchNode(folder))
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    say(error.message)
+    process.exitCode = 1
+  }
+}
+
+/** undefined: this process runs by the right Node. */
+function folderOfChoice() {
+  if (CHOICE === 'ready') return undefined
+  if (CHOICE !== undefined && CHOICE !== '') {
+    if (Object.hasOwn(FOLDERS, CHOICE)) return FOLDERS[CHOICE]
+    throw new SetupError(
+      `GATEHOUSE_NODE is "${CHOICE}": "pinned", "oldest" or nothing was expected`,
+    )
+  }
+  return isNewEnough(process.versions.node) ? undefined : FOLDERS.pinned
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number)
+  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+}
+
+/** The path of its program, fetched when missing; npm checks it against the lock file's hash. */
+function fetchNode(folder) {
+  if (
+    isStale(join(folder, 'node_modules/.package-lock.json'), [join(folder, 'package-lock.json')])
+  ) {
+    say(
+      `Node ${process.versions.node} is too old or not wanted: getting the pinned one (npm ci, 45 MB, once)`,
+    )
+    try {
+      execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
+        cwd: join(root, folder),
+        stdio: ['ignore', 2, 2],
+      })
+    } catch {
+      throw new SetupError(
+        `npm could not get Node: see its message above, or install Node ${OLDEST.join('.')} or newer (https://nodejs.org)`,
+      )
+    }
+  }
+  const modules = join(root, folder, 'node_modules')
+  const programs = existsSync(modules)
+    ? readdirSync(modules).map((name) => join(modules, name, 'bin/node'))
+    : []
+  const program = programs.find((path) => existsSync(path))
+  if (program !== undefined) return program
+  throw new SetupError(
+    `npm has no Node for ${process.platform} ${process.arch}: install Node ${OLDEST.join('.')} or newer (https://nodejs.org)`,
+  )
+}
+
+/** Programs that look for "node" find it too. Resolves to the exit code. */
+function runAgain(program) {
+  const env = {
+    ...process.env,
+    GATEHOUSE_NODE: 'ready',
+    PATH: [dirname(program), process.env['PATH']].filter(Boolean).join(delimiter),
+  }
+  const child = spawn(program, process.argv.slice(1), { stdio: 'inherit', env })
+  // Ctrl-C reaches the child by itself (it is of the same terminal); this process only outlives it.
+  process.on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve(code ?? 1))
+  })
+}
