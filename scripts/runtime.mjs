@@ -51,9 +51,10 @@ function fetchNode(folder) {
   if (
     isStale(join(folder, 'node_modules/.package-lock.json'), [join(folder, 'package-lock.json')])
   ) {
-    say(
-      `Node ${process.versions.node} is too old or not wanted: getting the pinned one (npm ci, 45 MB, once)`,
-    )
+    const reason = CHOICE
+      ? `GATEHOUSE_NODE is ${CHOICE}`
+      : `Node ${process.versions.node} is too old`
+    say(`${reason}: getting a Node for this folder (npm ci, 45 MB, once)`)
     try {
       execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
         cwd: join(root, folder),
