@@ -1,5 +1,5 @@
 // Remembers results between translations: a computation reads through a Reader, which notes what it read; while none of
-// that changes, the remembered result is taken (DESIGN "One arrow" 0). A change is followed from what changed to the
+// that changes, the remembered result is taken (docs/architecture.md, "One arrow"). A change is followed from what changed to the
 // results that read it, so that it costs them alone.
 
 import type { World } from './world.js'
