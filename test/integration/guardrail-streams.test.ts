@@ -92,7 +92,7 @@ test('a little text comes when time has passed, although the model says nothing 
 
 test('what no webhook changes passes byte for byte', async () => {
   const body = [
-    ': a comment\r\n\r\n',
+    ': ping\r\n\r\n',
     'event: x\ndata: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n',
     'data:{ "choices" : [{"delta":{"content":"h\\u0069 \\ud83d"}}] }\n\n',
     'data:{ "choices" : [{"delta":{"content":"\\ude00"}}],\ndata: "x": 1.0}\n\n',

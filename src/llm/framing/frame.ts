@@ -2,9 +2,12 @@
 
 import type { Result } from '../../result.js'
 
-/** The raw texts of all frames, in their order, are the stream. */
+/** The raw texts of all frames, in their order, are what may pass of the stream. */
 export interface Frame {
-  /** As it came, with its line ends and whatever stands between it and the frame before. */
+  /**
+   * As it came, with its line ends and whatever stands between it and the frame before; but characters of the data that
+   * some clients take for line ends are escaped, and comments have no text.
+   */
   readonly raw: string
   /** The event; absent where there is none (a comment, a blank line, the end of an array). */
   readonly data?: string
@@ -29,5 +32,12 @@ export interface FrameReader {
 /** The raw text of the frame with other data: what else it holds stays, byte for byte. */
 export function withData({ raw, data: old, around }: Frame, data: string): string {
   if (around === undefined || data === old) return raw
-  return around.before + data.split('\n').join(around.between) + around.after
+  const lines = withoutLineEnds(data).split('\n')
+  return around.before + lines.join(around.between) + around.after
 }
+
+/** JSON in which nothing but \n and \r is a line end, for whatever client: these stand in strings alone. */
+export const withoutLineEnds = (json: string): string =>
+  json.replace(/[\x85\u2028\u2029]/g, (found) =>
+    found === '\x85' ? '\\u0085' : found === '\u2028' ? '\\u2028' : '\\u2029',
+  )

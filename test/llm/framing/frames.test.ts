@@ -2,9 +2,15 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withData, type Frame, type FrameReader } from '../../../src/llm/framing/frame.js'
+import {
+  withData,
+  withoutLineEnds,
+  type Frame,
+  type FrameReader,
+} from '../../../src/llm/framing/frame.js'
 import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
+import { readBySplitlines } from '../../support/splitlines-client.js'
 
 const LIMIT = 100_000
 
@@ -26,6 +32,27 @@ function readAll(reader: FrameReader, bytes: Uint8Array, cuts: readonly number[]
   return [...frames, ...last.value]
 }
 
+/** The frames that leave before the stream is found to be none. */
+function readUpToError(stream: string, cuts: readonly number[]): readonly Frame[] {
+  const bytes = bytesOf(stream)
+  const reader = createSseReader(LIMIT)
+  const frames: Frame[] = []
+  let from = 0
+  for (const to of [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
+    (a, b) => a - b,
+  )) {
+    const read = reader.push(bytes.subarray(from, to))
+    if (!read.ok) return frames
+    frames.push(...read.value)
+    from = to
+  }
+  const last = reader.end()
+  return last.ok ? [...frames, ...last.value] : frames
+}
+
+/** Where Python's splitlines() splits and the standard does not. */
+const OTHER_ENDS = ['\v', '\f', '\x1c', '\x1d', '\x1e', '\x85', '\u2028', '\u2029']
+
 const sse = (text: string, cuts?: readonly number[]): Frame[] =>
   readAll(createSseReader(LIMIT), bytesOf(text), cuts)
 
@@ -44,14 +71,14 @@ describe('server-sent events', () => {
     ['CR', 'data: 1\r\rdata: 2\r\r', ['1', '2']],
     ['mixed line ends', 'data: 1\r\n\ndata: 2\n\r\ndata: 3\r\r\n', ['1', '2', '3']],
     ['a byte order mark', '\ufeffdata: 1\n\n', ['1']],
-    ['comments', ': ping\n\ndata: 1\n: ping\n\n', ['1']],
+    ['comments', ': ping - 2026-01-02 10:11:12.5+00:00\n\n:\n\ndata: 1\n: ping\n\n', ['1']],
     ['several lines of data', 'data: {\ndata: "a":1\ndata:}\n\n', ['{\n"a":1\n}']],
     ['only the first space dropped', 'data:  1\n\ndata:2\n\n', [' 1', '2']],
     ['other fields', 'id: 7\nretry: 10\nevent: message_stop\ndata: 1\n\n', ['1']],
     ['no data', 'event: ping\n\ndata:\n\ndata\n\n', []],
     ['no blank line at the end', 'data: 1\n\ndata: 2', ['1', '2']],
     ['blank lines', '\n\n\r\n\rdata: 1\n\n\n\n', ['1']],
-    ['text beyond ASCII', 'data: "🦊\u2028\u0085é"\n\n', ['"🦊\u2028\u0085é"']],
+    ['text beyond ASCII', 'data: "🦊é"\n\n', ['"🦊é"']],
   ])('%s', (_name, text, data) => {
     expect(dataOf(sse(text))).toEqual(data)
     expect(rawOf(sse(text))).toBe(text)
@@ -71,7 +98,7 @@ describe('server-sent events', () => {
       'data:é🦊',
       'data',
       'event: x',
-      ': b',
+      ': ping',
       'id: 1',
       '',
       '',
@@ -92,10 +119,10 @@ describe('server-sent events', () => {
   })
 
   test('other data leaves the other lines as they were', () => {
-    const [frame] = sse('\ufeffid: 1\r\ndata:old\r\n: c\r\ndata:er\r\nevent: e\r\n\r\n')
+    const [frame] = sse('\ufeffid: 1\r\ndata:old\r\n: ping\r\ndata:er\r\nevent: e\r\n\r\n')
     if (frame === undefined) throw new Error('no frame')
     expect(withData(frame, 'new\ntext')).toBe(
-      '\ufeffid: 1\r\ndata: new\r\ndata: text\r\n: c\r\nevent: e\r\n\r\n',
+      '\ufeffid: 1\r\ndata: new\r\ndata: text\r\n: ping\r\nevent: e\r\n\r\n',
     )
     expect(withData(frame, 'old\ner')).toBe(frame.raw)
   })
@@ -108,11 +135,11 @@ describe('server-sent events', () => {
   test('what is written is read as what was to be written', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom('data: a\n\n', ': c\rdata:a\r\r', 'data: a\r\ndata: b\r\nid: 1\r\n\r\n'),
+        fc.constantFrom('data: a\n\n', ': ping\rdata:a\r\r', 'data: a\r\ndata: b\r\nid: 1\r\n\r\n'),
         fc.json(),
         (stream, data) => {
           const [frame] = sse(stream)
-          expect(frame && dataOf(sse(withData(frame, data)))).toEqual([data])
+          expect(frame && dataOf(sse(withData(frame, data)))).toEqual([withoutLineEnds(data)])
         },
       ),
     )
@@ -123,11 +150,71 @@ describe('server-sent events', () => {
     ['a field in other letters', 'Data: 1\n\n'],
     ['a space before a field', ' data: 1\n\n'],
     ['a byte order mark within', 'data: 1\n\n\ufeffdata: 2\n\n'],
+    ['a name of an event that is a text', 'event: some words\ndata: 1\n\n'],
+    ['an id beyond ASCII', 'id: é\n\n'],
+    ['an id without end', `id: ${'x'.repeat(300)}\n\n`],
+    ['a time that is none', 'retry: words\n\n'],
+    ['NUL in data', 'data: "\0"\n\n'],
+    ['a vertical tab in data', 'data: 1\vdata: 2\n\n'],
+    ['a line separator in a name', 'event: x\u2028data: 2\n\n'],
   ])('%s is an error that tells nothing of it', (_name, text) => {
     expect(createSseReader(LIMIT).push(bytesOf(text))).toEqual({
       ok: false,
       error: 'a line of the stream is not of an event',
     })
+  })
+
+  test.each([
+    [': some words', ':'],
+    [': x\u2028data: 2', ':'],
+    [':data: 1\x85\x85', ':'],
+    [`: ${'x'.repeat(10_000)}`, ':'],
+    [':ping', ':ping'],
+    [': ', ': '],
+    [': OPENROUTER PROCESSING', ': OPENROUTER PROCESSING'],
+    ['data: "a\u2028\u2029\x85b"', 'data: "a\\u2028\\u2029\\u0085b"'],
+  ])('of %j leaves %j', (line, passed) => {
+    expect(rawOf(sse(`${line}\r\ndata: 1\r\n\r\n`))).toBe(`${passed}\r\ndata: 1\r\n\r\n`)
+  })
+
+  test('a client that splits lines in the way of Python reads the events that were read here, and no text beside them', () => {
+    const end = fc.constantFrom('\n', '\n', '\r\n', '\r', ...OTHER_ENDS)
+    const part = fc.oneof(
+      fc.constantFrom(
+        'data: {"a":1}',
+        'data:"b"',
+        'data',
+        'event: x',
+        'id: 1',
+        'retry: 5',
+        ':',
+        '',
+      ),
+      fc.constantFrom(
+        'data: "',
+        '"',
+        ': words',
+        'event: words of',
+        ':data: 2',
+        'Data: 3',
+        '\ufeff',
+      ),
+      fc.string({ maxLength: 4 }),
+    )
+    const text = fc
+      .array(fc.tuple(part, end), { maxLength: 12 })
+      .map((parts) => parts.flat().join(''))
+    fc.assert(
+      fc.property(text, cuts, (stream, at) => {
+        const read = readUpToError(stream, at)
+        const events = readBySplitlines(rawOf(read))
+        expect(events.map(({ data }) => data).filter((data) => data.trim() !== '')).toEqual(
+          dataOf(read),
+        )
+        for (const { event, id } of events) expect([event, id].join('')).toMatch(/^[\x21-\x7e]*$/)
+      }),
+      { numRuns: 3_000 },
+    )
   })
 
   test('bytes that are not UTF-8 are an error', () => {

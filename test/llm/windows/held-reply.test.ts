@@ -13,7 +13,7 @@ const sse = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
 /** The texts of several choices in turn, in deltas of the given sizes. */
 function streamOf(texts: readonly string[], sizes: readonly number[]): string {
   const at = texts.map(() => 0)
-  const events = [': a comment\n\n']
+  const events = [': ping\n\n']
   for (let turn = 0; at.some((done, index) => done < (texts[index]?.length ?? 0)); turn += 1) {
     const index = turn % texts.length
     const from = at[index] ?? 0
