@@ -1,6 +1,6 @@
 // Resources, their conditions, undecodable documents, Envoys and remote documents → what /status says.
 
-import { remembered } from '../incremental/memo.js'
+import { memo } from '../incremental/memo.js'
 import type { Condition, ResourceStatus } from '../ir/status.js'
 import type { KindCount } from './metrics.js'
 
@@ -97,19 +97,15 @@ export function reportResources(
 
 const NONE: readonly Condition[] = []
 
-const last = new WeakMap<ReadResource, ReportedResource>()
-
 /** The same object while neither of the two is another one. */
-function withConditions(
+const withConditions = (
   resource: ReadResource,
   conditions: readonly Condition[],
-): ReportedResource {
-  const known = last.get(resource)
-  if (known?.conditions === conditions) return known
-  const reported = { ...resource, conditions }
-  last.set(resource, reported)
-  return reported
-}
+): ReportedResource => reportedWith(conditions)(resource)
+
+const reportedWith = memo((conditions: readonly Condition[]) =>
+  memo((resource: ReadResource): ReportedResource => ({ ...resource, conditions })),
+)
 
 interface Broken {
   readonly resource: ReadResource
@@ -166,7 +162,7 @@ const invalid = (message: string): Condition => ({
 const withoutColumn = (source: string): string => source.replace(/^(.*:\d+):\d+$/, '$1')
 const fileOf = (source: string): string => withoutColumn(source).replace(/:\d+$/, '')
 
-const identity = remembered((resource: Omit<ReadResource, 'source'>): string =>
+const identity = memo((resource: Omit<ReadResource, 'source'>): string =>
   [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' '),
 )
 
@@ -176,7 +172,7 @@ const documentKey = (resource: ReadResource): string => {
   return `${identity({ ...resource, namespace })} ${fileOf(resource.source)}`
 }
 
-const orderOf = remembered((r: ReportedResource): string =>
+const orderOf = memo((r: ReportedResource): string =>
   [r.kind, r.namespace, r.name, r.source].join('\u0000'),
 )
 
@@ -195,7 +191,7 @@ export function countResources(resources: readonly ReportedResource[]): readonly
   return [...counts.values()]
 }
 
-const countedAs = remembered(({ kind, conditions }: ReportedResource) => {
+const countedAs = memo(({ kind, conditions }: ReportedResource) => {
   const accepted = !conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True')
   return { kind, accepted, key: `${kind} ${accepted}` }
 })

@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ReportedResource } from '../admin/status-report.js'
 import { listenerKey } from '../gatewayapi/routes/routes.js'
-import { remembered } from '../incremental/memo.js'
+import { memo } from '../incremental/memo.js'
 import type { Logger } from '../logger.js'
 import { createKubernetesClient } from '../resources/kubernetes/client.js'
 import { startLease } from '../resources/kubernetes/lease.js'
@@ -99,7 +99,7 @@ function saidOf(state: PipelineState): readonly SaidOf[] {
   })
 }
 
-const saidOfOne = remembered(({ kind, namespace, name, conditions }: ReportedResource): SaidOf => ({
+const saidOfOne = memo(({ kind, namespace, name, conditions }: ReportedResource): SaidOf => ({
   kind,
   namespace,
   name,

@@ -1,6 +1,6 @@
 // The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
 
-import { remembered } from '../incremental/memo.js'
+import { memo } from '../incremental/memo.js'
 import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/decode/problem-line.js'
@@ -35,7 +35,7 @@ export function createProblemLog(
 /** Decision 27: at the start there is no last good version that a broken document could fall back on. */
 const NOTHING_YET = 'nothing is published until every document has been read once'
 
-const problemsOf = remembered((status: ResourceStatus): readonly string[] =>
+const problemsOf = memo((status: ResourceStatus): readonly string[] =>
   status.conditions.filter(isOurs).map((condition) => sentence(status, condition)),
 )
 

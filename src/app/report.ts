@@ -9,7 +9,7 @@ import type {
 import { reportResources, shortType } from '../admin/status-report.js'
 import { concat } from '../incremental/chunked-list.js'
 import type { Json } from '../ir/json.js'
-import { remembered } from '../incremental/memo.js'
+import { memo } from '../incremental/memo.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import type { Resource, Resources } from '../resources/kinds/resources.js'
@@ -17,7 +17,7 @@ import type { Snapshot } from '../snapshot/build-snapshot.js'
 import type { PipelineState } from './pipeline.js'
 
 /** Of a run's state once: several ask for it. */
-export const resourcesReport = remembered(
+export const resourcesReport = memo(
   ({ provider, translation }: PipelineState): readonly ReportedResource[] =>
     provider === undefined
       ? []
@@ -31,15 +31,13 @@ export const resourcesReport = remembered(
 const readResources = (resources: Resources): readonly ReadResource[] =>
   concat(Object.values(resources as unknown as Record<string, Resources['secrets']>)).map(readOf)
 
-const readOf = remembered(
-  ({ apiVersion, kind, metadata, source }: Resource<unknown>): ReadResource => ({
-    apiVersion,
-    kind,
-    namespace: metadata.namespace,
-    name: metadata.name,
-    source,
-  }),
-)
+const readOf = memo(({ apiVersion, kind, metadata, source }: Resource<unknown>): ReadResource => ({
+  apiVersion,
+  kind,
+  namespace: metadata.namespace,
+  name: metadata.name,
+  source,
+}))
 
 /** now: milliseconds since the epoch. */
 export const remoteReport = (

@@ -8,7 +8,7 @@ import type {
   JwtProvider,
 } from '../ir/authz-entry.js'
 import { differences } from '../incremental/diff.js'
-import { patchedMap, type PatchedMap } from '../incremental/persistent-map.js'
+import { persistentMap, type PersistentMap } from '../incremental/persistent-map.js'
 import { HeaderNames } from './header-names.js'
 import { countUses, providerOf, type Provider, type Providers } from './provider.js'
 
@@ -22,7 +22,7 @@ export interface AuthzTable {
 /** What the next table takes over. */
 interface CompiledParts {
   readonly list: readonly AuthzEntry[]
-  readonly entries: PatchedMap<CompiledEntry>
+  readonly entries: PersistentMap<CompiledEntry>
   readonly providers: Providers
 }
 
@@ -53,11 +53,11 @@ export interface CompiledRules {
 export function buildAuthzTable(list: readonly AuthzEntry[], previous?: AuthzTable): AuthzTable {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
-  const providers = countUses(known?.providers ?? patchedMap(), {
+  const providers = countUses(known?.providers ?? persistentMap(), {
     removed: removed.flatMap(providersOf),
     added: added.flatMap(providersOf),
   })
-  const entries = (known?.entries ?? patchedMap<CompiledEntry>()).with([
+  const entries = (known?.entries ?? persistentMap<CompiledEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
     ...added.map((entry) => [entry.key, compileEntry(entry, providers)] as const),
   ])

@@ -4,8 +4,8 @@ import { createPublicKey, hash } from 'node:crypto'
 import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
 import type { Differences } from '../incremental/diff.js'
 import type { JsonObject } from '../ir/json.js'
-import type { PatchedMap } from '../incremental/persistent-map.js'
-import { remembered } from '../incremental/memo.js'
+import type { PersistentMap } from '../incremental/persistent-map.js'
+import { memo } from '../incremental/memo.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'
@@ -22,7 +22,7 @@ export interface Provider extends ClaimsRules {
  * Providers by their content: the same issuer, audiences and keys are the same provider, with the same memory. uses: how
  * often entries name it; without any it is forgotten.
  */
-export type Providers = PatchedMap<{ readonly provider: Provider; readonly uses: number }>
+export type Providers = PersistentMap<{ readonly provider: Provider; readonly uses: number }>
 
 export const providerOf = (providers: Providers, provider: JwtProvider): Provider | undefined =>
   providers.get(contentId(provider))?.provider
@@ -66,10 +66,10 @@ function importKey(usable: UsableKey): readonly VerificationKey[] {
 }
 
 /** A key set is the same object until another one is fetched: its hash is made once. */
-const keySetHash = remembered((jwks: JsonObject) => hash('sha256', JSON.stringify(jwks)))
+const keySetHash = memo((jwks: JsonObject) => hash('sha256', JSON.stringify(jwks)))
 
 /** As the key set's: the same object while its policy stays as it is. */
-const contentId = remembered(({ issuer, audiences, keySet }: JwtProvider): string => {
+const contentId = memo(({ issuer, audiences, keySet }: JwtProvider): string => {
   const keys = keySet.state === 'available' ? keySetHash(keySet.jwks) : null
   return JSON.stringify([issuer, audiences, keySet.source, keys])
 })

@@ -1,7 +1,7 @@
 // The ext_proc part of the model → what a stream finds by the key that Envoy sends: expressions compiled.
 
 import { differences } from '../incremental/diff.js'
-import { patchedMap, type PatchedMap } from '../incremental/persistent-map.js'
+import { persistentMap, type PersistentMap } from '../incremental/persistent-map.js'
 import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
 import { compileGuard, type Guard } from './webhook/compiled-guard.js'
 
@@ -13,7 +13,7 @@ export interface ProcTable {
   /** What the next table takes over. */
   readonly compiled: {
     readonly list: readonly ProcEntry[]
-    readonly entries: PatchedMap<CompiledProcEntry>
+    readonly entries: PersistentMap<CompiledProcEntry>
   }
 }
 
@@ -21,7 +21,7 @@ export interface ProcTable {
 export function buildProcTable(list: readonly ProcEntry[], previous?: ProcTable): ProcTable {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
-  const entries = (known?.entries ?? patchedMap<CompiledProcEntry>()).with([
+  const entries = (known?.entries ?? persistentMap<CompiledProcEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
     ...added.map((entry) => [entry.key, compile(entry)] as const),
   ])

@@ -13,9 +13,9 @@ import { buildWorld, type BuiltWorld } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
 import { translateGateway, type TranslatedGateway } from './listeners/gateways.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
-import { createRecall, type Recall } from './world/queries.js'
+import { createQueryEngine } from './world/queries.js'
 import { translateRoutes, type RouteChunk } from './routes/route-chunks.js'
-import { createShelf, type Shelf } from '../incremental/keyed-memo.js'
+import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
 import { createNamedList } from '../incremental/sorted-list.js'
 import { buildStatuses } from './status/statuses.js'
 import { keyOf } from './world/world.js'
@@ -35,24 +35,24 @@ export interface Translator {
 }
 
 export function createTranslator(options: TranslatorOptions): Translator {
-  const recall: Recall = createRecall()
-  const shelf: Shelf = createShelf()
+  const queries = createQueryEngine()
+  const memo = createKeyedMemo()
   const lists = createLists()
   let built: BuiltWorld | undefined
   return {
     translate: (resources, remote) => {
       built = buildWorld(resources, remote, built)
-      const context: Context = { reader: recall.round(built.world, built.changed), options }
-      const translation = translateAll(context, { shelf, lists }, resources)
-      shelf.endRound()
+      const context: Context = { reader: queries.begin(built.world, built.changed), options }
+      const translation = translateAll(context, { memo, lists }, resources)
+      memo.endRevision()
       return translation
     },
   }
 }
 
-/** What is kept from round to round beside what is recalled. */
+/** What is kept from revision to revision beside the results of queries. */
 interface Kept {
-  readonly shelf: Shelf
+  readonly memo: KeyedMemo
   readonly lists: ReturnType<typeof createLists>
 }
 
@@ -89,11 +89,11 @@ function ownGateway(context: Context, key: string): readonly TranslatedGateway[]
 }
 
 const buildIr = (
-  { shelf, lists }: Kept,
+  { memo, lists }: Kept,
   gateways: readonly TranslatedGateway[],
   chunks: readonly RouteChunk[],
 ): Ir => ({
-  gateways: buildGateways(shelf, gateways, chunks),
+  gateways: buildGateways(memo, gateways, chunks),
   destinations: lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
   certificates: lists.certificates(certificatesOf(gateways)),
   authz: lists.authz(concat(chunks.map(({ authz }) => authz))),

@@ -1,6 +1,6 @@
-// A long list in chunks, so that a change costs one of them: what is made of a chunk can be remembered, since a chunk is
-// the same object while its elements are. Where a list is cut depends on the names in it alone: equal lists are cut
-// alike in every process, and what comes, goes or moves leaves the cuts of the others where they are.
+// Chunked list: a long list cut into chunks of about 64, so that a change costs one of them. A chunk stays the same object
+// while its elements do, so results are memoised per chunk. The cuts depend on the names in the list alone: equal lists are
+// cut alike in every process, and an element that is added, removed or moved leaves the other cuts in place.
 
 /** Not empty. */
 export type Chunk<Element> = readonly Element[]

@@ -1,5 +1,4 @@
-// Two versions of a list, of which most elements are the same objects → what is in the one alone. Where an element
-// stands does not matter, how often it is there does.
+// Multiset difference by identity of two mostly equal lists; order is ignored.
 
 export interface Differences<Element> {
   readonly removed: readonly Element[]

@@ -1,32 +1,33 @@
-// Keeps values between translations that are made of other values: the same inputs, one by one, give the same object.
+// Memo by key: returns the previous value while all of its inputs are the same objects.
 
 import { isSameRow } from './diff.js'
 
-export interface Shelf {
-  keep<Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value
-  /** Ends a round: what was not asked for in it is forgotten. */
-  endRound(): void
+export interface KeyedMemo {
+  /** The value for the key; compute makes it, from the inputs and nothing else, when one of them is another object. */
+  get<Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value
+  /** Forgets the keys that were not asked for since the last call. */
+  endRevision(): void
 }
 
-interface Kept {
+interface Entry {
   readonly inputs: readonly unknown[]
   readonly value: unknown
 }
 
-export function createShelf(): Shelf {
-  let previous = new Map<string, Kept>()
-  let current = new Map<string, Kept>()
+export function createKeyedMemo(): KeyedMemo {
+  let previous = new Map<string, Entry>()
+  let current = new Map<string, Entry>()
   return {
-    keep: <Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value => {
+    get: <Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value => {
       const before = current.get(key) ?? previous.get(key)
-      const kept =
+      const entry =
         before !== undefined && isSameRow(before.inputs, inputs)
           ? before
           : { inputs, value: compute() }
-      current.set(key, kept)
-      return kept.value as Value
+      current.set(key, entry)
+      return entry.value as Value
     },
-    endRound: () => {
+    endRevision: () => {
       previous = current
       current = new Map()
     },

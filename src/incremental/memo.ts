@@ -1,8 +1,8 @@
-// What was made of an object of the model, remembered as long as the object lives: the model's objects are never
-// mutated and stay the same while nothing in them changes, so that one change among thousands costs one.
+// Memo by object: the results of pure functions of immutable objects, kept as long as the object lives. An object of the
+// model stays the same one while nothing in it changes, so that one change among thousands costs one.
 
-/** compute must be pure. */
-export const remembered = <Subject extends object, Value>(
+/** compute, memoised. It must be pure. */
+export const memo = <Subject extends object, Value>(
   compute: (subject: Subject) => Value,
 ): ((subject: Subject) => Value) => {
   const values = new WeakMap<Subject, { readonly value: Value }>()
@@ -15,11 +15,11 @@ export const remembered = <Subject extends object, Value>(
   }
 }
 
-/** As remembered(), for what depends on more than the subject: key says all of that, as a text. */
-export const rememberedWith = <Subject extends object, More, Value>(
+/** As memo(), of a function that depends on more than the subject: key says all of that, as a text. */
+export const memoWith = <Subject extends object, More, Value>(
   compute: (subject: Subject, more: More) => Value,
 ): ((subject: Subject, more: More, key: string) => Value) => {
-  const byKey = remembered<Subject, Map<string, { readonly value: Value }>>(() => new Map())
+  const byKey = memo<Subject, Map<string, { readonly value: Value }>>(() => new Map())
   return (subject, more, key) => {
     const values = byKey(subject)
     const known = values.get(key)

@@ -1,23 +1,23 @@
-// A map that is never mutated, and of which a version with a few other entries costs those alone: they are patches on
-// what both share.
+// Persistent map: with() returns a new version that shares its base with the one before; a few changed entries are patches
+// on it.
 
-export interface PatchedMap<Value> {
+export interface PersistentMap<Value> {
   get(key: string): Value | undefined
   /** undefined: without that key. Of two changes of a key the later one counts. */
-  with(changes: Iterable<readonly [string, Value | undefined]>): PatchedMap<Value>
+  with(changes: Iterable<readonly [string, Value | undefined]>): PersistentMap<Value>
 }
 
 /** More of them are made one with what they are patches on. */
 const MAX_PATCHES = 128
 
-export const patchedMap = <Value>(
+export const persistentMap = <Value>(
   base: ReadonlyMap<string, Value> = new Map(),
   patches: ReadonlyMap<string, Value | undefined> = new Map(),
-): PatchedMap<Value> => ({
+): PersistentMap<Value> => ({
   get: (key) => (patches.has(key) ? patches.get(key) : base.get(key)),
   with: (changes) => {
     const all = new Map([...patches, ...changes])
-    return all.size > MAX_PATCHES ? patchedMap(merged(base, all)) : patchedMap(base, all)
+    return all.size > MAX_PATCHES ? persistentMap(merged(base, all)) : persistentMap(base, all)
   },
 })
 

@@ -1,5 +1,5 @@
-// Sorted lists that are kept from round to round: what changed in what they are made of is put into the list of the round
-// before, and the same values give the same list.
+// Sorted lists that are kept between revisions: changed values are merged into the previous list, and the same values give
+// the same list.
 
 import { differences, type Differences } from './diff.js'
 

@@ -13,6 +13,8 @@ export interface Snapshot {
   /** Hash of the content: equal revision, equal snapshot. */
   readonly revision: string
   readonly ir: Ir
+  /** The settings that the xDS was built with. */
+  readonly options: XdsOptions
   /** As JSON, for the config dump. */
   readonly xdsJson: XdsByNode
   readonly xds: XdsSnapshot
@@ -25,8 +27,9 @@ export function buildSnapshot(ir: Ir, options: XdsOptions, previous?: Snapshot):
   const revision = revisionOf(ir)
   if (revision === previous?.revision) return previous
   const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
-  const xdsJson = buildXds(ir, options)
+  const built = previous && { ir: previous.ir, options: previous.options, xds: previous.xdsJson }
+  const xdsJson = buildXds(ir, options, built)
   const xds = xdsJson === previous?.xdsJson ? previous.xds : encodeXds(xdsJson, previous?.xds)
   const procTable = buildProcTable(ir.proc, previous?.procTable)
-  return { revision, ir, xdsJson, xds, authzTable, procTable }
+  return { revision, ir, options, xdsJson, xds, authzTable, procTable }
 }

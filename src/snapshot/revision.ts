@@ -3,11 +3,11 @@
 import { hash } from 'node:crypto'
 import { keyedChunks, namedChunks, type Chunk } from '../incremental/chunked-list.js'
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
-import { remembered } from '../incremental/memo.js'
+import { memo } from '../incremental/memo.js'
 
 /** The text says all of the part; what is large below it is in there as a hash. */
 const hashed = <Part extends object>(textOf: (part: Part) => string): ((part: Part) => string) =>
-  remembered((part) => hash('sha256', textOf(part), 'base64url'))
+  memo((part) => hash('sha256', textOf(part), 'base64url'))
 
 const partHash = hashed((part: object) => JSON.stringify(part))
 const chunkHash = hashed((chunk: Chunk<object>) => JSON.stringify(chunk.map(partHash)))

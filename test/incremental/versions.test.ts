@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { differences } from '../../src/incremental/diff.js'
-import { patchedMap } from '../../src/incremental/persistent-map.js'
+import { persistentMap } from '../../src/incremental/persistent-map.js'
 
 const sorted = (list: readonly number[]): readonly number[] => list.toSorted((a, b) => a - b)
 
@@ -31,7 +31,7 @@ test('a map with changes gives what a Map gives, and the one before it what it g
     fc.property(
       fc.array(fc.array(change, { minLength: 60, maxLength: 90 }), { minLength: 3, maxLength: 5 }),
       (rounds) => {
-        let map = patchedMap<number>()
+        let map = persistentMap<number>()
         const known = new Map<string, number>()
         for (const changes of rounds) {
           const [before, old] = [map, new Map(known)]

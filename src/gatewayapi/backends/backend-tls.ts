@@ -4,7 +4,7 @@ import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
-import { recalled, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { isCertificates } from '../world/pem.js'
 import { isHostname } from '../world/hostnames.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
@@ -64,7 +64,7 @@ export const translateTlsPolicy = (
   context: Context,
   policy: TlsPolicy,
 ): Result<UpstreamTls, TlsPolicyProblem> =>
-  recalled(context, 'tls-policy', policy, (own) => {
+  query(context, 'tls-policy', policy, (own) => {
     const authorities = translateAuthorities(own, policy)
     // An option may ask for more than we do: ignoring it could be less safe than was meant.
     if (policy.unsupported.length > 0)

@@ -5,7 +5,7 @@ import type { Destination } from '../../ir/destination.js'
 import { backendDestination, serviceDestination } from '../../ir/names.js'
 import { err, ok, type Result } from '../../result.js'
 import { tlsTowards } from './backend-tls.js'
-import { recalled, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { endpointsOfHost, endpointsOfService } from './endpoints.js'
 import { isHostname } from '../world/hostnames.js'
 import { isReferencePermitted, missingGrant, type Referrer } from '../world/reference-grants.js'
@@ -57,7 +57,7 @@ function lookUp(context: Context, from: Referrer, ref: BackendRef): Lookup {
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = `${targetKey(ref.group, ref.kind, namespace, ref.name)} ${ref.port ?? ''}`
-  return recalled(context, 'destination', key, (own) => find(own, namespace, ref))
+  return query(context, 'destination', key, (own) => find(own, namespace, ref))
 }
 
 type Find = (context: Context, namespace: string, ref: BackendRef) => Lookup

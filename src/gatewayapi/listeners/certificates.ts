@@ -4,7 +4,7 @@ import type { Certificate } from '../../ir/ir.js'
 import { certificateName } from '../../ir/names.js'
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import { err, ok, type Result } from '../../result.js'
-import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
 import { isServerPair } from '../world/pem.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
@@ -37,7 +37,7 @@ export function resolveCertificate(
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = keyIn(to.namespace, to.name)
-  return recalled(context, 'certificate', key, (own) => readCertificate(own, to.namespace, to.name))
+  return query(context, 'certificate', key, (own) => readCertificate(own, to.namespace, to.name))
 }
 
 const invalid = (message: string) => err({ reason: 'InvalidCertificateRef', message } as const)

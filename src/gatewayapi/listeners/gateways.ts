@@ -4,7 +4,7 @@ import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
-import { recalled, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { translateListener, type Gateway, type TranslatedListener } from './listeners.js'
 import { parametersProblem } from './parameters.js'
 import { keyIn, keyOf } from '../world/world.js'
@@ -23,7 +23,7 @@ export const translateGateway = (
   context: Context,
   key: string,
 ): TranslatedGateway | 'foreign' | undefined =>
-  recalled(context, 'gateway', key, (own) => {
+  query(context, 'gateway', key, (own) => {
     const gateway = own.reader.read('gateways', key)
     if (gateway === undefined) return undefined
     const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))

@@ -2,7 +2,7 @@
 
 import type { Authorization } from '../../ir/authz-entry.js'
 import { poolAuthorization } from './authorization.js'
-import { recalled, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { translatePolicy, type TranslatedPolicy } from './policies.js'
 
 export interface Attachment {
@@ -23,7 +23,7 @@ export interface Attachment {
 
 /** target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>
-  recalled(context, 'attachment', target, (own) => {
+  query(context, 'attachment', target, (own) => {
     const policies = (own.reader.read('policiesOn', target) ?? []).map((policy) =>
       translatePolicy(own, policy),
     )

@@ -3,7 +3,7 @@
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { authorizationProblems } from './authorization.js'
-import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
 import { translateJwt, type TranslatedJwt } from './jwt-authentication.js'
 import { translatePromptGuard, type PromptGuard } from './prompt-guard.js'
 import { keyOf } from '../world/world.js'
@@ -25,7 +25,7 @@ export interface TranslatedPolicy {
 }
 
 export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
-  recalled(context, 'policy', policy, (own) => {
+  query(context, 'policy', policy, (own) => {
     const { traffic, backend } = policy.spec
     const from = {
       group: own.options.apiGroup,

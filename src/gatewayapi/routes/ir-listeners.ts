@@ -1,6 +1,6 @@
 // Translated Gateways and routes → the listeners, filter chains and virtual hosts of the model.
 
-import type { Shelf } from '../../incremental/keyed-memo.js'
+import type { KeyedMemo } from '../../incremental/keyed-memo.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Certificate, FilterChain, Gateway, Listener } from '../../ir/ir.js'
 import { listenerName } from '../../ir/names.js'
@@ -15,13 +15,13 @@ import { createVirtualHosts, type Domains, type Parts } from './virtual-hosts.js
 type Placed = ReadonlyMap<string, ReadonlyMap<string, Parts>>
 
 export function buildGateways(
-  shelf: Shelf,
+  memo: KeyedMemo,
   gateways: readonly TranslatedGateway[],
   chunks: readonly RouteChunk[],
 ): readonly Gateway[] {
   const placed = placeRoutes(chunks)
-  const built = gateways.map((gateway) => buildGateway(shelf, gateway, placed))
-  return shelf.keep('gateways', built, () => built)
+  const built = gateways.map((gateway) => buildGateway(memo, gateway, placed))
+  return memo.get('gateways', built, () => built)
 }
 
 export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly Certificate[] =>
@@ -47,7 +47,7 @@ function placeRoutes(chunks: readonly RouteChunk[]): Placed {
 }
 
 function buildGateway(
-  shelf: Shelf,
+  memo: KeyedMemo,
   { key, gateway, listeners }: TranslatedGateway,
   placed: Placed,
 ): Gateway {
@@ -55,7 +55,7 @@ function buildGateway(
   const ports = [...new Set(programmed.map(({ spec }) => spec.port))].sort((a, b) => a - b)
   const built = ports.map((port) =>
     buildListener(
-      shelf,
+      memo,
       gateway.metadata,
       port,
       programmed.filter(({ spec }) => spec.port === port),
@@ -63,11 +63,11 @@ function buildGateway(
     ),
   )
   const { namespace, name } = gateway.metadata
-  return shelf.keep(`gateway ${key}`, built, () => ({ namespace, name, listeners: built }))
+  return memo.get(`gateway ${key}`, built, () => ({ namespace, name, listeners: built }))
 }
 
 function buildListener(
-  shelf: Shelf,
+  memo: KeyedMemo,
   gateway: { readonly namespace: string; readonly name: string },
   port: number,
   listeners: readonly TranslatedListener[],
@@ -81,9 +81,9 @@ function buildListener(
   const chains = unique
     .sort((a, b) => compareText(a.routeConfig, b.routeConfig))
     .map((listener) =>
-      buildChain(shelf, listener, domainsOf(listener.routeConfig, listeners, placed)),
+      buildChain(memo, listener, domainsOf(listener.routeConfig, listeners, placed)),
     )
-  return shelf.keep(`listener ${name}`, chains, () => ({ name, port, chains }))
+  return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
 const ELSEWHERE: Parts = [[MISDIRECTED]]
@@ -103,11 +103,11 @@ function domainsOf(
   return [...domains].sort(([a], [b]) => compareText(a, b))
 }
 
-function buildChain(shelf: Shelf, listener: TranslatedListener, domains: Domains): FilterChain {
+function buildChain(memo: KeyedMemo, listener: TranslatedListener, domains: Domains): FilterChain {
   const { routeConfig, spec, certificates } = listener
-  const hostsOf = shelf.keep(`hosts of ${routeConfig}`, [], () => createVirtualHosts(routeConfig))
+  const hostsOf = memo.get(`hosts of ${routeConfig}`, [], () => createVirtualHosts(routeConfig))
   const virtualHosts = hostsOf(domains)
-  return shelf.keep(`chain ${routeConfig}`, [listener, ...virtualHosts], () => ({
+  return memo.get(`chain ${routeConfig}`, [listener, ...virtualHosts], () => ({
     name: routeConfig,
     ...(spec.protocol === 'HTTPS'
       ? {

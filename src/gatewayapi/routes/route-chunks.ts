@@ -1,5 +1,4 @@
-// HTTPRoutes in chunks, and what each chunk gives as a whole: it is recalled as one, so that a round looks at chunks and
-// not at thousands of routes.
+// HTTPRoutes in chunks, and the result of each chunk as one query: a revision looks at chunks, not at thousands of routes.
 
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import { createChunker } from '../../incremental/chunked-list.js'
@@ -7,7 +6,7 @@ import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { ResourceStatus } from '../../ir/status.js'
-import { recalled, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import type { OrderedRoute } from './route-order.js'
 import { translateRoute, type TranslatedRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -34,7 +33,7 @@ export const translateRoutes = (
   routes: readonly HttpRoute[],
 ): readonly RouteChunk[] =>
   chunksOf(routes).map((chunk) =>
-    recalled(context, 'routes', chunk, (own) =>
+    query(context, 'routes', chunk, (own) =>
       pooled(chunk.map((route) => translateRoute(own, route))),
     ),
   )

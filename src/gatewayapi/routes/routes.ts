@@ -9,7 +9,7 @@ import type { WantedDocument } from '../../ir/remote-target.js'
 import type { ResourceStatus } from '../../ir/status.js'
 import { attachPolicies, type Attachment } from '../policies/attachments.js'
 import { guardWebhooks } from '../policies/guard-webhooks.js'
-import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { translateParents, type Placement, type TranslatedParent } from './route-parents.js'
@@ -40,7 +40,7 @@ export interface TranslatedRoute {
 }
 
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
-  recalled(context, 'route', route, (own) => {
+  query<TranslatedRoute>(context, 'route', route, (own, previous) => {
     const { namespace, name } = route.metadata
     const parents = translateParents(own, route)
     const gateways = attachedGateways(parents)
@@ -61,7 +61,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
         ...(webhooks === undefined ? {} : { webhooks }),
       }),
     )
-    return settled(route, {
+    const translated = {
       key: keyOf(route),
       route,
       attachment,
@@ -77,26 +77,20 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       ],
       corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
       status: routeStatus(route, parents, rules),
-    })
+    }
+    return settled(translated, previous)
   })
 
-/** What was last made of an HTTPRoute. */
-const last = new WeakMap<HttpRoute, TranslatedRoute>()
-
-/** A change of its policy makes few of its parts others: those that are equal stay the same objects. */
-function settled(route: HttpRoute, now: TranslatedRoute): TranslatedRoute {
-  const before = last.get(route)
-  const kept = <Part>(part: (from: TranslatedRoute) => readonly Part[]): readonly Part[] =>
-    before === undefined ? part(now) : sameWhereEqual(part(before), part(now))
-  const translated = {
+/** A change of its policy changes few of its parts: those that are equal stay the same objects. */
+function settled(now: TranslatedRoute, previous: TranslatedRoute | undefined): TranslatedRoute {
+  if (previous === undefined) return now
+  return {
     ...now,
-    routes: kept(({ routes }) => routes),
-    authz: kept(({ authz }) => authz),
-    proc: kept(({ proc }) => proc),
-    status: isDeepStrictEqual(before?.status, now.status) ? (before ?? now).status : now.status,
+    routes: sameWhereEqual(previous.routes, now.routes),
+    authz: sameWhereEqual(previous.authz, now.authz),
+    proc: sameWhereEqual(previous.proc, now.proc),
+    status: isDeepStrictEqual(previous.status, now.status) ? previous.status : now.status,
   }
-  last.set(route, translated)
-  return translated
 }
 
 const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): readonly Part[] =>

@@ -13,7 +13,7 @@ import {
 import { translateRoute, type TranslatedRoute } from '../routes/routes.js'
 import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
-import { GATEWAY_API_GROUP, recalled, type Context } from '../world/context.js'
+import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
 import { keyIn, targetKey } from '../world/world.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
@@ -39,7 +39,7 @@ export function policyStatus(
   users: () => Users,
 ): ResourceStatus {
   return isOnRoutesAlone(policy)
-    ? recalled(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
+    ? query(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
     : buildStatus(context, policy, users)
 }
 

@@ -1,7 +1,7 @@
 // The status of every resource, made and remembered by chunks of resources, as in route-chunks.ts.
 
 import { concat, createChunker, type Chunk } from '../../incremental/chunked-list.js'
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
@@ -10,7 +10,7 @@ import { parametersConditions } from '../listeners/parameters.js'
 import type { ProxyPolicy } from '../policies/policies.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
 import { isTrue, statusOf } from '../world/conditions.js'
-import { recalled, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { keyOf } from '../world/world.js'
 import { tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Users } from './policy-status.js'
@@ -45,10 +45,8 @@ const chunksOf = createChunker<Resource<unknown>>(keyOf)
 
 /** Of kinds whose status says what the resource itself says. */
 function ownStatuses<Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) {
-  const one = remembered((resource: Resource<Spec>) =>
-    statusOf(resource, conditionsOf(resource.spec)),
-  )
-  const each = remembered((resources: Chunk<Resource<Spec>>) => resources.map(one))
+  const one = memo((resource: Resource<Spec>) => statusOf(resource, conditionsOf(resource.spec)))
+  const each = memo((resources: Chunk<Resource<Spec>>) => resources.map(one))
   return (resources: readonly Resource<Spec>[]): readonly ResourceStatus[] =>
     concat(chunksOf(resources).map(each))
 }
@@ -59,9 +57,7 @@ const backendStatuses = ownStatuses<unknown>(() => [
 ])
 const parametersStatuses = ownStatuses(parametersConditions)
 
-const areOnRoutesAlone = remembered((policies: Chunk<ProxyPolicy>) =>
-  policies.every(isOnRoutesAlone),
-)
+const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
 
 /** Who uses a Service is known of all routes together; policies on routes alone depend on those routes alone. */
 const policyStatuses = (
@@ -73,7 +69,7 @@ const policyStatuses = (
     chunksOf(policies).map((chunk) => {
       const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, users))
       return areOnRoutesAlone(chunk)
-        ? recalled(context, 'statuses', chunk, statuses)
+        ? query(context, 'statuses', chunk, statuses)
         : statuses(context)
     }),
   )

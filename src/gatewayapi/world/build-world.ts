@@ -1,7 +1,7 @@
-// Resources → a world, made of the one before it: what did not change is not looked at, and what did is said.
+// Updates the index of resources incrementally, and returns the keys that changed.
 
 import { differences, type Differences } from '../../incremental/diff.js'
-import { patchedMap } from '../../incremental/persistent-map.js'
+import { persistentMap } from '../../incremental/persistent-map.js'
 import type { RemoteState } from '../../ir/remote-target.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
@@ -98,7 +98,7 @@ type Builder = <Collection extends keyof Resources, Name extends keyof World>(
 
 const rows = <Spec>(
   { removed, added }: Differences<Resource<Spec>>,
-  before: Table<Spec> = patchedMap(),
+  before: Table<Spec> = persistentMap(),
 ): Updated<Table<Spec>> => {
   const changes = new Map<string, Resource<Spec> | undefined>()
   for (const resource of removed) changes.set(keyOf(resource), undefined)
@@ -111,7 +111,7 @@ const groupsBy =
     keysOf: (resource: Resource<Spec>) => readonly string[],
     compare: (a: Resource<Spec>, b: Resource<Spec>) => number,
   ): Update<Spec, Group<Spec>> =>
-  ({ removed, added }, before = patchedMap()) => {
+  ({ removed, added }, before = persistentMap()) => {
     const left = new Set(removed)
     const groups = new Map<string, Resource<Spec>[]>()
     const groupOf = (key: string): Resource<Spec>[] => {

@@ -1,4 +1,4 @@
-// What every step of the translation is given: the reader of its round and the settings.
+// What every step of the translation is given: the reader of its revision and the settings.
 
 import type { Reader } from './queries.js'
 
@@ -20,11 +20,13 @@ export interface Context {
 
 export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io'
 
-/** The remembered result of compute about a subject; what it reads is noted for it alone (queries.ts). */
-export const recalled = <Value>(
+/** The result of a query about a subject (queries.ts): memoised while nothing that it read has changed. */
+export const query = <Value>(
   context: Context,
-  what: string,
+  name: string,
   subject: unknown,
-  compute: (context: Context) => Value,
+  compute: (context: Context, previous: Value | undefined) => Value,
 ): Value =>
-  context.reader.recall(what, subject, (reader) => compute({ reader, options: context.options }))
+  context.reader.query<Value>(name, subject, (reader, previous) =>
+    compute({ reader, options: context.options }, previous),
+  )

@@ -1,5 +1,4 @@
-// Of what a resource is one of several: policies of a target, slices of a Service, grants of a namespace; and in which
-// order they stand.
+// Index keys: policies by target, slices by Service, grants by namespace; and the order within each.
 
 import { compareText } from '../../incremental/sorted-list.js'
 import { SERVICE_NAME_LABEL, type EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'

@@ -1,105 +1,121 @@
-// Remembers results between translations: a computation reads through a Reader, which notes what it read; while none of
-// that changes, the remembered result is taken (docs/architecture.md, "One arrow"). A change is followed from what changed to the
-// results that read it, so that it costs them alone.
+// Dependency-tracking memo: a query records what it reads, and its result is dropped when any of that changes. A change
+// costs the queries that read what changed, and those made of them (docs/architecture.md, "The incremental engine").
 
 import type { World } from './world.js'
+
+export type TableName = keyof World
+
+/** A look-up in one table of the world. */
+export interface Read {
+  readonly table: TableName
+  readonly key: string
+}
 
 /** What a look-up in one table of the world gives. */
 export type Row<Name extends TableName> = World[Name] extends { get(key: string): infer Value }
   ? Value
   : never
 
+/**
+ * The body of a query. previous: what the same query gave before a change dropped it. It may be used to keep the objects
+ * of parts that came out equal, and for nothing else.
+ */
+export type Compute<Value> = (reader: Reader, previous: Value | undefined) => Value
+
 export interface Reader {
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined
   /**
-   * The remembered result of compute, or a new one. what names the computation; subject is what it is about, and all
-   * that it depends on beside what it reads: a resource (the object), or a key.
+   * The result of a query: the memoised one, or a new one. name: of the query. subject: what it is about, and all that it
+   * depends on beside what it reads: a resource (the object) or a key.
    */
-  recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value
+  query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value
 }
 
-export interface Recall {
+export interface QueryEngine {
   /**
-   * The reader of one round. Results that the round before this one did not use are forgotten.
-   * changed: the look-ups that give something else than in the round before.
+   * Begins a revision, and returns its reader. Results that the revision before did not use are dropped.
+   * changed: the look-ups that give something else than in the revision before.
    */
-  round(world: World, changed: readonly Read[]): Reader
+  begin(world: World, changed: readonly Read[]): Reader
 }
 
 interface Result {
-  readonly what: string
+  readonly name: string
   readonly subject: unknown
   readonly value: unknown
   readonly reads: readonly Read[]
   readonly parts: ReadonlySet<Result>
   /** The results that this one is a part of. */
   readonly users: Set<Result>
-  /** Number of the last round that asked for it by itself. */
+  /** Number of the last revision that asked for it by itself. */
   askedIn: number
 }
 
-export function createRecall(): Recall {
-  const memory = new Memory()
+export function createQueryEngine(): QueryEngine {
+  const results = new Results()
   return {
-    round: (world, changed) => {
-      memory.begin(world, changed)
-      return new RoundReader(memory)
+    begin: (world, changed) => {
+      results.begin(world, changed)
+      return new RevisionReader(results)
     },
   }
 }
 
-class Memory {
-  #round = 0
+class Results {
+  #revision = 0
   #world: World | undefined
-  readonly #results = new Map<string, Map<unknown, Result>>()
+  readonly #results = new Table<Result>()
+  /** Values of results that a change dropped, until the next revision. */
+  #dropped = new Table<unknown>()
   readonly #readers = new ReadIndex<Result>()
-  /** What a round asked for by itself. */
+  /** What a revision asked for by itself. */
   readonly #asked = new Set<Result>()
   /** What is perhaps not a part of anything. */
   readonly #loose = new Set<Result>()
 
   begin(world: World, changed: readonly Read[]): void {
-    this.#forgetUnused()
+    this.#dropUnused()
+    this.#dropped = new Table()
     for (const read of changed)
-      for (const result of this.#readers.readersOf(read)) this.#drop(result)
+      for (const result of this.#readers.readersOf(read)) this.#drop(result, this.#dropped)
     this.#world = world
-    this.#round += 1
+    this.#revision += 1
   }
 
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
     return this.#world?.[table].get(key) as Row<Name> | undefined
   }
 
-  recall(what: string, subject: unknown, compute: (reader: Reader) => unknown): Result {
-    const known = this.#results.get(what)?.get(subject)
+  query<Value>(name: string, subject: unknown, compute: Compute<Value>): Result {
+    const known = this.#results.get(name, subject)
     if (known !== undefined) return known
-    const reader = new NotingReader(this)
-    const value = compute(reader)
+    const reader = new RecordingReader(this)
+    // A name and a subject stand for one query, so what is known of them has its type.
+    const value = compute(reader, this.#dropped.get(name, subject) as Value | undefined)
     const { reads, parts } = reader
-    const result = { what, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
+    const result = { name, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
     this.#keep(result)
     return result
   }
 
   ask(result: Result): void {
-    result.askedIn = this.#round
+    result.askedIn = this.#revision
     this.#asked.add(result)
   }
 
   #keep(result: Result): void {
-    const known = this.#results.get(result.what)
-    if (known === undefined) this.#results.set(result.what, new Map([[result.subject, result]]))
-    else known.set(result.subject, result)
+    this.#results.set(result.name, result.subject, result)
     for (const read of result.reads) this.#readers.add(read, result)
     for (const part of result.parts) part.users.add(result)
     this.#loose.add(result)
   }
 
-  /** With everything that it is a part of. */
-  #drop(result: Result): void {
-    const { what, subject, reads, parts, users } = result
-    if (this.#results.get(what)?.get(subject) !== result) return
-    this.#results.get(what)?.delete(subject)
+  /** With everything that it is a part of. dropped: takes the values. */
+  #drop(result: Result, dropped?: Table<unknown>): void {
+    const { name, subject, value, reads, parts, users } = result
+    if (this.#results.get(name, subject) !== result) return
+    this.#results.delete(name, subject)
+    dropped?.set(name, subject, value)
     this.#asked.delete(result)
     this.#loose.delete(result)
     for (const read of reads) this.#readers.delete(read, result)
@@ -107,84 +123,96 @@ class Memory {
       part.users.delete(result)
       this.#loose.add(part)
     }
-    for (const user of [...users]) this.#drop(user)
+    for (const user of [...users]) this.#drop(user, dropped)
   }
 
-  #forgetUnused(): void {
+  #dropUnused(): void {
     for (const result of this.#asked)
-      if (result.askedIn !== this.#round) {
+      if (result.askedIn !== this.#revision) {
         this.#asked.delete(result)
         this.#loose.add(result)
       }
     // A set goes on with what is added while it is gone through: the parts of what is dropped here.
     for (const result of this.#loose) {
       this.#loose.delete(result)
-      if (result.users.size === 0 && result.askedIn !== this.#round) this.#drop(result)
+      if (result.users.size === 0 && result.askedIn !== this.#revision) this.#drop(result)
     }
   }
 }
 
-/** Of the round itself: what it asks for is used, and its own reads are made anew in each round. */
-class RoundReader implements Reader {
-  constructor(readonly memory: Memory) {}
+/** Values by the name and the subject of a query. */
+class Table<Value> {
+  readonly #byName = new Map<string, Map<unknown, Value>>()
 
-  read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
-    return this.memory.read(table, key)
+  get(name: string, subject: unknown): Value | undefined {
+    return this.#byName.get(name)?.get(subject)
   }
 
-  recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value {
-    const result = this.memory.recall(what, subject, compute)
-    this.memory.ask(result)
+  set(name: string, subject: unknown, value: Value): void {
+    const known = this.#byName.get(name)
+    if (known === undefined) this.#byName.set(name, new Map([[subject, value]]))
+    else known.set(subject, value)
+  }
+
+  delete(name: string, subject: unknown): void {
+    this.#byName.get(name)?.delete(subject)
+  }
+}
+
+/** The reader of the revision itself: what it asks for is used, and its own reads are made anew in each revision. */
+class RevisionReader implements Reader {
+  constructor(readonly results: Results) {}
+
+  read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
+    return this.results.read(table, key)
+  }
+
+  query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value {
+    const result = this.results.query(name, subject, compute)
+    this.results.ask(result)
     return result.value as Value
   }
 }
 
-/** Of one computation. */
-class NotingReader implements Reader {
+/** The reader of one query: records its reads and its parts. */
+class RecordingReader implements Reader {
   readonly reads: Read[] = []
   readonly parts = new Set<Result>()
 
-  constructor(readonly memory: Memory) {}
+  constructor(readonly results: Results) {}
 
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
     this.reads.push({ table, key })
-    return this.memory.read(table, key)
+    return this.results.read(table, key)
   }
 
-  recall<Value>(what: string, subject: unknown, compute: (reader: Reader) => Value): Value {
-    const result = this.memory.recall(what, subject, compute)
+  query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value {
+    const result = this.results.query(name, subject, compute)
     this.parts.add(result)
     return result.value as Value
   }
 }
 
-export type TableName = keyof World
+/** Reverse index: look-up → the results that depend on it. */
+class ReadIndex<Dependent> {
+  readonly #tables = new Map<TableName, Map<string, Set<Dependent>>>()
 
-export interface Read {
-  readonly table: TableName
-  readonly key: string
-}
-
-export class ReadIndex<Reader> {
-  readonly #tables = new Map<TableName, Map<string, Set<Reader>>>()
-
-  add({ table, key }: Read, reader: Reader): void {
-    const readers = this.#tables.get(table) ?? new Map<string, Set<Reader>>()
-    this.#tables.set(table, readers)
-    const known = readers.get(key)
-    if (known === undefined) readers.set(key, new Set([reader]))
-    else known.add(reader)
+  add({ table, key }: Read, dependent: Dependent): void {
+    const rows = this.#tables.get(table) ?? new Map<string, Set<Dependent>>()
+    this.#tables.set(table, rows)
+    const known = rows.get(key)
+    if (known === undefined) rows.set(key, new Set([dependent]))
+    else known.add(dependent)
   }
 
-  delete({ table, key }: Read, reader: Reader): void {
-    const readers = this.#tables.get(table)
-    const known = readers?.get(key)
-    known?.delete(reader)
-    if (known?.size === 0) readers?.delete(key)
+  delete({ table, key }: Read, dependent: Dependent): void {
+    const rows = this.#tables.get(table)
+    const known = rows?.get(key)
+    known?.delete(dependent)
+    if (known?.size === 0) rows?.delete(key)
   }
 
-  /** Those who made the look-up. */
-  readersOf({ table, key }: Read): readonly Reader[] {
+  readersOf({ table, key }: Read): readonly Dependent[] {
     return [...(this.#tables.get(table)?.get(key) ?? [])]
   }
 }

@@ -1,6 +1,6 @@
 // Resources as the translation looks them up: tables by "NAMESPACE/NAME", by target and by namespace.
 
-import type { PatchedMap } from '../../incremental/persistent-map.js'
+import type { PersistentMap } from '../../incremental/persistent-map.js'
 import type { RemoteState } from '../../ir/remote-target.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ConfigMapData, NamespaceData, SecretData } from '../../resources/kinds/core.js'
@@ -15,8 +15,8 @@ import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.j
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 
-export type Table<Spec> = PatchedMap<Resource<Spec>>
-export type Group<Spec> = PatchedMap<readonly Resource<Spec>[]>
+export type Table<Spec> = PersistentMap<Resource<Spec>>
+export type Group<Spec> = PersistentMap<readonly Resource<Spec>[]>
 
 export interface World {
   readonly gatewayClasses: Table<GatewayClassSpec>

@@ -1,6 +1,6 @@
 // Decoded resources, in path order → Resources by kind, each sorted; a resource that is defined twice counts once.
 
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 import type { DecodedResource } from './decode.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 
@@ -8,7 +8,7 @@ import type { Problem, Resource, Resources } from '../kinds/resources.js'
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
-export const keyOf = remembered(({ kind, metadata }: Resource<unknown>): string =>
+export const keyOf = memo(({ kind, metadata }: Resource<unknown>): string =>
   resourceKey(kind, metadata.namespace, metadata.name),
 )
 

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 import { KubernetesError, type KubernetesClient } from './client.js'
 import { findKindPath, listPath } from './kinds.js'
 import { trim } from './list.js'
@@ -173,7 +173,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
 }
 
-const keyOf = remembered(({ kind, namespace, name }: SaidOf) => resourceKey(kind, namespace, name))
+const keyOf = memo(({ kind, namespace, name }: SaidOf) => resourceKey(kind, namespace, name))
 
 /** Conditions that say the same are the same object; what is attached is counted anew each time. */
 const saysTheSame = (a: Said, b: Said): boolean =>

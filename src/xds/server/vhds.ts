@@ -1,7 +1,7 @@
 // Virtual hosts as resources of their own (VHDS): which route configuration they belong to, and which Envoys take them.
 
 import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
 /** The part of the name before the last "/": by it Envoy finds out whom a host that it is sent belongs to. */
@@ -18,7 +18,7 @@ export function hostsOf(
   return new Map([...hosts].filter(([host]) => held.has(routeConfigurationOf(host))))
 }
 
-const configurationsOf = remembered(
+const configurationsOf = memo(
   (hosts: ResourceMap): ReadonlySet<string> => new Set([...hosts.keys()].map(routeConfigurationOf)),
 )
 

@@ -7,7 +7,7 @@ import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
-import { remembered, rememberedWith } from '../../incremental/memo.js'
+import { memo, memoWith } from '../../incremental/memo.js'
 import type { Route } from '../../ir/route.js'
 import { buildRouteConfiguration } from './virtual-host.js'
 import { buildSecret } from './downstream-tls.js'
@@ -24,7 +24,7 @@ const onePerPort = (listeners: readonly Listener[]): readonly Listener[] => {
 const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
   listeners.flatMap((listener) => listener.chains)
 
-const destinationsOf = remembered((routes: Chunk<Route>): ReadonlySet<string> => {
+const destinationsOf = memo((routes: Chunk<Route>): ReadonlySet<string> => {
   const names = new Set<string>()
   for (const { action } of routes)
     if (action.type === 'forward')
@@ -54,30 +54,28 @@ const presented = (
   return certificates.filter((certificate) => names.has(certificate.name))
 }
 
-const rememberedListener = rememberedWith(buildListener)
-const rememberedCluster = rememberedWith(buildCluster)
-const rememberedAssignment = remembered(buildLoadAssignment)
-const rememberedSecret = remembered(buildSecret)
+const listenerOf = memoWith(buildListener)
+const clusterOf = memoWith(buildCluster)
+const assignmentOf = memo(buildLoadAssignment)
+const secretOf = memo(buildSecret)
 const answeredCluster = buildEmptyCluster(ANSWERED_CLUSTER)
 const unresolvedCluster = buildEmptyCluster(UNRESOLVED_CLUSTER)
 
-const rememberedClusters = rememberedWith(
-  (destinations: readonly Destination[], options: XdsOptions) => {
-    const key = JSON.stringify(options)
-    return [
-      ...destinations.map((destination) => rememberedCluster(destination, options, key)),
-      answeredCluster,
-      unresolvedCluster,
-    ]
-  },
-)
+const clustersOf = memoWith((destinations: readonly Destination[], options: XdsOptions) => {
+  const key = JSON.stringify(options)
+  return [
+    ...destinations.map((destination) => clusterOf(destination, options, key)),
+    answeredCluster,
+    unresolvedCluster,
+  ]
+})
 
-const rememberedAssignments = remembered((destinations: readonly Destination[]) =>
-  destinations.filter(({ endpoints }) => endpoints.type === 'addresses').map(rememberedAssignment),
+const assignmentsOf = memo((destinations: readonly Destination[]) =>
+  destinations.filter(({ endpoints }) => endpoints.type === 'addresses').map(assignmentOf),
 )
 
 /** By the chain: its listener is another object whenever anything in it changes, but gives nothing but the port. */
-const rememberedRoutes = rememberedWith((chain: FilterChain, listener: Listener) =>
+const routesOf = memoWith((chain: FilterChain, listener: Listener) =>
   buildRouteConfiguration(listener, chain),
 )
 
@@ -90,13 +88,13 @@ const buildResources = (
   const chains = chainsOf(listeners)
   const destinations = reachable(ir.destinations, chains)
   return {
-    listeners: listeners.map((listener) => rememberedListener(listener, options, key)),
+    listeners: listeners.map((listener) => listenerOf(listener, options, key)),
     routes: listeners.flatMap((listener) =>
-      listener.chains.map((chain) => rememberedRoutes(chain, listener, String(listener.port))),
+      listener.chains.map((chain) => routesOf(chain, listener, String(listener.port))),
     ),
-    clusters: rememberedClusters(destinations, options, key),
-    endpoints: rememberedAssignments(destinations),
-    secrets: presented(ir.certificates, chains).map(rememberedSecret),
+    clusters: clustersOf(destinations, options, key),
+    endpoints: assignmentsOf(destinations),
+    secrets: presented(ir.certificates, chains).map(secretOf),
   }
 }
 
@@ -120,30 +118,22 @@ const build = (ir: Ir, options: XdsOptions): XdsByNode => {
   ])
 }
 
-interface Built {
-  readonly from: Ir
-  /** The options. */
-  readonly key: string
+/** What was built last, and of what. */
+export interface BuiltXds {
+  readonly ir: Pick<Ir, 'gateways' | 'destinations' | 'certificates'>
+  readonly options: XdsOptions
   readonly xds: XdsByNode
 }
 
-/** By the Gateways: what was last built of them. */
-const last = new WeakMap<Ir['gateways'], Built>()
-
 /**
- * Pure but for remembering: what did not change in the model gives the same objects. Throws when the result contradicts
- * itself (verify-xds.ts): a bug, never a user's mistake.
+ * The resources of every kind of Envoy. What did not change in the model since previous, or since any call, gives the same
+ * objects. Throws when the result contradicts itself (verify-xds.ts): a bug, never a user's mistake.
  */
-export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode => {
-  const key = JSON.stringify(options)
-  const known = last.get(ir.gateways)
-  if (
-    known?.key === key &&
-    known.from.destinations === ir.destinations &&
-    known.from.certificates === ir.certificates
-  )
-    return known.xds
-  const xds = build(ir, options)
-  last.set(ir.gateways, { from: ir, key, xds })
-  return xds
-}
+export const buildXds = (ir: Ir, options: XdsOptions, previous?: BuiltXds): XdsByNode =>
+  previous !== undefined &&
+  previous.ir.gateways === ir.gateways &&
+  previous.ir.destinations === ir.destinations &&
+  previous.ir.certificates === ir.certificates &&
+  JSON.stringify(previous.options) === JSON.stringify(options)
+    ? previous.xds
+    : build(ir, options)

@@ -3,7 +3,7 @@
 
 import type { Chunk } from '../../incremental/chunked-list.js'
 import type { JsonObject } from '../../ir/json.js'
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
@@ -15,7 +15,7 @@ const WITH_PARAMETERS = '.*;.*'
 const isProtected = (route: Route): boolean =>
   route.authz !== undefined || route.action.type === 'refuse'
 
-const someProtected = remembered((routes: Chunk<Route>) => routes.some(isProtected))
+const someProtected = memo((routes: Chunk<Route>) => routes.some(isProtected))
 
 /** envoy.config.route.v3.Route, none or one; it must come first. name, routes: of the virtual host. */
 export const pathParameterRoutes = (

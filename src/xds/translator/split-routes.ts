@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../ir/json.js'
 import { ADS_SOURCE } from './json-object.js'
 import { objectsAt } from './json-path.js'
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 
 export interface SplitRoutes {
   /** envoy.config.route.v3.RouteConfiguration */
@@ -19,7 +19,7 @@ export const splitRoutes = (configurations: readonly JsonObject[]): SplitRoutes 
 })
 
 /** One that has no hosts says so itself: Envoy would wait for the first of them, and its listener with it. */
-const withoutHosts = remembered((configuration: JsonObject): JsonObject => {
+const withoutHosts = memo((configuration: JsonObject): JsonObject => {
   const { virtual_hosts: hosts, ...rest } = configuration
   return Array.isArray(hosts) && hosts.length > 0
     ? { ...rest, vhds: { config_source: ADS_SOURCE } }

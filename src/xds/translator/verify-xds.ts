@@ -7,7 +7,7 @@ import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { partChunks } from '../encode/encode-parts.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
-import { remembered } from '../../incremental/memo.js'
+import { memo } from '../../incremental/memo.js'
 import type { XdsResources } from './xds-resources.js'
 
 const nameOf = (resource: JsonObject): string => {
@@ -44,7 +44,7 @@ interface Facts {
   readonly clusters: ReadonlySet<string>
 }
 
-const factsOfRoute = remembered((route: JsonObject): Facts => {
+const factsOfRoute = memo((route: JsonObject): Facts => {
   const name = textAt(route, 'name') ?? ''
   const perFilter = objectAt(route, 'typed_per_filter_config')
   const problem = authzProblem(objectAt(perFilter, EXT_AUTHZ_FILTER))
@@ -70,14 +70,14 @@ const pooled = (all: readonly Facts[]): Facts => ({
   clusters: new Set(all.flatMap(({ clusters }) => [...clusters])),
 })
 
-const factsOfChunk = remembered((routes: Chunk<JsonObject>) => pooled(routes.map(factsOfRoute)))
+const factsOfChunk = memo((routes: Chunk<JsonObject>) => pooled(routes.map(factsOfRoute)))
 
-const factsOfHost = remembered((host: JsonObject) =>
+const factsOfHost = memo((host: JsonObject) =>
   partChunks(objectsAt(host, 'routes')).map(factsOfChunk),
 )
 
 /** Of everything below a route configuration, chunk by chunk. */
-const factsOf = remembered((routeConfiguration: JsonObject) =>
+const factsOf = memo((routeConfiguration: JsonObject) =>
   objectsAt(routeConfiguration, 'virtual_hosts').flatMap(factsOfHost),
 )
 
@@ -113,7 +113,7 @@ const secretsUsed = (listener: JsonObject): readonly string[] =>
     ),
   )
 
-const nameSet = remembered((resources: readonly JsonObject[]) => new Set(names(resources)))
+const nameSet = memo((resources: readonly JsonObject[]) => new Set(names(resources)))
 
 const undefinedNames = (
   kind: string,
@@ -130,7 +130,7 @@ function* clustersBelow(routeConfigurations: readonly JsonObject[]): Iterable<st
   for (const { clusters } of routeConfigurations.flatMap(factsOf)) yield* clusters
 }
 
-const assignmentsUsed = remembered((clusters: readonly JsonObject[]) =>
+const assignmentsUsed = memo((clusters: readonly JsonObject[]) =>
   names(clusters.filter((cluster) => cluster['type'] === 'EDS')),
 )
 
@@ -152,7 +152,7 @@ const duplicates = (values: readonly string[]): readonly string[] => {
   return values.filter((value) => seen.size === seen.add(value).size)
 }
 
-const sameNames = remembered((resources: readonly JsonObject[]) => duplicates(names(resources)))
+const sameNames = memo((resources: readonly JsonObject[]) => duplicates(names(resources)))
 
 const serverNameKeys = (listener: JsonObject): readonly string[] =>
   objectsAt(listener, 'filter_chains').flatMap((chain) => {

@@ -1,7 +1,7 @@
 // VirtualHost → Envoy's VirtualHost. Domains need no forms with a port: the route configuration ignores the port.
 
 import { concat, namedChunks, type Chunk } from '../../incremental/chunked-list.js'
-import { remembered, rememberedWith } from '../../incremental/memo.js'
+import { memo, memoWith } from '../../incremental/memo.js'
 import type { VirtualHost, FilterChain, Listener } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
@@ -10,17 +10,17 @@ import { pathParameterRoutes } from './path-parameters.js'
 import { contextKey, type RouteContext, routeContext } from './route-context.js'
 import { buildRoute } from './route.js'
 
-const rememberedRoute = rememberedWith(buildRoute)
+const routeOf = memoWith(buildRoute)
 
 /** Only a redirect depends on where its route stands. */
 const isContextual = ({ action }: Route): boolean => action.type === 'redirect'
 
-const rememberedRoutes = rememberedWith((routes: Chunk<Route>, context: RouteContext) => {
+const routesOf = memoWith((routes: Chunk<Route>, context: RouteContext) => {
   const key = contextKey(context)
-  return routes.map((route) => rememberedRoute(route, context, isContextual(route) ? key : ''))
+  return routes.map((route) => routeOf(route, context, isContextual(route) ? key : ''))
 })
 
-const someContextual = remembered((routes: Chunk<Route>) => routes.some(isContextual))
+const someContextual = memo((routes: Chunk<Route>) => routes.some(isContextual))
 
 /** envoy.config.route.v3.VirtualHost */
 const build = (virtualHost: VirtualHost, context: RouteContext): JsonObject => {
@@ -31,18 +31,16 @@ const build = (virtualHost: VirtualHost, context: RouteContext): JsonObject => {
     domains: virtualHost.domains,
     routes: concat([
       pathParameterRoutes(virtualHost.name, chunks),
-      ...chunks.map((routes) =>
-        rememberedRoutes(routes, context, someContextual(routes) ? key : ''),
-      ),
+      ...chunks.map((routes) => routesOf(routes, context, someContextual(routes) ? key : '')),
     ]),
   }
 }
 
-const rememberedHost = rememberedWith(build)
+const hostOf = memoWith(build)
 
 /** The same object for the same virtual host in the same context. */
 export const buildVirtualHost = (virtualHost: VirtualHost, context: RouteContext): JsonObject =>
-  rememberedHost(virtualHost, context, contextKey(context))
+  hostOf(virtualHost, context, contextKey(context))
 
 /** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, and not removed: backends see Host as sent. */
 export const buildRouteConfiguration = (listener: Listener, chain: FilterChain): JsonObject =>

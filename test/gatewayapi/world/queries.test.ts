@@ -1,9 +1,13 @@
-// What is remembered between rounds: only what a change concerns is computed again, and the result is as if all were.
+// The query engine: only what a change concerns is computed again, and the result is as if everything were.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildWorld, type BuiltWorld } from '../../../src/gatewayapi/world/build-world.js'
-import { createRecall, type Reader, type Recall } from '../../../src/gatewayapi/world/queries.js'
+import {
+  createQueryEngine,
+  type QueryEngine,
+  type Reader,
+} from '../../../src/gatewayapi/world/queries.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
 
 const NONE = collectResources([]).resources
@@ -12,12 +16,12 @@ const NONE = collectResources([]).resources
 const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltWorld =>
   buildWorld(NONE, rows, before)
 
-const readerOf = (recall: Recall, { world, changed }: BuiltWorld): Reader =>
-  recall.round(world, changed)
+const readerOf = (engine: QueryEngine, { world, changed }: BuiltWorld): Reader =>
+  engine.begin(world, changed)
 
 /** Each sums up its row, and those of the two below it: "2" is a part of "4" and "5". */
 function sum(reader: Reader, subject: number, computed: number[]): string {
-  return reader.recall('sum', subject, (own) => {
+  return reader.query('sum', subject, (own) => {
     computed.push(subject)
     const row = JSON.stringify(own.read('remote', String(subject)) ?? null)
     const below = subject < 2 ? [] : [Math.floor(subject / 2), subject - 2]
@@ -28,15 +32,15 @@ function sum(reader: Reader, subject: number, computed: number[]): string {
 const rowsOf = (names: readonly string[]): Map<string, object> =>
   new Map(names.map((name) => [name, { name }]))
 
-describe('recall', () => {
+describe('the query engine', () => {
   test('computes what read the changed row, and what is made of that, and nothing else', () => {
-    const recall = createRecall()
+    const engine = createQueryEngine()
     const rows = rowsOf(['0', '1', '2', '3', '5'])
     let world: BuiltWorld | undefined
     const ask = (rows: ReadonlyMap<string, object>): readonly number[] => {
       const computed: number[] = []
       world = worldOf(rows, world)
-      const reader = readerOf(recall, world)
+      const reader = readerOf(engine, world)
       for (const subject of [3, 4, 5]) sum(reader, subject, computed)
       return computed.sort()
     }
@@ -45,14 +49,33 @@ describe('recall', () => {
     expect(ask(new Map(rows).set('2', {}))).toEqual([2, 4, 5])
   })
 
-  test('forgets what a round did not use, with its parts', () => {
-    const recall = createRecall()
+  test('forgets what a revision did not use, with its parts', () => {
+    const engine = createQueryEngine()
     const world = worldOf(rowsOf(['2']))
     const computed: number[] = []
-    sum(readerOf(recall, world), 2, computed)
-    recall.round(world.world, [])
-    sum(recall.round(world.world, []), 2, computed)
+    sum(readerOf(engine, world), 2, computed)
+    engine.begin(world.world, [])
+    sum(engine.begin(world.world, []), 2, computed)
     expect(computed).toEqual([2, 1, 0, 2, 1, 0])
+  })
+
+  test('hands a query what it gave before a change, once', () => {
+    const engine = createQueryEngine()
+    let world: BuiltWorld | undefined
+    const ask = (rows: ReadonlyMap<string, object>): unknown => {
+      world = worldOf(rows, world)
+      return readerOf(engine, world).query<readonly unknown[]>('pair', 'one', (own, previous) => [
+        own.read('remote', 'one'),
+        previous?.[0],
+      ])
+    }
+    const [first, second, third] = [{ first: 1 }, { second: 2 }, { third: 3 }]
+    expect(ask(new Map([['one', first]]))).toEqual([first, undefined])
+    expect(ask(new Map([['one', second]]))).toEqual([second, first])
+    // Not asked for in one revision: dropped, and what it gave with it.
+    world = worldOf(new Map([['one', third]]), world)
+    readerOf(engine, world)
+    expect(ask(new Map([['one', first]]))).toEqual([first, undefined])
   })
 
   test('gives what a fresh one gives, whatever changes, is asked for and fails', () => {
@@ -64,7 +87,7 @@ describe('recall', () => {
     })
     fc.assert(
       fc.property(fc.array(round, { maxLength: 12 }), (rounds) => {
-        const recall = createRecall()
+        const engine = createQueryEngine()
         let rows = new Map<string, object>()
         let world: BuiltWorld | undefined
         for (const [number, { changed, removed, asked, fails }] of rounds.entries()) {
@@ -72,13 +95,13 @@ describe('recall', () => {
           for (const key of changed) rows.set(String(key), { number })
           for (const key of removed) rows.delete(String(key))
           world = worldOf(rows, world)
-          const reader = readerOf(recall, world)
-          const fresh = readerOf(createRecall(), world)
+          const reader = readerOf(engine, world)
+          const fresh = readerOf(createQueryEngine(), world)
           for (const subject of asked)
             expect(sum(reader, subject, [])).toBe(sum(fresh, subject, []))
           if (fails)
             expect(() =>
-              reader.recall('broken', number, (own) => {
+              reader.query('broken', number, (own) => {
                 sum(own, 9, [])
                 throw new Error('broken')
               }),
