@@ -1,13 +1,16 @@
 // Composition root: provider → translate → publish → servers, and an Envoy of our own under `run`.
 // close() undoes it in the order in which work under way can still finish.
 
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startAdminServer, type AdminServer } from './admin/admin-server.js'
 import { createCore, type Core, type CoreDeps } from './app/core.js'
 import type { EnvoyProcess } from './app/envoy-process.js'
-import { startOwnEnvoy } from './app/own-envoy.js'
-import { createPrivateFolder, type PrivateFolder } from './app/private-folder.js'
+import { envoyAdminOf, startOwnEnvoy } from './app/own-envoy.js'
+import { createPrivateFolder, GATEHOUSE_SOCKET, type PrivateFolder } from './app/private-folder.js'
 import { startServers, type Servers } from './app/servers.js'
+import { untilAborted } from './app/until-aborted.js'
+import type { Keeper } from './envoy/keeper.js'
 import type { GrpcServerOptions } from './grpc/server.js'
 import type { Logger } from './logger.js'
 import type { Provider } from './resources/kinds/resources.js'
@@ -17,8 +20,10 @@ import type { Settings } from './settings.js'
 export interface AppDeps {
   readonly logger: Logger
   readonly provider: Provider
-  /** With an Envoy of our own (run, demo). */
-  readonly ownEnvoy: boolean
+  /** Present: with an Envoy of our own (run, demo), which it ends with us. */
+  readonly keeper?: Keeper | undefined
+  /** Ends a start that is under way. */
+  readonly stop: AbortSignal
   /** Told of every run of the pipeline. */
   readonly onRun?: CoreDeps['onRun']
   /** Something that the process cannot go on without has failed; close() is still to be called. */
@@ -28,6 +33,8 @@ export interface AppDeps {
 export interface App {
   /** As bound. */
   readonly admin: string
+  /** Where our own Envoy is asked; absent: there is none. */
+  readonly envoyAdmin: string | undefined
   /** --grpc as bound; absent: it is not. */
   readonly grpc?: string
   /** Drains and closes everything. */
@@ -36,13 +43,20 @@ export interface App {
   kill(): void
 }
 
-/** Rejects with a sentence for a person when an address is taken or there is no Envoy; nothing is left open then. */
+/** How long a start that was told to stop waits for what it has begun; the keeper sees to the rest. */
+const ABANDON_MS = 300
+
+/**
+ * Rejects with a sentence for a person when an address is taken or there is no Envoy, and with its reason when deps.stop
+ * aborts; nothing is left open then.
+ */
 export async function startApp(settings: Settings, deps: AppDeps): Promise<App> {
   const app = new RunningApp(settings, deps)
   try {
-    await app.start()
+    await untilAborted(app.start(), deps.stop)
   } catch (error) {
-    await app.closeAll()
+    const closed = app.closeAll()
+    await (deps.stop.aborted ? Promise.race([closed, delay(ABANDON_MS)]) : closed)
     throw error
   }
   return app
@@ -60,23 +74,32 @@ class RunningApp implements App {
     private readonly settings: Settings,
     private readonly deps: AppDeps,
   ) {
-    this.core = createCore(settings, deps)
+    this.core = createCore(settings, { ...deps, ownEnvoy: deps.keeper !== undefined })
   }
 
   get admin(): string {
     return this.adminServer?.address ?? ''
   }
 
+  get envoyAdmin(): string | undefined {
+    return this.folder && formatAddress(envoyAdminOf(this.settings, this.folder.path))
+  }
+
   get grpc(): string | undefined {
-    return this.servers?.addresses.at(this.deps.ownEnvoy ? 1 : 0)
+    return this.servers?.addresses.at(this.deps.keeper === undefined ? 0 : 1)
   }
 
   async start(): Promise<void> {
-    const { logger, ownEnvoy, provider } = this.deps
+    const { logger, keeper, provider, stop } = this.deps
     const source = this.core.adminSource(() => this.obstacles())
     this.adminServer = await startAdminServer(this.settings.admin, source, logger)
-    if (ownEnvoy) this.folder = await createPrivateFolder()
+    if (keeper !== undefined) {
+      this.folder = await createPrivateFolder('run')
+      keeper.keepFolder(this.folder.path)
+    }
+    stop.throwIfAborted()
     this.servers = await startServers(this.serverOptions())
+    stop.throwIfAborted()
     logger.info({ admin: this.admin, grpc: this.grpc }, 'Gatehouse listens')
     // Envoy takes as long to start as the resources to be read.
     await Promise.all([
@@ -86,15 +109,18 @@ class RunningApp implements App {
   }
 
   private async startEnvoy(): Promise<void> {
-    const { logger } = this.deps
-    if (this.folder === undefined) return
+    const { logger, keeper, stop } = this.deps
+    if (this.folder === undefined || keeper === undefined) return
     this.envoy = await startOwnEnvoy(this.settings, {
-      socketPath: this.folder.socketPath,
+      folder: this.folder.path,
+      keeper,
+      stop,
       logger,
       accepted: (nodeId) =>
         this.core.unpublished().length === 0 && this.core.envoys.hasAccepted(nodeId),
       onHopeless: (error) => this.deps.onFatal(error),
     })
+    if (stop.aborted) this.envoy.kill()
   }
 
   private serverOptions(): readonly GrpcServerOptions[] {
@@ -108,13 +134,13 @@ class RunningApp implements App {
     const open = { address: formatAddress(grpc), services, logger, ...(tls && { tls }) }
     if (this.folder === undefined) return [open]
     // Our own Envoy comes over the socket; --grpc is for others, and bound only when somebody asks for it.
-    const own = { address: `unix:${this.folder.socketPath}`, services, logger }
+    const own = { address: `unix:${join(this.folder.path, GATEHOUSE_SOCKET)}`, services, logger }
     return given.has('grpc') ? [own, open] : [own]
   }
 
   private obstacles(): readonly string[] {
     if (this.draining) return ['draining']
-    if (!this.deps.ownEnvoy) return []
+    if (this.deps.keeper === undefined) return []
     if (this.envoy === undefined) return ['Envoy is starting']
     const obstacle = this.envoy.obstacle()
     return obstacle === undefined ? [] : [obstacle, ...this.core.refusals()]

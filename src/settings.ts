@@ -211,8 +211,6 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push(`a path is missing; usage: gatehouse ${command} PATH...`)
   if (command === 'run' && resources.length === 0)
     sentences.push('--resources is missing; usage: gatehouse run --resources PATH')
-  if ((command === 'run' || command === 'demo') && settings.envoyAdmin.type === 'unix')
-    sentences.push(`--envoy-admin of "gatehouse ${command}": expected IP:PORT, not unix:PATH`)
   if (command === 'serve') sentences.push(...sourceOfResources(settings))
   if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')

@@ -1,12 +1,13 @@
 // A bootstrap → an Envoy of our own that is kept running: started again when it dies, drained before it is stopped.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { askAdmin } from '../envoy/ask-admin.js'
 import { startEnvoy, type EnvoyChild, type EnvoyChildOptions } from '../envoy/child.js'
 import { exitSentence, isLive } from '../envoy/wait-until-live.js'
 
 export interface EnvoyProcessOptions extends EnvoyChildOptions {
-  /** e.g. "http://127.0.0.1:19000". */
-  readonly adminOrigin: string
+  /** As askAdmin reads it. */
+  readonly admin: string
   /** Whether it has taken what was published for it, as the ADS server saw. */
   accepted(): boolean
   /** It died before it ever served: trying again would not help. */
@@ -24,7 +25,6 @@ export interface EnvoyProcess {
 }
 
 const POLL_MS = 25
-const ADMIN_TIMEOUT_MS = 2_000
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
 // One that ran so long was fine: the next death starts from the shortest wait again.
@@ -75,11 +75,11 @@ class EnvoyRunner implements EnvoyProcess {
   private async watch(child: EnvoyChild): Promise<void> {
     this.why = 'Envoy has not taken its first configuration yet'
     while (this.child === child && !this.stopping.signal.aborted) {
-      if (this.options.accepted() && (await isServing(this.options.adminOrigin))) {
+      if (this.options.accepted() && (await isServing(this.options.admin))) {
         if (this.child !== child) return
         this.why = undefined
         this.everServed = true
-        this.options.logger.info({ pid: child.pid }, 'Envoy serves')
+        this.options.logger.info({ admin: this.options.admin, pid: child.pid }, 'Envoy serves')
         return
       }
       await delay(POLL_MS)
@@ -92,11 +92,11 @@ class EnvoyRunner implements EnvoyProcess {
 
   async drain(timeoutMs: number): Promise<void> {
     this.stopping.abort()
-    const { adminOrigin } = this.options
+    const { admin } = this.options
     if (this.child === undefined) return
-    await ask(`${adminOrigin}/drain_listeners`, 'POST')
+    await askAdmin(admin, '/drain_listeners', 'POST')
     const deadline = Date.now() + timeoutMs
-    while (this.child !== undefined && Date.now() < deadline && (await isBusy(adminOrigin)))
+    while (this.child !== undefined && Date.now() < deadline && (await isBusy(admin)))
       await delay(Math.min(100, Math.max(0, deadline - Date.now())))
   }
 
@@ -112,10 +112,10 @@ class EnvoyRunner implements EnvoyProcess {
 }
 
 /** LIVE, its workers listen and no listener waits for its routes. */
-async function isServing(adminOrigin: string): Promise<boolean> {
-  if (!(await isLive(adminOrigin))) return false
+async function isServing(admin: string): Promise<boolean> {
+  if (!(await isLive(admin))) return false
   const stats = await readStats(
-    adminOrigin,
+    admin,
     '^listener_manager\\.(workers_started|total_listeners_warming)$',
   )
   return (
@@ -125,30 +125,18 @@ async function isServing(adminOrigin: string): Promise<boolean> {
 }
 
 /** A request is under way on one of the listeners; the admin address's own do not count. */
-async function isBusy(adminOrigin: string): Promise<boolean> {
-  const stats = await readStats(adminOrigin, '^http\\..*\\.downstream_rq_active$')
+async function isBusy(admin: string): Promise<boolean> {
+  const stats = await readStats(admin, '^http\\..*\\.downstream_rq_active$')
   return [...stats].some(([name, value]) => value > 0 && !name.startsWith('http.admin.'))
 }
 
-async function readStats(
-  adminOrigin: string,
-  filter: string,
-): Promise<ReadonlyMap<string, number>> {
-  const text = await ask(`${adminOrigin}/stats?filter=${encodeURIComponent(filter)}`, 'GET')
+/** Empty when nobody answers. */
+async function readStats(admin: string, filter: string): Promise<ReadonlyMap<string, number>> {
+  const answer = await askAdmin(admin, `/stats?filter=${encodeURIComponent(filter)}`)
   return new Map(
-    text
+    (answer?.text ?? '')
       .split('\n')
       .map((line) => line.split(': '))
       .map(([name = '', value]) => [name, Number(value)]),
   )
-}
-
-/** The answer's text; "" when there is none. */
-async function ask(url: string, method: string): Promise<string> {
-  try {
-    const response = await fetch(url, { method, signal: AbortSignal.timeout(ADMIN_TIMEOUT_MS) })
-    return await response.text()
-  } catch {
-    return ''
-  }
 }

@@ -1,16 +1,22 @@
 // Settings of `run` and `demo` → an Envoy of our own that reaches us over a Unix socket.
 
+import { join } from 'node:path'
 import { findEnvoy } from '../envoy/find-envoy.js'
 import type { Logger } from '../logger.js'
-import { formatAddress } from '../settings/values.js'
+import type { Keeper } from '../envoy/keeper.js'
+import { formatAddress, type ServerAddress } from '../settings/values.js'
 import type { Settings } from '../settings.js'
 import { buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import { runEnvoy, type EnvoyProcess } from './envoy-process.js'
+import { ENVOY_ADMIN_SOCKET, GATEHOUSE_SOCKET } from './private-folder.js'
 
 export interface OwnEnvoyDeps {
-  /** Where we listen for it. */
-  readonly socketPath: string
+  /** A private folder: we listen there for Envoy, and Envoy for our questions. */
+  readonly folder: string
+  readonly keeper: Keeper
+  /** Ends the search for an Envoy. */
+  readonly stop: AbortSignal
   readonly logger: Logger
   accepted(nodeId: string): boolean
   onHopeless(error: Error): void
@@ -18,24 +24,34 @@ export interface OwnEnvoyDeps {
 
 const NODE_ID = 'gatehouse-run'
 
-/** Rejects (EnvoyNotFound) with a sentence for a person. */
+/** No port unless one is asked for: it could be taken, and everybody on this machine could ask there. */
+export const envoyAdminOf = ({ given, envoyAdmin }: Settings, folder: string): ServerAddress =>
+  given.has('envoyAdmin') ? envoyAdmin : { type: 'unix', path: join(folder, ENVOY_ADMIN_SOCKET) }
+
+/** Rejects (EnvoyNotFound) with a sentence for a person, or with the signal's reason. */
 export async function startOwnEnvoy(settings: Settings, deps: OwnEnvoyDeps): Promise<EnvoyProcess> {
-  const { logger } = deps
+  const { logger, folder, stop } = deps
+  const keep: Keeper['keep'] = (child) => deps.keeper.keep(child)
   const envoyPath = await findEnvoy({
     ...(settings.envoy !== undefined && { explicit: settings.envoy }),
     environment: settings.environment,
     onNote: (sentence) => logger.info({}, sentence),
+    signal: stop,
+    keep,
   })
+  const admin = envoyAdminOf(settings, folder)
   return runEnvoy({
     envoyPath,
     bootstrap: buildBootstrap({
       nodeCluster: EVERY_GATEWAY,
       nodeId: NODE_ID,
-      connection: { address: { type: 'unix', path: deps.socketPath } },
-      envoyAdmin: settings.envoyAdmin,
+      connection: { address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) } },
+      envoyAdmin: admin,
     }),
     logger,
-    adminOrigin: `http://${formatAddress(settings.envoyAdmin)}`,
+    admin: admin.type === 'unix' ? formatAddress(admin) : `http://${formatAddress(admin)}`,
+    folder,
+    keep,
     accepted: () => deps.accepted(NODE_ID),
     onHopeless: (error) => deps.onHopeless(error),
   })

@@ -1,24 +1,98 @@
-// A folder that only this user can enter: for the Unix socket between our Envoy and us.
+// A folder that only this user can enter, for sockets and files of one run: removed at its end, or at the start of a
+// later one when its owner was killed.
 
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { connect, createServer, type Server } from 'node:net'
+import { once } from 'node:events'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { askAdmin } from '../envoy/ask-admin.js'
 
 export interface PrivateFolder {
-  /** Of the socket; short enough for a sun_path. */
-  readonly socketPath: string
+  readonly path: string
   remove(): Promise<void>
   /** For the sudden end of the process. */
   removeNow(): void
 }
 
-export async function createPrivateFolder(): Promise<PrivateFolder> {
+/** Of the folder of `run`; each short enough for a sun_path. */
+export const GATEHOUSE_SOCKET = 'gatehouse.sock'
+export const ENVOY_ADMIN_SOCKET = 'envoy-admin.sock'
+/** Listened on as long as the owner lives. */
+const OWNER_SOCKET = 'owner.sock'
+
+const OURS = /^gatehouse-(run|demo)-/
+
+/** First removes the folders of owners that were killed. */
+export async function createPrivateFolder(purpose: 'run' | 'demo'): Promise<PrivateFolder> {
+  await removeLeftFolders(tmpdir())
   // mkdtemp makes it 0700.
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-'))
-  return {
-    socketPath: join(folder, 'gatehouse.sock'),
-    remove: () => rm(folder, { recursive: true, force: true }),
-    removeNow: () => rmSync(folder, { recursive: true, force: true }),
+  const path = await mkdtemp(join(tmpdir(), `gatehouse-${purpose}-`))
+  const owner = createServer((socket) => socket.destroy())
+  try {
+    await once(owner.listen(join(path, OWNER_SOCKET)), 'listening')
+  } catch (error) {
+    await rm(path, { recursive: true, force: true })
+    throw error
+  }
+  return privateFolder(path, owner.unref())
+}
+
+const privateFolder = (path: string, owner: Server): PrivateFolder => ({
+  path,
+  async remove() {
+    owner.close()
+    await rm(path, { recursive: true, force: true })
+  },
+  removeNow: () => rmSync(path, { recursive: true, force: true }),
+})
+
+async function removeLeftFolders(parent: string): Promise<void> {
+  const names = (await readdir(parent)).filter((name) => OURS.test(name))
+  await Promise.all(names.map((name) => removeIfLeft(join(parent, name))))
+}
+
+/** Never rejects: what cannot be removed is in nobody's way. */
+async function removeIfLeft(folder: string): Promise<void> {
+  try {
+    if (!(await isLeft(folder))) return
+    await endEnvoy(join(folder, ENVOY_ADMIN_SOCKET))
+    await rm(folder, { recursive: true, force: true })
+  } catch {
+    return
+  }
+}
+
+/** An owner that has just made its folder does not listen yet. */
+const YOUNG_MS = 60_000
+
+/** By its socket, not by process ids: the owner may live in another container that shares the folder around it. */
+async function isLeft(folder: string): Promise<boolean> {
+  const found = await lstat(folder)
+  if (!found.isDirectory() || found.uid !== userInfo().uid) return false
+  const answer = await knock(join(folder, OWNER_SOCKET))
+  return answer === 'ECONNREFUSED' || (answer === 'ENOENT' && Date.now() - found.mtimeMs > YOUNG_MS)
+}
+
+const knock = (socketPath: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const socket = connect(socketPath)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(undefined)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+  })
+
+const ENVOY_END_MS = 2_000
+
+/** One whose keeper was killed too; it still holds its ports. */
+async function endEnvoy(adminSocket: string): Promise<void> {
+  const deadline = Date.now() + ENVOY_END_MS
+  while ((await knock(adminSocket)) === undefined && Date.now() < deadline) {
+    await askAdmin(`unix:${adminSocket}`, '/quitquitquit', 'POST')
+    await delay(10)
   }
 }

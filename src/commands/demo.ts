@@ -69,6 +69,7 @@ function start(
         onWarning: (message) => logger.warn({}, message),
       }),
     onFatal: (error) => fatal.abort(error),
+    stop: io.stop,
   })
 }
 

@@ -1,6 +1,7 @@
 // gatehouse run and gatehouse serve: settings → Gatehouse, until it is asked to stop or something fatal fails.
 
 import { startApp, type App, type AppDeps } from '../app.js'
+import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
 import type { Settings } from '../settings.js'
@@ -17,7 +18,7 @@ export const serve = (settings: Settings, io: CommandIo): Promise<ExitCode> =>
 async function runServers(settings: Settings, io: CommandIo, ownEnvoy: boolean): Promise<ExitCode> {
   const fatal = deferred()
   const app = await start(settings, io, { ownEnvoy, onFatal: fatal.settle })
-  if (app === undefined) return 1
+  if (app === undefined) return io.stop.aborted ? 0 : 1
   io.atExit(() => app.kill())
   const error = await Promise.race([fatal.settled, aborted(io.stop)])
   await app.close()
@@ -27,6 +28,7 @@ async function runServers(settings: Settings, io: CommandIo, ownEnvoy: boolean):
 }
 
 interface StartOptions {
+  /** With an Envoy of our own. */
   readonly ownEnvoy: boolean
   readonly onFatal: (error: Error) => void
 }
@@ -36,11 +38,14 @@ async function start(
   io: CommandIo,
   options: StartOptions,
 ): Promise<App | undefined> {
-  const { logger } = io
+  const { logger, stop } = io
+  const keeper = options.ownEnvoy ? startKeeper(logger) : undefined
   try {
-    return await startApp(settings, { logger, ...(await sourceOf(settings, logger)), ...options })
+    const source = await sourceOf(settings, logger)
+    return await startApp(settings, { logger, stop, keeper, onFatal: options.onFatal, ...source })
   } catch (error) {
-    io.err(`gatehouse: ${startProblem(error)}\n`)
+    if (stop.aborted) logger.info({}, 'stopped before it had started')
+    else io.err(`gatehouse: ${startProblem(error)}\n`)
     return undefined
   }
 }

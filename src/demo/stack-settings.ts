@@ -23,7 +23,7 @@ export async function gatewayAddress(
 
 /** What the user left to the defaults gives way to what else runs on this machine. */
 export async function appSettings(settings: Settings): Promise<Settings> {
-  const { given, admin, envoyAdmin, drainTimeout } = settings
+  const { given, admin, drainTimeout } = settings
   return {
     ...settings,
     listenAddress: listenAddress(settings),
@@ -32,9 +32,5 @@ export async function appSettings(settings: Settings): Promise<Settings> {
       given.has('admin') || admin.type === 'unix'
         ? admin
         : { ...admin, port: await aPort(admin.port) },
-    envoyAdmin:
-      given.has('envoyAdmin') || envoyAdmin.type === 'unix'
-        ? envoyAdmin
-        : { ...envoyAdmin, port: await aPort(envoyAdmin.port) },
   }
 }

@@ -1,12 +1,14 @@
 // The demo's whole stack on loopback: its parties, Gatehouse and its Envoy, from config/demo.
 
 import { startApp, type App, type AppDeps } from '../app.js'
+import type { PrivateFolder } from '../app/private-folder.js'
+import { untilAborted } from '../app/until-aborted.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
+import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import type { Provider } from '../resources/kinds/resources.js'
-import { formatAddress } from '../settings/values.js'
 import type { Settings } from '../settings.js'
-import { createDemoFolder, type DemoFolder } from './demo-folder.js'
+import { createDemoFolder } from './demo-folder.js'
 import { originOf, type DemoValues } from './demo-resources.js'
 import { startParties, type Parties, type Party } from './parties.js'
 import { appSettings, gatewayAddress } from './stack-settings.js'
@@ -17,7 +19,7 @@ export interface DemoStack {
   readonly origin: string
   /** Gatehouse's admin address: HOST:PORT or unix:PATH. */
   readonly admin: string
-  /** HOST:PORT */
+  /** HOST:PORT or unix:PATH. */
   readonly envoyAdmin: string
   readonly parties: Parties
   /** Where the resources are. */
@@ -35,24 +37,36 @@ export interface DemoDeps {
   /** A provider of the resources in a folder. */
   readonly provider: (folder: string) => Provider
   readonly onFatal: AppDeps['onFatal']
+  /** Ends a start that is under way. */
+  readonly stop: AbortSignal
 }
 
 /** Collects what has been started, so that a start that fails half-way leaves nothing either. */
 export class Demo {
   private app: App | undefined
   private readonly parties: Party[] = []
-  private folder: DemoFolder | undefined
+  private folder: PrivateFolder | undefined
 
-  /** Rejects with a system error (EADDRINUSE) or a sentence for a person (no Envoy). */
-  async start(settings: Settings, deps: DemoDeps): Promise<DemoStack> {
+  /** Rejects with a system error (EADDRINUSE), a sentence for a person (no Envoy), or the signal's reason. */
+  start(settings: Settings, deps: DemoDeps): Promise<DemoStack> {
+    return untilAborted(this.begin(settings, deps), deps.stop)
+  }
+
+  private async begin(settings: Settings, deps: DemoDeps): Promise<DemoStack> {
+    const { stop, logger } = deps
+    const keeper = startKeeper(logger)
     const gateway = await gatewayAddress(settings)
     const envoy = await findEnvoy({
       ...(settings.envoy !== undefined && { explicit: settings.envoy }),
       environment: settings.environment,
       onNote: deps.note,
+      signal: stop,
+      keep: (child) => keeper.keep(child),
     })
     const parties = await startParties((name, where, party) => {
       this.parties.push(party)
+      if (stop.aborted) void party.close()
+      stop.throwIfAborted()
       deps.started(name, where)
     })
     const { identityProvider, mcpServer, llm, guardrailWebhook } = parties
@@ -68,18 +82,21 @@ export class Demo {
       apiGroup: settings.apiGroup,
     }
     const folder = (this.folder = await createDemoFolder(values))
+    keeper.keepFolder(folder.path)
+    stop.throwIfAborted()
     const own = await appSettings({ ...settings, envoy, resources: [folder.path] })
     const app = (this.app = await startApp(own, {
-      logger: deps.logger,
+      logger,
       provider: deps.provider(folder.path),
-      ownEnvoy: true,
+      keeper,
+      stop,
       onFatal: deps.onFatal,
     }))
     const origin = originOf('gateway', values)
     return {
       origin,
       admin: app.admin,
-      envoyAdmin: formatAddress(own.envoyAdmin),
+      envoyAdmin: app.envoyAdmin ?? '',
       parties,
       folder: folder.path,
       ready: (signal) => untilServing(origin, app.admin, signal),

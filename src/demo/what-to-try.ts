@@ -24,7 +24,7 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
   print.detail('status page', `http://${stack.admin}/`)
   print.detail('identity provider', parties.identityProvider.issuer)
   print.detail('users', 'alice (in mcp-users), bob (not); no passwords')
-  print.detail('Envoy admin', `http://${stack.envoyAdmin}/`)
+  print.detail('Envoy admin', adminCommand(stack.envoyAdmin))
   print.detail('resources', folder)
   print.heading('To try in another terminal:')
   printMcpCommands(stack, print)
@@ -33,6 +33,11 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
     '\nCtrl-C stops everything and leaves nothing behind, edits of the resources included.',
   )
 }
+
+const adminCommand = (address: string): string =>
+  address.startsWith('unix:')
+    ? `curl --unix-socket ${address.slice('unix:'.length)} http://localhost/help`
+    : `http://${address}/`
 
 function printMcpCommands({ origin, folder, parties }: DemoStack, print: Print): void {
   const mcp = `${origin}/mcp`

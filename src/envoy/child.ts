@@ -1,6 +1,6 @@
 // A bootstrap → a running Envoy that is watched: its log lines, when it is live, how it ends.
 
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,6 +11,7 @@ import type { Readable } from 'node:stream'
 import type { JsonObject } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { LOG_FORMAT, logEnvoyLine, parseLogLine } from './log-lines.js'
+import { killGroup } from './process-group.js'
 
 export interface EnvoyChildOptions {
   /** From findEnvoy. */
@@ -18,10 +19,14 @@ export interface EnvoyChildOptions {
   /** envoy.config.bootstrap.v3.Bootstrap */
   readonly bootstrap: JsonObject
   readonly logger: Logger
+  /** A private one, in which the bootstrap gets a folder of its own; absent: the system's for temporary files. */
+  readonly folder?: string
   /** Worker threads; absent: one per core. */
   readonly concurrency?: number
   /** Envoy's own log level; never debug for http and ext_proc, which would write tokens. */
   readonly logLevel?: 'info' | 'warning' | 'error'
+  /** Told of the process, which leads a group of its own: it must not outlive us. */
+  readonly keep?: (child: ChildProcess) => void
 }
 
 export interface EnvoyExit {
@@ -45,9 +50,9 @@ const STOP_GRACE_MS = 5_000
 
 type Process = ChildProcessByStdio<null, null, Readable>
 
-/** Rejects when the binary cannot be started. The bootstrap is kept in a private folder while Envoy runs. */
+/** Rejects when the binary cannot be started. The bootstrap is kept in a folder of its own while Envoy runs. */
 export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild> {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-envoy-'))
+  const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'gatehouse-envoy-'))
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const file = join(folder, 'bootstrap.json')
@@ -57,6 +62,7 @@ export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild
       // A process group of its own: Ctrl-C on the terminal is for us, who let requests under way finish first.
       detached: true,
     })
+    options.keep?.(child)
     const exited = watch(child, options.logger, removeFolder)
     await once(child, 'spawn')
     return handle(child, exited, folder)
@@ -99,14 +105,14 @@ function handle(child: Process, exited: Promise<EnvoyExit>, folder: string): Env
     pid: child.pid ?? 0,
     exited,
     async stop(graceMs = STOP_GRACE_MS) {
-      child.kill('SIGTERM')
-      const kill = setTimeout(() => child.kill('SIGKILL'), graceMs)
+      killGroup(child, 'SIGTERM')
+      const kill = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs)
       const exit = await exited
       clearTimeout(kill)
       return exit
     },
     kill() {
-      child.kill('SIGTERM')
+      killGroup(child, 'SIGTERM')
       rmSync(folder, { recursive: true, force: true })
     },
   }

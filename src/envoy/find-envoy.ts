@@ -2,9 +2,10 @@
 
 import { EnvoyNotFound } from './envoy-not-found.js'
 import { cacheFolder, installEnvoy, installedEnvoy } from './install-envoy.js'
+import type { CommandTies } from './run-command.js'
 import { formatVersion, judgeVersion, readVersion } from './version.js'
 
-export interface FindEnvoyOptions {
+export interface FindEnvoyOptions extends CommandTies {
   /** --envoy. */
   readonly explicit?: string
   /** ENVOY_PATH, XDG_CACHE_HOME. */
@@ -13,18 +14,22 @@ export interface FindEnvoyOptions {
   readonly onNote?: (sentence: string) => void
 }
 
-/** A path, or a name on PATH, that can be spawned. Rejects with EnvoyNotFound. */
+/** A path, or a name on PATH, that can be spawned. Rejects with EnvoyNotFound, or with the signal's reason. */
 export async function findEnvoy(options: FindEnvoyOptions = {}): Promise<string> {
   const note = options.onNote ?? (() => undefined)
   const told = options.explicit ?? options.environment?.['ENVOY_PATH']
-  if (told !== undefined && told !== '') return suitable(told, note)
-  if ((await readVersion('envoy')).ok) return suitable('envoy', note)
+  if (told !== undefined && told !== '') return suitable(told, note, options)
+  if ((await readVersion('envoy', options)).ok) return suitable('envoy', note, options)
   const folder = cacheFolder(options.environment?.['XDG_CACHE_HOME'])
-  return (await installedEnvoy(folder)) ?? installEnvoy(folder, note)
+  return (await installedEnvoy(folder)) ?? installEnvoy(folder, note, options)
 }
 
-async function suitable(path: string, note: (sentence: string) => void): Promise<string> {
-  const version = await readVersion(path)
+async function suitable(
+  path: string,
+  note: (sentence: string) => void,
+  ties: CommandTies,
+): Promise<string> {
+  const version = await readVersion(path, ties)
   if (!version.ok) throw new EnvoyNotFound(version.error)
   const judgement = judgeVersion(version.value)
   if (judgement.type === 'refused') throw new EnvoyNotFound(`${path}: ${judgement.sentence}`)

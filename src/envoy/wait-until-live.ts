@@ -1,34 +1,25 @@
 // Waits until an Envoy has its first configuration and its listeners are active, as its admin address says.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { askAdmin } from './ask-admin.js'
 import type { EnvoyChild, EnvoyExit } from './child.js'
 
 const POLL_MS = 25
-const ASK_TIMEOUT_MS = 2_000
 
 /** GET /ready is 200 once the listeners of the first configuration have everything they refer to. */
-export async function isLive(adminOrigin: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${adminOrigin}/ready`, {
-      signal: AbortSignal.timeout(ASK_TIMEOUT_MS),
-    })
-    await response.body?.cancel()
-    return response.status === 200
-  } catch {
-    return false
-  }
-}
+export const isLive = async (admin: string): Promise<boolean> =>
+  (await askAdmin(admin, '/ready'))?.status === 200
 
-/** Rejects when Envoy ends before it is live, or after timeoutMs. adminOrigin: "http://127.0.0.1:19000". */
+/** Rejects when Envoy ends before it is live, or after timeoutMs. admin: as askAdmin reads it. */
 export async function waitUntilLive(
   child: EnvoyChild,
-  adminOrigin: string,
+  admin: string,
   timeoutMs: number,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs
   let exit: EnvoyExit | undefined
   void child.exited.then((value) => (exit = value))
-  while (!(await isLive(adminOrigin))) {
+  while (!(await isLive(admin))) {
     if (exit !== undefined) throw new Error(exitSentence(exit))
     if (Date.now() > deadline) throw new Error(`Envoy was not ready after ${timeoutMs} ms`)
     await delay(POLL_MS)

@@ -102,7 +102,8 @@ export const FLAGS = {
   envoyAdmin: oneOr(readEnvoyAddress, '127.0.0.1:19000', {
     value: 'ADDRESS',
     commands: ['run', 'demo', 'translate', 'bootstrap'],
-    meaning: "Envoy's own admin address: IP:PORT or unix:PATH",
+    meaning:
+      "Envoy's own admin address: IP:PORT or unix:PATH (run, demo: a Unix socket in a private folder, if it is not given)",
   }),
   apiGroup: oneOr(readDomain, 'policy.gatehouse.dev', {
     value: 'G',

@@ -13,6 +13,7 @@ import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
+import { descendantsOf, isGone } from '../support/processes.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
@@ -106,8 +107,9 @@ test('prints no token, and a command that gets one', async () => {
 })
 
 test('prints the addresses of pages that are there', async () => {
-  for (const page of [found(/status page +(\S+)/), found(/Envoy admin +(\S+)/)])
-    expect((await fetch(page)).status).toBe(200)
+  expect((await fetch(found(/status page +(\S+)/))).status).toBe(200)
+  const envoyAdmin = execFileSync('sh', ['-c', found(/Envoy admin +(curl .+)/)], { stdio: 'pipe' })
+  expect(envoyAdmin.toString()).toContain('/config_dump')
 })
 
 test('lets an official client in', async () => {
@@ -211,6 +213,20 @@ test('a second Ctrl-C does not wait for what is under way, and leaves nothing ei
   await expect(stream.text()).rejects.toThrow('terminated')
   await eventually(() => expect(fetch(gateway)).rejects.toThrow('fetch failed'))
   expect(readdirSync(temporary)).toEqual([])
+})
+
+test('killed, it leaves nothing either: its Envoy and its parties end with it', async () => {
+  const killed = start('--no-tour', '--port', '0')
+  await eventually(isUp(killed), 30_000)
+  const below = descendantsOf(killed.child.pid ?? 0)
+  // Envoy, what keeps it, and the two parties that are programs.
+  expect(below.length).toBeGreaterThanOrEqual(4)
+  killed.child.kill('SIGKILL')
+  await once(killed.child, 'exit')
+  await eventually(() => {
+    expect(below.filter((pid) => !isGone(pid))).toEqual([])
+    expect(readdirSync(temporary)).toEqual([])
+  })
 })
 
 test.each([

@@ -1,0 +1,84 @@
+// Child processes and folders of ours → ended and removed when we end, however suddenly: by a small process that holds
+// a pipe to us (keeper-main.ts).
+
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '../logger.js'
+
+/** What the keeper is told, whole, at every change. */
+export interface Kept {
+  /** Process ids of the leaders of process groups. */
+  readonly groups: readonly number[]
+  readonly folders: readonly string[]
+}
+
+export interface Keeper {
+  /** Until it has ended by itself. child: spawned with `detached`, so that it leads a process group. */
+  keep(child: ChildProcess): void
+  keepFolder(path: string): void
+}
+
+const PROGRAM = fileURLToPath(new URL('./keeper-main.js', import.meta.url))
+/** It does nothing, and is to take as little memory for that as it can. */
+const FLAGS = ['--max-old-space-size=16', '--max-semi-space-size=1', '--single-threaded']
+const RESTART_MS = 1_000
+
+/** It ends with us. */
+export const startKeeper = (logger: Logger): Keeper => new KeeperProcess(logger)
+
+class KeeperProcess implements Keeper {
+  readonly #logger: Logger
+  readonly #groups = new Set<number>()
+  readonly #folders = new Set<string>()
+  #child: ChildProcess | undefined
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+    this.#start()
+  }
+
+  #start(): void {
+    const child = fork(PROGRAM, [], {
+      execArgv: FLAGS,
+      env: {},
+      // A session of its own: what ends our group, or our terminal, is not to end it.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    this.#child = child
+    child.unref()
+    child.channel?.unref()
+    child.once('error', () => this.#restart(child))
+    child.once('exit', () => this.#restart(child))
+    this.#tell()
+  }
+
+  #restart(child: ChildProcess): void {
+    if (this.#child !== child) return
+    this.#child = undefined
+    this.#logger.warn({}, 'the process that ends Envoy with Gatehouse is gone; starting it again')
+    setTimeout(() => this.#start(), RESTART_MS).unref()
+  }
+
+  #tell(): void {
+    const kept: Kept = { groups: [...this.#groups], folders: [...this.#folders] }
+    // An error says that it is gone, which its exit says too.
+    if (this.#child?.connected === true) this.#child.send(kept, () => undefined)
+  }
+
+  keep(child: ChildProcess): void {
+    const { pid } = child
+    if (pid === undefined) return
+    this.#groups.add(pid)
+    this.#tell()
+    child.once('exit', () => {
+      this.#groups.delete(pid)
+      this.#tell()
+    })
+  }
+
+  keepFolder(path: string): void {
+    this.#folders.add(path)
+    this.#tell()
+  }
+}
