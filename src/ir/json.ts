@@ -17,3 +17,26 @@ export const parseJson = (body: Uint8Array): Json | undefined => {
     return undefined
   }
 }
+
+/**
+ * false: more values than so many, or nested deeper, as far as the marks in the text tell: what reads, compares and
+ * writes a document of somebody else takes time and stack with both.
+ */
+export function isJsonWithin(body: Uint8Array, maxValues: number, maxDepth: number): boolean {
+  let [values, depth] = [1, 0]
+  let isString = false
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at]
+    if (byte === BACKSLASH) at += 1
+    else if (byte === QUOTE) isString = !isString
+    else if (isString) continue
+    else if (byte === COMMA) values += 1
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) [values, depth] = [values + 1, depth + 1]
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1
+    if (values > maxValues || depth > maxDepth) return false
+  }
+  return true
+}
+
+const [BACKSLASH, QUOTE, COMMA] = [0x5c, 0x22, 0x2c]
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]

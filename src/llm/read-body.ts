@@ -9,7 +9,7 @@ import { readCompletionChoices, readCompletionsRequest } from './apis/openai-com
 import { readEmbeddingsInput, readEmbeddingsReply } from './apis/openai-embeddings.js'
 import { readResponsesReply, readResponsesRequest } from './apis/openai-responses.js'
 import { apiOfInput, apiOfMessages, familyOfRequest, REQUEST_TEXTS } from './detect-api.js'
-import { readJson, type JsonNode } from './json/json-text.js'
+import { readJson, type JsonNode, type JsonProblem, type JsonText } from './json/json-text.js'
 import { asArray, asObject, either, member, present, type JsonObjectNode } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
@@ -22,7 +22,7 @@ type Said = readonly [LlmApi, readonly Entry[]]
 type Reader = (body: JsonObjectNode, json: string) => Said
 
 /** path: of the request, with its query. The error is a sentence without any text of the body. */
-export const readRequest = (body: Uint8Array, path = ''): Result<Conversation, string> =>
+export const readRequest = (body: Uint8Array | JsonText, path = ''): Result<Conversation, string> =>
   read(body, (root, json) => {
     switch (familyOfRequest(root)) {
       case 'messages':
@@ -61,7 +61,7 @@ const CONTENT: ReadonlySet<string> = new Set(['content'])
 const REPLY_MARKS = [...Object.keys(REPLY_READERS), 'completion']
 
 /** Entries are none when nothing can hold text: a list of embeddings, a prompt that Gemini refused. */
-export const readReply = (body: Uint8Array): Result<Conversation, string> =>
+export const readReply = (body: Uint8Array | JsonText): Result<Conversation, string> =>
   read(body, (root, json) => {
     const [mark = '', ...others] = REPLY_MARKS.filter((name) => member(root, name) !== undefined)
     if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
@@ -86,8 +86,9 @@ function readChoices(root: JsonObjectNode, json: string): Said {
   return ['openai-completions', [...readCompletionChoices(choices, json), ...more]]
 }
 
-function read(body: Uint8Array, reader: Reader): Result<Conversation, string> {
-  const json = readJson(body)
+/** Bytes are read at once, which is for what is short. */
+function read(body: Uint8Array | JsonText, reader: Reader): Result<Conversation, string> {
+  const json = body instanceof Uint8Array ? readJson(body) : ok(body)
   if (!json.ok) return json
   try {
     const root = asObject(json.value.root, 'the body')
@@ -111,8 +112,10 @@ const TEXT_MEMBERS: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a reply to a request without a body (a list of models, a page) holds nothing that a model said. */
-export function isHarmless(body: Uint8Array): boolean {
-  const json = readJson(body)
+export function isHarmless(
+  body: Uint8Array,
+  json: Result<JsonText, JsonProblem> = readJson(body),
+): boolean {
   if (json.ok) return holdsNoText(json.value.root)
   // Not JSON, nor what could pass for it or for a stream of it.
   return json.error === 'not UTF-8' || (json.error === 'not JSON' && !LIKE_JSON.test(start(body)))

@@ -1,6 +1,6 @@
 // A wanted document → the document, from the first of its targets that answers with one, or why none did.
 
-import { isJsonObject, parseJson, type Json, type JsonObject } from '../ir/json.js'
+import { isJsonObject, isJsonWithin, parseJson, type JsonObject } from '../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
 import type { CallRemote } from './http-call.js'
@@ -8,6 +8,8 @@ import { describeFailure } from './remote-failure.js'
 import { maxAgeOf } from './refresh-times.js'
 
 const MAX_LEVELS = 32
+/** The largest key sets have some thousands. */
+const MAX_VALUES = 20_000
 
 export interface Fetched {
   readonly document: JsonObject
@@ -41,21 +43,16 @@ const fetchTarget = async (
   if (!answer.ok) return err(describeFailure(answer.error))
   const { status, headers, body } = answer.value
   if (status !== 200) return err(`HTTP ${status}`)
+  if (!isJsonWithin(body, MAX_VALUES, MAX_LEVELS))
+    return err('the answer is nested too deeply, or holds too many values')
   const document = parseJson(body)
   if (document === undefined) return err('the answer is not JSON')
   if (!isJsonObject(document)) return err('the answer is not a JSON object')
-  if (!isNestedWithin(document, MAX_LEVELS)) return err('the answer is nested too deeply')
   const problem = kind === 'KeySet' ? keySetProblem(document) : discoveryProblem(document)
   return problem === undefined
     ? ok({ document, maxAgeMs: maxAgeOf(headers['cache-control']) })
     : err(problem)
 }
-
-/** What compares and writes documents later is recursive, and half a megabyte of brackets would end the process. */
-const isNestedWithin = (value: Json, levels: number): boolean =>
-  typeof value !== 'object' ||
-  value === null ||
-  (levels > 0 && Object.values(value).every((inner) => isNestedWithin(inner, levels - 1)))
 
 /** RFC 7517 section 5. An empty array is a key set: it revokes every key. */
 const keySetProblem = ({ keys }: JsonObject): string | undefined =>

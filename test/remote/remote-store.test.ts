@@ -126,7 +126,12 @@ describe('what never replaces the last good document', () => {
     [
       'half a megabyte of brackets',
       answer(`{"keys":[],"x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`),
-      'the answer is nested too deeply',
+      'the answer is nested too deeply, or holds too many values',
+    ],
+    [
+      'a third of a megabyte of empty objects',
+      answer(`{"keys":[${'{},'.repeat(100_000)}{}]}`),
+      'the answer is nested too deeply, or holds too many values',
     ],
     ['a string', answer('"secret"'), 'the answer is not a JSON object'],
     ['no keys', answer({}), 'the answer is not a key set: "keys" is not an array of objects'],

@@ -2,6 +2,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { apiOfPath } from '../../llm/detect-api.js'
+import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { isHarmless, readReply } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
@@ -40,8 +41,9 @@ export async function inspectReply(
   if (body === undefined) return unread(UNREADABLE_ENCODING)
   // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
-  const read = readReply(body)
-  if (!read.ok) return !hadBody && isHarmless(body) ? asRead : unread(read.error)
+  const json = await readJsonInSlices(body)
+  const read = json.ok ? readReply(json.value) : json
+  if (!read.ok) return !hadBody && isHarmless(body, json) ? asRead : unread(read.error)
   const conversation = read.value
   // Embeddings, or a prompt that Gemini refused: there is nothing to ask about.
   if (conversation.entries.length === 0) return asRead

@@ -1,8 +1,10 @@
 // The body of a guarded request → what may become of it (decisions 15-19).
 
 import { lazyValue, type Attributes, type LazyValue } from '../../cel/attributes.js'
+import { CelLimitError } from '../../cel/values.js'
 import type { Json } from '../../ir/json.js'
 import { apiOfPath } from '../../llm/detect-api.js'
+import { readJsonInSlices, type JsonText } from '../../llm/json/json-text.js'
 import { readRequest } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -22,10 +24,12 @@ export async function inspectRequest(
   deps: GuardDeps,
 ): Promise<Inspected> {
   const path = requestPath(attributes)
-  const read = readRequest(bytes, path)
+  const json = await readJsonInSlices(bytes)
+  if (!json.ok) return unreadableRequest(json.error, path)
+  const read = readRequest(json.value, path)
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
-  const llmRequest = lazyJson(conversation.json.text)
+  const llmRequest = lazyJson(json.value)
   return inspectConversation(
     {
       route: guard.route,
@@ -65,13 +69,20 @@ export const requestTooLarge = (path: string): Refused =>
 /** With the query. */
 export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''
 
+/** What expressions may read of a body: its conversion is not interrupted. */
+const MOST_LLM_REQUEST_VALUES = 25_000
+
 /** Parsed when an expression first reads it. */
-const lazyJson = (text: string): LazyValue => {
-  const parsed = (): LazyValue => lazyValue(JSON.parse(text) as Json)
+const lazyJson = ({ text, values }: JsonText): LazyValue => {
+  let parsed: LazyValue | undefined
+  const parse = (): LazyValue => {
+    if (values > MOST_LLM_REQUEST_VALUES) throw new CelLimitError('holds too many values')
+    return (parsed ??= lazyValue(JSON.parse(text) as Json))
+  }
   return {
     get json() {
-      return parsed().json
+      return parse().json
     },
-    celValue: () => parsed().celValue(),
+    celValue: () => parse().celValue(),
   }
 }

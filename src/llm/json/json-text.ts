@@ -2,6 +2,7 @@
 // is written into the text itself, so that everything else stays as it was, byte for byte.
 
 import { err, ok, type Result } from '../../result.js'
+import { JsonReader, Malformed } from './json-reader.js'
 
 /** Places are UTF-16 offsets into the text: start inclusive, end exclusive, quotes included. */
 export interface Span {
@@ -14,44 +15,94 @@ export const span = ({ start, end }: Span): Span => ({ start, end })
 
 export type JsonNode = Span &
   (
-    | { readonly type: 'object'; readonly members: ReadonlyMap<string, JsonNode> }
-    | { readonly type: 'array'; readonly items: readonly JsonNode[] }
+    | {
+        readonly type: 'object'
+        readonly members: ReadonlyMap<string, JsonNode>
+        /** Names that are not in lower case: what they are when case does not count, and how they are written. */
+        readonly unusual?: ReadonlyMap<string, readonly string[]> | undefined
+      }
+    | {
+        readonly type: 'array'
+        readonly items: readonly JsonNode[]
+        /** A long list of scalars alone: items are the first few of them. */
+        readonly isCut?: true
+      }
     | { readonly type: 'string'; readonly value: string }
     | { readonly type: 'null' | 'boolean' | 'number' }
   )
 
-export type JsonProblem = 'not UTF-8' | 'not JSON' | 'a member is there twice' | 'nested too deeply'
+export type JsonProblem =
+  | 'not UTF-8'
+  | 'not JSON'
+  | 'a member is there twice'
+  | 'nested too deeply'
+  | 'it holds too many values'
 
 export interface JsonText {
   readonly text: string
   readonly root: JsonNode
+  /** How many there are in all, scalars of long lists included. */
+  readonly values: number
 }
 
-/** What CEL can read too. */
-const MAX_DEPTH = 100
-
-class Malformed extends Error {
-  constructor(readonly problem: JsonProblem) {
-    super(problem)
-  }
-}
-
+/** All at once: for what is short. */
 export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
   const text = utf8Text(bytes)
   return text === undefined ? err('not UTF-8') : readJsonText(text)
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function utf8Text(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     return undefined
   }
 }
 
-export function readJsonText(text: string): Result<JsonText, JsonProblem> {
+export const readJsonText = (text: string): Result<JsonText, JsonProblem> => {
+  const reader = new JsonReader(text)
+  return read(reader, text, Infinity) ?? err('not JSON')
+}
+
+/** Work that is done without a pause, in characters: a millisecond or so. */
+export const SLICE = 128 * 1024
+
+/** Gives everybody else a turn after each slice. What is short is read without a pause. */
+export async function readJsonInSlices(
+  bytes: Uint8Array,
+  pause = nextTurn,
+): Promise<Result<JsonText, JsonProblem>> {
+  const text = utf8Text(bytes)
+  return text === undefined ? err('not UTF-8') : readJsonTextInSlices(text, pause)
+}
+
+export async function readJsonTextInSlices(
+  text: string,
+  pause = nextTurn,
+): Promise<Result<JsonText, JsonProblem>> {
+  const reader = new JsonReader(text)
+  for (;;) {
+    const result = read(reader, text, SLICE)
+    if (result !== undefined) return result
+    await pause()
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** undefined: there is more to do. */
+function read(
+  reader: JsonReader,
+  text: string,
+  work: number,
+): Result<JsonText, JsonProblem> | undefined {
   try {
-    return ok({ text, root: new Reader(text).readAll() })
+    const root = reader.read(work)
+    return root && ok({ text, root, values: reader.values })
   } catch (error) {
     if (error instanceof Malformed) return err(error.problem)
     throw error
@@ -84,129 +135,11 @@ export function plainJson(node: JsonNode, text: string): string {
       return `{${members.join(',')}}`
     }
     case 'array':
+      if (node.isCut) return text.slice(node.start, node.end).replace(/[ \t\r\n]+/g, '')
       return `[${node.items.map((item) => plainJson(item, text)).join(',')}]`
     case 'string':
       return JSON.stringify(node.value)
     default:
       return text.slice(node.start, node.end)
-  }
-}
-
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const LITERALS = [
-  ['null', 'null'],
-  ['true', 'boolean'],
-  ['false', 'boolean'],
-] as const
-
-class Reader {
-  private at = 0
-
-  constructor(private readonly text: string) {}
-
-  readAll(): JsonNode {
-    const root = this.value(0)
-    this.space()
-    if (this.at !== this.text.length) throw new Malformed('not JSON')
-    return root
-  }
-
-  private value(depth: number): JsonNode {
-    if (depth > MAX_DEPTH) throw new Malformed('nested too deeply')
-    this.space()
-    const start = this.at
-    switch (this.text[start]) {
-      case '{':
-        return { type: 'object', members: this.members(depth), start, end: this.at }
-      case '[':
-        return { type: 'array', items: this.items(depth), start, end: this.at }
-      case '"':
-        return { type: 'string', value: this.string(), start, end: this.at }
-      default:
-        return { type: this.scalar(), start, end: this.at }
-    }
-  }
-
-  private members(depth: number): ReadonlyMap<string, JsonNode> {
-    const members = new Map<string, JsonNode>()
-    this.list('}', () => {
-      this.space()
-      const name = this.string()
-      if (members.has(name)) throw new Malformed('a member is there twice')
-      this.space()
-      this.expect(':')
-      members.set(name, this.value(depth + 1))
-    })
-    return members
-  }
-
-  private items(depth: number): readonly JsonNode[] {
-    const items: JsonNode[] = []
-    this.list(']', () => items.push(this.value(depth + 1)))
-    return items
-  }
-
-  private list(close: string, item: () => void): void {
-    this.at += 1
-    this.space()
-    if (this.text[this.at] === close) {
-      this.at += 1
-      return
-    }
-    for (;;) {
-      item()
-      this.space()
-      if (this.text[this.at] === close) break
-      this.expect(',')
-    }
-    this.at += 1
-  }
-
-  private string(): string {
-    const start = this.at
-    this.expect('"')
-    let isPlain = true
-    for (; ; this.at += 1) {
-      const code = this.text.charCodeAt(this.at)
-      if (code === 0x22) break
-      if (Number.isNaN(code) || code < 0x20) throw new Malformed('not JSON')
-      if (code !== 0x5c) continue
-      isPlain = false
-      this.at += 1
-    }
-    this.at += 1
-    return isPlain ? this.text.slice(start + 1, this.at - 1) : unescaped(this.text, start, this.at)
-  }
-
-  private scalar(): 'null' | 'boolean' | 'number' {
-    for (const [word, type] of LITERALS) {
-      if (!this.text.startsWith(word, this.at)) continue
-      this.at += word.length
-      return type
-    }
-    NUMBER.lastIndex = this.at
-    if (!NUMBER.test(this.text)) throw new Malformed('not JSON')
-    this.at = NUMBER.lastIndex
-    return 'number'
-  }
-
-  private space(): void {
-    for (; ; this.at += 1) {
-      const code = this.text.charCodeAt(this.at)
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
-    }
-  }
-
-  private expect(mark: string): void {
-    if (this.text[this.at] !== mark) throw new Malformed('not JSON')
-    this.at += 1
-  }
-}
-
-function unescaped(text: string, start: number, end: number): string {
-  try {
-    return JSON.parse(text.slice(start, end)) as string
-  } catch {
-    throw new Malformed('not JSON')
   }
 }

@@ -7,16 +7,25 @@ export type JsonObjectNode = Extract<JsonNode, { readonly type: 'object' }>
 export type JsonArrayNode = Extract<JsonNode, { readonly type: 'array' }>
 export type JsonStringNode = Extract<JsonNode, { readonly type: 'string' }>
 
-export const folded = (name: string): string => name.toUpperCase().toLowerCase()
+/** As servers that take no notice of case would compare it. */
+export const folded = (name: string): string =>
+  PLAIN.test(name) ? name : name.toUpperCase().toLowerCase()
+
+/** Nearly every name there is. */
+const PLAIN = /^[a-z0-9_]*$/
 
 /**
  * undefined: it has no such member.
  * @throws UnreadableForm for one that differs in case alone: some servers would take it for this one.
  */
 export function member(node: JsonObjectNode, name: string): JsonNode | undefined {
-  for (const other of node.members.keys())
-    if (other !== name && folded(other) === folded(name))
-      throw new UnreadableForm(`a member is spelt otherwise than ${name}`)
+  const plain = folded(name)
+  const isOther = (other: string): boolean => other !== name
+  if (
+    node.unusual?.get(plain)?.some(isOther) === true ||
+    (plain !== name && node.members.has(plain))
+  )
+    throw new UnreadableForm(`a member is spelt otherwise than ${name}`)
   return node.members.get(name)
 }
 

@@ -105,16 +105,21 @@ describe.each(PHASES)('%s', (phase) => {
     expect(sent.every(({ json }) => questions.safeParse(json).success)).toBe(true)
   })
 
-  test.each(Object.entries(verdict.examples))('the verdict %s is read so', (name, { value }) => {
-    expect(verdicts.safeParse(value).success).toBe(true)
-    const results = questionsOf(phase).map((shown) => read(phase, value, shown))
-    const types = results.flatMap((result) => (result.ok ? [result.value.type] : []))
-    const wanted: Verdict['type'] | undefined = (['allow', 'modify', 'reject'] as const).find(
-      (type) => name.startsWith(type),
-    )
-    // An example of a modify answers one of the questions, the others fit every one.
-    expect(types).toEqual(wanted === 'modify' ? ['modify'] : questionsOf(phase).map(() => wanted))
-  })
+  test.each(Object.entries(verdict.examples))(
+    'the verdict %s is read so',
+    async (name, { value }) => {
+      expect(verdicts.safeParse(value).success).toBe(true)
+      const results = await Promise.all(
+        questionsOf(phase).map((shown) => read(phase, value, shown)),
+      )
+      const types = results.flatMap((result) => (result.ok ? [result.value.type] : []))
+      const wanted: Verdict['type'] | undefined = (['allow', 'modify', 'reject'] as const).find(
+        (type) => name.startsWith(type),
+      )
+      // An example of a modify answers one of the questions, the others fit every one.
+      expect(types).toEqual(wanted === 'modify' ? ['modify'] : questionsOf(phase).map(() => wanted))
+    },
+  )
 
   test('whatever is asked is in the shape of the question', () => {
     const message = fc.record({ role: fc.string(), content: fc.string({ unit: 'binary' }) })
@@ -127,7 +132,7 @@ describe.each(PHASES)('%s', (phase) => {
   })
 
   // Count and roles depend on the question: here it is always two messages of the user.
-  test('an answer is a verdict exactly when it has the shape of one', () => {
+  test('an answer is a verdict exactly when it has the shape of one', async () => {
     const shown = ['a', 'b'].map((content) => shownOf({ role: 'user', content }))
     const odd = fc.constantFrom(null, 1, '', {}, [], { role: 'user' }, { content: 'x' })
     const message = fc.record({ role: fc.constant('user'), content: fc.string() })
@@ -139,10 +144,10 @@ describe.each(PHASES)('%s', (phase) => {
     const parts = { body, status_code, reason: fc.string() }
     const action = fc.oneof(odd, fc.record(parts, { requiredKeys: [] }))
     const answer = fc.oneof({ weight: 9, arbitrary: fc.record({ action }) }, odd)
-    fc.assert(
-      fc.property(answer, (value) => {
+    await fc.assert(
+      fc.asyncProperty(answer, async (value) => {
         const hasShape = verdicts.safeParse(JSON.parse(JSON.stringify(value))).success
-        expect(read(phase, value, shown).ok).toBe(hasShape)
+        expect((await read(phase, value, shown)).ok).toBe(hasShape)
       }),
       { numRuns: 2_000 },
     )

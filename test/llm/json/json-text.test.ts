@@ -2,7 +2,15 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { applyEdits, readJson, type JsonNode } from '../../../src/llm/json/json-text.js'
+import { JsonReader, MAX_VALUES } from '../../../src/llm/json/json-reader.js'
+import {
+  applyEdits,
+  plainJson,
+  readJson,
+  readJsonInSlices,
+  SLICE,
+  type JsonNode,
+} from '../../../src/llm/json/json-text.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -13,7 +21,9 @@ const valueOf = (node: JsonNode, text: string): unknown => {
         [...node.members].map(([name, value]) => [name, valueOf(value, text)]),
       )
     case 'array':
-      return node.items.map((item) => valueOf(item, text))
+      return node.isCut
+        ? (JSON.parse(plainJson(node, text)) as unknown)
+        : node.items.map((item) => valueOf(item, text))
     case 'string':
       return node.value
     default:
@@ -71,6 +81,10 @@ describe('readJson', () => {
     ['not JSON', bytes('')],
     ['a member is there twice', bytes('{"a":1,"\\u0061":2}')],
     ['nested too deeply', bytes('['.repeat(100_000))],
+    ['it holds too many values', bytes(`[${'{},'.repeat(MAX_VALUES)}{}]`)],
+    ['it holds too many values', bytes(`[${'{ },'.repeat(MAX_VALUES)}{}]`)],
+    ['it holds too many values', bytes(`[${'[1],'.repeat(MAX_VALUES)}1]`)],
+    ['not JSON', bytes('1'.repeat(10_000))],
   ])('refuses what is %s', (problem, body) => {
     expect(readJson(body)).toEqual({ ok: false, error: problem })
   })
@@ -81,6 +95,78 @@ describe('readJson', () => {
       read.ok && read.value.root.type === 'object' && read.value.root.members.has('__proto__'),
     ).toBe(true)
   })
+})
+
+describe('readJsonInSlices', () => {
+  test('says what is said at once', async () => {
+    const json = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' })
+    await fc.assert(
+      fc.asyncProperty(json, async (value) => {
+        const text = bytes(JSON.stringify(value))
+        expect(await readJsonInSlices(text)).toEqual(readJson(text))
+      }),
+    )
+  })
+
+  const M = 1 << 20
+  test.each([
+    ['one string', `"${'x'.repeat(10 * M)}"`],
+    ['escapes', `"${'\\u00e9\\"'.repeat(M)}"`],
+    ['blanks', `${' '.repeat(10 * M)}1`],
+    ['numbers', `[${'1,'.repeat(5 * M)}1]`],
+    ['empty objects', `[${'{},'.repeat(3 * M)}{}]`],
+    ['short lists', `[${'[1,"a"],'.repeat(30_000)}1]`],
+    ['names', `{${Array.from({ length: 90_000 }, (_, at) => `"k${String(at)}":1`).join(',')}}`],
+    ['a string behind numbers', `[${'1,'.repeat(M)}"x"]`],
+  ])('%s: somebody else has a turn after every slice of work', async (_name, text) => {
+    let turns = 0
+    const read = await readJsonInSlices(bytes(text), () => {
+      turns += 1
+      return Promise.resolve()
+    })
+    const reader = new JsonReader(text)
+    const slices: number[] = []
+    for (let isRead = false; !isRead;) {
+      const before = reader.work
+      try {
+        isRead = reader.read(SLICE) !== undefined
+      } catch {
+        isRead = true
+      }
+      slices.push(reader.work - before)
+    }
+    // A stretch of a string or of blanks is finished.
+    expect(Math.max(...slices)).toBeLessThan(1.5 * SLICE)
+    expect(turns).toBe(slices.length - 1)
+    expect(turns).toBeGreaterThan(5)
+    expect(read.ok || read.error).toSatisfy(
+      (said: unknown) => said === true || said === 'it holds too many values',
+    )
+  })
+})
+
+test('an empty object costs its node alone', () => {
+  const read = readJson(bytes('[{},{},{ },[],[]]'))
+  if (!read.ok || read.value.root.type !== 'array') throw new Error('not read')
+  const parts = read.value.root.items.map((node) =>
+    node.type === 'object' ? node.members : node.type === 'array' ? node.items : undefined,
+  )
+  expect(new Set(parts).size).toBe(2)
+})
+
+test.each([
+  ['[1, 2, 3, 4]', 5],
+  ['[1, 2, 3, "x"]', 5],
+  ['[[1, 2, 3], [null, true, {"a": [1, 2]}], 5, 6]', 14],
+])('%s: scalars of long lists count, and none is lost', (text, values) => {
+  const read = readJson(bytes(text))
+  if (!read.ok) throw new Error(read.error)
+  expect(read.value.values).toBe(values)
+  expect(plainJson(read.value.root, text)).toBe(JSON.stringify(JSON.parse(text)))
+})
+
+test('hundreds of thousands of numbers are one value', () => {
+  expect(readJson(bytes(`[${'0.5,'.repeat(300_000)}1]`)).ok).toBe(true)
 })
 
 const throws = (parse: () => unknown): boolean => {

@@ -1,0 +1,273 @@
+// The JSON reader itself (RFC 8259): strict, without recursion, and interruptible after any amount of work, so that no
+// body holds up everybody else while it is read.
+
+import type { JsonNode, JsonProblem } from './json-text.js'
+import { folded } from './members.js'
+
+/** What CEL can read too. */
+const MAX_DEPTH = 100
+/** Most values that are kept of one text: what walks over them later does so without a pause. */
+export const MAX_VALUES = 100_000
+/** Of a list of scalars alone so many are kept: vectors and lists of tokens have hundreds of thousands. */
+export const KEPT_SCALARS = 1
+
+/** A value costs about as much as reading so many characters. */
+const VALUE_WORK = 32
+/** Characters that are read without looking at the work done. */
+const STRETCH = 16 * 1024
+
+export class Malformed extends Error {
+  constructor(readonly problem: JsonProblem) {
+    super(problem)
+  }
+}
+
+type State = 'value' | 'first item' | 'first name' | 'name' | 'colon' | 'after value' | 'string'
+
+/** An object or array whose end has not been reached. Empty ones have neither members nor items of their own. */
+interface Open {
+  readonly isObject: boolean
+  readonly start: number
+  members?: Map<string, JsonNode>
+  items?: JsonNode[]
+  unusual?: Map<string, string[]>
+  /** Of the member that is being read. */
+  name: string
+  /** Scalars that were not kept: possible while there was nothing but scalars. */
+  dropped: number
+  hasOthers: boolean
+}
+
+const NO_MEMBERS: ReadonlyMap<string, JsonNode> = new Map()
+const NO_ITEMS: readonly JsonNode[] = []
+
+export class JsonReader {
+  /** Characters read, with some added for each value. */
+  work = 0
+  /** Those that are not kept too. */
+  values = 0
+
+  private at = 0
+  private kept = 0
+  private state: State = 'value'
+  private root: JsonNode | undefined
+  private readonly open: Open[] = []
+  // Of the string that is being read: its quote, what of it has no escapes resolved yet, what it says before that.
+  private isName = false
+  private start = 0
+  private from = 0
+  private said: string | undefined
+
+  constructor(private readonly text: string) {}
+
+  /**
+   * Does about so much work. undefined: the end is not reached yet.
+   * @throws Malformed
+   */
+  read(work: number): JsonNode | undefined {
+    const until = this.work + work
+    while (this.work < until) {
+      const before = this.at
+      if (this.state === 'string') this.readString()
+      else if (this.skipSpace()) {
+        if (this.at === this.text.length) return this.whole()
+        this.step()
+      }
+      this.work += Math.max(this.at - before, 0) + 1
+    }
+    return undefined
+  }
+
+  private whole(): JsonNode {
+    if (this.root === undefined) throw new Malformed('not JSON')
+    return this.root
+  }
+
+  /** false: there is more of it. */
+  private skipSpace(): boolean {
+    const until = this.at + STRETCH
+    for (; this.at < until; this.at += 1) {
+      const code = this.text.charCodeAt(this.at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return true
+    }
+    return false
+  }
+
+  private step(): void {
+    if (this.root !== undefined) throw new Malformed('not JSON')
+    const mark = this.text[this.at]
+    switch (this.state) {
+      case 'first item':
+        return mark === ']' ? this.close() : this.readValue(mark)
+      case 'first name':
+        return mark === '}' ? this.close() : this.beginString(true)
+      case 'name':
+        return this.beginString(true)
+      case 'colon':
+        this.expect(':')
+        this.state = 'value'
+        return
+      case 'after value':
+        return this.readAfterValue(mark)
+      default:
+        return this.readValue(mark)
+    }
+  }
+
+  private readValue(mark: string | undefined): void {
+    const isOther = mark === '{' || mark === '[' || mark === '"'
+    if (!isOther) return this.readScalar()
+    const list = this.open.at(-1)
+    if (list?.isObject === false && !list.hasOthers && this.readAgain(list)) return
+    if (mark === '"') return this.beginString(false)
+    if (this.open.length >= MAX_DEPTH) throw new Malformed('nested too deeply')
+    const isObject = mark === '{'
+    this.open.push({ isObject, start: this.at, name: '', dropped: 0, hasOthers: false })
+    this.at += 1
+    this.state = isObject ? 'first name' : 'first item'
+  }
+
+  /** The first item that is no scalar: where some before it were not kept, the list is read once more. */
+  private readAgain(list: Open): boolean {
+    list.hasOthers = true
+    if (list.dropped === 0) return false
+    const kept = list.items?.length ?? 0
+    this.kept -= kept
+    this.values -= kept + list.dropped
+    this.at = list.start + 1
+    this.state = 'first item'
+    list.dropped = 0
+    list.items = []
+    return true
+  }
+
+  private close(): void {
+    const closed = this.open.pop()
+    if (closed === undefined) throw new Malformed('not JSON')
+    this.at += 1
+    const { isObject, start, members = NO_MEMBERS, unusual, items = NO_ITEMS, dropped } = closed
+    const end = this.at
+    if (isObject) this.finish({ type: 'object', members, unusual, start, end })
+    else if (dropped === 0) this.finish({ type: 'array', items, start, end })
+    else this.finish({ type: 'array', items, isCut: true, start, end })
+  }
+
+  private readAfterValue(mark: string | undefined): void {
+    const isObject = this.open.at(-1)?.isObject === true
+    if (mark === (isObject ? '}' : ']')) return this.close()
+    this.expect(',')
+    this.state = isObject ? 'name' : 'value'
+  }
+
+  private beginString(isName: boolean): void {
+    this.isName = isName
+    this.start = this.at
+    this.expect('"')
+    this.from = this.at
+    this.said = undefined
+    this.state = 'string'
+  }
+
+  /** A stretch of it. */
+  private readString(): void {
+    const until = this.at + STRETCH
+    while (this.at < until) {
+      const code = this.text.charCodeAt(this.at)
+      if (code === 0x22) return this.endString()
+      if (Number.isNaN(code) || code < 0x20) throw new Malformed('not JSON')
+      if (code === 0x5c) this.readEscape()
+      else this.at += 1
+    }
+    if (this.said !== undefined) this.resolve()
+  }
+
+  private readEscape(): void {
+    if (this.said === undefined) {
+      this.said = this.text.slice(this.from, this.at)
+      this.from = this.at
+    }
+    this.at += this.text[this.at + 1] === 'u' ? 6 : 2
+  }
+
+  /** Adds what was read of a string with escapes to what it says. */
+  private resolve(): void {
+    try {
+      this.said += JSON.parse(`"${this.text.slice(this.from, this.at)}"`) as string
+    } catch {
+      throw new Malformed('not JSON')
+    }
+    this.from = this.at
+  }
+
+  private endString(): void {
+    if (this.said !== undefined) this.resolve()
+    const value = this.said ?? this.text.slice(this.from, this.at)
+    this.said = undefined
+    this.at += 1
+    if (!this.isName) return this.finish({ type: 'string', value, start: this.start, end: this.at })
+    this.name(value)
+    this.state = 'colon'
+  }
+
+  private name(name: string): void {
+    const object = this.open.at(-1)
+    if (object === undefined) throw new Malformed('not JSON')
+    if (object.members?.has(name) === true) throw new Malformed('a member is there twice')
+    object.name = name
+    const plain = folded(name)
+    if (plain === name) return
+    object.unusual ??= new Map<string, string[]>()
+    const spellings = object.unusual.get(plain)
+    if (spellings === undefined) object.unusual.set(plain, [name])
+    else spellings.push(name)
+  }
+
+  private readScalar(): void {
+    const start = this.at
+    const type = this.scalarType()
+    const list = this.open.at(-1)
+    const isKept =
+      list?.isObject !== false || list.hasOthers || (list.items?.length ?? 0) < KEPT_SCALARS
+    if (isKept) return this.finish({ type, start, end: this.at })
+    list.dropped += 1
+    this.values += 1
+    this.state = 'after value'
+  }
+
+  private scalarType(): 'null' | 'boolean' | 'number' {
+    for (const [word, type] of LITERALS) {
+      if (!this.text.startsWith(word, this.at)) continue
+      this.at += word.length
+      return type
+    }
+    NUMBER.lastIndex = this.at
+    if (!NUMBER.test(this.text)) throw new Malformed('not JSON')
+    this.at = NUMBER.lastIndex
+    return 'number'
+  }
+
+  private finish(node: JsonNode): void {
+    this.work += VALUE_WORK
+    this.values += 1
+    this.kept += 1
+    if (this.kept > MAX_VALUES) throw new Malformed('it holds too many values')
+    this.state = 'after value'
+    const open = this.open.at(-1)
+    if (open === undefined) this.root = node
+    else if (open.isObject) (open.members ??= new Map<string, JsonNode>()).set(open.name, node)
+    else (open.items ??= []).push(node)
+  }
+
+  private expect(mark: string): void {
+    if (this.text[this.at] !== mark) throw new Malformed('not JSON')
+    this.at += 1
+  }
+}
+
+/** Digits beyond these are no number that anybody keeps, and the time for one is bounded. */
+const NUMBER = /-?(?:0|[1-9]\d{0,511})(?:\.\d{1,511})?(?:[eE][+-]?\d{1,19})?/y
+const LITERALS = [
+  ['null', 'null'],
+  ['true', 'boolean'],
+  ['false', 'boolean'],
+] as const
