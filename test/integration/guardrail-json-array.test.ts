@@ -95,11 +95,15 @@ test('text comes while the model speaks', async () => {
   stream(llm, LINES)
   const incoming = (await response).setEncoding('utf8')
   let got = ''
-  // The model has not ended: what comes here came before.
-  while (got.length < 8000) got += ((await once(incoming, 'data')) as [string])[0]
-  stream(llm, ['a secret'], false)
-  llm.response.end(']')
-  for await (const piece of incoming) got += piece as string
+  let isEnded = false
+  for await (const piece of incoming) {
+    got += piece as string
+    if (got.length < 8000 || isEnded) continue
+    // What has come so far came before the model's end.
+    isEnded = true
+    stream(llm, ['a secret'], false)
+    llm.response.end(']')
+  }
   expect(said(itemsOf(got))).toBe(`${LINES.join('')}a ****`)
 })
 
@@ -111,10 +115,14 @@ test.each([
   const response = ask()
   const llm = await reply
   let got = ''
+  const block = (): void => stream(llm, ['now I block', ...LINES], lines.length === 0)
   stream(llm, lines)
-  if (lines.length > 0) got += ((await once(await response, 'data')) as [Buffer])[0].toString()
-  stream(llm, ['now I block', ...LINES], lines.length === 0)
-  const items = itemsOf(got + (await text(await response)))
+  if (lines.length === 0) block()
+  for await (const piece of (await response).setEncoding('utf8')) {
+    if (got === '' && lines.length > 0) block()
+    got += piece as string
+  }
+  const items = itemsOf(got)
   expect(items.at(-1)).toEqual({
     error: { code: 403, message: 'request blocked', status: 'PERMISSION_DENIED' },
   })

@@ -1,7 +1,6 @@
 // `gatehouse serve` beside an Envoy that somebody else starts, with the bootstrap that Gatehouse prints.
 
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { credentials, makeGenericClientConstructor } from '@grpc/grpc-js'
 import type { ClientReadableStream } from '@grpc/grpc-js'
@@ -166,10 +165,11 @@ function watchHealth(): { next(): Promise<number> } {
   )
   stream.on('error', () => undefined)
   closers.push(() => client.close())
+  const answers = stream[Symbol.asyncIterator]()
   return {
     next: async () => {
-      const [answer] = (await once(stream, 'data')) as [{ status: number }]
-      return answer.status
+      const { value } = (await answers.next()) as { value: { status: number } }
+      return value.status
     },
   }
 }
