@@ -3,7 +3,7 @@
 
 import { startApiServer, type ApiServer } from '../test/kubernetes/support/api-server.js'
 import { startReplica } from '../test/kubernetes/support/replica.js'
-import { freePort } from '../test/support/ports.js'
+import { freePort } from './processes.js'
 import { startAnsweringServer } from './answering-server.js'
 import { CHANGES, measureLiveChanges, WARM_UP } from './live-changes.js'
 import { COUNTS, reportCluster, type LiveRow } from './live-report.js'

@@ -3,15 +3,15 @@
 
 import type { EventEmitter } from 'node:events'
 import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { eventually } from '../test/support/eventually.js'
-import { send } from '../test/support/http.js'
 import type { AdsRelay } from './ads-relay.js'
 import { cpuTime } from './cpu-time.js'
 import { startLiveEnvoy } from './live-envoy.js'
 import { pathOf, policyOf, routeOf, type HostOf } from './many-objects.js'
 import { median } from './median.js'
 import { residentMemory } from './memory.js'
+import { untilHolds } from './processes.js'
 import { publicationsIn } from './publications.js'
 
 /** Of each kind. */
@@ -66,7 +66,7 @@ export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
     const watched = { ...served, ...envoy, publications: publicationsIn(served.log) }
     const last = served.count - 1
     const path = pathOf(last)
-    await eventually(() => expectStatus(watched, { index: last, path, status: 200 }), PATIENCE_MS)
+    await untilHolds(() => hasStatus(watched, { index: last, path, status: 200 }), PATIENCE_MS)
     // What was found unwritten is written first, and whoever it is written to may be slow.
     await untilIdle({ ...served, idleMs: 5 * served.idleMs })
     const versions = new Map<number, string>()
@@ -133,7 +133,7 @@ async function measureOne(watched: Watched, change: Change): Promise<Times> {
   await put(change.object)
   const [published] = (await publication) as [number]
   if (change.onWire) await relay.accepted(passed, signal)
-  await eventually(() => expectStatus(watched, change), PATIENCE_MS)
+  await untilHolds(() => hasStatus(watched, change), PATIENCE_MS)
   await untilIdle(watched)
   const exchanges = relay.exchanges.slice(passed)
   return {
@@ -151,8 +151,14 @@ async function untilIdle({ pid, idleMs }: Served): Promise<void> {
   }
 }
 
-async function expectStatus(served: Served, { index, path, status }: Answered): Promise<void> {
-  const headers = { host: served.host(index) }
-  const answer = await send(`http://127.0.0.1:${String(served.port)}`, path, { headers })
-  if (answer.status !== status) throw new Error(`${path}: ${String(answer.status)}`)
+async function hasStatus(served: Served, { index, path, status }: Answered): Promise<boolean> {
+  const asked = get({
+    host: '127.0.0.1',
+    port: served.port,
+    path,
+    headers: { host: served.host(index) },
+  })
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  answer.resume()
+  return answer.statusCode === status
 }

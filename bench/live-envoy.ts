@@ -6,7 +6,7 @@ import { waitUntilLive } from '../src/envoy/wait-until-live.js'
 import { parseGrpcAddress } from '../src/grpc/address.js'
 import { buildBootstrap } from '../src/xds/bootstrap/bootstrap.js'
 import { buildServerClusters, buildXdsCluster } from '../src/xds/bootstrap/gatehouse-clusters.js'
-import { freePort } from '../test/support/ports.js'
+import { freePort } from './processes.js'
 import { startAdsRelay, type AdsRelay } from './ads-relay.js'
 
 export interface LiveEnvoy {

@@ -39,15 +39,19 @@ export async function stop(parties: readonly Party[]): Promise<void> {
   }
 }
 
-export async function until(url: string, timeoutMs = 20_000): Promise<void> {
+export const until = (url: string, timeoutMs = 20_000): Promise<void> =>
+  untilHolds(async () => (await fetch(url)).ok, timeoutMs, `${url} is ready`)
+
+/** what: of the error when the time is up. A condition that throws does not hold. */
+export async function untilHolds(
+  condition: () => Promise<boolean>,
+  timeoutMs: number,
+  what = 'the condition holds',
+): Promise<void> {
   const end = performance.now() + timeoutMs
-  for (;;) {
-    const ok = await fetch(url).then(
-      (answer) => answer.ok,
-      () => false,
-    )
-    if (ok) return
-    if (performance.now() > end) throw new Error(`${url} did not become ready`)
+  while (!(await condition().catch(() => false))) {
+    if (performance.now() > end)
+      throw new Error(`waited ${String(timeoutMs)} ms in vain until ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

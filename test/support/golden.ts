@@ -1,4 +1,4 @@
-// Golden files: one YAML file a case, named as a sentence: what goes in, the line "--- # Output", what comes out.
+// Golden files: one YAML file a case, named as a sentence in kebab-case: what goes in, the line "--- # Output", what comes out.
 // UPDATE_GOLDEN=1 writes the outputs anew; otherwise a difference fails the test.
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -28,6 +28,9 @@ const readCase = (path: string): GoldenCase => {
 export function goldenCases(folder: string): readonly GoldenCase[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
   if (files.length === 0) throw new Error(`no golden files in ${folder}`)
+  const misnamed = files.filter((file) => !/^[a-z0-9_][a-z0-9-]*\.yaml$/.test(file))
+  if (misnamed.length > 0)
+    throw new Error(`golden files are named in kebab-case: ${misnamed.join()}`)
   return files.sort().map((file) => readCase(join(folder, file)))
 }
 
