@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startAdminServer, type AdminServer } from './admin/admin-server.js'
+import { startAdminServers, type AdminServers } from './app/admin-servers.js'
 import { createCore, type Core, type CoreDeps } from './app/core.js'
 import type { EnvoyProcess } from './app/envoy-process.js'
 import { envoyAdminOf, startOwnEnvoy } from './app/own-envoy.js'
@@ -64,7 +64,7 @@ export async function startApp(settings: Settings, deps: AppDeps): Promise<App> 
 
 class RunningApp implements App {
   private readonly core: Core
-  private adminServer: AdminServer | undefined
+  private adminServers: AdminServers | undefined
   private folder: PrivateFolder | undefined
   private servers: Servers | undefined
   private envoy: EnvoyProcess | undefined
@@ -78,7 +78,7 @@ class RunningApp implements App {
   }
 
   get admin(): string {
-    return this.adminServer?.address ?? ''
+    return this.adminServers?.address ?? ''
   }
 
   get envoyAdmin(): string | undefined {
@@ -92,7 +92,7 @@ class RunningApp implements App {
   async start(): Promise<void> {
     const { logger, keeper, provider, stop } = this.deps
     const source = this.core.adminSource(() => this.obstacles())
-    this.adminServer = await startAdminServer(this.settings.admin, source, logger)
+    this.adminServers = await startAdminServers(this.settings, source, logger)
     if (keeper !== undefined) {
       this.folder = await createPrivateFolder('run')
       keeper.keepFolder(this.folder.path)
@@ -100,7 +100,8 @@ class RunningApp implements App {
     stop.throwIfAborted()
     this.servers = await startServers(this.serverOptions())
     stop.throwIfAborted()
-    logger.info({ admin: this.admin, grpc: this.grpc }, 'Gatehouse listens')
+    const { status } = this.adminServers
+    logger.info({ admin: this.admin, status, grpc: this.grpc }, 'Gatehouse listens')
     // Envoy takes as long to start as the resources to be read.
     await Promise.all([
       this.startEnvoy(),
@@ -167,7 +168,7 @@ class RunningApp implements App {
     await this.envoy?.stop()
     await this.servers?.close()
     await this.core.close()
-    await this.adminServer?.close()
+    await this.adminServers?.close()
     await this.folder?.remove()
   }
 

@@ -12,7 +12,7 @@ import {
   type FlagValues,
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
-import { formatAddress } from './settings/values.js'
+import { formatAddress, isLoopback } from './settings/values.js'
 import { similarWord } from './similar.js'
 
 export interface Settings extends FlagValues {
@@ -219,6 +219,20 @@ function crossChecks(settings: Settings): readonly string[] {
   const grpc = formatAddress(settings.grpc)
   if (settings.given.has('grpc') && !grpc.endsWith(':0') && grpc === formatAddress(settings.admin))
     sentences.push(`--grpc and --admin are both ${grpc}; expected two different addresses`)
+  sentences.push(...statusAddress(settings))
+  return sentences
+}
+
+function statusAddress({ kubernetes, status, admin, adminTokenFile }: Settings): readonly string[] {
+  if (status === undefined) return []
+  const sentences: string[] = []
+  const text = formatAddress(status)
+  if (!text.endsWith(':0') && text === formatAddress(admin))
+    sentences.push(`--status and --admin are both ${text}; expected two different addresses`)
+  if (kubernetes && adminTokenFile === undefined)
+    sentences.push('--status with --kubernetes needs --admin-token-file')
+  if (kubernetes && status.type === 'tcp' && !isLoopback(status))
+    sentences.push(`--status ${text}: expected an address on loopback with --kubernetes`)
   return sentences
 }
 

@@ -1,5 +1,5 @@
 // HTTP GET on the admin address → health, readiness, metrics, status, config dump and the status page.
-// Reads only; refuses what a browser asks for on behalf of another site.
+// Reads only; refuses what a browser asks for on behalf of another site, and pages without the token where there is one.
 
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -7,10 +7,11 @@ import { unlink } from 'node:fs/promises'
 import { connect, isIP, type AddressInfo } from 'node:net'
 import type { Json } from '../ir/json.js'
 import type { Logger } from '../logger.js'
-import { formatAddress, type ServerAddress } from '../settings/values.js'
+import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
 import { redact } from './redact.js'
 import { STYLE, statusPage } from './status-page.js'
 import type { StatusReport } from './status-report.js'
+import type { TokenFile } from './token-file.js'
 
 /** What the server shows; each is asked anew per request. */
 export interface AdminSource {
@@ -19,6 +20,16 @@ export interface AdminSource {
   /** Unredacted: the server redacts it. */
   configDump(): Json
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
+}
+
+export interface AdminOptions {
+  readonly address: ServerAddress
+  readonly source: AdminSource
+  readonly logger: Logger
+  /** Probes: health, readiness and metrics alone. All: those, and what resources say. */
+  readonly pages: 'probes' | 'all'
+  /** What all pages but the probes ask for; absent: nothing. */
+  readonly token?: TokenFile
 }
 
 export interface AdminServer {
@@ -31,6 +42,7 @@ interface Answer {
   readonly status: number
   readonly type: string
   readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 const text = (status: number, body: string): Answer => ({
@@ -45,33 +57,44 @@ const json = (status: number, body: unknown): Answer => ({
   body: `${JSON.stringify(body, null, 2)}\n`,
 })
 
-const PAGES: Readonly<Record<string, (source: AdminSource) => Answer | Promise<Answer>>> = {
-  '/': (source) => ({
-    status: 200,
-    type: 'text/html; charset=utf-8',
-    body: statusPage(source.status()),
-  }),
+type Pages = Readonly<Record<string, (source: AdminSource) => Answer | Promise<Answer>>>
+
+/** For the kubelet and for Prometheus, which have no token. */
+const PROBES: Pages = {
   '/healthz': () => text(200, 'ok'),
   '/readyz'(source) {
     const { ready, reasons } = source.readiness()
     return ready ? text(200, 'ready') : text(503, `not ready: ${reasons.join('; ')}`)
   },
-  '/status': (source) => json(200, source.status()),
-  '/config_dump': (source) => json(200, redact(source.configDump())),
   async '/metrics'(source) {
     const { contentType, text: body } = await source.metrics()
     return { status: 200, type: contentType, body }
   },
 }
 
+/** For people: they say what resources say. */
+const PRIVATE: Pages = {
+  '/': (source) => ({
+    status: 200,
+    type: 'text/html; charset=utf-8',
+    body: statusPage(source.status()),
+  }),
+  '/status': (source) => json(200, source.status()),
+  '/config_dump': (source) => json(200, redact(source.configDump())),
+}
+
+const ALL: Pages = { ...PROBES, ...PRIVATE }
+
+const MISSING_TOKEN: Answer = {
+  ...text(401, 'expected the token of --admin-token-file, e.g. curl --user :TOKEN'),
+  headers: { 'www-authenticate': 'Basic realm="Gatehouse", charset="UTF-8"' },
+}
+
 /** Throws (Node's listen error) when the address cannot be bound. */
-export async function startAdminServer(
-  address: ServerAddress,
-  source: AdminSource,
-  logger: Logger,
-): Promise<AdminServer> {
+export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
+  const { address, logger } = options
   const server = createServer((request, response) => {
-    answer(request, address, source)
+    answer(request, options)
       .catch((error: unknown) => {
         logger.error({ err: error, path: request.url }, 'an admin page failed')
         return text(500, 'internal error')
@@ -85,17 +108,19 @@ export async function startAdminServer(
 
 async function answer(
   request: IncomingMessage,
-  address: ServerAddress,
-  source: AdminSource,
+  { address, source, pages, token }: AdminOptions,
 ): Promise<Answer> {
   const refusal = foreign(request, address)
   if (refusal !== undefined) return text(403, refusal)
   if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'GET or HEAD only')
   const [path = '/'] = (request.url ?? '/').split('?')
-  const page = Object.hasOwn(PAGES, path) ? PAGES[path] : undefined
-  return page === undefined
-    ? text(404, `not found; there is ${Object.keys(PAGES).join(' ')}`)
-    : page(source)
+  const served = pages === 'all' ? ALL : PROBES
+  const page = Object.hasOwn(served, path) ? served[path] : undefined
+  if (page === undefined) return text(404, `not found; there is ${Object.keys(served).join(' ')}`)
+  if (token !== undefined && Object.hasOwn(PRIVATE, path)) {
+    if (!(await token.isGiven(request.headers.authorization))) return MISSING_TOKEN
+  }
+  return page(source)
 }
 
 /**
@@ -109,8 +134,7 @@ function foreign(request: IncomingMessage, address: ServerAddress): string | und
     return 'requests of other origins are refused'
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
   const local = name === 'localhost' || isIP(name) !== 0
-  const isLoopback = address.type === 'tcp' && /^(127\.|::1$|localhost$)/.test(address.host)
-  return isLoopback && !local
+  return isLoopback(address) && !local
     ? 'expected the Host header to be localhost or an IP address'
     : undefined
 }
@@ -128,6 +152,7 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Answer)
     'cross-origin-resource-policy': 'same-origin',
     'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; frame-ancestors 'none'`,
     ...(reply.status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...reply.headers,
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }

@@ -91,7 +91,20 @@ export const FLAGS = {
   admin: oneOr(readServerAddress, '127.0.0.1:18001', {
     value: 'ADDRESS',
     commands: SERVERS,
-    meaning: 'where /healthz, /readyz, /metrics, /status, /config_dump and the status page listen',
+    meaning:
+      'where /healthz, /readyz and /metrics listen and, without --status, the status page, /status and /config_dump',
+  }),
+  status: one(readServerAddress, {
+    value: 'ADDRESS',
+    commands: ['run', 'serve'],
+    meaning:
+      'where the status page, /status and /config_dump listen; default the address of --admin; with --kubernetes 127.0.0.1:18002, and only with --admin-token-file',
+  }),
+  adminTokenFile: one(readText, {
+    value: 'FILE',
+    commands: ['run', 'serve'],
+    meaning:
+      'the file with the token that these three ask for, as a bearer token or a basic password; made at the start if it is missing',
   }),
   envoy: one(readText, {
     value: 'PATH',

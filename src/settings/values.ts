@@ -30,6 +30,10 @@ export function formatAddress(address: ServerAddress): string {
   return `${host}:${address.port}`
 }
 
+/** Only processes of this machine (in a cluster: of this pod) reach it, by TCP. */
+export const isLoopback = (address: ServerAddress): boolean =>
+  address.type === 'tcp' && /^(127\.|::1$|localhost$)/.test(address.host)
+
 export const readText: ReadValue<string> = (text) =>
   text.trim() === '' ? err('a value that is not empty') : ok(text)
 

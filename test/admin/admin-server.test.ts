@@ -3,16 +3,18 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { request } from 'node:http'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
   startAdminServer,
+  type AdminOptions,
   type AdminServer,
   type AdminSource,
 } from '../../src/admin/admin-server.js'
 import { createMetrics } from '../../src/admin/metrics.js'
+import { openTokenFile } from '../../src/admin/token-file.js'
 import type { StatusReport } from '../../src/admin/status-report.js'
 
 const REPORT: StatusReport = {
@@ -60,19 +62,20 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 let server: AdminServer | undefined
 afterEach(async () => server?.close())
 
-async function start(over: Partial<AdminSource> = {}): Promise<string> {
+async function start(
+  over: Partial<AdminSource> = {},
+  options: Partial<AdminOptions> = {},
+): Promise<string> {
   const metrics = createMetrics()
-  server = await startAdminServer(
-    { type: 'tcp', host: '127.0.0.1', port: 0 },
-    {
-      status: () => REPORT,
-      readiness: () => ({ ready: true, reasons: [] }),
-      configDump: () => ({}),
-      metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
-      ...over,
-    },
-    quiet,
-  )
+  const source: AdminSource = {
+    status: () => REPORT,
+    readiness: () => ({ ready: true, reasons: [] }),
+    configDump: () => ({}),
+    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+    ...over,
+  }
+  const address = { type: 'tcp', host: '127.0.0.1', port: 0 } as const
+  server = await startAdminServer({ address, source, logger: quiet, pages: 'all', ...options })
   return `http://${server.address}`
 }
 
@@ -209,6 +212,95 @@ test('HEAD has the headers alone', async () => {
   ])
 })
 
+const PROBES = ['/healthz', '/readyz', '/metrics']
+const PAGES = ['/', '/status', '/config_dump']
+
+const statusesOf = (base: string, paths: readonly string[], headers: Record<string, string> = {}) =>
+  Promise.all(paths.map((path) => getWithHeaders(base + path, headers)))
+
+test('for probes, there is nothing that says what resources say', async () => {
+  const base = await start({}, { pages: 'probes' })
+  expect(await statusesOf(base, PROBES)).toEqual([200, 200, 200])
+  expect(await statusesOf(base, PAGES)).toEqual([404, 404, 404])
+})
+
+describe('with a token', () => {
+  const basic = (pair: string) => ({
+    authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
+  })
+
+  async function startWithToken(): Promise<{ readonly base: string; readonly file: string }> {
+    const file = join(await mkdtemp(join(tmpdir(), 'admin-')), 'token')
+    return { file, base: await start({}, { token: await openTokenFile(file) }) }
+  }
+
+  test('pages ask for it, in the way that a browser understands; probes do not', async () => {
+    const { base } = await startWithToken()
+    expect(await statusesOf(base, PROBES)).toEqual([200, 200, 200])
+    expect(await statusesOf(base, PAGES)).toEqual([401, 401, 401])
+    const answer = await fetch(`${base}/status`)
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
+    expect(await answer.text()).not.toContain('default')
+  })
+
+  test('a file is made that its owner alone can read, and what it holds lets in', async () => {
+    const { base, file } = await startWithToken()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const token = (await readFile(file, 'utf8')).trim()
+    for (const headers of [
+      { authorization: `bearer ${token}` },
+      basic(`:${token}`),
+      basic(`me:${token}`),
+    ])
+      expect(await statusesOf(base, PAGES, headers)).toEqual([200, 200, 200])
+  })
+
+  test.each([
+    {},
+    { authorization: '' },
+    { authorization: 'Bearer' },
+    { authorization: 'Bearer ' },
+    { authorization: 'Bearer wrong' },
+    { authorization: 'Digest wrong' },
+    basic('no colon'),
+    basic(':'),
+    { authorization: 'Basic %%%' },
+  ])('%j does not', async (headers) => {
+    const { base } = await startWithToken()
+    expect(await statusesOf(base, PAGES, headers)).toEqual([401, 401, 401])
+  })
+
+  test('of a file that was there: it is read again when it changes', async () => {
+    const { base, file } = await startWithToken()
+    await writeFile(file, 'another-token-of-mine\n')
+    const headers = { authorization: 'Bearer another-token-of-mine' }
+    expect(await statusesOf(base, PAGES, headers)).toEqual([200, 200, 200])
+  })
+
+  test('that cannot be read any more nobody gets in', async () => {
+    const { base, file } = await startWithToken()
+    await writeFile(file, '')
+    expect(await statusesOf(base, PAGES, { authorization: 'Bearer x' })).toEqual([500, 500, 500])
+    await rm(file)
+    expect(await statusesOf(base, PAGES, basic(':'))).toEqual([500, 500, 500])
+  })
+
+  test.each([
+    ['short', 'expected a token of at least 16 characters'],
+    ['', 'expected a token of at least 16 characters'],
+  ])('%j is none', async (text, reason) => {
+    const file = join(await mkdtemp(join(tmpdir(), 'admin-')), 'token')
+    await writeFile(file, text)
+    await expect(openTokenFile(file)).rejects.toThrow(reason)
+  })
+
+  test('of a folder that is not there: it says so', async () => {
+    await expect(openTokenFile('/nonexistent/token')).rejects.toThrow(
+      /^--admin-token-file \/nonexistent\/token cannot be made: ENOENT/,
+    )
+  })
+})
+
 describe('a Unix socket', () => {
   const source: AdminSource = {
     status: () => REPORT,
@@ -216,6 +308,10 @@ describe('a Unix socket', () => {
     configDump: () => ({}),
     metrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
   }
+  const options = (path: string): AdminOptions => ({
+    ...{ source, logger: quiet, pages: 'all' },
+    address: { type: 'unix', path },
+  })
 
   test('is listened on, also where a process that is gone left one', async () => {
     const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
@@ -223,7 +319,7 @@ describe('a Unix socket', () => {
     const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     spawnSync(process.execPath, ['-e', script])
     expect(existsSync(path)).toBe(true)
-    server = await startAdminServer({ type: 'unix', path }, source, quiet)
+    server = await startAdminServer(options(path))
     const status = await new Promise((resolve, reject) => {
       request({ socketPath: path, path: '/healthz' }, (response) => {
         response.resume()
@@ -237,8 +333,8 @@ describe('a Unix socket', () => {
 
   test('that another process listens on is in use', async () => {
     const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
-    server = await startAdminServer({ type: 'unix', path }, source, quiet)
-    await expect(startAdminServer({ type: 'unix', path }, source, quiet)).rejects.toMatchObject({
+    server = await startAdminServer(options(path))
+    await expect(startAdminServer(options(path))).rejects.toMatchObject({
       code: 'EADDRINUSE',
     })
   })

@@ -86,6 +86,17 @@ describe('values', () => {
     expect(wrongOf('bootstrap --envoy-admin localhost:19000')[0]).toContain('expected IP:PORT')
   })
 
+  test.each([
+    ['--kubernetes --status 127.0.0.1:1', '--status with --kubernetes needs --admin-token-file'],
+    [
+      '--kubernetes --admin-token-file t --status 0.0.0.0:1',
+      '--status 0.0.0.0:1: expected an address on loopback with --kubernetes',
+    ],
+    ['--resources x --status 127.0.0.1:18001', '--status and --admin are both 127.0.0.1:18001'],
+  ])('serve %s is refused', (flags, sentence) => {
+    expect(wrongOf(`serve ${flags}`)).toEqual([expect.stringContaining(sentence)])
+  })
+
   test('all that is wrong is said at once', () => {
     expect(wrongOf('serve --resources x --trusted-hops x --grpc y')).toHaveLength(2)
   })

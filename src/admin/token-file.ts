@@ -1,0 +1,72 @@
+// The token that the pages of the admin server ask for: read from a file, or made there at the start where there is none.
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+
+export interface TokenFile {
+  /** Whether an Authorization header carries the token. Rejects when the file cannot be read any more. */
+  isGiven(authorization: string | undefined): Promise<boolean>
+}
+
+const TOKEN_BYTES = 32
+/** A shorter one could be guessed. */
+const SHORTEST = 16
+
+/** Rejects with a sentence for a person when the file holds no token, or can neither be read nor made. */
+export async function openTokenFile(path: string): Promise<TokenFile> {
+  await makeToken(path)
+  await readToken(path)
+  return {
+    isGiven: async (authorization) => {
+      const given = givenToken(authorization)
+      // Read anew each time: a mounted Secret changes.
+      return given !== undefined && isSame(given, await readToken(path))
+    },
+  }
+}
+
+async function makeToken(path: string): Promise<void> {
+  const token = `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`
+  try {
+    await writeFile(path, token, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST')
+      throw new Error(`--admin-token-file ${path} cannot be made: ${message}`, { cause: error })
+  }
+}
+
+async function readToken(path: string): Promise<string> {
+  const token = (await readText(path)).trim()
+  if (token.length < SHORTEST)
+    throw new Error(
+      `--admin-token-file ${path}: expected a token of at least ${SHORTEST} characters`,
+    )
+  return token
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { message } = error as NodeJS.ErrnoException
+    throw new Error(`--admin-token-file ${path} cannot be read: ${message}`, { cause: error })
+  }
+}
+
+/** As a bearer token, or as the password of basic authentication (RFC 7617), which browsers ask for. */
+function givenToken(authorization = ''): string | undefined {
+  const space = authorization.indexOf(' ')
+  const scheme = authorization.slice(0, Math.max(space, 0)).toLowerCase()
+  const rest = authorization.slice(space + 1).trim()
+  if (scheme === 'bearer') return rest
+  if (scheme !== 'basic') return undefined
+  const pair = Buffer.from(rest, 'base64').toString('utf8')
+  const colon = pair.indexOf(':')
+  return colon < 0 ? undefined : pair.slice(colon + 1)
+}
+
+/** In a time that says nothing of either. */
+const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b))
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

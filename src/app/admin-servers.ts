@@ -1,0 +1,49 @@
+// Settings → the admin server, and beside it the one of the pages that are for people where those listen elsewhere.
+
+import { startAdminServer, type AdminSource } from '../admin/admin-server.js'
+import { openTokenFile } from '../admin/token-file.js'
+import type { Logger } from '../logger.js'
+import type { ServerAddress } from '../settings/values.js'
+import type { Settings } from '../settings.js'
+
+export interface AdminServers {
+  /** --admin as bound. */
+  readonly address: string
+  /** Where the status page is, as bound; absent: nowhere. */
+  readonly status?: string
+  close(): Promise<void>
+}
+
+/** In a pod, Envoy or another container may be led to any loopback address, so that the pages ask for a token there. */
+const IN_CLUSTER: ServerAddress = { type: 'tcp', host: '127.0.0.1', port: 18_002 }
+
+/** Rejects when an address cannot be bound or the token cannot be had; nothing is left bound then. */
+export async function startAdminServers(
+  settings: Settings,
+  source: AdminSource,
+  logger: Logger,
+): Promise<AdminServers> {
+  const { admin, adminTokenFile, kubernetes, status } = settings
+  const token = adminTokenFile === undefined ? undefined : await openTokenFile(adminTokenFile)
+  const common = { source, logger, ...(token && { token }) }
+  if (status === undefined && !kubernetes) {
+    const server = await startAdminServer({ ...common, address: admin, pages: 'all' })
+    return { address: server.address, status: server.address, close: () => server.close() }
+  }
+  const probes = await startAdminServer({ ...common, address: admin, pages: 'probes' })
+  if (kubernetes && token === undefined) {
+    logger.info({}, 'no status page: --kubernetes serves it only with --admin-token-file')
+    return probes
+  }
+  try {
+    const address = status ?? IN_CLUSTER
+    const pages = await startAdminServer({ ...common, address, pages: 'all' })
+    const close = async (): Promise<void> => {
+      await Promise.all([probes.close(), pages.close()])
+    }
+    return { address: probes.address, status: pages.address, close }
+  } catch (error) {
+    await probes.close()
+    throw error
+  }
+}
