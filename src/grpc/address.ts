@@ -35,8 +35,8 @@ export const clearStaleSocket = async (path: string): Promise<void> => {
   await unlink(path)
 }
 
-/** Only its owner may connect. */
-export const restrictSocket = (path: string): Promise<void> => chmod(path, 0o600)
+/** Only its owner and its group may connect: in a pod, Envoy has another user and shares a group (fsGroup). */
+export const restrictSocket = (path: string): Promise<void> => chmod(path, 0o660)
 
 const somebodyListens = (path: string): Promise<boolean> =>
   new Promise((resolve) => {

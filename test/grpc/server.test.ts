@@ -29,10 +29,10 @@ describe('address', () => {
     await expect(check(connect(server))).resolves.toBeDefined()
   })
 
-  test('listens on a Unix socket that only its owner may use', async () => {
+  test('listens on a Unix socket that only its owner and its group may use', async () => {
     const path = join(await mkdtemp(join(tmpdir(), 'gatehouse-')), 'grpc.sock')
     const server = await start([allowing], `unix:${path}`)
-    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect((await stat(path)).mode & 0o777).toBe(0o660)
     await expect(check(connect(server))).resolves.toBeDefined()
   })
 

@@ -130,9 +130,29 @@ describe('the chart', () => {
     expect(find(objects, 'Service', 'gatehouse').spec).toMatchObject({ clusterIP: 'None' })
   })
 
-  test('keeps the gRPC address of a sidecar on loopback', () => {
-    const [deployment] = render({ mode: 'sidecar' }).filter(({ kind }) => kind === 'Deployment')
-    expect(JSON.stringify(deployment)).toContain('"--grpc=127.0.0.1:18000"')
+  test('has no TCP port for gRPC or for the admin interface of Envoy in a sidecar', () => {
+    const text = JSON.stringify(render({ mode: 'sidecar' }))
+    expect(text).toContain('"--grpc=unix:/run/gatehouse/gatehouse.sock"')
+    expect(text).toContain('path: /run/envoy/admin.sock')
+    expect(text).not.toMatch(/18000|19000/)
+  })
+
+  test('lets in to the Envoys of Gateways by the ports of their listeners alone, and out to no cloud metadata', () => {
+    const objects = render({ envoys: [...ENVOYS, { ...ENVOYS[0], gateway: 'bank/gateway' }] })
+    const { spec } = find(objects, 'NetworkPolicy', 'gatehouse-envoys') as AnyObject & {
+      spec: { podSelector: { matchLabels: Record<string, string> } }
+    }
+    expect(spec).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ port: 443 }] }],
+    })
+    expect(JSON.stringify(spec)).toContain('"except":["169.254.0.0/16"]')
+    for (const { spec: deployment } of objects.filter(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name !== 'gatehouse',
+    ))
+      expect(deployment).toMatchObject({
+        template: { metadata: { labels: spec.podSelector.matchLabels } },
+      })
   })
 
   test('names the ports of a sidecar by their numbers, as older Services do not find them by name', () => {

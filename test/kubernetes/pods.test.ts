@@ -1,16 +1,19 @@
 // What the chart's pods run: Gatehouse with the chart's arguments, Envoy with its bootstrap, a request through both.
 
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { chmod, chown, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startBackend, type Backend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
+import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/ports.js'
 import { gateway, httpRoute } from '../support/resources.js'
+import type { AnyObject } from './support/api-call.js'
 import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
 import { render } from './support/chart.js'
 import { endpointSlice, gatewayClass, policy, service } from './support/objects.js'
@@ -28,6 +31,7 @@ let running: ChildProcess[] = []
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-pods-'))
+  await chmod(folder, 0o755)
   plain = await freePort()
   secure = await freePort()
   backend = await startBackend('v1', { host: ADDRESS })
@@ -87,33 +91,118 @@ const isServed = () =>
     expect((await call('POST')).status).toBe(403)
   }, 60_000)
 
-const write = async (bootstrap: string): Promise<string> => {
-  const path = join(folder, 'bootstrap.yaml')
-  await writeFile(path, bootstrap)
+/** Of every process in this network namespace, whatever address they are on. */
+const listeningPorts = (): readonly number[] =>
+  ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/^ *\d+: [0-9A-F]+:([0-9A-F]+) \S+ 0A /gm)].map(
+      ([, port = '']) => Number.parseInt(port, 16),
+    ),
+  )
+
+/** A folder in the place of /etc/envoy. mounts: what its files name. */
+const configFolder = async (objects: readonly AnyObject[], mounts: pod.Mounts): Promise<string> => {
+  const config = await mkdtemp(join(folder, 'config-'))
+  await chmod(config, 0o755)
+  for (const [name, text] of Object.entries(pod.filesOf(objects)))
+    await writeFile(join(config, name), pod.mounted(text, mounts))
+  return config
+}
+
+/** An emptyDir: everybody may write to it, and what is in it has the pod's group (fsGroup). */
+const emptyDir = async (group?: number): Promise<string> => {
+  const path = await mkdtemp(join(folder, 'e-'))
+  if (group !== undefined && pod.hasUsers) await chown(path, 0, group)
+  await chmod(path, group === undefined ? 0o777 : 0o2777)
   return path
 }
 
+/** Whether a user may connect to the socket: 0, or the error of the system. */
+const connectAs = (user: pod.User, socket: string): string => {
+  const script = `require('net').connect(process.argv[1], () => { console.log(0); process.exit() }).on('error', (e) => console.log(e.code))`
+  return pod.outputAs(user, [process.execPath, '-e', script, socket]).trim()
+}
+
 describe('a pod of Envoy and Gatehouse', () => {
-  test('serves the Gateway, TLS too, and sends its clients away before it ends', async () => {
-    const objects = render({
-      mode: 'sidecar',
-      'sidecar.gateway': 'default/gw',
-      'envoy.drainSeconds': 0,
-    })
-    const envoy = pod.containerNamed(objects, 'envoy')
-    const gatehouse = pod.runGatehouse(
-      pod.containerNamed(objects, 'gatehouse'),
-      await api.kubeconfig(),
-    )
-    running = [pod.runEnvoy(envoy, await write(pod.bootstrapOf(objects))), gatehouse]
+  const objectsOf = () =>
+    render({ mode: 'sidecar', 'sidecar.gateway': 'default/gw', 'envoy.drainSeconds': 0 })
+  let sockets: string
+  let admin: string
+  let token: string
+  let envoyRun: pod.Run
+
+  /** Each container by the user that the chart gives it. */
+  const start = async (objects: readonly AnyObject[]): Promise<void> => {
+    const users = {
+      gatehouse: pod.userOf(objects, 'gatehouse'),
+      envoy: pod.userOf(objects, 'envoy'),
+    }
+    const group = users.gatehouse.groups[0]
+    ;[sockets, admin, token] = [await emptyDir(group), await emptyDir(group), await emptyDir(group)]
+    const shared = { '/run/gatehouse': sockets }
+    const config = await configFolder(objects, { ...shared, '/run/envoy': admin })
+    envoyRun = {
+      user: users.envoy,
+      mounts: { ...shared, '/run/envoy': admin, '/etc/envoy': config },
+    }
+    const kubeconfig = join(folder, 'kubeconfig')
+    await copyFile(await api.kubeconfig(), kubeconfig)
+    await chmod(kubeconfig, 0o644)
+    const binary = join(folder, 'envoy')
+    await copyFile(envoyPath(), binary)
+    running = [
+      pod.runEnvoy(pod.containerNamed(objects, 'envoy'), envoyRun, binary),
+      pod.runGatehouse(pod.containerNamed(objects, 'gatehouse'), kubeconfig, {
+        user: users.gatehouse,
+        mounts: { ...shared, '/run/gatehouse-admin': token },
+      }),
+    ]
     await isServed()
+  }
+
+  test('serves the Gateway over a socket between two users, TLS too, and sends clients away before it ends', async () => {
+    const objects = objectsOf()
+    await start(objects)
     expect(await callSecurely()).toBe(200)
-    const status = await (await fetch('http://127.0.0.1:18001/status')).text()
-    expect(status).toContain('"node": "pod-1"')
     expect((await call()).headers.get('connection')).not.toBe('close')
-    pod.preStop(envoy)
+    pod.preStop(pod.containerNamed(objects, 'envoy'), envoyRun)
     expect((await call()).headers.get('connection')).toBe('close')
-    expect(await pod.ended(gatehouse)).toBe(0)
+    expect(await pod.ended(running[1] as ChildProcess)).toBe(0)
+  })
+
+  test('opens no port but the listeners, probes and the status page, which asks for the token of its file', async () => {
+    await start(objectsOf())
+    expect(
+      listeningPorts()
+        .filter((port) => port < 20_000)
+        .sort(),
+    ).toEqual([18_001, 18_002])
+    for (const [path, status] of [
+      ['/readyz', 200],
+      ['/metrics', 200],
+      ['/status', 404],
+      ['/config_dump', 404],
+    ] as const)
+      expect((await fetch(`http://127.0.0.1:18001${path}`)).status).toBe(status)
+    const url = 'http://127.0.0.1:18002/status'
+    expect((await fetch(url)).status).toBe(401)
+    const bearer = (await readFile(join(token, 'token'), 'utf8')).trim()
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${bearer}` } })
+    expect(await answer.text()).toContain('"node": "pod-1"')
+    const reached = await fetch(url.replace('127.0.0.1', ADDRESS)).catch(() => 'refused')
+    expect(reached).toBe('refused')
+  })
+
+  test('keeps its sockets from users of another group', async () => {
+    const objects = objectsOf()
+    await start(objects)
+    const grpc = join(sockets, 'gatehouse.sock')
+    for (const socket of [grpc, join(admin, 'admin.sock')])
+      expect((await stat(socket)).mode & 0o777).toBe(0o660)
+    const envoy = pod.userOf(objects, 'envoy')
+    expect(connectAs(envoy, grpc)).toBe('0')
+    const stranger = { ...envoy, groups: [] }
+    expect(connectAs(stranger, grpc)).toBe(pod.hasUsers ? 'EACCES' : '0')
+    expect(() => pod.outputAs(envoy, ['cat', join(token, 'token')])).toThrow()
   })
 })
 
@@ -125,13 +214,20 @@ describe('an Envoy of another pod', () => {
     const objects = render({ ...CENTRAL, ...values })
     const tls = pod.mountTls(await mkdtemp(join(folder, 'server-')), SERVER, CLIENT.cert)
     const own = pod.mountTls(await mkdtemp(join(folder, 'client-')), CLIENT, SERVER.cert)
-    const bootstrap = pod
-      .bootstrapOf(objects)
-      .replaceAll('gatehouse.default.svc.cluster.local', ADDRESS)
-      .replaceAll('/etc/gatehouse/tls', own)
+    const admin = { '/run/envoy': await emptyDir() }
+    const named = {
+      ...admin,
+      '/etc/gatehouse/tls': own,
+      'gatehouse.default.svc.cluster.local': ADDRESS,
+    }
+    const config = await configFolder(objects, named)
     running = [
-      pod.runEnvoy(pod.containerNamed(objects, 'envoy'), await write(bootstrap)),
-      pod.runGatehouse(pod.containerNamed(objects, 'gatehouse'), await api.kubeconfig(), tls),
+      pod.runEnvoy(pod.containerNamed(objects, 'envoy'), {
+        mounts: { ...admin, '/etc/envoy': config },
+      }),
+      pod.runGatehouse(pod.containerNamed(objects, 'gatehouse'), await api.kubeconfig(), {
+        mounts: { '/etc/gatehouse/tls': tls, '/run/gatehouse-admin': await emptyDir() },
+      }),
     ]
     await isServed()
   }

@@ -15,31 +15,42 @@ export interface Container {
   readonly command?: readonly string[]
   readonly args?: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  readonly securityContext?: { readonly runAsUser?: number; readonly runAsGroup?: number }
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: string[] } } }
 }
 
 /** By its name, of whichever pod has it. */
 export function containerNamed(objects: readonly AnyObject[], name: string): Container {
-  const pods = objects
-    .filter(({ kind }) => kind === 'Deployment')
-    .map(({ spec }) => (spec as { template: { spec: Pod } }).template.spec)
-  const found = pods
-    .flatMap(({ containers, initContainers = [] }) => [...containers, ...initContainers])
+  const found = podsOf(objects)
+    .flatMap(containersOf)
     .find((container) => container.name === name)
   if (found === undefined) throw new Error(`there is no container ${name}`)
   return found
 }
 
+type Named = Container & { readonly name: string }
+
 interface Pod {
-  readonly containers: readonly (Container & { readonly name: string })[]
-  readonly initContainers?: readonly (Container & { readonly name: string })[]
+  readonly containers: readonly Named[]
+  readonly initContainers?: readonly Named[]
+  readonly securityContext?: { readonly fsGroup?: number }
 }
 
-/** The text that the ConfigMap with a bootstrap holds. */
-export function bootstrapOf(objects: readonly AnyObject[]): string {
+const podsOf = (objects: readonly AnyObject[]): readonly Pod[] =>
+  objects
+    .filter(({ kind }) => kind === 'Deployment')
+    .map(({ spec }) => (spec as { template: { spec: Pod } }).template.spec)
+
+const containersOf = ({ containers, initContainers = [] }: Pod): readonly Named[] => [
+  ...containers,
+  ...initContainers,
+]
+
+/** The files of the ConfigMap with a bootstrap, by their names. */
+export function filesOf(objects: readonly AnyObject[]): Readonly<Record<string, string>> {
   const found = objects.find(({ kind }) => kind === 'ConfigMap') as
     { readonly data: Readonly<Record<string, string>> } | undefined
-  return found?.data['bootstrap.yaml'] ?? ''
+  return found?.data ?? {}
 }
 
 /** As a Secret of type kubernetes.io/tls is mounted; ca: whom its owner trusts. */
@@ -54,30 +65,86 @@ export function mountTls(folder: string, { cert, key }: KeyPair, ca: string): st
   return folder
 }
 
-/** tls: what is mounted where the chart says. */
-export function runGatehouse({ args = [] }: Container, kubeconfig: string, tls = ''): ChildProcess {
+/** Folder of a container → the folder of this machine that stands in its place. */
+export type Mounts = Readonly<Record<string, string>>
+
+/** The longest folder first: one may be the beginning of another one's name. */
+export const mounted = (text: string, mounts: Mounts): string =>
+  Object.keys(mounts)
+    .sort((a, b) => b.length - a.length)
+    .reduce((before, folder) => before.replaceAll(folder, mounts[folder] ?? ''), text)
+
+/** Whom a container runs as: the users of the chart, where this process may become another user. */
+export function userOf(objects: readonly AnyObject[], name: string): User {
+  const [pod] = podsOf(objects).filter((each) => containersOf(each).some((c) => c.name === name))
+  const { runAsUser = 0, runAsGroup = 0 } = containerNamed(objects, name).securityContext ?? {}
+  const { fsGroup } = pod?.securityContext ?? {}
+  return { user: runAsUser, group: runAsGroup, groups: fsGroup === undefined ? [] : [fsGroup] }
+}
+
+export interface User {
+  readonly user: number
+  readonly group: number
+  readonly groups: readonly number[]
+}
+
+const becoming = ({ user, group, groups }: User): readonly string[] => [
+  ...['setpriv', '--reuid', String(user), '--regid', String(group)],
+  ...(groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join(',')]),
+]
+
+const [, ...NOBODY] = becoming({ user: 65_534, group: 65_534, groups: [] })
+/** Whether this process may run programs as other users, who may read what is built here. */
+export const hasUsers =
+  spawnSync('setpriv', [...NOBODY, process.execPath, MAIN, '--version']).status === 0
+
+export interface Run {
+  readonly mounts: Mounts
+  /** Absent: the user of this process. */
+  readonly user?: User | undefined
+}
+
+function start(command: readonly string[], { user }: Run, env: NodeJS.ProcessEnv): ChildProcess {
+  const as = user === undefined || !hasUsers ? [] : becoming(user)
+  const [program = '', ...args] = [...as, ...command]
+  return spawn(program, args, { stdio: 'ignore', env })
+}
+
+export function runGatehouse(
+  { args = [] }: Container,
+  kubeconfig: string,
+  run: Run = { mounts: {} },
+): ChildProcess {
   const env = { KUBECONFIG: kubeconfig, POD_NAME: NAME, POD_NAMESPACE: 'default' }
-  const given = args.map((arg) => arg.replace('/etc/gatehouse/tls', tls))
-  return spawn(process.execPath, [MAIN, ...given], {
-    stdio: 'ignore',
-    env: { ...process.env, ...env },
-  })
+  const given = args.map((arg) => mounted(arg, run.mounts))
+  return start([process.execPath, MAIN, ...given], run, { ...process.env, ...env })
 }
 
-/** bootstrap: a file in the place of the one that is mounted. */
-export function runEnvoy({ command = [] }: Container, bootstrap: string): ChildProcess {
-  const [, ...args] = command.map((arg) =>
-    arg.replace('/etc/envoy/bootstrap.yaml', bootstrap).replace('$(POD_NAME)', NAME),
-  )
-  return spawn(envoyPath(), [...args, '--concurrency', '1', '--log-level', 'critical'], {
-    stdio: 'ignore',
-  })
+/** Its mounts hold bootstrap.yaml, in the place of /etc/envoy. binary: one that its user may run. */
+export function runEnvoy(
+  { command = [] }: Container,
+  run: Run,
+  binary = envoyPath(),
+): ChildProcess {
+  const [, ...args] = command.map((arg) => mounted(arg, run.mounts).replace('$(POD_NAME)', NAME))
+  const quiet = ['--concurrency', '1', '--log-level', 'critical']
+  return start([binary, ...args, ...quiet], run, process.env)
 }
 
-export function preStop({ lifecycle }: Container): void {
-  const [program = '', ...args] = lifecycle?.preStop.exec.command ?? []
+export function preStop({ lifecycle }: Container, { mounts, user }: Run): void {
+  const command = (lifecycle?.preStop.exec.command ?? []).map((arg) => mounted(arg, mounts))
+  const as = user === undefined || !hasUsers ? [] : becoming(user)
+  const [program = '', ...args] = [...as, ...command]
   const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+  if (status !== 0 || stderr !== '') throw new Error(stderr)
+}
+
+/** What a command says on stdout. Throws when it fails. */
+export function outputAs(user: User, command: readonly string[]): string {
+  const [program = '', ...args] = hasUsers ? [...becoming(user), ...command] : command
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
+  return stdout
 }
 
 export async function ended(child: ChildProcess): Promise<number | null> {

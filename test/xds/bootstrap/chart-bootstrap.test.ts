@@ -13,7 +13,7 @@ const MOUNTED = '/etc/gatehouse/tls'
 
 /** NODE_CLUSTER and the two names are what the chart puts its own in the place of. */
 test.each<[string, GatehouseConnection]>([
-  ['sidecar', { address: { type: 'tcp', host: '127.0.0.1', port: 18_000 } }],
+  ['sidecar', { address: { type: 'unix', path: '/run/gatehouse/gatehouse.sock' } }],
   ['central', { address: CENTRAL }],
   [
     'central-tls',
@@ -32,7 +32,7 @@ test.each<[string, GatehouseConnection]>([
     nodeCluster: 'NODE_CLUSTER',
     nodeId: 'envoy',
     connection,
-    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 19_000 },
+    envoyAdmin: { type: 'unix', path: '/run/envoy/admin.sock' },
   })
   const text = stringify(bootstrap, { lineWidth: 0, aliasDuplicateObjects: false })
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(path, text)

@@ -9,10 +9,10 @@
 
 {{/* Clients are sent away first (connection: close, GOAWAY), and served until they have gone. */}}
 {{- define "gatehouse.drainEnvoy" -}}
-exec 3<>/dev/tcp/127.0.0.1/19000; printf 'POST /healthcheck/fail HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n' >&3; cat <&3 >/dev/null; sleep {{ .Values.envoy.drainSeconds }}
+perl /etc/envoy/admin.pl POST /healthcheck/fail; sleep {{ .Values.envoy.drainSeconds }}
 {{- end -}}
 
-{{/* Takes a dict of root, ports and tls. */}}
+{{/* Takes a dict of root, ports, tls and sidecar. */}}
 {{- define "gatehouse.envoyContainer" -}}
 name: envoy
 image: {{ .root.Values.envoy.image }}
@@ -26,14 +26,14 @@ ports:
   {{- range .ports }}
   - { name: {{ .name }}, containerPort: {{ .port }} }
   {{- end }}
-# The first listener is there: Envoy has its configuration. Its admin address is for this pod alone.
+# The first listener is there: Envoy has its configuration. Its admin interface is a socket in this container alone.
 readinessProbe:
   tcpSocket: { port: {{ (first .ports).name }} }
   periodSeconds: 2
 lifecycle:
   preStop:
     exec:
-      command: [bash, -c, {{ include "gatehouse.drainEnvoy" .root | quote }}]
+      command: [sh, -c, {{ include "gatehouse.drainEnvoy" .root | quote }}]
 resources: {{- toYaml .root.Values.envoy.resources | nindent 2 }}
 securityContext:
   runAsNonRoot: true
@@ -42,6 +42,10 @@ securityContext:
   {{- include "gatehouse.containerSecurity" .root | nindent 2 }}
 volumeMounts:
   - { name: bootstrap, mountPath: /etc/envoy, readOnly: true }
+  - { name: envoy-admin, mountPath: /run/envoy }
+  {{- if .sidecar }}
+  - { name: grpc, mountPath: /run/gatehouse }
+  {{- end }}
   {{- if .tls }}
   - { name: tls, mountPath: /etc/gatehouse/tls, readOnly: true }
   {{- end }}

@@ -3,8 +3,9 @@
 {{- define "gatehouse.args" -}}
 - serve
 - --kubernetes
-- --grpc={{ eq .Values.mode "sidecar" | ternary "127.0.0.1" "0.0.0.0" }}:18000
+- --grpc={{ eq .Values.mode "sidecar" | ternary "unix:/run/gatehouse/gatehouse.sock" "0.0.0.0:18000" }}
 - --admin=0.0.0.0:18001
+- --admin-token-file=/run/gatehouse-admin/token
 - --api-group={{ .Values.apiGroup }}
 - --cluster-domain={{ .Values.clusterDomain }}
 - --drain-timeout={{ .Values.drainTimeoutSeconds }}s
@@ -22,7 +23,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Not empty: the gRPC address speaks mutual TLS. Over loopback nobody listens in. */}}
+{{/* Not empty: the gRPC address speaks mutual TLS. A socket that two containers share needs none. */}}
 {{- define "gatehouse.hasTls" -}}
 {{- if and .Values.tls.secretName (eq .Values.mode "central") -}}yes{{- end -}}
 {{- end -}}
@@ -68,8 +69,18 @@ securityContext:
   runAsUser: 1000
   runAsGroup: 1000
   {{- include "gatehouse.containerSecurity" . | nindent 2 }}
-{{- if include "gatehouse.hasTls" . }}
 volumeMounts:
+  # The token of the status page, made anew by each pod.
+  - { name: admin-token, mountPath: /run/gatehouse-admin }
+  {{- if eq .Values.mode "sidecar" }}
+  - { name: grpc, mountPath: /run/gatehouse }
+  {{- end }}
+  {{- if include "gatehouse.hasTls" . }}
   - { name: tls, mountPath: /etc/gatehouse/tls, readOnly: true }
-{{- end }}
+  {{- end }}
+{{- end -}}
+
+{{/* In memory, and small: a socket or a token. */}}
+{{- define "gatehouse.emptyVolume" -}}
+emptyDir: { medium: Memory, sizeLimit: 1Mi }
 {{- end -}}

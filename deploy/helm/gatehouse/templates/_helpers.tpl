@@ -87,3 +87,11 @@ affinity: {{- toYaml . | nindent 2 }}
 priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
+
+{{/* Everywhere but to what a cloud tells its machines. */}}
+{{- define "gatehouse.egress" -}}
+- to:
+    - namespaceSelector: {}
+    - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson .Values.networkPolicy.egressExcept }} }
+    - ipBlock: { cidr: "::/0", except: {{ toJson .Values.networkPolicy.egressExceptIpv6 }} }
+{{- end -}}
