@@ -115,7 +115,7 @@ describe('the certificate of a listener', () => {
     await eventually(async () => expect(await served()).toBe('DNS:first.test'))
     await api.apply(tlsSecret('web', selfSigned('second.test')))
     await eventually(async () => expect(await served()).toBe('DNS:second.test'))
-    const status = await (await fetch(`${replica.admin}/status`)).text()
+    const status = await replica.status()
     expect(status).toContain('"web"')
     expect(status).not.toContain('unrelated')
   })

@@ -92,7 +92,7 @@ describe('a route of a namespace', () => {
       name: 'filtered',
       flags,
     })
-    const said = async () => (await fetch(`${filtered.admin}/status`)).text()
+    const said = () => filtered.status()
     expect(await said()).not.toContain('NotAllowedByListeners')
     await label({ team: 'other' })
     await eventually(async () => expect(await said()).toContain('NotAllowedByListeners'))

@@ -90,8 +90,7 @@ const kindOf = async (permission: Permission): Promise<string> =>
   (await api.call('GET', pathOf(permission))).kind.replace(/List$/, '')
 
 async function statusesOf(replica: Replica, kind: string): Promise<string> {
-  const answer = await fetch(`${replica.admin}/status`)
-  const { resources } = (await answer.json()) as { resources: { kind: string }[] }
+  const { resources } = JSON.parse(await replica.status()) as { resources: { kind: string }[] }
   return JSON.stringify(resources.filter((each) => each.kind === kind))
 }
 

@@ -141,7 +141,7 @@ describe('a policy that cannot be decoded', () => {
       api.apply(policy('odd', { jwtAuthentication: { mode: 'Strictly', providers: [] } })),
     )
     const started = (replica = await startReplica({ kubeconfig: await api.kubeconfig() }))
-    const status = (await (await fetch(`${started.admin}/status`)).json()) as {
+    const status = JSON.parse(await started.status()) as {
       resources: { kind: string; name: string; conditions: { message: string }[] }[]
     }
     const messages = status.resources

@@ -50,8 +50,8 @@ async function nothingIsLost(meanwhile: () => Promise<void>): Promise<void> {
 describe('two replicas', () => {
   test('publish the same: an Envoy that moves from one to the other is sent nothing new', async () => {
     const revisions = await Promise.all(
-      replicas.map(async ({ admin }) => {
-        const { revision } = (await (await fetch(`${admin}/status`)).json()) as { revision: string }
+      replicas.map(async (replica) => {
+        const { revision } = JSON.parse(await replica.status()) as { revision: string }
         return revision
       }),
     )

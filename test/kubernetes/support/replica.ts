@@ -2,7 +2,9 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/ports.js'
 
@@ -17,6 +19,8 @@ export interface Replica {
   /** Of /readyz. */
   readiness(): Promise<{ readonly status: number; readonly text: string }>
   metrics(): Promise<string>
+  /** The JSON of /status. */
+  status(): Promise<string>
   /** Everything it has written to stderr. */
   log(): string
   stop(signal?: NodeJS.Signals): Promise<number | null>
@@ -37,7 +41,12 @@ export interface ReplicaOptions {
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const grpc = `127.0.0.1:${String(await freePort())}`
   const adminAddress = `127.0.0.1:${String(await freePort())}`
-  const addresses = ['--grpc', grpc, '--admin', adminAddress, '--listen-address', '127.0.0.1']
+  const statusAddress = `127.0.0.1:${String(await freePort())}`
+  const tokenFile = join(await mkdtemp(join(tmpdir(), 'gatehouse-replica-')), 'token')
+  const addresses = [
+    ...['--grpc', grpc, '--admin', adminAddress, '--listen-address', '127.0.0.1'],
+    ...['--status', statusAddress, '--admin-token-file', tokenFile],
+  ]
   const child = spawn(
     process.execPath,
     [MAIN, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])],
@@ -65,6 +74,11 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     child,
     readiness,
     metrics: async () => (await fetch(`${admin}/metrics`)).text(),
+    status: async () => {
+      const token = (await readFile(tokenFile, 'utf8')).trim()
+      const headers = { authorization: `Bearer ${token}` }
+      return (await fetch(`http://${statusAddress}/status`, { headers })).text()
+    },
     log: () => log,
     stop: async (signal = 'SIGTERM') => {
       if (child.exitCode === null && child.signalCode === null) {
