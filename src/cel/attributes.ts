@@ -3,6 +3,7 @@
 
 import type { Json } from '../ir/json.js'
 import { mayBeRounded, parseJsonText } from './json-text.js'
+import { markRepeated } from './repeated-headers.js'
 import { toCelValue, type CelValue } from './values.js'
 
 /** The variables, and the members of those whose members we know. */
@@ -80,7 +81,19 @@ export function attributeValue(attributes: Attributes, root: Root): CelValue {
   }
 }
 
+/** Made once for all rules of a request. */
+const requestValues = new WeakMap<RequestAttributes, CelValue>()
+
 function requestValue(request: RequestAttributes): CelValue {
+  const known = requestValues.get(request)
+  if (known !== undefined) return known
+  markRepeated(request.headers)
+  const value = convertRequest(request)
+  requestValues.set(request, value)
+  return value
+}
+
+function convertRequest(request: RequestAttributes): CelValue {
   const query = request.pathAndQuery.indexOf('?')
   return new Map<string, CelValue>([
     ['method', request.method],
@@ -94,8 +107,13 @@ function requestValue(request: RequestAttributes): CelValue {
   ])
 }
 
-/** As Envoy chooses a route by it: neither the case nor a port makes it another host. */
-const hostName = (authority: string): string => authority.toLowerCase().replace(/:[^:\]]*$/, '')
+/** As Envoy chooses a route by it: neither the case, nor a port, nor the dot of a full name makes it another host. */
+function hostName(authority: string): string {
+  const lower = authority.toLowerCase()
+  const colon = lower.lastIndexOf(':')
+  const name = colon < 0 || lower.indexOf(']', colon) >= 0 ? lower : lower.slice(0, colon)
+  return name.endsWith('.') ? name.slice(0, -1) : name
+}
 
 const sourceValue = (source: SourceAttributes): CelValue =>
   new Map<string, CelValue>([

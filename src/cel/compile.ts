@@ -3,9 +3,11 @@
 import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../result.js'
 import { attributeValue, type Attributes, type Root } from './attributes.js'
+import { BUDGET_EXCEEDED, charge, spending, type Budget } from './budget.js'
 import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
 import { ExpressionError } from './expression-error.js'
-import { compilePattern } from './patterns.js'
+import { meter } from './metering.js'
+import { compilePattern, MAX_PATTERN_SIZE } from './patterns.js'
 import { celProblem, problemOf, type CelProblem } from './problem.js'
 import { findReads, type Reads } from './reads.js'
 import { renameCalls, writtenPattern } from './renames.js'
@@ -17,7 +19,7 @@ export interface Expression {
   /** The library's name of its static type, "dyn" where that is known only at run time. */
   readonly type: string
   /** The error is a code: message texts can carry values of the request, and are dropped here. */
-  run(attributes: Attributes): Result<unknown, string>
+  run(attributes: Attributes, budget: Budget): Result<unknown, string>
 }
 
 /** denied: variables that may not be named, each with the reason. */
@@ -56,6 +58,7 @@ function compileChecked(
     const reason = denied[root]
     if (reason !== undefined) throw new ExpressionError(reason, 0, source.length)
   }
+  meter(evaluate.ast)
   return { reads, type, run: runner(evaluate, [...reads.roots.keys()]) }
 }
 
@@ -66,7 +69,13 @@ function assertPatterns(ast: ASTNode): void {
     if (pattern === undefined) return
     try {
       compilePattern(pattern.text)
-    } catch {
+    } catch (error) {
+      if (error instanceof CelLimitError)
+        throw new ExpressionError(
+          `the pattern is too large; at most ${MAX_PATTERN_SIZE} instructions are allowed, and a repetition counts as often as it repeats`,
+          pattern.start,
+          pattern.end,
+        )
       throw new ExpressionError(
         'not a regular expression of RE2 syntax',
         pattern.start,
@@ -92,18 +101,26 @@ function assertMapKeys(ast: ASTNode): void {
   })
 }
 
+/** What it takes to begin: there may be a thousand rules. */
+const RUN_STEPS = 10
+
 /** One set of bindings, filled and emptied at each run: an idle rule holds nothing of the last request's variables. */
 function runner(
   evaluate: (bindings: Record<string, unknown>) => unknown,
   roots: readonly Root[],
 ): Expression['run'] {
   const bindings = Object.create(null) as Record<string, unknown>
-  return (attributes) => {
+  return (attributes, budget) => {
     try {
-      for (const root of roots) bindings[root] = attributeValue(attributes, root)
-      return ok(evaluate(bindings))
+      const value = spending(budget, () => {
+        charge(RUN_STEPS)
+        for (const root of roots) bindings[root] = attributeValue(attributes, root)
+        return evaluate(bindings)
+      })
+      // What a loop that was broken off came to is nothing.
+      return budget.isSpent ? err(BUDGET_EXCEEDED) : ok(value)
     } catch (error) {
-      return err(errorCode(error))
+      return err(budget.isSpent ? BUDGET_EXCEEDED : errorCode(error))
     } finally {
       for (const root of roots) bindings[root] = null
     }

@@ -1,9 +1,12 @@
 // The functions we add to the library's, or put in the place of its own. All are synchronous.
 
+import { charge } from './budget.js'
 import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
 import { parseJsonText } from './json-text.js'
 import { Cidr, isIp } from './cidr.js'
+import { chargeCall } from './function-costs.js'
 import { matchesComputedPattern, matchesPattern } from './patterns.js'
+import { textSteps } from './value-costs.js'
 import { fromCelValue } from './values.js'
 
 /** The receiver type of base64.encode() and base64.decode(). */
@@ -11,8 +14,8 @@ class Base64Namespace {}
 
 type Functions = Readonly<Record<string, RegisteredFunctionHandler>>
 
-const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase())
-const asciiUpper = (text: string): string => text.replace(/[a-z]/g, (c) => c.toUpperCase())
+const asciiLower = (text: string): string => text.replace(/[A-Z]+/g, (c) => c.toLowerCase())
+const asciiUpper = (text: string): string => text.replace(/[a-z]+/g, (c) => c.toUpperCase())
 
 /** In the place of the library's, under the names that renames.ts gives them. */
 const REPLACED: Functions = {
@@ -36,17 +39,22 @@ const STRINGS: Functions = {
 }
 
 function replace(text: string, from: string, to: string, limit: bigint): string {
+  chargeCall('split', [text, from])
   const parts = from === '' ? ['', ...text, ''] : text.split(from)
   const count = limit < 0n ? parts.length - 1 : Math.min(Number(limit), parts.length - 1)
+  const length = text.length + count * to.length
+  charge(text.length / 4 + textSteps(length), length * 2)
   const replaced = parts.slice(0, count + 1).join(to)
   const rest = parts.slice(count + 1)
   return rest.length === 0 ? replaced : replaced + from + rest.join(from)
 }
 
 function charAt(text: string, index: bigint): string {
-  const points = [...text]
-  if (index < 0n || index > BigInt(points.length)) throw new Error('index out of range')
-  return points[Number(index)] ?? ''
+  charge(text.length / 2)
+  let place = 0n
+  for (const point of text) if (place++ === index) return point
+  if (index !== place) throw new Error('index out of range')
+  return ''
 }
 
 const encodeText = (text: string): string => Buffer.from(text, 'utf8').toString('base64')

@@ -1,22 +1,49 @@
-// matches() by RE2: linear in the subject, which is the attacker's, whatever the pattern, which is the operator's.
+// matches() by RE2: linear in the subject, which is the attacker's, and in the size of the pattern, which is bounded.
 
 import { RE2JS } from '@bufbuild/re2'
+import { charge } from './budget.js'
+import { estimatedSize } from './pattern-size.js'
 import { CelLimitError } from './values.js'
 
 const MAX_REMEMBERED = 500
-/** Of a pattern that is computed at run time. */
-const MAX_PATTERN_LENGTH = 1024
+
+/** Instructions of a pattern, about. */
+export const MAX_PATTERN_SIZE = 2000
+/** Of one that is computed at run time: in characters, and in instructions. */
+const MAX_COMPUTED_LENGTH = 1024
+const MAX_COMPUTED_SIZE = 500
+/** What it takes to compile one instruction. */
+const STEPS_PER_COMPILED = 40
+
+/** For each one that a state is made of, or left by. */
+const STEPS_PER_INSTRUCTION = 3
+
+/** States that a pattern's automaton keeps, each a kilobyte or more; subjects make them. */
+const MAX_STATES = 1000
 
 const compiled = new Map<string, RE2JS>()
 
-/** @throws when the pattern is not one of RE2. */
+/** @throws when the pattern is not one of RE2, or too large. */
 export function compilePattern(pattern: string): RE2JS {
   const known = compiled.get(pattern)
   if (known !== undefined) return known
+  if (estimatedSize(pattern) > MAX_PATTERN_SIZE) throw new CelLimitError('pattern too large')
   const fresh = RE2JS.compile(pattern)
+  meterPattern(fresh)
   if (compiled.size >= MAX_REMEMBERED) forgetOldest()
   compiled.set(pattern, fresh)
   return fresh
+}
+
+/** An automaton's states are made as subjects need them: whatever is done for one asks for its instructions. */
+function meterPattern(pattern: RE2JS): void {
+  const { prog, dfa } = pattern.re2()
+  const instruction = prog.getInst.bind(prog)
+  prog.getInst = (at) => {
+    charge(STEPS_PER_INSTRUCTION)
+    return instruction(at)
+  }
+  dfa.stateLimit = MAX_STATES
 }
 
 /** Instructions of the compiled program. @throws as compilePattern. */
@@ -29,11 +56,17 @@ function forgetOldest(): void {
   }
 }
 
-export const matchesPattern = (subject: string, pattern: string): boolean =>
-  compilePattern(pattern).test(subject)
+export function matchesPattern(subject: string, pattern: string): boolean {
+  const known = compilePattern(pattern)
+  charge(1 + subject.length / 2)
+  return known.test(subject)
+}
 
 /** The pattern may be the attacker's too. @throws as compilePattern, and CelLimitError. */
 export function matchesComputedPattern(subject: string, pattern: string): boolean {
-  if (pattern.length > MAX_PATTERN_LENGTH) throw new CelLimitError('pattern too long')
+  if (pattern.length > MAX_COMPUTED_LENGTH) throw new CelLimitError('pattern too long')
+  const size = estimatedSize(pattern)
+  if (size > MAX_COMPUTED_SIZE) throw new CelLimitError('pattern too large')
+  charge(size * STEPS_PER_COMPILED)
   return matchesPattern(subject, pattern)
 }

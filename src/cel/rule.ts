@@ -2,6 +2,7 @@
 
 import { err, ok, type Result } from '../result.js'
 import type { Attributes } from './attributes.js'
+import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
 import { celProblem, type CelProblem } from './problem.js'
 import type { Reads } from './reads.js'
@@ -9,8 +10,11 @@ import type { Reads } from './reads.js'
 export interface Rule {
   readonly source: string
   readonly reads: Reads
-  /** The error is a code for logs; what it means for the request is the caller's to decide. Never throws. */
-  evaluate(attributes: Attributes): Result<boolean, string>
+  /**
+   * The error is a code for logs; what it means for the request is the caller's to decide. Never throws. budget: shared by
+   * all rules of a request; the default is one of this rule's own.
+   */
+  evaluate(attributes: Attributes, budget?: Budget): Result<boolean, string>
 }
 
 /** llmRequest is not available here: ext_authz sees no body. */
@@ -23,7 +27,12 @@ export function compileRule(source: string): Result<Rule, CelProblem> {
   const { reads, type } = compiled.value
   if (type !== 'bool' && type !== 'dyn')
     return err(celProblem(source, `the expression gives ${type}; expected bool`))
-  return ok({ source, reads, evaluate: (attributes) => booleanOf(compiled.value.run(attributes)) })
+  return ok({
+    source,
+    reads,
+    evaluate: (attributes, budget = new Budget()) =>
+      booleanOf(compiled.value.run(attributes, budget)),
+  })
 }
 
 function booleanOf(result: Result<unknown, string>): Result<boolean, string> {

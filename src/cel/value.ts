@@ -2,6 +2,7 @@
 
 import { err, ok, type Result } from '../result.js'
 import type { Attributes } from './attributes.js'
+import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
 import { celProblem, type CelProblem } from './problem.js'
 import type { Reads } from './reads.js'
@@ -10,7 +11,7 @@ export interface ValueExpression {
   readonly source: string
   readonly reads: Reads
   /** string, number, boolean and bytes as text; anything else is an error, by its code. Never throws. */
-  evaluate(attributes: Attributes): Result<string, string>
+  evaluate(attributes: Attributes, budget?: Budget): Result<string, string>
 }
 
 const TYPES = new Set(['string', 'bool', 'int', 'uint', 'double', 'bytes', 'dyn'])
@@ -23,7 +24,11 @@ export function compileValue(source: string): Result<ValueExpression, CelProblem
     return err(
       celProblem(source, `the expression gives ${type}; expected string, number, bool or bytes`),
     )
-  return ok({ source, reads, evaluate: (attributes) => textOf(compiled.value.run(attributes)) })
+  return ok({
+    source,
+    reads,
+    evaluate: (attributes, budget = new Budget()) => textOf(compiled.value.run(attributes, budget)),
+  })
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -17,7 +17,7 @@ export type CelValue =
 export const MAX_VALUE_DEPTH = 100
 
 export class CelLimitError extends Error {
-  readonly code = 'limit_exceeded'
+  readonly code: string = 'limit_exceeded'
 }
 
 /**

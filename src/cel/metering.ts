@@ -1,0 +1,235 @@
+// Makes a checked expression count what it does: every node of its syntax tree charges the budget before it runs, and
+// operators and functions charge for the values they are given. What is evaluated and how stays the library's.
+
+import type { ASTNode } from '@marcbachmann/cel-js'
+import { charge, isBudgetSpent } from './budget.js'
+import { chargeCall } from './function-costs.js'
+import { chargeBinary, chargeIndex } from './operator-costs.js'
+
+type Evaluate = (evaluator: unknown, self: unknown, context: unknown) => unknown
+type Handle = (...operands: unknown[]) => unknown
+
+interface Macro {
+  evaluate: Evaluate
+}
+
+/** A node as the library's evaluator sees it: it calls evaluate(), which calls handle() with what the operands came to. */
+interface EvaluatedNode {
+  readonly op: string
+  readonly args: unknown
+  readonly start: number
+  readonly meta: {
+    readonly evaluate?: Evaluate
+    /** What a macro was expanded to; evaluated in the node's place. */
+    readonly alternate?: EvaluatedNode
+    readonly macro?: Macro
+  }
+  evaluate: Evaluate
+  handle?: Handle
+}
+
+interface Comprehension {
+  readonly iterable: EvaluatedNode
+  readonly init: EvaluatedNode
+  readonly step: EvaluatedNode
+  readonly errorsAreFatal: boolean
+  condition?: (accumulated: unknown) => boolean
+}
+
+/** ast: checked, never run. @throws for a node of a kind that nobody knows how to count. */
+export function meter(ast: ASTNode): void {
+  meterNode(ast as unknown as EvaluatedNode, { seen: new Set(), isAttempt: false })
+}
+
+interface Visit {
+  readonly seen: Set<EvaluatedNode>
+  /** An error of this node is caught, and the expression goes on: as often as it likes. */
+  readonly isAttempt: boolean
+}
+
+function meterNode(node: EvaluatedNode, visit: Visit): void {
+  const { meta } = node
+  if (meta.alternate !== undefined) return meterNode(meta.alternate, visit)
+  if (visit.seen.has(node)) return
+  visit.seen.add(node)
+  const [children, attempted] = childrenOf(node)
+  for (const child of children) meterNode(child, { ...visit, isAttempt: false })
+  for (const child of attempted) meterNode(child, { ...visit, isAttempt: true })
+  if (isLeaf(node) && !visit.isAttempt && visit.seen.size > 1) return
+  const cost = 1 + [...children, ...attempted].filter(isLeaf).length + ownCost(node)
+  const run = runOf(node)
+  node.evaluate = visit.isAttempt ? attempting(node, cost, run) : counting(cost, run)
+  meterHandle(node)
+}
+
+/** Leaves are counted where they stand: they do nothing, and would cost more to count than to evaluate. */
+const isLeaf = ({ op, meta }: EvaluatedNode): boolean =>
+  meta.alternate === undefined && meta.macro === undefined && LEAVES.has(op)
+
+const LEAVES = new Set(['value', 'id', 'accuValue', 'accuInc'])
+
+/** Errors that become an empty optional inside the library, lists and maps that are written out. */
+function ownCost({ op, args }: EvaluatedNode): number {
+  if (op === '.?' || op === '[?]') return OPTIONAL_STEPS
+  return op === 'list' || op === 'map' ? (args as readonly unknown[]).length : 0
+}
+
+const OPTIONAL_STEPS = 150
+
+function runOf(node: EvaluatedNode): Evaluate {
+  const { macro, evaluate } = node.meta
+  if (macro !== undefined)
+    return (evaluator, _self, context) => macro.evaluate(evaluator, macro, context)
+  if (evaluate === undefined) throw new Error(`nothing evaluates ${node.op}`)
+  return evaluate
+}
+
+const counting =
+  (cost: number, run: Evaluate): Evaluate =>
+  (evaluator, self, context) => {
+    charge(cost)
+    return run(evaluator, self, context)
+  }
+
+/** An error costs its stack, and its message shows the expression up to its place. */
+const ERROR_STEPS = 150
+const errorSteps = (start: number): number => ERROR_STEPS + start / 16
+
+const attempting =
+  (node: EvaluatedNode, cost: number, run: Evaluate): Evaluate =>
+  (evaluator, self, context) => {
+    charge(cost)
+    try {
+      return run(evaluator, self, context)
+    } catch (error) {
+      charge(errorSteps(node.start))
+      throw error
+    }
+  }
+
+type Children = readonly [
+  children: readonly EvaluatedNode[],
+  /** Those whose errors are caught. */
+  attempted: readonly EvaluatedNode[],
+]
+
+function childrenOf(node: EvaluatedNode): Children {
+  const args = node.args as readonly EvaluatedNode[]
+  switch (node.op) {
+    case 'value':
+    case 'id':
+    case 'accuValue':
+    case 'accuInc':
+      return [[], []]
+    case '.':
+    case '.?':
+      return [args.slice(0, 1), []]
+    case '!_':
+    case '-_':
+    case 'accuPush':
+      return [[node.args as EvaluatedNode], []]
+    case '||':
+    case '&&':
+      return [args.slice(1), args.slice(0, 1)]
+    case 'call':
+    case 'rcall':
+      return callChildren(node)
+    case 'comprehension':
+      return comprehensionChildren(node.args as Comprehension)
+    case 'map':
+      return [(node.args as readonly (readonly EvaluatedNode[])[]).flat(), []]
+    default:
+      if (!OPERATORS.has(node.op)) throw new Error(`a node of kind ${node.op}`)
+      return [args, []]
+  }
+}
+
+const OPERATORS = new Set([
+  '[]',
+  '[?]',
+  '?:',
+  'list',
+  '==',
+  '!=',
+  'in',
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+  '<',
+  '<=',
+  '>',
+  '>=',
+])
+
+/** Of default(wanted, fallback), errors of the first are caught. */
+function callChildren({ op, args }: EvaluatedNode): Children {
+  if (op === 'rcall') {
+    const [, receiver, rest] = args as [string, EvaluatedNode, readonly EvaluatedNode[]]
+    return [[receiver, ...rest], []]
+  }
+  const [name, rest] = args as [string, readonly EvaluatedNode[]]
+  return name === 'default' ? [rest.slice(1), rest.slice(0, 1)] : [rest, []]
+}
+
+const comprehensionChildren = ({
+  iterable,
+  init,
+  step,
+  errorsAreFatal,
+}: Comprehension): Children =>
+  errorsAreFatal ? [[iterable, init, step], []] : [[iterable, init], [step]]
+
+function meterHandle(node: EvaluatedNode): void {
+  const { handle, op } = node
+  if (op === 'accuPush') {
+    const push = node.evaluate
+    node.evaluate = (evaluator, self, context) => {
+      charge(0, BYTES_PER_ITEM)
+      return push(evaluator, self, context)
+    }
+  } else if (op === 'comprehension') meterLoop(node, node.args as Comprehension)
+  else if (handle === undefined) return
+  else if (op === 'call' || op === 'rcall') meterCall(node, handle)
+  else if (op === '[]' || op === '[?]')
+    node.handle = (base, index, ...rest) => {
+      chargeIndex(index)
+      return handle(base, index, ...rest)
+    }
+  else if (op !== '?:' && op !== '.' && op !== '.?' && op !== '!_' && op !== '-_')
+    node.handle = (left, right, ...rest) => {
+      chargeBinary(op, left, right)
+      return handle(left, right, ...rest)
+    }
+}
+
+function meterCall(node: EvaluatedNode, handle: Handle): void {
+  const [name] = node.args as [string]
+  node.handle = (values, ...rest) => {
+    chargeCall(name, values as readonly unknown[])
+    return handle(values, ...rest)
+  }
+}
+
+const BYTES_PER_ITEM = 16
+
+/** The library goes on with a loop after an error in it; not after the one that says that the budget is spent. */
+function meterLoop(node: EvaluatedNode, loop: Comprehension): void {
+  const { condition } = loop
+  loop.condition = (accumulated) =>
+    !isBudgetSpent() && (condition === undefined || condition(accumulated))
+  const { handle } = node
+  if (handle === undefined) throw new Error('nothing runs a comprehension')
+  node.handle = (items, ...rest) => {
+    chargeKeys(items)
+    return handle(items, ...rest)
+  }
+}
+
+/** A map is gone through by a list of its keys. */
+function chargeKeys(items: unknown): void {
+  if (typeof items !== 'object' || items === null || Array.isArray(items)) return
+  const size = items instanceof Map ? items.size : Object.keys(items).length
+  charge(size / 4, size * BYTES_PER_ITEM)
+}
