@@ -17,6 +17,7 @@ export interface CheckMetrics {
 export interface GuardrailMetrics {
   /** webhook: name of its backend. */
   verdict(webhook: string, phase: string, outcome: string, seconds: number): void
+  headerBudgetExceeded(webhook: string): void
 }
 
 export interface Metrics {
@@ -68,7 +69,14 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
     buckets: WEBHOOK_BUCKETS,
     registers,
   })
+  const headerBudgets = new Counter({
+    name: 'gatehouse_guardrail_header_budget_exceeded_total',
+    help: 'Calls of guardrail webhooks without headers whose expressions went beyond their budget.',
+    labelNames: ['webhook'] as const,
+    registers,
+  })
   return {
+    headerBudgetExceeded: (webhook) => headerBudgets.inc({ webhook }),
     verdict(webhook, phase, outcome, seconds) {
       verdicts.inc({ webhook, phase, outcome })
       duration.observe({ webhook, phase }, seconds)

@@ -102,6 +102,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
       callRemote,
       pools,
       maxBodyBytes: settings.maxBodyBytes,
+      budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
       metrics,
       logger,
       now,

@@ -1,6 +1,7 @@
 // The published tables and the xDS cache → the three gRPC services that Envoy calls.
 
 import type { Metrics } from '../admin/metrics.js'
+import type { BudgetLimits } from '../cel/budget.js'
 import { createCheckService } from '../extauthz/check-service.js'
 import { createProcessService } from '../extproc/process-service.js'
 import { isPrivatePeer, type PeerTrust } from '../grpc/peer.js'
@@ -51,12 +52,24 @@ export interface TableDeps extends CommonDeps {
   readonly callRemote: CallRemote
   readonly pools: WebhookPools
   readonly maxBodyBytes: number
+  /** Of the rules of a check, and of the header expressions of a webhook call. */
+  readonly budget: BudgetLimits
 }
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
-  const { publisher, pipeline, remote, callRemote, pools, maxBodyBytes, metrics, logger, now } =
-    deps
+  const {
+    publisher,
+    pipeline,
+    remote,
+    callRemote,
+    pools,
+    maxBodyBytes,
+    budget,
+    metrics,
+    logger,
+    now,
+  } = deps
   const check = createCheckService({
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.
@@ -64,6 +77,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
       await remote.refetch(id)
       pipeline.flush()
     },
+    ruleBudget: budget,
     now,
     logger,
     metrics: metrics.checks,
@@ -71,7 +85,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const process = createProcessService({
     table: () => publisher.proc,
     callRemote,
-    guardrails: { pools, maxBodyBytes, metrics: metrics.guardrails },
+    guardrails: { pools, maxBodyBytes, headerBudget: budget, metrics: metrics.guardrails },
     now,
     logger,
   })

@@ -32,6 +32,14 @@ export interface LazyValue<T extends Json = Json> {
   celValue(): CelValue
 }
 
+/** A value that is read member by member, and too large to be converted where nobody reads all of it. */
+export interface ReadValue {
+  /** @throws CelLimitError when it is nested too deeply, or beyond the budget of the evaluation. */
+  celValue(): CelValue
+  /** undefined: there is no such member. @throws as celValue. */
+  member?(name: string): CelValue | undefined
+}
+
 export interface RequestAttributes {
   readonly method: string
   /** As sent, with a port where there is one. */
@@ -55,7 +63,7 @@ export interface SourceAttributes {
 export interface Attributes {
   readonly request?: RequestAttributes
   readonly jwt?: LazyValue | undefined
-  readonly llmRequest?: LazyValue | undefined
+  readonly llmRequest?: ReadValue | undefined
   readonly source?: SourceAttributes | undefined
 }
 
@@ -67,18 +75,34 @@ export const lazyValue = <T extends Json>(json: T, text?: string): LazyValue<T> 
   return { json, celValue: () => (converted ??= convert()) }
 }
 
-/** The value of one variable. */
-export function attributeValue(attributes: Attributes, root: Root): CelValue {
+/** The value of one variable. members: those that the expression reads; "*": all. */
+export function attributeValue(
+  attributes: Attributes,
+  root: Root,
+  members: ReadonlySet<string>,
+): CelValue {
   switch (root) {
     case 'jwt':
       return attributes.jwt?.celValue() ?? null
     case 'llmRequest':
-      return attributes.llmRequest?.celValue() ?? null
+      return attributes.llmRequest === undefined
+        ? null
+        : readMembers(attributes.llmRequest, members)
     case 'request':
       return attributes.request === undefined ? null : requestValue(attributes.request)
     case 'source':
       return attributes.source === undefined ? null : sourceValue(attributes.source)
   }
+}
+
+function readMembers(value: ReadValue, members: ReadonlySet<string>): CelValue {
+  if (value.member === undefined || members.has('*')) return value.celValue()
+  const read = new Map<string, CelValue>()
+  for (const name of members) {
+    const member = value.member(name)
+    if (member !== undefined) read.set(name, member)
+  }
+  return read
 }
 
 /** Made once for all rules of a request. */

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../result.js'
 import { attributeValue, type Attributes, type Root } from './attributes.js'
 import { BUDGET_EXCEEDED, charge, spending, type Budget } from './budget.js'
 import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
+import { assertClosedParts } from './closed-parts.js'
 import { ExpressionError } from './expression-error.js'
 import { meter } from './metering.js'
 import { compilePattern, MAX_PATTERN_SIZE } from './patterns.js'
@@ -59,7 +60,8 @@ function compileChecked(
     if (reason !== undefined) throw new ExpressionError(reason, 0, source.length)
   }
   meter(evaluate.ast)
-  return { reads, type, run: runner(evaluate, [...reads.roots.keys()]) }
+  assertClosedParts(renamed, ast)
+  return { reads, type, run: runner(evaluate, [...reads.roots]) }
 }
 
 /** Patterns that are written out are compiled now: a bad one is the author's to mend. */
@@ -107,14 +109,15 @@ const RUN_STEPS = 10
 /** One set of bindings, filled and emptied at each run: an idle rule holds nothing of the last request's variables. */
 function runner(
   evaluate: (bindings: Record<string, unknown>) => unknown,
-  roots: readonly Root[],
+  roots: readonly (readonly [Root, ReadonlySet<string>])[],
 ): Expression['run'] {
   const bindings = Object.create(null) as Record<string, unknown>
   return (attributes, budget) => {
     try {
       const value = spending(budget, () => {
         charge(RUN_STEPS)
-        for (const root of roots) bindings[root] = attributeValue(attributes, root)
+        for (const [root, members] of roots)
+          bindings[root] = attributeValue(attributes, root, members)
         return evaluate(bindings)
       })
       // What a loop that was broken off came to is nothing.
@@ -122,7 +125,7 @@ function runner(
     } catch (error) {
       return err(budget.isSpent ? BUDGET_EXCEEDED : errorCode(error))
     } finally {
-      for (const root of roots) bindings[root] = null
+      for (const [root] of roots) bindings[root] = null
     }
   }
 }

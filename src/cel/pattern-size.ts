@@ -7,7 +7,7 @@ interface Group {
   last: number
 }
 
-const REPETITION = /\{(\d+)(,?)(\d*)\}/y
+const REPETITION = /\{(\d+)(?:,(\d*))?\}/y
 
 export function estimatedSize(pattern: string): number {
   const groups: Group[] = [{ size: 2, last: 0 }]
@@ -39,7 +39,7 @@ function closeGroup(groups: Group[]): void {
 /** {n}, {n,} and {n,m}; any other brace is a character. */
 function repeat(pattern: string, at: number, group: Group): number {
   REPETITION.lastIndex = at
-  const [text, least = '', , most = ''] = REPETITION.exec(pattern) ?? []
+  const [text, least = '', most = ''] = REPETITION.exec(pattern) ?? []
   if (text === undefined) {
     group.size += 1
     group.last = 1

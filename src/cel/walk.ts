@@ -5,6 +5,10 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 export type Scope = ReadonlySet<string>
 
 const MACROS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
+/** A call that goes through a list or map, or binds a value. */
+export const isLoop = (node: ASTNode): boolean =>
+  node.op === 'rcall' && (MACROS.has(node.args[0]) || node.args[0] === 'bind')
+
 const NO_NAMES: Scope = new Set()
 
 /** visit returns true when it took care of the node's children itself. */

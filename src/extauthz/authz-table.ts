@@ -47,6 +47,8 @@ export interface CompiledRules {
   readonly deny: readonly Rule[]
   readonly require: readonly Rule[]
   readonly allow: readonly Rule[]
+  /** None reads anything of the request but its token. */
+  readonly readTokenAlone: boolean
 }
 
 /** previous: entries that are the same objects are taken over; so are providers, with the tokens they remember, whose content is the same. */
@@ -97,8 +99,12 @@ function compileRules(authorization: Authorization): CompiledRules | undefined {
   const deny = compileAll(authorization.deny)
   const require = compileAll(authorization.require)
   const allow = compileAll(authorization.allow)
-  return deny && require && allow && { deny, require, allow }
+  if (deny === undefined || require === undefined || allow === undefined) return undefined
+  return { deny, require, allow, readTokenAlone: [...deny, ...require, ...allow].every(readsToken) }
 }
+
+const readsToken = ({ reads }: Rule): boolean =>
+  [...reads.roots.keys()].every((root) => root === 'jwt')
 
 function compileAll(sources: readonly string[]): readonly Rule[] | undefined {
   const rules: Rule[] = []

@@ -2,10 +2,11 @@
 // thrown out of it; whatever fails on the way is a refusal.
 
 import type { Attributes } from '../cel/attributes.js'
+import { Budget, type BudgetLimits } from '../cel/budget.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { authenticate, type Authentication } from './authenticate.js'
-import { ruleFault } from './authorize.js'
+import { judge, type RuleVerdict } from './authorize.js'
 import type { AuthzTable, CompiledEntry, CompiledJwt } from './authz-table.js'
 import { encodeDecision } from './check-response.js'
 import {
@@ -38,6 +39,8 @@ export interface CheckOptions {
   readonly table: () => Pick<AuthzTable, 'get'>
   /** Fetches a key set again, unless it was fetched just now (decision 2); resolves when what came of it is in table(). */
   readonly refetchKeySet: (id: string) => Promise<void>
+  /** What the rules of one check may spend together; default DEFAULT_BUDGET. */
+  readonly ruleBudget?: BudgetLimits
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly logger: Logger
@@ -51,6 +54,12 @@ export interface CheckCall {
   readonly deadline: number
 }
 
+interface CheckContext {
+  readonly options: CheckOptions
+  /** Of lines that clients cause. */
+  readonly limit: LogLimit
+}
+
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
 
 /** How long a check waits for keys that its token asks for (decision 2). */
@@ -59,6 +68,7 @@ const FRESH_KEYS_WAIT_MS = 500
 /** The answer is an encoded CheckResponse, at once unless a token is new. */
 export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
+  const context: CheckContext = { options, limit }
   return (bytes, call) => {
     const finish = recorder(options, limit)
     try {
@@ -66,7 +76,7 @@ export function createCheck(options: CheckOptions): Check {
       const entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
       if (entry === undefined)
         return finish(refuseUnchecked('unknown-route'), undefined, envelope.key)
-      const decision = decide(options, envelope, entry, call)
+      const decision = decide(context, envelope, entry, call)
       if (!(decision instanceof Promise)) return finish(decision, entry)
       return decision
         .then((late) => finish(late, entry))
@@ -134,18 +144,19 @@ function warnOfUnknown(
 }
 
 function decide(
-  options: CheckOptions,
+  context: CheckContext,
   envelope: CheckEnvelope,
   entry: CompiledEntry,
   call: CheckCall,
 ): Decision | Promise<Decision> {
   if (entry.broken) return refuseBroken
+  const { options } = context
   const request = readCheckRequest(envelope, entry.headers)
   const fault = pathFault(request.path, entry.entry.paths)
   if (fault !== undefined) return refusePath(fault)
   const source = entry.readsSource ? readSource(envelope) : undefined
   const conclude = (authentication: Authentication): Decision =>
-    concludeCheck(entry, request, authentication, source)
+    concludeCheck(context, entry, request, authentication, source)
   if (entry.jwt === undefined) return conclude({ type: 'anonymous' })
   const authentication = authenticateRequest(options, entry, entry.jwt, request)
   if (!(authentication instanceof Promise)) return conclude(authentication)
@@ -181,6 +192,7 @@ async function withFreshKeys(
 }
 
 function concludeCheck(
+  context: CheckContext,
   entry: CompiledEntry,
   request: CheckRequest,
   authentication: Authentication,
@@ -194,22 +206,60 @@ function concludeCheck(
     case 'refused':
       return refuseUnauthenticated(entry.entry, request, authentication.fault)
     case 'anonymous':
-      return authorize(entry, request, undefined, source)
+      return authorize(context, entry, request, undefined, source)
     case 'verified':
-      return authorize(entry, request, authentication.token, source)
+      return authorize(context, entry, request, authentication.token, source)
   }
 }
 
 function authorize(
-  { rules, jwt }: CompiledEntry,
+  check: CheckContext,
+  entry: CompiledEntry,
   request: CheckRequest,
   token: RememberedToken | undefined,
   source: Attributes['source'],
 ): Decision {
-  const fault = rules && ruleFault(rules, attributesOf(request, token, source))
-  if (fault !== undefined) return refuseByRule(fault)
+  const verdict = judgeOnce(check, entry, request, token, source)
+  if (verdict.spentBy !== undefined) warnOfBudget(check, entry, verdict.spentBy)
+  if (verdict.fault !== undefined) return refuseByRule(verdict.fault)
   if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
-  return { type: 'allow', reason: jwt === undefined ? 'allowed' : 'anonymous' }
+  return { type: 'allow', reason: entry.jwt === undefined ? 'allowed' : 'anonymous' }
+}
+
+const NO_RULES: RuleVerdict = {}
+
+/** Rules that read the token alone come to the same at each of its requests. */
+function judgeOnce(
+  { options }: CheckContext,
+  { rules }: CompiledEntry,
+  request: CheckRequest,
+  token: RememberedToken | undefined,
+  source: Attributes['source'],
+): RuleVerdict {
+  if (rules === undefined) return NO_RULES
+  if (token?.judged?.rules === rules) return token.judged.verdict
+  const budget = new Budget(options.ruleBudget)
+  const verdict = judge(rules, attributesOf(request, token, source), budget)
+  if (rules.readTokenAlone && token !== undefined && verdict.spentBy === undefined)
+    token.judged = { rules, verdict }
+  return verdict
+}
+
+function warnOfBudget(
+  { options, limit }: CheckContext,
+  { entry }: CompiledEntry,
+  rule: string,
+): void {
+  try {
+    const leftOut = limit.take(`budget ${entry.route} ${rule}`)
+    if (leftOut === undefined) return
+    options.logger.warn(
+      { route: entry.route, rule, leftOut },
+      'the rules of a route exceeded their budget; the request was refused',
+    )
+  } catch {
+    // As in recorder().
+  }
 }
 
 const attributesOf = (

@@ -3,6 +3,8 @@
 
 import { hash } from 'node:crypto'
 import type { LazyValue } from '../cel/attributes.js'
+import type { RuleVerdict } from './authorize.js'
+import type { CompiledRules } from './authz-table.js'
 import type { JsonObject } from '../ir/json.js'
 
 export interface RememberedToken {
@@ -13,6 +15,8 @@ export interface RememberedToken {
   readonly size: number
   /** The encoded CheckResponse that lets it in, by whether Authorization is forwarded; made at first use. */
   readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
+  /** What rules that read nothing but the token came to; those of the route that asked last. */
+  judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
 }
 
 /** Half of what is remembered at most: two generations, of which the older is dropped when the younger is full. */

@@ -12,7 +12,7 @@ import { runProcessStream, type ProcessCall } from './stream/process-stream.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
-import { createRefusalLog } from './webhook/refusal-log.js'
+import { createBudgetLog, createRefusalLog } from './webhook/refusal-log.js'
 import { UnexpectedMessage, type Processor, type ProcessorStream } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
 import type { RegistrationDeps } from './well-known/registration-reply.js'
@@ -21,7 +21,7 @@ import { createWellKnownProcessor } from './well-known/well-known-processor.js'
 export interface ProcessServiceDeps {
   table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
-  readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal'>
+  readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
@@ -35,6 +35,9 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   const limit = createLogLimit(() => deps.now())
   const guardDeps: GuardDeps = {
     ...deps.guardrails,
+    headerBudgetExceeded: createBudgetLog(deps.logger, limit, (webhook) =>
+      deps.guardrails.metrics.headerBudgetExceeded?.(webhook),
+    ),
     now: () => deps.now(),
     logger: deps.logger,
     logRefusal: createRefusalLog(

@@ -158,6 +158,17 @@ export const FLAGS = {
     commands: ['run', 'serve', 'translate', 'demo'],
     meaning: 'the largest guarded body; a larger one is answered 413',
   }),
+  ruleSteps: oneOr(readInteger(1000, 10_000_000), '100000', {
+    value: 'N',
+    commands: SERVERS,
+    meaning:
+      'the work that all rules of one request may do together, in steps of about 100 ns; beyond it the request is refused',
+  }),
+  ruleBytes: oneOr(readSize(1024, 1 << 30, '1KiB to 1GiB'), '4MiB', {
+    value: 'SIZE',
+    commands: SERVERS,
+    meaning: 'the texts, lists and maps that they may make meanwhile',
+  }),
   drainTimeout: oneOr(readDuration(0, 3_600_000, '0s to 1h'), '10s', {
     value: 'D',
     commands: SERVERS,

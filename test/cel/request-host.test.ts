@@ -7,6 +7,8 @@ test.each([
   ['GW.Example', 'gw.example'],
   ['gw.example:8443', 'gw.example'],
   ['gw.example:', 'gw.example'],
+  ['GW.example.', 'gw.example'],
+  ['gw.example.:8443', 'gw.example'],
   ['10.0.0.1:80', '10.0.0.1'],
   ['[FD00::1]:80', '[fd00::1]'],
   ['[::1]', '[::1]'],

@@ -243,7 +243,7 @@ describe('limits', () => {
   })
 
   test('a pattern that takes for ever elsewhere is done at once', () => {
-    const jwt = lazyValue({ sub: `${'a'.repeat(50_000)}b` })
+    const jwt = lazyValue({ sub: `${'a'.repeat(12_000)}b` })
     expect(run('jwt.sub.matches("^(a+)+$")', { ...ATTRIBUTES, jwt })).toBe(false)
   })
 

@@ -1,15 +1,14 @@
 // The body of a guarded request → what may become of it (decisions 15-19).
 
-import { lazyValue, type Attributes, type LazyValue } from '../../cel/attributes.js'
-import { CelLimitError } from '../../cel/values.js'
-import type { Json } from '../../ir/json.js'
+import type { Attributes } from '../../cel/attributes.js'
 import { apiOfPath } from '../../llm/detect-api.js'
-import { readJsonInSlices, type JsonText } from '../../llm/json/json-text.js'
+import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { readRequest } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import { refusal } from './guard-reply.js'
 import { inspectConversation, refused, type Inspected, type Refused } from './inspection.js'
+import { llmRequestValue } from './llm-request.js'
 
 export interface RequestContext {
   readonly guard: Guard
@@ -29,7 +28,7 @@ export async function inspectRequest(
   const read = readRequest(json.value, path)
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
-  const llmRequest = lazyJson(json.value)
+  const llmRequest = llmRequestValue(json.value)
   return inspectConversation(
     {
       route: guard.route,
@@ -68,21 +67,3 @@ export const requestTooLarge = (path: string): Refused =>
 
 /** With the query. */
 export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''
-
-/** What expressions may read of a body: its conversion is not interrupted. */
-const MOST_LLM_REQUEST_VALUES = 25_000
-
-/** Parsed when an expression first reads it. */
-const lazyJson = ({ text, values }: JsonText): LazyValue => {
-  let parsed: LazyValue | undefined
-  const parse = (): LazyValue => {
-    if (values > MOST_LLM_REQUEST_VALUES) throw new CelLimitError('holds too many values')
-    return (parsed ??= lazyValue(JSON.parse(text) as Json))
-  }
-  return {
-    get json() {
-      return parse().json
-    },
-    celValue: () => parse().celValue(),
-  }
-}

@@ -2,6 +2,7 @@
 // change; the first reject, or the first that fails closed, ends it (decisions 16, 19, 23).
 
 import type { Attributes } from '../../cel/attributes.js'
+import { Budget, type BudgetLimits } from '../../cel/budget.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
 import type { Logger } from '../../logger.js'
@@ -11,12 +12,16 @@ import { err, type Result } from '../../result.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
-import { webhookRequest } from './webhook-request.js'
+import { webhookRequest, type WebhookRequest } from './webhook-request.js'
 
 export interface GuardDeps {
   readonly pools: WebhookPools
   /** --max-body-bytes: of requests and replies, and of a webhook's answer. */
   readonly maxBodyBytes: number
+  /** What the header expressions of one call may spend together; default DEFAULT_BUDGET. */
+  readonly headerBudget?: BudgetLimits
+  /** Told that they went beyond it, and that headers are left out for that. */
+  headerBudgetExceeded?(route: string, webhook: string): void
   readonly metrics: GuardMetrics
   /** Milliseconds, for durations. */
   now(): number
@@ -29,6 +34,8 @@ export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed
 export interface GuardMetrics {
   /** gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
   verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number): void
+  /** gatehouse_guardrail_header_budget_exceeded_total. */
+  headerBudgetExceeded?(webhook: string): void
 }
 
 /** One text that may be shown. */
@@ -116,18 +123,20 @@ async function askOne(
 }
 
 async function verdictOf(
-  { phase, attributes, signal }: Question,
+  question: Question,
   compiled: CompiledWebhook,
   shown: readonly Shown[],
-  { pools, maxBodyBytes }: GuardDeps,
+  deps: GuardDeps,
 ): Promise<Result<Verdict, string>> {
+  const { phase, signal } = question
+  const { pools, maxBodyBytes } = deps
   const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
   const answer = await pools.call({
     backend,
     target,
     maxConnections,
     keepAliveSeconds,
-    ...webhookRequest(compiled, phase, shown, attributes),
+    ...requestWithinBudget(question, compiled, shown, deps),
     timeoutMs: deadlineMs,
     maxBytes: maxBodyBytes,
     signal,
@@ -136,4 +145,16 @@ async function verdictOf(
   const { status, body } = answer.value
   if (status < 200 || status > 299) return err(`it answered HTTP ${status}`)
   return readVerdict(body, phase, shown)
+}
+
+function requestWithinBudget(
+  { route, phase, attributes }: Question,
+  compiled: CompiledWebhook,
+  shown: readonly Shown[],
+  deps: GuardDeps,
+): WebhookRequest {
+  const budget = new Budget(deps.headerBudget)
+  const request = webhookRequest(compiled, phase, shown, attributes, budget)
+  if (budget.isSpent) deps.headerBudgetExceeded?.(route, compiled.webhook.backend)
+  return request
 }

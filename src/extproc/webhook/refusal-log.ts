@@ -21,3 +21,16 @@ export const createRefusalLog =
     const what = phase === 'request' ? 'request refused' : 'reply refused'
     logger.info({ route, status, problem, leftOut }, what)
   }
+
+/** Header expressions that exceeded their budget: counted each time, in the log once in a while. */
+export const createBudgetLog =
+  (logger: Logger, limit: LogLimit, count: (webhook: string) => void) =>
+  (route: string, webhook: string): void => {
+    count(webhook)
+    const leftOut = limit.take(`budget ${route} ${webhook}`)
+    if (leftOut === undefined) return
+    logger.warn(
+      { route, webhook, leftOut },
+      'the header expressions of a webhook exceeded their budget; headers were left out',
+    )
+  }

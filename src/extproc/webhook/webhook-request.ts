@@ -1,6 +1,7 @@
 // What a webhook is asked: the entries as its wire shape has them, and the headers that its expressions give (decisions 15 and 24).
 
 import type { Attributes } from '../../cel/attributes.js'
+import { Budget } from '../../cel/budget.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'
@@ -17,6 +18,7 @@ export function webhookRequest(
   phase: Phase,
   shown: readonly Shown[],
   attributes: Attributes,
+  budget = new Budget(),
 ): WebhookRequest {
   const { host, pathname } = new URL(webhook.target.url)
   const headers: Record<string, string> = {
@@ -28,7 +30,7 @@ export function webhookRequest(
   }
   let [method, path] = ['POST', pathname]
   for (const { name, expression } of compiled) {
-    const value = expression.evaluate(attributes)
+    const value = expression.evaluate(attributes, budget)
     if (!value.ok) continue
     const text = headerText(value.value)
     if (name === ':method') method = TOKEN.test(text) ? text : method

@@ -1,0 +1,54 @@
+// The loops of an expression that read nothing of a request: what they cost is known before there is one, so that the
+// policy's author hears of those that cost too much.
+
+import type { ASTNode } from '@marcbachmann/cel-js'
+import { Budget, spending } from './budget.js'
+import { ruleEnvironment } from './environment.js'
+import { ExpressionError } from './expression-error.js'
+import { meter } from './metering.js'
+import { isLoop, walk } from './walk.js'
+
+/** Names that mean the same in every request. */
+const CONSTANTS: ReadonlySet<string> = new Set([
+  ...['bool', 'bytes', 'double', 'int', 'list', 'map', 'null_type', 'string', 'type', 'uint'],
+  ...['cel', 'base64', 'optional', 'google'],
+])
+
+/** renamed: the source as it will run. @throws ExpressionError at the first one that exceeds the default budget. */
+export function assertClosedParts(renamed: string, ast: ASTNode): void {
+  const total = new Budget()
+  walk(ast, (node, scope) => {
+    if (!isLoop(node) || !isClosed(node, scope)) return false
+    if (total.isSpent) return true
+    if (spends(renamed, node, total) && spends(renamed, node, new Budget()))
+      throw new ExpressionError(
+        'this takes more steps or bytes than an evaluation may, whatever the request is',
+        node.start,
+        node.end,
+      )
+    return true
+  })
+}
+
+/** Its own variables aside, it names nothing. */
+function isClosed(root: ASTNode, outer: ReadonlySet<string>): boolean {
+  let closed = true
+  walk(root, (node, scope) => {
+    if (node.op !== 'id' || CONSTANTS.has(node.args)) return
+    // A name that is bound within hides the outer one, or is the same: then it is taken for the outer.
+    if (!scope.has(node.args) || outer.has(node.args)) closed = false
+  })
+  return closed
+}
+
+function spends(renamed: string, { start, end }: ASTNode, budget: Budget): boolean {
+  try {
+    const evaluate = ruleEnvironment.parse(renamed.slice(start, end))
+    if (!evaluate.check().valid) return false
+    meter(evaluate.ast)
+    spending(budget, () => evaluate({}) as unknown)
+  } catch {
+    // What else is wrong with it is for others to say.
+  }
+  return budget.isSpent
+}
