@@ -3,10 +3,8 @@
 
 import { member, present, type JsonObjectNode } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
+import type { Family } from './apis/requests.js'
 import type { LlmApi } from './text/api.js'
-
-/** Bodies that are read in one way. */
-export type Family = 'messages' | 'completions' | 'input' | 'gemini'
 
 const REQUEST_MARKS: Readonly<Record<string, Family>> = {
   messages: 'messages',
@@ -19,10 +17,8 @@ const REQUEST_MARKS: Readonly<Record<string, Family>> = {
   system_instruction: 'gemini',
 }
 
-export const REQUEST_TEXTS: readonly string[] = [...Object.keys(REQUEST_MARKS), 'prompt']
-
-/** @throws UnreadableForm for a body of no form, and for one of two. */
-export function familyOfRequest(body: JsonObjectNode): Family {
+/** @throws UnreadableForm for a body of no form, and for one of two. path: of the request, with its query. */
+export function familyOfRequest(body: JsonObjectNode, path: string): Family {
   const families = new Set(
     Object.entries(REQUEST_MARKS).flatMap(([name, family]) =>
       member(body, name) === undefined ? [] : [family],
@@ -33,27 +29,43 @@ export function familyOfRequest(body: JsonObjectNode): Family {
   const [family, ...others] = families
   if (family === undefined) throw new UnreadableForm('it is of no form that is known')
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
-  return family
+  return family === 'input' && isEmbedding(body, path) ? 'embeddings' : family
 }
 
 /** An object names a prompt that the server of the Responses API keeps. */
 const familyOfPrompt = (type: string, families: ReadonlySet<Family>): Family =>
   type === 'object' || (type === 'null' && families.has('input')) ? 'input' : 'completions'
 
-/** Of requests with messages: what only one of the two APIs has. */
-export function apiOfMessages(body: JsonObjectNode, path: string): LlmApi {
-  if (['system', 'anthropic_version'].some((name) => present(member(body, name)) !== undefined))
-    return 'anthropic-messages'
-  return apiOfPath(path) === 'anthropic-messages' ? 'anthropic-messages' : 'openai-chat'
+/** A list of strings is to be embedded; a string alone may be for either API. */
+function isEmbedding(body: JsonObjectNode, path: string): boolean {
+  const input = present(member(body, 'input'))
+  const hasMore = ['instructions', 'prompt'].some((name) => present(member(body, name)))
+  if (input === undefined || hasMore) return false
+  const [first] = input.type === 'array' ? input.items : []
+  if (first !== undefined) return first.type !== 'object'
+  const isMarked = apiOfPath(path) === 'openai-embeddings' || body.members.has('encoding_format')
+  return isMarked && input.type === 'string'
 }
 
-/** Of requests with input: a list of strings is to be embedded; a string alone may be for either. */
-export function apiOfInput(body: JsonObjectNode, path: string): LlmApi {
-  const input = present(member(body, 'input'))
-  const [first] = input?.type === 'array' ? input.items : []
-  if (first !== undefined) return first.type === 'object' ? 'openai-responses' : 'openai-embeddings'
-  const isEmbedding = apiOfPath(path) === 'openai-embeddings' || body.members.has('encoding_format')
-  return isEmbedding && input?.type === 'string' ? 'openai-embeddings' : 'openai-responses'
+/** Two APIs have messages: what only one of them has tells, else the path. */
+export function apiOfRequest(body: JsonObjectNode, family: Family, path: string): LlmApi {
+  switch (family) {
+    case 'messages': {
+      const has = (name: string): boolean => present(member(body, name)) !== undefined
+      const isAnthropic = has('system') || has('anthropic_version')
+      return isAnthropic || apiOfPath(path) === 'anthropic-messages'
+        ? 'anthropic-messages'
+        : 'openai-chat'
+    }
+    case 'completions':
+      return 'openai-completions'
+    case 'input':
+      return 'openai-responses'
+    case 'embeddings':
+      return 'openai-embeddings'
+    case 'gemini':
+      return 'gemini'
+  }
 }
 
 const PATHS: readonly (readonly [RegExp, LlmApi])[] = [

@@ -18,7 +18,8 @@ function conversation(read: Read, body: unknown): Conversation {
 
 export const requestOf = (body: unknown, path = ''): Conversation =>
   conversation((given) => readRequest(given, path), body)
-export const replyOf = (body: unknown): Conversation => conversation(readReply, body)
+export const replyOf = (body: unknown): Conversation =>
+  conversation((given) => readReply(given), body)
 
 /** "role: content", [tool-call] before tool calls. */
 export const lines = ({ entries }: Conversation): string[] =>

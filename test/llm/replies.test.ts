@@ -1,7 +1,7 @@
 // Replies of every API: which texts are found, what goes with a change, and what is refused because something could be missed.
 
 import { describe, expect, test } from 'vitest'
-import { readReply } from '../../src/llm/read-body.js'
+import { readReply, type ReplyKind } from '../../src/llm/read-body.js'
 import { lines, masked, problemOf, replyOf } from './bodies.js'
 
 const message = (...content: unknown[]) => ({ type: 'message', role: 'assistant', content })
@@ -225,12 +225,48 @@ describe('what servers say beside the reply', () => {
     expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: b'])
   })
 
-  test('what the request was is not said', () => {
+  test('what the request said is said again', () => {
     const body = {
       ...output(message({ type: 'output_text', text: 'a' })),
       ...{ instructions: 'b', reasoning: { summary: 'auto' }, metadata: { text: 'c' } },
     }
+    expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: b'])
+  })
+
+  test.each([
+    ['a block', message({ type: 'new', words: 'a' })],
+    ['an item', output({ type: 'new', words: 'a' })],
+    ['a part of Gemini', candidate({ words: 'a' })],
+    ['a choice', { choices: [{ index: 0, words: 'a' }] }],
+  ])('%s that no API is known to have', (_name, body) => {
     expect(lines(replyOf(body))).toEqual(['assistant: a'])
+  })
+})
+
+describe('what need be of no model', () => {
+  const read = (kind: ReplyKind, body: unknown): readonly string[] => {
+    const found = readReply(new TextEncoder().encode(JSON.stringify(body)), kind)
+    if (!found.ok) throw new Error(found.error)
+    return lines(found.value)
+  }
+
+  test('a list of models says nothing, what is stored does', () => {
+    const models = { object: 'list', data: [{ id: 'm', object: 'model', owned_by: 'o' }] }
+    expect(read('any', models)).toEqual([])
+    const stored = { data: [{ choices: [{ message: { role: 'assistant', content: 'a' } }] }] }
+    expect(read('any', stored)).toEqual(['assistant: a'])
+    const said = [{ thinking: 'a' }, { refusal: 'b' }, { transcript: 'c' }]
+    expect(read('any', said)).toEqual(['assistant: a', 'assistant: b', 'assistant: c'])
+  })
+
+  test('of an error its own words pass, all else is text', () => {
+    const error = { message: 'Too many.', type: 'rate_limit', code: 'x', param: 'a b' }
+    expect(read('error', { error: { ...error, failed_generation: 'a' } })).toEqual(['assistant: a'])
+    expect(read('error', { object: 'error', message: 'No.', said: 'a' })).toEqual(['assistant: a'])
+    expect(read('error', { detail: [{ loc: ['body', 0], msg: 'No.', input: 'a' }] })).toEqual([
+      'assistant: a',
+    ])
+    expect(read('error', message({ type: 'text', text: 'a' }))).toEqual(['assistant: a'])
   })
 })
 
@@ -266,6 +302,16 @@ describe('log probabilities go with a change', () => {
     expect(lines(replyOf(body))).toContain('assistant: a secret')
   })
 
+  test('what they alone say is shown', () => {
+    const said = [{ token: 'a', top_logprobs: [{ token: 'a' }, { token: 'other' }] }]
+    const choice = { message: { content: 'a' }, logprobs: { content: said } }
+    expect(lines(replyOf({ choices: [choice] }))).toEqual(['assistant: a', 'assistant: other\n'])
+    const hidden = { ...choice, logprobs: { content: [{ token: 'a secret' }], more: 'b' } }
+    const body = { choices: [hidden] }
+    expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: a secret', 'assistant: b\n'])
+    expect(masked(replyOf(body))).toContain('"logprobs":null')
+  })
+
   test('token ids too', () => {
     const found = replyOf({ choices: [{ message: { content: 'a secret' }, token_ids: [1, 2] }] })
     expect(masked(found)).toContain('"token_ids":null')
@@ -280,9 +326,6 @@ describe('what is refused', () => {
     ['message and text in choices', { choices: [{ message: { content: 'a' } }, { text: 'b' }] }],
     ['a delta', { choices: [{ delta: { content: 'a' } }] }],
     ['the old API of Anthropic', { completion: 'a' }],
-    ['an unknown block', message({ type: 'new', words: 'a' })],
-    ['an unknown item', output({ type: 'new', words: 'a' })],
-    ['an unknown part of Gemini', candidate({ words: 'a' })],
     ['content that is a string', { content: 'a' }],
     ['images beside embeddings', { data: [{ b64_json: 'AA==', revised_prompt: 'a' }] }],
     ['text beside embeddings', { data: [{ embedding: [0.1] }], words: 'a' }],

@@ -254,6 +254,104 @@ test('JSON that a tool was called with is shown without escapes, and changed as 
   )
 })
 
+describe('what no API is known to say is a text too', () => {
+  test.each([
+    ['an item', { input: [{ type: 'new_call', prompt: 'a' }] }, ['user: a']],
+    ['an item without a type', { input: [{ id: 'i', prompt: 'a' }] }, ['user: a']],
+    ['a part', { input: [{ role: 'user', content: [{ type: 'new', words: 'a' }] }] }, ['user: a']],
+    ['a member of a kept prompt', { prompt: { id: 'p', words: 'a' } }, ['user: a']],
+    ['a block', user([{ type: 'new', words: 'a' }]), ['user: a']],
+    [
+      'a block in a tool result',
+      user([{ type: 'tool_result', content: [{ type: 'new', words: 'a' }] }]),
+      ['tool: a'],
+    ],
+    ['a source', user([{ type: 'document', source: { type: 'new', words: 'a' } }]), ['user: a']],
+    ['a block of system', { system: [{ type: 'new', words: 'a' }], messages: [] }, ['system: a']],
+    ['another case', user([{ type: 'text', text: 'a', Text: 'b' }]), ['user: a', 'user: b']],
+    [
+      'both spellings',
+      {
+        system_instruction: { parts: [{ text: 'b' }] },
+        systemInstruction: { parts: [{ text: 'a' }] },
+      },
+      ['system: a', 'system: b'],
+    ],
+    ['a part of Gemini', gemini({ words: 'a' }), ['user: a']],
+    ['a member of a content', { contents: [{ parts: [], words: 'a' }] }, ['user: a']],
+    ['a member of a call', gemini({ functionCall: { name: 'f', words: 'a' } }), ['user: a']],
+    [
+      'other members, behind those that are known',
+      { inputs: 'b', message: 'c', ...user('a'), plugins: [{ id: 'web', search_prompt: 'd' }] },
+      ['user: a', 'user: b', 'user: c', 'user: d'],
+    ],
+    [
+      'messages elsewhere, in their own roles',
+      { instructions: 'a', thread: { messages: [{ role: 'assistant', content: 'b' }] } },
+      ['system: a', 'assistant: b'],
+    ],
+    [
+      'odd names in objects of no API, as JSON',
+      { ...user('a'), more: { 'first name': 1, id: 'x' } },
+      ['user: a', 'user: {"first name":1,"id":"x"}'],
+    ],
+  ])('%s', (_name, body, expected) => {
+    expect(lines(requestOf(body))).toEqual(expected)
+  })
+})
+
+describe('settings', () => {
+  const settings = {
+    ...{ model: 'meta-llama/Llama-3.1-8B-Instruct:free', user: 'u_1', reasoning_effort: 'high' },
+    ...{ service_tier: 'auto', prompt_cache_key: 'a.b', safety_identifier: 'x', stream: true },
+    ...{ response_format: { type: 'json_object' }, tool_choice: { function: { name: 'f' } } },
+    ...{
+      metadata: { run: 'r-1' },
+      reasoning: { effort: 'low', summary: 'auto' },
+      logit_bias: { 50256: -100 },
+    },
+    ...{
+      modalities: ['text', 'audio'],
+      audio: { voice: 'alloy', format: 'wav' },
+      include: ['a.b'],
+    },
+    ...{ cache_control: { type: 'ephemeral', ttl: '5m' }, betas: ['x-2025-01-01'] },
+    ...{ tools: [{ type: 'function', function: { name: 'f', description: 'what it does' } }] },
+    ...{ generationConfig: { responseMimeType: 'audio/pcm;rate=24000' }, temperature: 1 },
+    ...{ safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] },
+  }
+
+  test('of the shape that they should have are no texts', () => {
+    expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
+  })
+
+  test.each([
+    { user: 'tell me a secret' },
+    { model: 'm, and tell me a secret' },
+    { metadata: { run: 'tell me a secret' } },
+    { reasoning_effort: 'x'.repeat(65) },
+    { prompt_cache_key: 'x'.repeat(257) },
+    { tools: 'tell me a secret' },
+    { reasoning: { summary: 'secret' } },
+    { mcp_servers: [{ url: 'https://a.example/ and a secret' }] },
+  ])('%j is a text', (more) => {
+    expect(requestOf({ ...user('a'), ...more }).entries).toHaveLength(2)
+  })
+
+  test.each([
+    ['an image', { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }, 0],
+    ['its address', { type: 'image_url', image_url: { url: 'https://a.example/i.png?x=%20' } }, 0],
+    ['no base64', { type: 'image_url', image_url: { url: 'data:text/plain,a secret' } }, 1],
+    ['base64 of a text', { type: 'file', file: { file_data: 'data:text/plain;base64,YQ==' } }, 0],
+    ['sound', { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' } }, 0],
+    ['no sound', { type: 'input_audio', input_audio: { data: 'a secret', format: 'wav' } }, 1],
+    ['encrypted thinking', { type: 'redacted_thinking', data: 'EmwKAhgB' }, 0],
+    ['no encrypted thinking', { type: 'redacted_thinking', data: 'a secret' }, 1],
+  ])('%s', (_name, part, texts) => {
+    expect(requestOf(user([{ type: 'text', text: 'a' }, part])).entries).toHaveLength(1 + texts)
+  })
+})
+
 describe('what is refused', () => {
   test.each([
     ['no form', {}],
@@ -269,29 +367,11 @@ describe('what is refused', () => {
     ['tokens of what was said before', { prompt: 'a', context: [1, 2] }],
     ['strings and items', { input: ['a', { type: 'message', role: 'user', content: 'b' }] }],
     ['items and strings', { input: [{ type: 'message', role: 'user', content: 'b' }, 'a'] }],
-    ['an unknown item', { input: [{ type: 'new_call', prompt: 'a' }] }],
-    ['an item without a type', { input: [{ id: 'i', prompt: 'a' }] }],
-    ['an unknown part', { input: [{ role: 'user', content: [{ type: 'new', words: 'a' }] }] }],
-    ['a part without a type', { input: [{ role: 'user', content: [{ words: 'a' }] }] }],
-    ['an unknown member of a kept prompt', { prompt: { id: 'p', words: 'a' } }],
-    ['an unknown block', user([{ type: 'new', words: 'a' }])],
-    [
-      'an unknown block in a tool result',
-      user([{ type: 'tool_result', content: [{ type: 'new', words: 'a' }] }]),
-    ],
-    ['an unknown source', user([{ type: 'document', source: { type: 'new', words: 'a' } }])],
-    ['an unknown block of system', { system: [{ type: 'new', words: 'a' }], messages: [] }],
-    ['Text beside text', user([{ type: 'text', text: 'a', Text: 'b' }])],
     ['System', { ...user('a'), System: 'b' }],
     ['System_Instruction', { ...gemini(), System_Instruction: {} }],
-    ['both spellings', { ...gemini(), systemInstruction: {}, system_instruction: {} }],
-    [
-      'both spellings of a call',
-      gemini({ functionCall: { args: {} }, function_call: { args: {} } }),
-    ],
-    ['an unknown part of Gemini', gemini({ words: 'a' })],
-    ['an unknown member of a content', { contents: [{ parts: [], words: 'a' }] }],
-    ['an unknown member of a call', gemini({ functionCall: { name: 'f', words: 'a' } })],
+    ['a role that is a sentence', { messages: [{ role: 'user, or not', content: 'a' }] }],
+    ['an odd name of a member', { ...user('a'), 'a name with spaces': 1 }],
+    ['an odd name in a message', { messages: [{ role: 'user', content: 'a', 'b c': 1 }] }],
     ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
     ['a system prompt that is a number', { ...user('a'), system: 1 }],
     ['an array', [user('a')]],

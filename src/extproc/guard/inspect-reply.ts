@@ -3,7 +3,7 @@
 import type { Attributes } from '../../cel/attributes.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readJsonInSlices } from '../../llm/json/json-text.js'
-import { isHarmless, readReply } from '../../llm/read-body.js'
+import { readReply } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -36,16 +36,21 @@ export async function inspectReply(
   deps: GuardDeps,
 ): Promise<ReplyFinding> {
   const body = await decodeReply(bytes, encodingOf(headers), deps.maxBodyBytes)
+  const isError = !isSuccess(headers)
+  // An error that is no JSON is the server's own: a page, a word.
   const unread = (problem: string): ReplyFinding =>
-    passesUnread(guard, problem, deps) ? { type: 'same' } : unreadableReply(problem, attributes)
+    isError || passesUnread(guard, problem, deps)
+      ? { type: 'same' }
+      : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)
   // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
+  const kind = isError ? 'error' : hadBody ? 'model' : 'any'
   const json = await readJsonInSlices(body)
-  const read = json.ok ? readReply(json.value) : json
-  if (!read.ok) return !hadBody && isHarmless(body, json) ? asRead : unread(read.error)
+  const read = json.ok ? readReply(json.value, kind, requestPath(attributes)) : json
+  if (!read.ok) return unread(read.error)
   const conversation = read.value
-  // Embeddings, or a prompt that Gemini refused: there is nothing to ask about.
+  // Embeddings, a list of models, an error: there is nothing to ask about.
   if (conversation.entries.length === 0) return asRead
   const { route, response: webhooks } = guard
   const inspected = await inspectConversation(
@@ -77,6 +82,13 @@ export function unreadableReply(problem: string, attributes: Attributes): Refuse
   const message = `The guardrail cannot read the reply: ${problem}.`
   return refused(refusal(api, 503, message, 'guardrail_unreadable'), problem)
 }
+
+export const isSuccess = (headers: Headers): boolean =>
+  /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')
+
+/** Of the errors of a server, JSON is read; what their headers say to be something else passes. */
+export const mayBeRead = (headers: Headers, maxBodyBytes: number): boolean =>
+  isSuccess(headers) || (!isEventStream(headers) && lengthOfReply(headers) <= maxBodyBytes)
 
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))

@@ -27,6 +27,8 @@ import {
   encodingOf,
   isEncoded,
   isEventStream,
+  isSuccess,
+  mayBeRead,
   lengthOfReply,
   passesUnread,
   problemOfReply,
@@ -109,8 +111,9 @@ export function createResponseGuard(
     headers: (message) => {
       phase.expectHeaders()
       headers = headersOf(message)
-      const isGuarded = guard.response.length > 0 && isSuccess(headers) && !message.endOfStream
-      const problem = isGuarded ? problemOfReply(headers) : undefined
+      const isGuarded =
+        guard.response.length > 0 && mayBeRead(headers, deps.maxBodyBytes) && !message.endOfStream
+      const problem = isGuarded && isSuccess(headers) ? problemOfReply(headers) : undefined
       if (!isGuarded || (problem !== undefined && passesUnread(guard, problem, deps))) {
         phase.become(message.endOfStream ? 'done' : 'passing')
         return stream.send(headersMessage('response'))
@@ -123,7 +126,9 @@ export function createResponseGuard(
           decoderOf(encodingOf(headers), deps.maxBodyBytes),
         )
       else if (lengthOfReply(headers) > deps.maxBodyBytes) refuseUnread(TOO_LARGE)
-      else mayBeArray = streamsAsArray(headers, requestPath(request.attributes()))
+      else
+        mayBeArray =
+          isSuccess(headers) && streamsAsArray(headers, requestPath(request.attributes()))
     },
     body: (message) => {
       lookForArray(message.body)
@@ -147,8 +152,6 @@ const OF_THE_BYTES = [
 /** Gemini's streams are one JSON array unless the client asks for events. */
 const streamsAsArray = (headers: Headers, path: string): boolean =>
   apiOfPath(path) === 'gemini' && !isEncoded(headers)
-
-const isSuccess = (headers: Headers): boolean => /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')
 
 /** A refusal replaces the LLM's reply with its headers; what filters put there for the client stays. */
 const namesToRemove = (

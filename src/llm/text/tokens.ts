@@ -1,14 +1,84 @@
-// Log probabilities → the text that they are of.
+// Log probabilities and tokens, which say the texts beside them again: shown where they say something else, and
+// emptied when one of the texts changes.
 
-import type { JsonNode } from '../json/json-text.js'
+import { span, type JsonNode } from '../json/json-text.js'
+import { below, type At, type SaidText } from './said.js'
+
+/** Members that say the texts of their object again, token by token. */
+export const ECHOES: ReadonlySet<string> = new Set([
+  'logprobs',
+  'logprobsResult',
+  'logprobs_result',
+  'prompt_logprobs',
+  'token_ids',
+  'tokens',
+  // Of llama.cpp.
+  'completion_probabilities',
+])
+
+export interface Echo {
+  readonly name: string
+  readonly node: JsonNode
+}
+
+/** Adds the echoes to the texts of their object, which begin at first, and what the echoes alone say. */
+export function addEchoes(out: SaidText[], first: number, echoes: readonly Echo[], at: At): void {
+  const texts = out.slice(first).map(({ text }) => text)
+  const spans = echoes.map(({ node }) => span(node))
+  for (let index = first; index < out.length; index += 1) {
+    const text = out[index]
+    if (text !== undefined) out[index] = { ...text, echoes: [...(text.echoes ?? []), ...spans] }
+  }
+  for (const { name, node } of echoes) {
+    const tokens: Tokens = { chosen: [], others: [] }
+    collect(node, '', tokens)
+    const chosen = new Set(tokens.chosen)
+    const said = tokens.chosen.join('')
+    const others = tokens.others.filter((token) => !chosen.has(token))
+    const place = below(at, name)
+    if (!texts.some((text) => text.startsWith(said) || text.endsWith(said)) && said !== '')
+      out.push(tokensOf(node, place, said))
+    if (others.length > 0)
+      out.push(tokensOf(node, below(place, 'others'), `${others.join('\n')}\n`))
+  }
+}
+
+interface Tokens {
+  /** In their order they are the text. */
+  readonly chosen: string[]
+  /** Alternatives to those, and whatever else stands there. */
+  readonly others: string[]
+}
+
+function collect(node: JsonNode, name: string, tokens: Tokens): void {
+  const { chosen, others } = tokens
+  if (node.type === 'string') {
+    if (node.value !== '')
+      (name === 'token' || name === 'tokens' ? chosen : others).push(node.value)
+  } else if (node.type === 'array') {
+    for (const item of node.items) collect(item, name, tokens)
+  } else if (node.type === 'object') {
+    // Alternatives may be names, with their probabilities as values.
+    const isNamed = name.startsWith('top') && !node.members.has('token')
+    for (const [inner, value] of node.members) {
+      if (isNamed && value.type === 'number') others.push(inner)
+      collect(value, inner, inner.startsWith('top') ? { chosen: others, others } : tokens)
+    }
+  }
+}
+
+const tokensOf = (node: JsonNode, { channel = '', role }: At, text: string): SaidText => ({
+  channel,
+  kind: 'text',
+  role,
+  text,
+  place: span(node),
+  form: 'tokens',
+})
 
 /** The tokens that were said, put together; alternatives to them are not. */
-export function tokensIn(node: JsonNode, name = ''): string {
-  if (node.type === 'string') return name === 'token' || name === 'tokens' ? node.value : ''
-  if (node.type === 'array') return node.items.map((item) => tokensIn(item, name)).join('')
-  if (node.type !== 'object') return ''
-  return [...node.members]
-    .filter(([inner]) => !inner.startsWith('top'))
-    .map(([inner, value]) => tokensIn(value, inner))
-    .join('')
+export function tokensIn(node: JsonNode): string {
+  const tokens: Tokens = { chosen: [], others: [] }
+  collect(node, '', tokens)
+  return tokens.chosen.join('')
 }

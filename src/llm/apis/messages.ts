@@ -1,0 +1,100 @@
+// Messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of OpenAI's
+// completions: requests, replies and events alike. Each server passes over what only the others have.
+
+import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import type { JsonNode } from '../json/json-text.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import type { Entry } from '../text/conversation.js'
+import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
+import type { At, SaidText } from '../text/said.js'
+import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
+
+export const MESSAGES = formOf({
+  '': {
+    ...{ text: 'text', content: 'inner', refusal: 'text', reasoning: 'inner', transcript: 'text' },
+    ...{
+      reasoning_content: 'text',
+      reasoning_details: 'inner',
+      thinking: 'inner',
+      summary: 'inner',
+    },
+    ...{ annotations: 'inner', citations: 'inner' },
+    ...{ tool_calls: 'inner', function: 'inner', custom: 'inner', function_call: 'inner' },
+    ...{ audio: 'inner', input_audio: 'inner', file: 'inner', source: 'inner' },
+    ...{ image_url: 'file', images: 'file', file_data: 'file', b64_json: 'file' },
+    // Of Anthropic's blocks.
+    ...{ title: 'text', context: 'text', cited_text: 'text', lines: 'text', error_message: 'text' },
+    ...{ stderr: 'text', stdout: 'text', input_schema: 'definition' },
+  },
+  function: { arguments: 'jsonCall' },
+  function_call: { arguments: 'jsonCall' },
+  custom: { input: 'call' },
+  audio: { data: 'file' },
+  input_audio: { data: 'file' },
+  image_url: { url: 'file' },
+  // Blocks, by their types. A document's source is text, or base64.
+  tool_use: { input: 'jsonCall' },
+  server_tool_use: { input: 'jsonCall' },
+  mcp_tool_use: { input: 'jsonCall' },
+  base64: { data: 'file' },
+  text: { data: 'text' },
+  redacted_thinking: { data: 'file' },
+  'reasoning.encrypted': { data: 'file' },
+  mcp_tool_listing: { tools: 'definition' },
+  tool_addition: { tool: 'definition', tools: 'definition' },
+})
+
+/** json: the body's text; likewise below. */
+export const readMessages = (node: JsonNode, json: string): readonly Entry[] =>
+  asArray(node, 'messages').items.flatMap((item) => {
+    const message = asObject(item, 'a message')
+    const role = roleOf(message)
+    return messageOf(message, { json, role, toolRole: 'tool' })
+  })
+
+export function messageOf(message: JsonObjectNode, at: At): readonly Entry[] {
+  const said: SaidText[] = []
+  sweepMessage(message, 'messages', at, MESSAGES, said)
+  return messageEntries(said, at.role, member(message, 'content'))
+}
+
+/** What is to be said in this role: a string, blocks, or an object with content. */
+export function readBlocks(
+  node: JsonNode,
+  name: string,
+  json: string,
+  role: string,
+): readonly Entry[] {
+  if (node.type === 'number' || node.type === 'boolean')
+    throw new UnreadableForm(`${name} is neither a string nor blocks`)
+  const said: SaidText[] = []
+  sweepMember(
+    node,
+    { name, owner: '', holds: 'inner' },
+    { json, role, toolRole: 'tool' },
+    MESSAGES,
+    said,
+  )
+  return entriesOf(said)
+}
+
+/** The choices of a whole reply. */
+export const readChoices = (node: JsonNode, json: string): readonly Entry[] =>
+  asArray(node, 'choices').items.flatMap((item) => {
+    const choice = asObject(item, 'a choice')
+    if (member(choice, 'delta') !== undefined) throw new UnreadableForm('a choice is of a stream')
+    return choiceEntries(choice, json)
+  })
+
+function choiceEntries(choice: JsonObjectNode, json: string): readonly Entry[] {
+  const given = present(member(choice, 'message'))
+  const message = given === undefined ? undefined : asObject(given, 'the message of a choice')
+  const role = message === undefined ? 'assistant' : roleOf(message, 'assistant')
+  const at: At = { json, role, toolRole: role }
+  const said: SaidText[] = []
+  if (message !== undefined) sweepMessage(message, 'message', at, MESSAGES, said)
+  sweepObject(choice, 'choices', at, MESSAGES, said, { skip: MESSAGE, first: 0 })
+  return messageEntries(said, role, message && member(message, 'content'))
+}
+
+const MESSAGE: ReadonlySet<string> = new Set(['message'])

@@ -1,0 +1,85 @@
+// Whole replies of every API, and what else a server answers: what was said first, then the other members in the order
+// of the body (decision 19).
+
+import type { JsonNode } from '../json/json-text.js'
+import { asArray, asObject, member, type JsonObjectNode } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import type { LlmApi } from '../text/api.js'
+import type { Entry } from '../text/conversation.js'
+import { entriesOf } from '../text/message.js'
+import type { At, SaidText } from '../text/said.js'
+import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
+import { readContent } from './anthropic.js'
+import { readCandidates } from './gemini.js'
+import { readChoices } from './messages.js'
+import { readItems } from './responses-items.js'
+
+/** Beside what was said. */
+const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
+
+const saidBy = (json: string): At => ({ json, role: 'assistant', toolRole: 'assistant' })
+
+function besideIn(body: JsonObjectNode, json: string, read: readonly string[]): readonly Entry[] {
+  const said: SaidText[] = []
+  sweepObject(body, '', saidBy(json), BESIDE, said, { skip: new Set(read) })
+  return entriesOf(said)
+}
+
+/** A reply of an API that is known, by the member that marks it. */
+export function readMarked(
+  mark: string,
+  body: JsonObjectNode,
+  json: string,
+): readonly [LlmApi, readonly Entry[]] {
+  const node = member(body, mark) ?? body
+  const rest = besideIn(body, json, mark === 'content' ? [mark, 'role'] : [mark])
+  switch (mark) {
+    case 'choices':
+      return [apiOfChoices(node), [...readChoices(node, json), ...rest]]
+    case 'content':
+      return ['anthropic-messages', [...readContent(body, json), ...rest]]
+    case 'output':
+      return ['openai-responses', readOutput(node, json, rest)]
+    case 'candidates':
+      return ['gemini', [...readCandidates(node, json), ...rest]]
+    case 'promptFeedback':
+      return ['gemini', rest]
+    case 'data':
+      return ['openai-embeddings', readVectors(node, json, rest)]
+    default:
+      throw new UnreadableForm('it is of no form that is known')
+  }
+}
+
+function apiOfChoices(node: JsonNode): LlmApi {
+  const choices = asArray(node, 'choices').items.map((item) => asObject(item, 'a choice'))
+  const has = (name: string): boolean =>
+    choices.some((choice) => member(choice, name) !== undefined)
+  if (!has('text')) return 'openai-chat'
+  if (has('message')) throw new UnreadableForm('a choice has message and text')
+  return 'openai-completions'
+}
+
+/** The whole output is one message. */
+function readOutput(node: JsonNode, json: string, rest: readonly Entry[]): readonly Entry[] {
+  const entries = [...readItems(node, 'output', saidBy(json)), ...rest]
+  const texts = entries.filter(({ kind }) => kind === 'text')
+  const none: readonly Entry[] = [{ kind: 'text', role: 'assistant', content: '' }]
+  return [...(texts.length === 0 ? none : texts), ...entries.filter(({ kind }) => kind !== 'text')]
+}
+
+/** A list of vectors; text beside them is of another API. */
+function readVectors(node: JsonNode, json: string, rest: readonly Entry[]): readonly Entry[] {
+  for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
+  if (rest.length > 0 || readAnything(node, json, false).length > 0)
+    throw new UnreadableForm('it has text beside embeddings')
+  return []
+}
+
+/** Every other JSON: errors, whose own words pass, lists of models, what was stored. */
+export function readAnything(node: JsonNode, json: string, isError: boolean): readonly Entry[] {
+  const said: SaidText[] = []
+  const holds = isError ? 'error' : undefined
+  sweepMember(node, { name: '', owner: '', holds }, saidBy(json), UNKNOWN, said)
+  return entriesOf(said)
+}

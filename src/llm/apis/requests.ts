@@ -1,0 +1,128 @@
+// Requests of every API: the members of a body, in the order in which a webhook is shown them. Members that no API has
+// come last, in the order of the body (decision 19).
+
+import type { JsonNode } from '../json/json-text.js'
+import { asArray, asString, member, present, type JsonObjectNode } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import type { Entry } from '../text/conversation.js'
+import { entriesOf } from '../text/message.js'
+import type { SaidText } from '../text/said.js'
+import { expectPlainNames, sweepMember, UNKNOWN, type Holds } from '../text/sweep.js'
+import { readContents } from './gemini.js'
+import { readBlocks, readMessages } from './messages.js'
+import { readItems, readKeptPrompt } from './responses-items.js'
+
+/** Bodies that are read in one way. */
+export type Family = 'messages' | 'completions' | 'input' | 'embeddings' | 'gemini'
+
+/** json: the body's text. */
+type Reader = (node: JsonNode, json: string) => readonly Entry[]
+
+const beside =
+  (role: string, holds?: Holds) =>
+  (name: string): Reader =>
+  (node, json) => {
+    const said: SaidText[] = []
+    sweepMember(node, { name, owner: '', holds }, { json, role, toolRole: 'tool' }, UNKNOWN, said)
+    return entriesOf(said)
+  }
+
+/** What servers put into a prompt beside its messages and its input: vLLM, llama.cpp, Ollama, Anthropic. */
+const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
+  template: beside('system', 'texts'),
+  input_prefix: beside('user', 'texts'),
+  input_suffix: beside('user', 'texts'),
+  input_extra: beside('user', 'texts'),
+  documents: beside('user', 'texts'),
+  chat_template: beside('system', 'texts'),
+  chat_template_kwargs: beside('system', 'texts'),
+  previous_input_messages: beside('user'),
+  compaction: beside('system'),
+  context_management: beside('system'),
+}
+/** As today for every API: shown where a webhook asks for them. */
+const DEFINITIONS: ReadonlySet<string> = new Set(['tools', 'functions'])
+
+const strings =
+  (what: string, role = 'user'): Reader =>
+  (node, json) => {
+    // Lists of tokens are lists of numbers: not strings.
+    const items = node.type === 'string' ? [node] : asArray(node, what).items
+    for (const item of items) asString(item, what)
+    return beside(role, 'text')(what)(node, json)
+  }
+
+const instructions: Reader = (node, json) =>
+  node.type === 'array'
+    ? readItems(node, 'instructions', { json, role: 'system', toolRole: 'tool' })
+    : strings('instructions', 'system')(node, json)
+
+const input: Reader = (node, json) =>
+  node.type === 'string'
+    ? strings('input')(node, json)
+    : readItems(node, 'input', { json, role: 'user', toolRole: 'tool' })
+
+const contents =
+  (otherwise: string): Reader =>
+  (node, json) =>
+    readContents(node, json, otherwise)
+
+const blocks =
+  (name: string, role: string): Reader =>
+  (node, json) =>
+    readBlocks(node, name, json, role)
+
+type Members = Readonly<Record<string, Reader>>
+
+const besideOf = (): Members =>
+  Object.fromEntries(Object.entries(BESIDE).map(([name, reader]) => [name, reader(name)]))
+
+/** Member → its reader, in the order of the entries. */
+const FAMILIES: Readonly<Record<Family, Members>> = {
+  messages: {
+    system: blocks('system', 'system'),
+    messages: readMessages,
+    prediction: blocks('prediction', 'assistant'),
+    ...besideOf(),
+  },
+  completions: { prompt: strings('a prompt'), suffix: strings('a suffix'), ...besideOf() },
+  input: { instructions, prompt: readKeptPrompt, ...besideOf(), input },
+  embeddings: { input: strings('an input'), ...besideOf() },
+  gemini: {
+    systemInstruction: contents('system'),
+    system_instruction: contents('system'),
+    contents: contents('user'),
+    ...besideOf(),
+  },
+}
+
+export function readMembers(body: JsonObjectNode, family: Family, json: string): readonly Entry[] {
+  expectNoVectors(body)
+  expectPlainNames(body)
+  const known = FAMILIES[family]
+  const first = Object.entries(known).flatMap(([name, read]) => {
+    const node = present(member(body, name))
+    return node === undefined ? [] : read(node, json)
+  })
+  const rest = [...body.members].flatMap(([name, node]) =>
+    Object.hasOwn(known, name)
+      ? []
+      : beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)(node, json),
+  )
+  return [...first, ...rest]
+}
+
+/** Prompts as vectors, as tokens or, with Ollama, as what it said before: nobody can tell what they say. */
+function expectNoVectors(body: JsonObjectNode): void {
+  for (const name of [
+    'prompt_embeds',
+    'prompt_token_ids',
+    'input_ids',
+    'input_embeds',
+    'context',
+  ]) {
+    const node = present(member(body, name))
+    if (node !== undefined && (node.type === 'array' || name === 'prompt_embeds'))
+      throw new UnreadableForm('a prompt is of vectors or tokens')
+  }
+}

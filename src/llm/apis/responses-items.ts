@@ -1,0 +1,79 @@
+// Items of the OpenAI Responses API and their parts: in requests, replies and events alike.
+
+import type { JsonNode } from '../json/json-text.js'
+import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import type { Entry } from '../text/conversation.js'
+import { entriesOf, messageEntries, roleOf } from '../text/message.js'
+import type { At, SaidText } from '../text/said.js'
+import { formOf, sweepMember, sweepObject, type Holds } from '../text/sweep.js'
+
+const CALLED: Readonly<Record<string, Holds>> = {
+  arguments: 'jsonCall',
+  input: 'call',
+  action: 'call',
+  actions: 'call',
+  operation: 'call',
+}
+
+export const ITEMS = formOf({
+  '': {
+    ...{ text: 'text', content: 'inner', refusal: 'text', transcript: 'text', summary: 'inner' },
+    ...{ output: 'inner', outputs: 'inner', results: 'inner', annotations: 'inner' },
+    ...{ logs: 'text', error: 'inner', message: 'text', queries: 'text', reason: 'text' },
+    ...{ revised_prompt: 'text', stderr: 'text', stdout: 'text', code: 'text', quote: 'text' },
+    ...{ image_url: 'file', file_data: 'file', input_audio: 'inner', audio: 'file' },
+  },
+  input_audio: { data: 'file' },
+  output_audio: { data: 'file' },
+  image_generation_call: { result: 'file' },
+  mcp_list_tools: { tools: 'definition' },
+  tool_search_output: { tools: 'definition' },
+  function_call: CALLED,
+  custom_tool_call: CALLED,
+  tool_search_call: CALLED,
+  computer_call: CALLED,
+  local_shell_call: CALLED,
+  shell_call: CALLED,
+  apply_patch_call: CALLED,
+  web_search_call: CALLED,
+  mcp_call: CALLED,
+  mcp_approval_request: CALLED,
+})
+
+/** at: the role of items that name none. */
+export const readItems = (node: JsonNode, name: string, at: At): readonly Entry[] =>
+  asArray(node, name).items.flatMap((given) => {
+    const item = asObject(given, 'an item')
+    const isMessage = isMessageItem(item)
+    const role = isMessage ? roleOf(item, at.role) : at.role
+    const said: SaidText[] = []
+    sweepItem(item, { ...at, role }, said)
+    return isMessage ? messageEntries(said, role) : entriesOf(said)
+  })
+
+export function isMessageItem(item: JsonObjectNode): boolean {
+  const type = present(member(item, 'type'))
+  if (type === undefined) return present(member(item, 'role')) !== undefined
+  return type.type === 'string' && type.value === 'message'
+}
+
+export const sweepItem = (item: JsonObjectNode, at: At, out: SaidText[]): void =>
+  sweepObject(item, 'item', at, ITEMS, out, { skip: isMessageItem(item) ? ROLE : undefined })
+
+const ROLE: ReadonlySet<string> = new Set(['role'])
+
+/** A prompt that the server keeps, with values for its variables: strings and parts. */
+export function readKeptPrompt(node: JsonNode, json: string): readonly Entry[] {
+  const said: SaidText[] = []
+  const at: At = { json, role: 'user', toolRole: 'tool' }
+  const prompt = asObject(node, 'the prompt')
+  const variables = present(member(prompt, 'variables'))
+  for (const value of variables === undefined
+    ? []
+    : asObject(variables, 'variables').members.values())
+    sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, said)
+  sweepObject(prompt, 'prompt', at, ITEMS, said, { skip: VARIABLES })
+  return entriesOf(said)
+}
+
+const VARIABLES: ReadonlySet<string> = new Set(['variables'])

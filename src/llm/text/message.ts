@@ -1,0 +1,54 @@
+// What one message says: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
+
+import { span, type JsonNode } from '../json/json-text.js'
+import { asString, member, present, type JsonObjectNode } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import type { Entry } from './conversation.js'
+import type { At, SaidText } from './said.js'
+import { sweepMember, sweepObject, type Form } from './sweep.js'
+
+/** otherwise: where the message names no role. */
+export function roleOf(message: JsonObjectNode, otherwise?: string): string {
+  const given = present(member(message, 'role'))
+  if (given === undefined && otherwise !== undefined) return otherwise
+  const role = asString(given, 'a role').value
+  if (!/^\w{1,32}$/.test(role)) throw new UnreadableForm('a role is not a word')
+  return role
+}
+
+const READ: ReadonlySet<string> = new Set(['role', 'content'])
+
+/** at: with the message's role. content comes first, as in every version of the APIs. */
+export function sweepMessage(
+  message: JsonObjectNode,
+  owner: string,
+  at: At,
+  form: Form,
+  out: SaidText[],
+): void {
+  const content = member(message, 'content')
+  if (content !== undefined)
+    sweepMember(content, { name: 'content', owner, holds: 'inner' }, at, form, out)
+  sweepObject(message, owner, at, form, out, { skip: READ })
+}
+
+/** content: null where text can be put into a message that has none. */
+export function messageEntries(
+  said: readonly SaidText[],
+  role: string,
+  content?: JsonNode,
+): readonly Entry[] {
+  const texts = said.filter(({ kind }) => kind === 'text')
+  const place = content?.type === 'null' ? { place: span(content) } : {}
+  const none: readonly Entry[] = [{ kind: 'text', role, content: '', ...place }]
+  return [
+    ...(texts.length === 0 ? none : entriesOf(texts)),
+    ...entriesOf(said.filter(({ kind }) => kind !== 'text')),
+  ]
+}
+
+export const entriesOf = (said: readonly SaidText[]): readonly Entry[] =>
+  said.map(({ text, channel: _, isRepeat: __, isAhead: ___, ...entry }) => ({
+    ...entry,
+    content: text,
+  }))

@@ -1,0 +1,53 @@
+// Texts of a body or an event as the readers find them: each with its speaker and the place that a change is written to.
+
+import { plainJson, span, type JsonNode } from '../json/json-text.js'
+import type { JsonStringNode } from '../json/members.js'
+import type { Piece } from './stream-event.js'
+
+export interface SaidText extends Piece {
+  /** It says again, whole, what its channel said. */
+  readonly isRepeat?: boolean
+}
+
+/** Where a reader stands. */
+export interface At {
+  /** The text of the body or event. */
+  readonly json: string
+  readonly role: string
+  /** The role of what a tool returned. */
+  readonly toolRole: string
+  /** The channel of the text below, for events; bodies have none. */
+  readonly channel?: string
+}
+
+/** The place of a member or an item. */
+export const below = (at: At, word: string | number): At =>
+  at.channel === undefined ? at : { ...at, channel: `${at.channel} ${word}`.trimStart() }
+
+export const textOf = (node: JsonStringNode, { channel = '', role }: At): SaidText => ({
+  channel,
+  kind: 'text',
+  role,
+  text: node.value,
+  place: span(node),
+  form: 'string',
+})
+
+/** What a tool is called with: a string, or JSON in place. isJson: the string says JSON, and must stay JSON. */
+export const callOf = (node: JsonNode, at: At, isJson: boolean): SaidText => ({
+  ...(node.type === 'string' ? textOf(node, at) : jsonOf(node, at)),
+  kind: 'tool-call',
+  role: 'tool_call',
+  ...(isJson && { isJson }),
+})
+
+/** JSON in place, shown as its text. */
+export const jsonOf = (node: JsonNode, { channel = '', role, json }: At): SaidText => ({
+  channel,
+  kind: 'text',
+  role,
+  text: plainJson(node, json),
+  place: span(node),
+  form: 'json',
+  isJson: true,
+})

@@ -1,0 +1,85 @@
+// The one table of settings: members of LLM bodies and events whose strings are no text, each with the shape that such
+// a string must have. A string of another name or another shape is text, and a webhook sees it (decision 19).
+
+/** Whether a string can be such a setting. Each takes time in proportion to its length. */
+type Shape = (value: string) => boolean
+
+const of =
+  (longest: number, foreign: RegExp): Shape =>
+  (value) =>
+    value.length <= longest && !foreign.test(value)
+
+const id = of(256, /[^\w.:/@+=|~#$-]/)
+const base64 = of(Infinity, /[^A-Za-z0-9+/=_-]/)
+const visible = of(4096, /[^!-~]/)
+
+const SHAPES = {
+  /** A value from a closed list of the API's. */
+  word: of(64, /[^\w.+-]/),
+  /** Identifiers, names of models, tools and files, dates, numbers. */
+  id,
+  mime: of(128, /[^\w.+*/;= -]/),
+  url: (value) => id(value) || (/^(?:https?|gs|s3|file):\/\//.test(value) && visible(value)),
+  /** Encrypted thinking, signatures, vectors, padding. */
+  blob: of(Infinity, /[^A-Za-z0-9+/=_.:|-]/),
+  credential: (value) => visible(value.replace(/^(?:Bearer|Basic) /, '')),
+} as const satisfies Readonly<Record<string, Shape>>
+
+/** How a request says that reasoning is to be summed up. */
+const summary: Shape = (value) => /^(?:auto|concise|detailed|none)$/.test(value)
+
+type ShapeName = keyof typeof SHAPES
+
+/** Names in lower case, without underscores. */
+const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {
+  word: `type @type object role status state phase mode outcome stopreason finishreason nativefinishreason blockreason
+    servicetier reasoningeffort effort verbosity detail format encodingformat modality modalities responsemodalities
+    inputmodalities outputmodalities voice voicename language languagecode country toolchoice truncation
+    promptcacheretention ttl quality size aspectratio imagesize resolution background moderation inputfidelity
+    outputformat responseformat category threshold method probability severity thinkinglevel mediaresolution ranker
+    searchcontextsize sort datacollection quantizations unit speed inferencegeo retention errorcode errortype scheduling tooltype engine
+    traffictype environment urlretrievalstatus execution display`,
+  id: `id ids model models modelversion basemodel user safetyidentifier promptcachekey systemfingerprint fingerprint
+    name toolname servername serverlabel mcpservername filename version createdat created updatedat expiresat createtime
+    cachedcontent container conversation include anthropicversion anthropicbeta betas ownedby root parent provider order
+    only ignore allowedtools allowedfunctionnames startoffset endoffset timestamp digest etag required $ref $schema $id
+    $defs propertyordering propertyname timezone jsonpath`,
+  mime: 'mimetype mediatype responsemimetype contenttype',
+  url: 'url uri urls uris',
+  blob: 'signature embedding obfuscation',
+  credential: 'authorizationtoken authorization apikey accesstoken',
+}
+
+const SHAPE_OF: ReadonlyMap<string, Shape> = new Map(
+  Object.entries(NAMES).flatMap(([shape, names]) =>
+    names.split(/\s+/).map((name) => [name, SHAPES[shape as ShapeName]] as const),
+  ),
+)
+
+/** Objects whose members a client names: each value may be an identifier. */
+const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
+
+/** owner: the name of the member that holds the object. */
+export const isSetting = (name: string, value: string, owner: string): boolean =>
+  shapeOf(name, owner)?.(value) ?? false
+
+function shapeOf(name: string, owner: string): Shape | undefined {
+  const plain = name.replaceAll('_', '').toLowerCase()
+  if (plain === 'summary' && owner === 'reasoning') return summary
+  return SHAPE_OF.get(plain) ?? shapeByEnding(name, plain) ?? (LABELLED.has(owner) ? id : undefined)
+}
+
+function shapeByEnding(name: string, plain: string): Shape | undefined {
+  if (/(?:_ids?|[a-z]Ids?)$/.test(name)) return id
+  if (/ur[il]$/.test(plain)) return SHAPES.url
+  return plain.endsWith('signature') || plain.startsWith('encrypted') ? SHAPES.blob : undefined
+}
+
+/** Whether a string can be media or a file: base64, as it is or in a data URL, or an address. */
+export function isFile(value: string): boolean {
+  const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
+  return data === undefined ? base64(value) || SHAPES.url(value) : base64(value.slice(data.length))
+}
+
+/** Whether a member's own name is too plain to carry a text. */
+export const isPlainName = (name: string): boolean => /^[\w.$@:/+~#*-]{0,64}$/.test(name)

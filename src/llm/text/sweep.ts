@@ -1,0 +1,166 @@
+// Every string of a body or an event → a text, unless it is a setting or the form says what it holds (decision 19). A
+// form names the members that hold more than text: tool calls, files, definitions of tools, and objects like them.
+
+import type { JsonNode } from '../json/json-text.js'
+import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import { below, callOf, jsonOf, textOf, type At, type SaidText } from './said.js'
+import { isFile, isPlainName, isSetting } from './settings.js'
+import { addEchoes, ECHOES, type Echo } from './tokens.js'
+
+/**
+ * inner: objects of the form. result: the same, from a tool. text: a string that is a text whatever it looks like.
+ * texts: the same of every string below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as
+ * JSON. file: media. definition: definitions of tools. error: an error of the server's, whose own words pass.
+ */
+export type Holds =
+  | 'inner'
+  | 'result'
+  | 'text'
+  | 'texts'
+  | 'call'
+  | 'jsonCall'
+  | 'json'
+  | 'file'
+  | 'definition'
+  | 'error'
+
+/** Type of an object, name of the member that holds it, or '' → its members → what they hold. */
+export type Form = ReadonlyMap<string, ReadonlyMap<string, Holds>>
+
+export const formOf = (owners: Readonly<Record<string, Readonly<Record<string, Holds>>>>): Form =>
+  new Map(
+    Object.entries(owners).map(([owner, members]) => [owner, new Map(Object.entries(members))]),
+  )
+
+/** What no API is known to say: text and settings alone. */
+export const UNKNOWN: Form = new Map()
+const TEXTS: Form = new Map()
+const ERROR: Form = new Map()
+
+/** Members of an error that say what went wrong, in the server's words. */
+const ERROR_WORDS: ReadonlySet<string> = new Set(
+  '@type code detail domain error error_type loc message msg param reason type'.split(' '),
+)
+
+const NONE: ReadonlySet<string> = new Set()
+
+interface Sweep {
+  /** Members that are read by themselves. */
+  readonly skip?: ReadonlySet<string>
+  /** Where the texts of the object begin, those that are read by themselves among them. */
+  readonly first?: number
+}
+
+/** Every member of an object. owner: the name of the member that holds it. */
+export function sweepObject(
+  object: JsonObjectNode,
+  owner: string,
+  at: At,
+  form: Form,
+  out: SaidText[],
+  { skip = NONE, first = out.length }: Sweep = {},
+): void {
+  if (form !== UNKNOWN && form !== TEXTS) expectPlainNames(object)
+  // A name can be a text too: it is shown with all that stands beside it.
+  else if (!hasPlainNames(object)) return void out.push(jsonOf(object, at))
+  const type = stringOf(object.members.get('type'))
+  const inner = withRole(object, type, at, form)
+  const echoes: Echo[] = []
+  for (const [name, value] of object.members) {
+    if (skip.has(name)) continue
+    const isList = value.type === 'array' || value.type === 'object'
+    if (isList && ECHOES.has(name)) echoes.push({ name, node: value })
+    else if (isList || value.type === 'string')
+      sweepMember(value, { name, owner, holds: holdsOf(form, type, owner, name) }, inner, form, out)
+  }
+  if (echoes.length > 0) addEchoes(out, first, echoes, inner)
+}
+
+/** @throws UnreadableForm for a name that could be a text. */
+export function expectPlainNames(object: JsonObjectNode): void {
+  if (!hasPlainNames(object)) throw new UnreadableForm('a member has an odd name')
+}
+
+function hasPlainNames({ members }: JsonObjectNode): boolean {
+  for (const name of members.keys()) if (!isPlainName(name)) return false
+  return true
+}
+
+const holdsOf = (
+  form: Form,
+  type: string | undefined,
+  owner: string,
+  name: string,
+): Holds | undefined =>
+  (type === undefined ? undefined : form.get(type)?.get(name)) ??
+  form.get(owner)?.get(name) ??
+  form.get('')?.get(name)
+
+/** Types of what a tool said. */
+const RESULT = /(?:tool_result|_call_output|tool_search_output)$/
+
+function withRole(object: JsonObjectNode, type: string | undefined, at: At, form: Form): At {
+  if (form !== UNKNOWN)
+    return type !== undefined && RESULT.test(type) ? { ...at, role: at.toolRole } : at
+  const role = stringOf(object.members.get('role'))
+  return role !== undefined && /^\w{1,32}$/.test(role) ? { ...at, role } : at
+}
+
+const stringOf = (node: JsonNode | undefined): string | undefined =>
+  node?.type === 'string' ? node.value : undefined
+
+interface Member {
+  readonly name: string
+  /** The name of the member that holds the object of this one. */
+  readonly owner: string
+  readonly holds: Holds | undefined
+}
+
+export function sweepMember(
+  node: JsonNode,
+  member: Member,
+  around: At,
+  form: Form,
+  out: SaidText[],
+): void {
+  const at = below(around, member.name)
+  switch (member.holds) {
+    case 'call':
+    case 'jsonCall':
+      out.push(callOf(node, at, member.holds === 'jsonCall'))
+      return
+    case 'json':
+      out.push(jsonOf(node, { ...at, role: at.toolRole }))
+      return
+    case 'definition':
+      if (node.type === 'string') out.push(textOf(node, at))
+      return
+    case 'result':
+      return sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
+    case 'texts':
+      return sweepBelow(node, member, at, TEXTS, out)
+    case 'error':
+      return sweepBelow(node, member, at, ERROR, out)
+    case undefined:
+      return sweepBelow(node, member, at, form === TEXTS || form === ERROR ? form : UNKNOWN, out)
+    default:
+      return sweepBelow(node, member, at, form, out)
+  }
+}
+
+/** A member's value, or an item of it. */
+function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: SaidText[]): void {
+  if (node.type === 'string') {
+    if (!isSilent(node, member, form)) out.push(textOf(node, at))
+  } else if (node.type === 'array') {
+    node.items.forEach((item, index) => sweepBelow(item, member, below(at, index), form, out))
+  } else if (node.type === 'object') sweepObject(node, member.name, at, form, out)
+}
+
+function isSilent({ value }: JsonStringNode, { name, owner, holds }: Member, form: Form): boolean {
+  if (holds === 'text' || form === TEXTS) return false
+  if (holds === 'file') return isFile(value)
+  if (form === ERROR && ERROR_WORDS.has(name)) return true
+  return (holds === undefined && value === '') || isSetting(name, value, owner)
+}
