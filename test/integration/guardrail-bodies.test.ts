@@ -33,7 +33,7 @@ test.each([
   ['a member in another case', '{"messages":[],"Messages":[{"role":"user","content":"x"}]}'],
   ['an unknown form', '{"query":"x"}'],
   ['two forms at once', '{"messages":[],"input":"x"}'],
-  ['an unknown part', '{"messages":[{"role":"user","content":[{"type":"unknown","words":"x"}]}]}'],
+  ['an odd name', '{"messages":[{"role":"user","content":"x","a name with blanks":"x"}]}'],
   ['too deep', `{"messages":[],"x":${'['.repeat(200)}${']'.repeat(200)}}`],
 ])('%s: 400, and the LLM is not asked, also when webhooks fail open', async (_name, body) => {
   for (const path of ['/both', '/open']) expect((await stack.post(path, body)).status).toBe(400)
@@ -56,7 +56,7 @@ test('beyond --max-body-bytes: 413, with and without Content-Length', async () =
   expect(stack.llm.requests.map(({ body }) => body)).toEqual([most])
 })
 
-test('a GET is untouched, and its reply too when no model speaks in it', async () => {
+test('a GET is untouched, and its reply too when nobody speaks in it', async () => {
   const models = JSON.stringify({ object: 'list', data: [{ id: 'm', object: 'model' }] })
   stack.llm.answer((_request, response) => void response.end(models))
   expect((await send(stack.origin, '/both/v1/models')).body).toBe(models)
@@ -65,8 +65,30 @@ test('a GET is untouched, and its reply too when no model speaks in it', async (
   stack.llm.answer(answerJson(completion('a secret')))
   const stored = await send(stack.origin, '/both/v1/chat/completions/c1')
   expect(stored.body).toContain('a ****')
-  stack.llm.answer(answerJson({ data: [completion('a secret')] }))
-  expect((await send(stack.origin, '/both/v1/chat/completions')).status).toBe(503)
+})
+
+test.each([
+  ['a list of completions', { data: [completion('a secret')] }],
+  ['thinking', { thinking: 'a secret' }],
+  ['a refusal', [{ refusal: 'a secret' }]],
+  ['a transcript', { id: 'x', audio: { transcript: 'a secret' } }],
+])('the reply to a GET is masked: %s', async (_name, said) => {
+  stack.llm.answer(answerJson(said))
+  const answer = await send(stack.origin, '/both/v1/stored')
+  expect(answer.status).toBe(200)
+  expect(answer.body).toBe(JSON.stringify(said).replace('secret', '****'))
+})
+
+test.each([
+  ['lines of JSON behind blanks', Buffer.from(`${' '.repeat(2000)}{"a":1}\n{"text":"a secret"}\n`)],
+  ['one byte that is not UTF-8', Buffer.from('{"text":"a secret \xff"}', 'latin1')],
+  ['a page', Buffer.from('<p>a secret</p>')],
+])('the reply to a GET that cannot be read: 503, %s', async (_name, bytes) => {
+  stack.llm.answer((_request, response) => void response.end(bytes))
+  const answer = await send(stack.origin, '/both/v1/stored')
+  expect(answer.status).toBe(503)
+  expect(answer.body).not.toContain('secret')
+  expect((await send(stack.origin, '/open/v1/stored')).body).toContain('a secret')
 })
 
 test('an error of the LLM reaches the client as it is', async () => {
@@ -74,6 +96,19 @@ test('an error of the LLM reaches the client as it is', async () => {
   const answer = await stack.post('/both', chat('hi'))
   expect(answer).toMatchObject({ status: 429, body: '{"error":{"message":"a secret"}}' })
   expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request'])
+})
+
+test('what an error quotes of the model is masked', async () => {
+  const error = { message: 'Failed to call a function.', failed_generation: 'a secret' }
+  stack.llm.answer(answerJson({ error }, 400))
+  const answer = await stack.post('/both', chat('hi'))
+  expect(answer.status).toBe(400)
+  expect(answer.body).toBe(JSON.stringify({ error }).replace('secret', '****'))
+  stack.llm.answer(answerJson(completion('a secret'), 500))
+  const odd = await stack.post('/both', chat('hi'))
+  expect(odd).toMatchObject({ status: 500, body: JSON.stringify(completion('a ****')) })
+  stack.llm.answer(answerJson({ error: { ...error, failed_generation: 'block' } }, 400))
+  expect((await stack.post('/both', chat('hi'))).status).toBe(403)
 })
 
 const askClaude = (path: string) =>

@@ -178,11 +178,19 @@ describe('Anthropic messages', () => {
     ])
   })
 
+  test('blocks that no version of the API has are masked both ways', async () => {
+    const block = (word: string) => [{ type: 'new', words: `a ${word}`, more: [{ id: 'a' }] }]
+    stack.llm.answer(reply(...block('secret')))
+    const { content } = await create(block('secret') as unknown as string)
+    expect(content).toEqual(block('****'))
+    expect(received()).toMatchObject({ messages: [{ content: block('****') }] })
+  })
+
   test('are rejected both ways; what cannot be read or asked about is an error of the API', async () => {
     await expect(create('block')).rejects.toThrow(Anthropic.PermissionDeniedError)
     stack.llm.answer(reply({ type: 'text', text: 'block' }))
     await expect(create('x')).rejects.toThrow(Anthropic.PermissionDeniedError)
-    stack.llm.answer(reply({ type: 'new', words: 'a secret' }))
+    stack.llm.answer(reply({ type: 'text', text: 'a secret', 'odd name': 1 }))
     const unread = await create('x').catch((error: unknown) => error)
     expect(unread).toBeInstanceOf(Anthropic.InternalServerError)
     expect(unread).toMatchObject({
@@ -190,8 +198,8 @@ describe('Anthropic messages', () => {
       error: { type: 'error', error: { type: 'api_error' } },
     })
     expect(String(unread)).not.toContain('secret')
-    const unknown = [{ type: 'new', words: 'x' }] as unknown as string
-    const refused = await create(unknown).catch((error: unknown) => error)
+    const odd = [{ type: 'text', text: 'x', 'odd name': 1 }] as unknown as string
+    const refused = await create(odd).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(Anthropic.BadRequestError)
     expect(refused).toMatchObject({ error: { error: { type: 'invalid_request_error' } } })
     const away = await create('x', '/away').catch((error: unknown) => error)
@@ -227,10 +235,12 @@ describe('Gemini', () => {
     expect(await ask('block')).toMatchObject({ status: 403, body: 'request blocked' })
     stack.llm.answer(reply({ text: 'block' }))
     expect((await ask('x')).status).toBe(403)
-    stack.llm.answer(reply({ words: 'a secret' }))
+    stack.llm.answer(reply({ text: 'a secret', 'odd name': 1 }))
     const codeOf = ({ body }: { readonly body: string }): unknown => JSON.parse(body)
     expect(codeOf(await ask('x'))).toMatchObject({ error: { code: 503, status: 'UNAVAILABLE' } })
-    expect(codeOf(await gemini({ contents: [{ parts: [{ words: 'x' }] }] }))).toMatchObject({
+    expect(
+      codeOf(await gemini({ contents: [{ parts: [{ text: 'x', 'odd name': 1 }] }] })),
+    ).toMatchObject({
       error: { code: 400, status: 'INVALID_ARGUMENT' },
     })
     expect(codeOf(await ask('x', '/away'))).toMatchObject({ error: { status: 'UNAVAILABLE' } })

@@ -30,10 +30,45 @@ describe('beside the prompt', () => {
     ['documents', { documents: [{ title: 'a secret', text: 'of a secret' }] }],
     ['what fills the template', { chat_template_kwargs: { model_identity: 'a secret' } }],
     ['how to sum up', { context_management: { edits: [{ instructions: 'a secret' }] } }],
+    ['the message of another API', { messages: [], message: 'a secret' }],
+    ['an instruction', { instruction: 'a secret' }],
+    ['a guideline', { guideline: 'a secret' }],
+    ['what a tool is told', { tool_prompt: 'a secret' }],
+    ['what a search is told', { plugins: [{ id: 'web', search_prompt: 'a secret' }] }],
+    [
+      'what a data source is told',
+      { data_sources: [{ type: 'x', parameters: { role_information: 'a secret' } }] },
+    ],
+    ['who asks', { user: 'a secret', metadata: { note: 'a secret' } }],
+    ['a model that is none', { models: ['x', 'a secret'] }],
   ])('%s', async (_name, more) => {
     expect((await stack.post('/both', chat('hi', more))).status).toBe(200)
     const [request] = stack.llm.requests
     expect(request?.body).toBe(chat('hi', more).replaceAll('secret', '****'))
+  })
+})
+
+describe('beside what tells the form', () => {
+  test.each([
+    ['inputs', { instructions: 'hi', inputs: 'a secret' }],
+    [
+      'a thread',
+      { instructions: 'hi', thread: { messages: [{ role: 'user', content: 'a secret' }] } },
+    ],
+    [
+      'more messages',
+      { instructions: 'hi', additional_messages: [{ role: 'user', content: 'a secret' }] },
+    ],
+    ['more instructions', { input: 'hi', additional_instructions: 'a secret' }],
+    ['a negative prompt', { prompt: 'hi', negative_prompt: 'a secret' }],
+    ['variables', { prompt: { id: 'p', variables: { x: { type: 'new', words: 'a secret' } } } }],
+    ['another system prompt', { contents: [], system_prompt: { text: ['a secret'] } }],
+    ['what is embedded', { input: ['hi'], instruction: 'a secret' }],
+    ['odd names', { input: 'hi', more: { 'a secret': 1 } }],
+  ])('%s', async (_name, body) => {
+    const json = JSON.stringify(body)
+    expect((await stack.post('/both', json)).status).toBe(200)
+    expect(stack.llm.requests[0]?.body).toBe(json.replaceAll('secret', '****'))
   })
 })
 
