@@ -11,6 +11,7 @@ const of =
 
 const id = of(256, /[^\w.:/@+=|~#$-]/)
 const base64 = of(Infinity, /[^A-Za-z0-9+/=_-]/)
+const MIME = /^(?:[\w.+*-]+\/[\w.+*-]+(?:; ?[\w-]+=[\w.-]+)*)?$/
 const visible = of(4096, /[^!-~]/)
 
 const SHAPES = {
@@ -18,7 +19,7 @@ const SHAPES = {
   word: of(64, /[^\w.+-]/),
   /** Identifiers, names of models, tools and files, dates, numbers. */
   id,
-  mime: of(128, /[^\w.+*/;= -]/),
+  mime: (value) => value.length <= 128 && MIME.test(value),
   url: (value) => id(value) || (/^(?:https?|gs|s3|file):\/\//.test(value) && visible(value)),
   /** Encrypted thinking, signatures, vectors, padding. */
   blob: of(Infinity, /[^A-Za-z0-9+/=_.:|-]/),

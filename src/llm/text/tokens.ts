@@ -2,6 +2,7 @@
 // emptied when one of the texts changes.
 
 import { span, type JsonNode } from '../json/json-text.js'
+import { isPlainName } from './settings.js'
 import { below, type At, type SaidText } from './said.js'
 
 /** Members that say the texts of their object again, token by token. */
@@ -61,7 +62,7 @@ function collect(node: JsonNode, name: string, tokens: Tokens): void {
     // Alternatives may be names, with their probabilities as values.
     const isNamed = name.startsWith('top') && !node.members.has('token')
     for (const [inner, value] of node.members) {
-      if (isNamed && value.type === 'number') others.push(inner)
+      if ((isNamed && value.type === 'number') || !isPlainName(inner)) others.push(inner)
       collect(value, inner, inner.startsWith('top') ? { chosen: others, others } : tokens)
     }
   }

@@ -1,0 +1,267 @@
+// Bodies and events as servers and clients of every API write them, with as many of their members as fit.
+
+const TOOLS = [{ type: 'function', function: { name: 'f', description: 'd', parameters: {} } }]
+
+const LOGPROBS = {
+  content: [
+    {
+      ...{ token: 'Hello', logprob: -0.1, bytes: [72] },
+      top_logprobs: [
+        { token: 'Hello', logprob: -0.1 },
+        { token: 'Hi', logprob: -2 },
+      ],
+    },
+  ],
+}
+
+const chatMessage = {
+  role: 'assistant',
+  content: 'Hello',
+  refusal: null,
+  reasoning_content: 'They greet.',
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+  annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A' } }],
+  audio: { id: 'audio_1', data: 'UklG', transcript: 'Hello' },
+}
+
+const blocks = [
+  { type: 'thinking', thinking: 'They greet.', signature: 'EqQB' },
+  { type: 'redacted_thinking', data: 'EmwK' },
+  {
+    type: 'text',
+    text: 'Hello',
+    citations: [{ type: 'char_location', cited_text: 'Hello there' }],
+  },
+  { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 'b' } },
+  {
+    type: 'web_search_tool_result',
+    tool_use_id: 'srvtoolu_1',
+    content: [
+      { type: 'web_search_result', url: 'https://a.example', title: 'A', encrypted_content: 'Eq' },
+    ],
+  },
+]
+
+const items = [
+  {
+    ...{ type: 'reasoning', id: 'rs_1', encrypted_content: 'gAAA' },
+    summary: [{ type: 'summary_text', text: 'They greet.' }],
+  },
+  {
+    ...{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' },
+    content: [
+      { type: 'output_text', text: 'Hello', annotations: [], logprobs: LOGPROBS.content },
+      { type: 'refusal', refusal: 'No.' },
+    ],
+  },
+  { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{"a":1}' },
+  {
+    type: 'web_search_call',
+    id: 'ws_1',
+    status: 'completed',
+    action: { type: 'search', query: 'q' },
+  },
+  {
+    type: 'file_search_call',
+    id: 'fs_1',
+    queries: ['q'],
+    results: [{ file_id: 'f', text: 'Hello' }],
+  },
+  { type: 'mcp_call', id: 'mcp_1', server_label: 's', name: 'f', arguments: '{}', output: 'done' },
+  { type: 'image_generation_call', id: 'ig_1', result: 'iVBO', revised_prompt: 'a fox' },
+]
+
+const parts = [
+  { text: 'Hello', thought: true, thoughtSignature: 'CpgF' },
+  { functionCall: { id: 'x', name: 'f', args: { a: 'b' } } },
+  { inlineData: { mimeType: 'image/png', data: 'iVBO' } },
+  { executableCode: { language: 'PYTHON', code: 'print(1)' } },
+  { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } },
+]
+
+export const REQUESTS: Readonly<Record<string, object>> = {
+  'a chat completion': {
+    ...{ model: 'gpt-5.4', user: 'u_1', tools: TOOLS, reasoning_effort: 'high', stop: ['END'] },
+    messages: [
+      { role: 'system', content: 'Be kind.' },
+      {
+        ...{ role: 'user', name: 'bob' },
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'image_url', image_url: { url: 'https://a.example/i.png', detail: 'low' } },
+          {
+            type: 'file',
+            file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBE' },
+          },
+        ],
+      },
+      { ...chatMessage, content: null },
+      { role: 'tool', tool_call_id: 'call_1', content: 'done' },
+    ],
+    metadata: { run: 'r-1' },
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 's', schema: { type: 'object' } },
+    },
+    prediction: { type: 'content', content: 'Hello' },
+    plugins: [{ id: 'web', search_prompt: 'Search well.' }],
+  },
+  'a completion': { model: 'm', prompt: ['Hi'], suffix: 'Bye', stop: 'END', user: 'u_1' },
+  'a response': {
+    ...{ model: 'gpt-5.4', instructions: 'Be kind.', tools: TOOLS, include: ['a.b'] },
+    input: [
+      { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+      ...items,
+      { type: 'function_call_output', call_id: 'call_1', output: 'done' },
+    ],
+    prompt: { id: 'pmpt_1', version: '2', variables: { city: 'Rome' } },
+    reasoning: { effort: 'low', summary: 'auto' },
+    text: { format: { type: 'text' }, verbosity: 'low' },
+  },
+  embeddings: { model: 'm', input: ['Hi', 'Bye'], encoding_format: 'float', user: 'u_1' },
+  'a message of Anthropic': {
+    ...{ model: 'claude-sonnet-5', max_tokens: 9, tools: [{ name: 'f', input_schema: {} }] },
+    system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral', ttl: '5m' } }],
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: blocks },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_1',
+            content: [{ type: 'text', text: 'done' }],
+          },
+          {
+            type: 'document',
+            title: 'A',
+            source: { type: 'text', media_type: 'text/plain', data: 'Hi' },
+          },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBO' } },
+        ],
+      },
+    ],
+    metadata: { user_id: 'u_1' },
+  },
+  'contents of Gemini': {
+    ...{ tools: [{ functionDeclarations: [{ name: 'f' }] }], cachedContent: 'cachedContents/x' },
+    systemInstruction: { parts: [{ text: 'Be kind.' }] },
+    contents: [
+      { role: 'user', parts: [{ text: 'Hi' }] },
+      { role: 'model', parts },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', response: { r: 'done' } } }] },
+    ],
+    generationConfig: { responseMimeType: 'text/plain', stopSequences: ['END'] },
+    safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+  },
+}
+
+export const REPLIES: Readonly<Record<string, object>> = {
+  'a chat completion': {
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'gpt-5.4' },
+    choices: [{ index: 0, message: chatMessage, logprobs: LOGPROBS, finish_reason: 'stop' }],
+    ...{ usage: { total_tokens: 9 }, service_tier: 'default', system_fingerprint: 'fp_1' },
+  },
+  'a completion': {
+    ...{ id: 'cmpl-1', object: 'text_completion', model: 'm' },
+    choices: [{ index: 0, text: 'Hello', logprobs: { tokens: ['Hello'] }, finish_reason: 'stop' }],
+  },
+  'a response': {
+    ...{ id: 'resp_1', object: 'response', status: 'completed', error: null, model: 'gpt-5.4' },
+    ...{ instructions: 'Be kind.', output: items, tools: TOOLS, tool_choice: 'auto' },
+    ...{ reasoning: { effort: 'low', summary: 'auto' }, metadata: { run: 'r-1' }, usage: {} },
+  },
+  embeddings: {
+    object: 'list',
+    model: 'm',
+    data: [{ object: 'embedding', embedding: [0.1, 0.2] }],
+  },
+  'a message of Anthropic': {
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-5' },
+    ...{ content: blocks, stop_reason: 'end_turn', usage: { service_tier: 'standard' } },
+  },
+  'candidates of Gemini': {
+    candidates: [
+      {
+        content: { role: 'model', parts },
+        ...{
+          finishReason: 'STOP',
+          index: 0,
+          safetyRatings: [{ category: 'C', probability: 'LOW' }],
+        },
+        groundingMetadata: {
+          webSearchQueries: ['q'],
+          groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
+          groundingSupports: [{ segment: { text: 'Hello' } }],
+        },
+        logprobsResult: { chosenCandidates: [{ token: 'Hello', logProbability: -0.1 }] },
+      },
+    ],
+    ...{ usageMetadata: { totalTokenCount: 9 }, modelVersion: 'gemini-3-flash', responseId: 'r' },
+  },
+}
+
+const chunk = (delta: object, more: object = {}): object => ({
+  ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', model: 'gpt-5.4', obfuscation: 'kY3v' },
+  choices: [{ index: 0, delta, finish_reason: null, ...more }],
+})
+const place = { item_id: 'msg_1', output_index: 1, sequence_number: 9 }
+const inPart = { ...place, content_index: 0 }
+
+export const EVENTS: Readonly<Record<string, object>> = {
+  'a chunk': chunk({ ...chatMessage, content: 'Hello' }, { logprobs: LOGPROBS }),
+  'a chunk of parts': chunk({ content: [{ type: 'text', text: 'Hello' }] }),
+  'a last chunk': chunk({}, { message: chatMessage, finish_reason: 'stop' }),
+  'a chunk of a completion': { object: 'text_completion', choices: [{ text: 'Hello', index: 0 }] },
+  'a text of a response': { type: 'response.output_text.delta', ...inPart, delta: 'Hello' },
+  'an end of a text': { type: 'response.output_text.done', ...inPart, text: 'Hello' },
+  'a part of a response': {
+    ...{ type: 'response.content_part.done', ...inPart },
+    part: { type: 'output_text', text: 'Hello', annotations: [] },
+  },
+  'an item of a response': { type: 'response.output_item.done', ...place, item: items[1] },
+  'the response': { type: 'response.completed', response: REPLIES['a response'] },
+  'an annotation': {
+    ...{ type: 'response.output_text.annotation.added', ...inPart },
+    annotation: { type: 'url_citation', url: 'https://a.example', title: 'A' },
+  },
+  'an image of a response': {
+    ...{ type: 'response.image_generation_call.partial_image', ...place },
+    partial_image_b64: 'iVBO',
+  },
+  'another event of a response': { type: 'response.web_search_call.searching', ...place },
+  'the start of a message': {
+    type: 'message_start',
+    message: { ...REPLIES['a message of Anthropic'], content: [] },
+  },
+  ...Object.fromEntries(
+    blocks.map((content_block) => [
+      `the start of ${content_block.type}`,
+      { type: 'content_block_start', index: 0, content_block },
+    ]),
+  ),
+  'a text of a message': {
+    ...{ type: 'content_block_delta', index: 0 },
+    delta: { type: 'text_delta', text: 'Hello' },
+  },
+  'a call of a message': {
+    ...{ type: 'content_block_delta', index: 0 },
+    delta: { type: 'input_json_delta', partial_json: '{"a"' },
+  },
+  'a citation': {
+    ...{ type: 'content_block_delta', index: 0 },
+    delta: { type: 'citations_delta', citation: { type: 'char_location', cited_text: 'A' } },
+  },
+  'a signature': {
+    ...{ type: 'content_block_delta', index: 0 },
+    delta: { type: 'signature_delta', signature: 'EqQB' },
+  },
+  'the end of a message': {
+    ...{ type: 'message_delta', usage: { output_tokens: 15 } },
+    delta: { stop_reason: 'end_turn', stop_sequence: null },
+  },
+  'a chunk of Gemini': REPLIES['candidates of Gemini'] ?? {},
+  'an error of Gemini': { error: { code: 500, message: 'x', status: 'INTERNAL', details: [] } },
+  'an error of Anthropic': { type: 'error', error: { type: 'overloaded_error', message: 'x' } },
+}
