@@ -93,6 +93,7 @@ export class AdsStream {
     const now = performance.now()
     for (const type of this.#inOrder()) {
       if (this.#mustWait(type, now)) continue
+      type.delivery.retry(now)
       const wanted = this.#wanted(type, snapshot)
       const nonce = String(this.#nonces + 1)
       const push = type.next(wanted, this.#mayRemove(type, { snapshot, now }), nonce)
@@ -220,16 +221,18 @@ export class AdsStream {
     return type.typeUrl === ROUTE_TYPE || !gone.some(this.#mayRemove(type, look))
   }
 
-  /** When an answer (or a first request) is overdue, what waits for it goes ahead. */
+  /** When an answer (or a first request) is overdue, what waits for it goes ahead; what was refused is sent again. */
   #lookAgain(now: number): void {
     clearTimeout(this.#timer)
     const { patienceMs } = this.#options
     const unanswered = [...this.#types.values()].flatMap(
       ({ delivery }) => delivery.waitingSince ?? [],
     )
-    const waits = [...unanswered, ...this.#startingSince()]
-      .map((since) => since + patienceMs - now)
-      .filter((ms) => ms > 0)
+    const retries = [...this.#types.values()].flatMap(({ delivery }) => delivery.retryAt ?? [])
+    const waits = [
+      ...[...unanswered, ...this.#startingSince()].map((since) => since + patienceMs - now),
+      ...retries.map((at) => at - now),
+    ].filter((ms) => ms > 0)
     if (waits.length === 0) return
     this.#timer = setTimeout(() => this.push(), Math.min(...waits) + 1)
     this.#timer.unref()

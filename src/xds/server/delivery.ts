@@ -3,6 +3,7 @@
 import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 import { Suspects } from './nack-bisect.js'
+import { Refusals } from './refusals.js'
 
 interface Held {
   /** "": Envoy may have any version of it, after a refusal. */
@@ -14,7 +15,7 @@ interface Held {
 }
 
 export interface Changes {
-  /** New, or of another version, and not refused before in this version. */
+  /** New, or of another version, and no refusal of this version keeps it back for now. */
   readonly updated: readonly EncodedResource[]
   /** Held, and wanted no more. */
   readonly gone: readonly string[]
@@ -56,8 +57,7 @@ const MAX_IN_FLIGHT = 64
 export class Delivery {
   readonly #isDivisible: boolean
   readonly #held = new Map<string, Held>()
-  /** name → the version that was refused: not sent again. */
-  readonly #refused = new Map<string, string>()
+  readonly #refused = new Refusals()
   /** Of those that were refused together with others. */
   readonly #suspects = new Suspects()
   /** Of the last map that was asked about, as long as nothing changes here. */
@@ -103,14 +103,27 @@ export class Delivery {
 
   #changesTo(wanted: ResourceMap): Changes {
     const updated = [...wanted.values()].filter(
-      (resource) => !this.has(resource) && this.#refused.get(resource.name) !== resource.version,
+      (resource) => !this.has(resource) && !this.#refused.waits(resource.name, resource.version),
     )
     const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
-    const lingers = (name: string): boolean => this.#refused.get(name) === REMOVAL
+    const lingers = (name: string): boolean => this.#refused.waits(name, REMOVAL)
     return {
       updated,
       gone: unwanted.filter((name) => !lingers(name)),
       lingering: unwanted.filter(lingers),
+    }
+  }
+
+  /** When refusals are due to be sent again, by performance.now(); undefined: none is. */
+  get retryAt(): number | undefined {
+    return this.#refused.nextAt
+  }
+
+  /** The next responses have what is due to be sent again, each by itself. */
+  retry(now: number): void {
+    for (const name of this.#refused.takeDue(now)) {
+      this.#known = undefined
+      if (this.#isDivisible) this.#suspects.add([name])
     }
   }
 
@@ -129,7 +142,9 @@ export class Delivery {
   /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
   isCurrent(wanted: ResourceMap): boolean {
     if (this.#inFlight.size > 0 || this.changes(wanted).updated.length > 0) return false
-    return [...this.#refused].every(([name, version]) => wanted.get(name)?.version !== version)
+    return [...this.#refused.versions()].every(
+      ([name, version]) => wanted.get(name)?.version !== version,
+    )
   }
 
   /** Held resources that are wanted no more, to be kept a little longer. */
@@ -189,8 +204,10 @@ export class Delivery {
   }
 
   #refuse(changed: InFlight['changed'], removed: InFlight['removed']): void {
-    for (const [name, { version }] of changed) this.#refused.set(name, version)
-    for (const name of removed) this.#refused.set(name, REMOVAL)
+    const now = performance.now()
+    for (const [name, { version }] of changed) this.#refused.add(name, version, now)
+    for (const name of removed) this.#refused.add(name, REMOVAL, now)
+    for (const name of removed) this.#suspects.delete(name)
     for (const name of changed.keys()) this.#suspects.delete(name)
   }
 
