@@ -1,13 +1,13 @@
 // What Envoy writes to stderr → lines of our log, at the matching level.
 
-import type { Logger } from '../logger.js'
+import type { LogMethods, Logger } from '../logger.js'
 
 /** Envoy's --log-format: level and logger before the text, in a form that no message has. */
 export const LOG_FORMAT = '[[%l|%n]] %v'
 
 const LINE = /^\[\[(\w+)\|([\w.]+)\]\] (.*)$/
 
-const LEVELS: Readonly<Record<string, keyof Logger>> = {
+const LEVELS: Readonly<Record<string, keyof LogMethods>> = {
   trace: 'debug',
   debug: 'debug',
   info: 'info',
@@ -17,7 +17,7 @@ const LEVELS: Readonly<Record<string, keyof Logger>> = {
 }
 
 export interface EnvoyLogLine {
-  readonly level: keyof Logger
+  readonly level: keyof LogMethods
   readonly component?: string
   readonly text: string
 }

@@ -1,7 +1,8 @@
 // One request and its answer over an open connection (HTTP/1.1), with the body's size bounded as it comes.
 
 import type { Socket } from 'node:net'
-import { gunzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import * as zlib from 'node:zlib'
 import { Client, type Dispatcher } from 'undici'
 import { codeOf, RemoteError } from './remote-failure.js'
 
@@ -54,7 +55,7 @@ const clientOver = (socket: Socket, url: URL): Client =>
   })
 
 /** The whole answer. Rejects with RemoteError: redirect, too-large, encoding; or as undici does. */
-export const receive = async (
+const receive = async (
   answer: Dispatcher.ResponseData<unknown>,
   maxBytes: number,
 ): Promise<Answer> => {
@@ -64,7 +65,8 @@ export const receive = async (
     Object.entries(answer.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
   )
   const body = await readBody(answer.body, maxBytes)
-  return { status, headers, body: decodeBody(body, headers['content-encoding'], maxBytes) }
+  const encoding = headers['content-encoding'] ?? ''
+  return { status, headers, body: await decodeBody(body, encoding, maxBytes) }
 }
 
 const readBody = async (body: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer> => {
@@ -78,13 +80,18 @@ const readBody = async (body: AsyncIterable<unknown>, maxBytes: number): Promise
   return Buffer.concat(chunks, size)
 }
 
-/** We ask for identity; a server that answers in gzip all the same is understood. */
-const decodeBody = (body: Buffer, encoding: string | undefined, maxBytes: number): Uint8Array => {
-  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity')
-    return body
+const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)
+
+/** We ask for identity; a server that answers in gzip all the same is understood. @throws RemoteError */
+export const decodeBody = async (
+  body: Buffer,
+  encoding: string,
+  maxBytes: number,
+): Promise<Uint8Array> => {
+  if (encoding === '' || encoding.toLowerCase() === 'identity') return body
   if (!/^(?:x-)?gzip$/i.test(encoding)) throw new RemoteError({ type: 'encoding' })
   try {
-    return gunzipSync(body, { maxOutputLength: maxBytes })
+    return await gunzip(body, { maxOutputLength: maxBytes })
   } catch (error) {
     throw new RemoteError(
       codeOf(error) === 'ERR_BUFFER_TOO_LARGE'

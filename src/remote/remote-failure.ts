@@ -11,6 +11,10 @@ export type RemoteFailure =
   /** The whole call, name resolution to last byte. */
   | { readonly type: 'timeout'; readonly timeoutMs: number }
   | { readonly type: 'aborted' }
+  /** So many wait for a connection to the webhook already. */
+  | { readonly type: 'busy'; readonly waiting: number }
+  /** No connection to the webhook was free in that time. */
+  | { readonly type: 'no-connection'; readonly waitedMs: number }
   | { readonly type: 'redirect'; readonly status: number }
   | { readonly type: 'too-large'; readonly maxBytes: number }
   | { readonly type: 'encoding' }
@@ -34,6 +38,10 @@ export const describeFailure = (failure: RemoteFailure): string => {
       return `no complete answer within ${failure.timeoutMs} ms`
     case 'aborted':
       return 'the call was given up'
+    case 'busy':
+      return `${failure.waiting} calls wait for a connection already`
+    case 'no-connection':
+      return `no connection was free within ${failure.waitedMs} ms`
     case 'redirect':
       return `HTTP ${failure.status}: redirects are not followed`
     case 'too-large':

@@ -5,11 +5,7 @@ import { Client, Pool, type Dispatcher } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { connectTarget } from './connect.js'
 import type { CallRemoteDeps } from './http-call.js'
-
-/** Given to a request as `opaque`, and filled when it gets its connection. */
-export interface ConnectionUse {
-  wasKept: boolean
-}
+import { CONNECTION_MS, type ConnectionUse } from './webhook-call.js'
 
 export interface ConnectionLimits {
   readonly target: RemoteTarget
@@ -17,7 +13,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number
   /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
   readonly keepAliveSeconds: number
-  /** Milliseconds for a connection to be made; absent: none. */
+  /** Milliseconds for a connection to be made. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -26,7 +22,7 @@ const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** signal: gives up the connections that are being made. */
 export const openPool = (
-  { target, maxConnections, keepAliveSeconds, timeoutMs = NO_LIMIT_MS }: ConnectionLimits,
+  { target, maxConnections, keepAliveSeconds, timeoutMs = CONNECTION_MS }: ConnectionLimits,
   deps: CallRemoteDeps,
   signal: AbortSignal,
 ): Pool => {
@@ -41,7 +37,9 @@ export const openPool = (
     // Of a server that says how long it keeps its connections (Keep-Alive: timeout=5).
     keepAliveMaxTimeout: keepAliveMs,
     connect: (_options, callback) => {
-      connectTarget(target, deps, { signal, timeoutMs }).then(
+      // Whatever a call may take, a connection that cannot be made gives way to the next.
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))])
+      connectTarget(target, deps, { signal: limit, timeoutMs }).then(
         (socket) => callback(null, socket),
         (error: unknown) => callback(error as Error, null),
       )

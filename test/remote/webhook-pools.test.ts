@@ -4,8 +4,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type PooledCall, type WebhookPools } from '../../src/remote/webhook-pools.js'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { CONNECTION_MS, type PooledCall } from '../../src/remote/webhook-call.js'
+import { MOST_WAITING } from '../../src/remote/webhook-line.js'
+import type { WebhookPools } from '../../src/remote/webhook-pools.js'
 import { plainPools } from '../extproc/support/guards.js'
 import { eventually } from '../support/eventually.js'
 
@@ -49,6 +52,7 @@ const call = (changes: Partial<PooledCall> = {}): PooledCall => ({
   },
   maxConnections: 100,
   keepAliveSeconds: 300,
+  phase: 'request',
   method: 'POST',
   path: '/request',
   headers: { host: 'guard.example' },
@@ -70,6 +74,85 @@ test('no more connections than the limit; who waits for one waits within its dea
   waiting[1]?.end('three')
   expect((await Promise.all([first, third])).map(({ ok }) => ok)).toEqual([true, true])
   expect(sockets.size).toBe(1)
+})
+
+test('a reply gets the next connection, however many prompts wait', async () => {
+  const order: string[] = []
+  const limited = (phase: 'request' | 'response') =>
+    pools.call(call({ maxConnections: 1, phase })).then(() => order.push(phase))
+  const all = [limited('request'), limited('request'), limited('response')]
+  for (let at = 0; at < all.length; at += 1) {
+    await arrived(at + 1)
+    waiting[at]?.end()
+  }
+  await Promise.all(all)
+  expect(order).toEqual(['request', 'response', 'request'])
+})
+
+test('more than so many prompts wait for no connection, and replies still do', async () => {
+  const calls = Array.from({ length: MOST_WAITING + 1 }, () =>
+    pools.call(call({ maxConnections: 1 })),
+  )
+  await arrived(1)
+  expect(await pools.call(call({ maxConnections: 1 }))).toEqual({
+    ok: false,
+    error: { type: 'busy', waiting: MOST_WAITING },
+  })
+  const reply = pools.call(call({ maxConnections: 1, phase: 'response' }))
+  waiting[0]?.end()
+  await arrived(2)
+  waiting[1]?.end()
+  expect((await reply).ok).toBe(true)
+  await pools.close()
+  expect((await Promise.all(calls)).filter(({ ok }) => ok)).toHaveLength(1)
+})
+
+test('without a deadline a call waits for a connection for half a minute, and for its answer as long as it takes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const first = pools.call(call({ maxConnections: 1 }))
+  const second = pools.call(call({ maxConnections: 1 }))
+  vi.advanceTimersByTime(CONNECTION_MS)
+  vi.useRealTimers()
+  expect(await second).toEqual({
+    ok: false,
+    error: { type: 'no-connection', waitedMs: CONNECTION_MS },
+  })
+  await arrived(1)
+  waiting[0]?.end()
+  expect((await first).ok).toBe(true)
+})
+
+test('who waits when the endpoints change is called where the webhook is then', async () => {
+  const first = pools.call(call({ maxConnections: 1 }))
+  await arrived(1)
+  const second = pools.call(call({ maxConnections: 1 }))
+  const { url } = call().target
+  const target = { url, endpoints: { type: 'addresses', addresses: [] } as const }
+  const third = pools.call(call({ maxConnections: 1, target }))
+  waiting[0]?.end()
+  expect((await first).ok).toBe(true)
+  expect(await second).toEqual({ ok: false, error: { type: 'no-endpoints' } })
+  expect(await third).toEqual({ ok: false, error: { type: 'no-endpoints' } })
+})
+
+test('an answer in gzip is read, and one that grows beyond the limit is none', async () => {
+  for (const [size, ok] of [
+    [10, true],
+    [2000, false],
+  ] as const) {
+    const only = pools.call(call())
+    await arrived(waiting.length + 1)
+    const body = gzipSync('x'.repeat(size))
+    waiting.at(-1)?.writeHead(200, { 'content-encoding': 'gzip' }).end(body)
+    expect((await only).ok).toBe(ok)
+  }
+})
+
+test('a redirect is not followed, and is no answer', async () => {
+  const only = pools.call(call())
+  await arrived(1)
+  waiting[0]?.writeHead(302, { location: '/elsewhere' }).end('x')
+  expect(await only).toEqual({ ok: false, error: { type: 'redirect', status: 302 } })
 })
 
 test('0 is no limit', async () => {

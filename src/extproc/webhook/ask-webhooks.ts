@@ -115,12 +115,18 @@ async function askOne(
       ? 'fail-open'
       : 'fail-closed'
   const ms = deps.now() - start
-  deps.metrics.verdict(backend, question.phase, outcome, ms / 1000)
-  const fields = { route: question.route, webhook: backend, phase: question.phase, outcome, ms }
-  if (verdict.ok) deps.logger.info(fields, 'guardrail verdict')
-  else deps.logger.warn({ ...fields, problem: verdict.error }, 'guardrail webhook is unavailable')
+  const { route, phase } = question
+  deps.metrics.verdict(backend, phase, outcome, ms / 1000)
+  const fields = { route, webhook: backend, phase, outcome, ms }
+  const logger = deps.logger.plain ?? deps.logger
+  if (!verdict.ok) logger.warn({ ...fields, problem: verdict.error }, UNAVAILABLE)
+  // Nearly all of them, and metrics count them.
+  else if (outcome === 'allow') logger.debug(fields, 'guardrail verdict')
+  else logger.info(fields, 'guardrail verdict')
   return verdict
 }
+
+const UNAVAILABLE = 'guardrail webhook is unavailable'
 
 async function verdictOf(
   question: Question,
@@ -136,6 +142,7 @@ async function verdictOf(
     target,
     maxConnections,
     keepAliveSeconds,
+    phase,
     ...requestWithinBudget(question, compiled, shown, deps),
     timeoutMs: deadlineMs,
     maxBytes: maxBodyBytes,

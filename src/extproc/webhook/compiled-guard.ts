@@ -14,6 +14,9 @@ export interface Guard {
 export interface CompiledWebhook {
   readonly webhook: Webhook
   readonly headers: readonly CompiledHeader[]
+  /** Of its URL. */
+  readonly host: string
+  readonly path: string
 }
 
 export interface CompiledHeader {
@@ -30,11 +33,12 @@ export const compileGuard = ({ route, request, response }: GuardEntry): Guard =>
   response: response.map(compileWebhook),
 })
 
-const compileWebhook = (webhook: Webhook): CompiledWebhook => ({
-  webhook,
-  headers: webhook.headers.map(({ name, expression }) => {
+export function compileWebhook(webhook: Webhook): CompiledWebhook {
+  const { host, pathname: path } = new URL(webhook.target.url)
+  const headers = webhook.headers.map(({ name, expression }) => {
     const compiled = compileValue(expression)
     if (!compiled.ok) throw new Error(`header ${name} of a webhook: ${compiled.error.message}`)
     return { name, expression: compiled.value }
-  }),
-})
+  })
+  return { webhook, headers, host, path }
+}

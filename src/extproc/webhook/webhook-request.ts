@@ -14,13 +14,12 @@ export interface WebhookRequest {
 }
 
 export function webhookRequest(
-  { webhook, headers: compiled }: CompiledWebhook,
+  { headers: compiled, host, path: ownPath }: CompiledWebhook,
   phase: Phase,
   shown: readonly Shown[],
   attributes: Attributes,
   budget = new Budget(),
 ): WebhookRequest {
-  const { host, pathname } = new URL(webhook.target.url)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'application/json',
@@ -28,7 +27,7 @@ export function webhookRequest(
     'user-agent': 'gatehouse',
     host,
   }
-  let [method, path] = ['POST', pathname]
+  let [method, path] = ['POST', ownPath]
   for (const { name, expression } of compiled) {
     const value = expression.evaluate(attributes, budget)
     if (!value.ok) continue
@@ -54,5 +53,5 @@ function bodyOf(phase: Phase, shown: readonly Shown[]): Uint8Array {
   const messages = shown.map(({ role, content }) => ({ role, content }))
   const body =
     phase === 'request' ? { messages } : { choices: messages.map((message) => ({ message })) }
-  return new TextEncoder().encode(JSON.stringify({ body }))
+  return Buffer.from(JSON.stringify({ body }))
 }

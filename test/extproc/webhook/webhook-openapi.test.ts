@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { compileWebhook } from '../../../src/extproc/webhook/compiled-guard.js'
 import {
   readVerdict,
   type Shown,
@@ -83,7 +84,7 @@ const questionsOf = (phase: Phase): readonly Shown[][] =>
 function asked(phase: Phase, shown: readonly Shown[]): { path: string; json: unknown } {
   const { url } = webhook(1).target
   const target = { ...webhook(1).target, url: url.replace('/request', `/${phase}`) }
-  const compiled = { webhook: webhook(1, { target }), headers: [] }
+  const compiled = compileWebhook(webhook(1, { target }))
   const { path, body } = webhookRequest(compiled, phase, shown, {})
   return { path, json: JSON.parse(new TextDecoder().decode(body)) }
 }

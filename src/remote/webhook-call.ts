@@ -1,0 +1,178 @@
+// One call of a webhook, from its place in the line to its answer: a handler of undici's dispatch, with no more around it.
+
+import type { Dispatcher } from 'undici'
+import { err, ok, type Result } from '../result.js'
+import type { Phase } from '../ir/proc-entry.js'
+import type { RemoteTarget } from '../ir/remote-target.js'
+import { decodeBody } from './exchange.js'
+import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
+import { MOST_WAITING, type Line } from './webhook-line.js'
+
+export interface PooledCall {
+  /** Calls of the same backend and limits share their connections. */
+  readonly backend: string
+  readonly target: RemoteTarget
+  /** 0: no limit. */
+  readonly maxConnections: number
+  /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
+  readonly keepAliveSeconds: number
+  /** Replies get a connection before prompts. */
+  readonly phase: Phase
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  /** Lower-case names; host included. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** Milliseconds from here to the last byte, waiting for a connection included; absent: none but for that wait. */
+  readonly timeoutMs?: number | undefined
+  readonly maxBytes: number
+  /** Gives the call up. */
+  readonly signal: AbortSignal
+}
+
+export interface WebhookAnswer {
+  readonly status: number
+  readonly body: Uint8Array
+}
+
+export type CallResult = Result<WebhookAnswer, RemoteFailure>
+
+/** Milliseconds for a connection, of a call without a deadline. */
+export const CONNECTION_MS = 30_000
+/** Node's longest timer; a later deadline is no deadline in practice. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Of a kept connection that the server closed just before it was used, before there was an answer. */
+const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+/** What its connection says of itself, where it is given the call. */
+export interface ConnectionUse {
+  wasKept: boolean
+}
+
+export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
+  wasKept = false
+
+  private timer: NodeJS.Timeout | undefined
+  private state: 'waiting' | 'calling' | 'ended' = 'waiting'
+  private isSettled = false
+  private isRepeated = false
+  private controller: Dispatcher.DispatchController | undefined
+  private status = 0
+  private encoding = ''
+  private readonly chunks: Buffer[] = []
+  private size = 0
+  private leaveLine: (() => void) | undefined
+
+  /** dispatcher: asked when it is this call's turn: what the webhook's endpoints are may have changed by then. */
+  constructor(
+    private readonly call: PooledCall,
+    private readonly line: Line,
+    private readonly dispatcher: () => Dispatcher,
+    private readonly resolve: (result: CallResult) => void,
+  ) {}
+
+  start(): void {
+    const { signal, phase, timeoutMs } = this.call
+    if (signal.aborted) return this.settle(err({ type: 'aborted' }))
+    signal.addEventListener('abort', this.onAbort)
+    if (timeoutMs !== undefined) this.stopAfter(timeoutMs, { type: 'timeout', timeoutMs })
+    this.leaveLine = this.line.enter(phase, () => this.dispatch())
+    if (this.leaveLine === undefined)
+      return this.settle(err({ type: 'busy', waiting: MOST_WAITING }))
+    if (this.state === 'waiting' && timeoutMs === undefined)
+      this.stopAfter(CONNECTION_MS, { type: 'no-connection', waitedMs: CONNECTION_MS })
+  }
+
+  private stopAfter(ms: number, failure: RemoteFailure): void {
+    this.timer = setTimeout(() => this.stop(failure), Math.min(ms, MAX_TIMER_MS))
+  }
+
+  private dispatch(): void {
+    this.state = 'calling'
+    if (this.call.timeoutMs === undefined) clearTimeout(this.timer)
+    const { method, path, headers, body } = this.call
+    // opaque: what the connection finds this call by.
+    const options = { method, path, headers, body, opaque: this }
+    try {
+      this.dispatcher().dispatch(options, this)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  private readonly onAbort = (): void => this.stop({ type: 'aborted' })
+
+  /** Nobody waits any more: the connection goes with what is still to come. */
+  private stop(failure: RemoteFailure): void {
+    this.settle(err(failure))
+    if (this.state === 'waiting') this.leaveLine?.()
+    else this.controller?.abort(new RemoteError(failure))
+  }
+
+  private settle(result: CallResult): void {
+    if (this.isSettled) return
+    this.isSettled = true
+    clearTimeout(this.timer)
+    this.call.signal.removeEventListener('abort', this.onAbort)
+    this.resolve(result)
+  }
+
+  private end(): void {
+    if (this.state !== 'calling') return
+    this.state = 'ended'
+    this.line.leave()
+  }
+
+  private fail(error: unknown): void {
+    this.settle(
+      err(error instanceof RemoteError ? error.failure : { type: 'broken', code: codeOf(error) }),
+    )
+    this.end()
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    // It was given up while its connection was made.
+    if (this.isSettled) controller.abort(new RemoteError({ type: 'aborted' }))
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    this.status = status
+    this.encoding = String(headers['content-encoding'] ?? '')
+    if (status >= 300 && status < 400) this.stop({ type: 'redirect', status })
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBytes } = this.call
+    this.size += chunk.length
+    if (this.size > maxBytes) this.stop({ type: 'too-large', maxBytes })
+    else this.chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.end()
+    const [first] = this.chunks
+    const body = this.chunks.length === 1 && first ? first : Buffer.concat(this.chunks)
+    if (this.encoding === '') return this.settle(ok({ status: this.status, body }))
+    decodeBody(body, this.encoding, this.call.maxBytes).then(
+      (decoded) => this.settle(ok({ status: this.status, body: decoded })),
+      (error: unknown) => this.fail(error),
+    )
+  }
+
+  /** What went out over a new connection may have been processed, and is not repeated (RFC 9110 section 9.2.2). */
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const mayRepeat = this.wasKept && this.status === 0 && !this.isSettled && !this.isRepeated
+    if (!mayRepeat || !LOST.has(codeOf(error))) return this.fail(error)
+    this.isRepeated = true
+    this.wasKept = false
+    this.controller = undefined
+    this.dispatch()
+  }
+}
