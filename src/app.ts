@@ -13,13 +13,13 @@ import { untilAborted } from './app/until-aborted.js'
 import type { Keeper } from './envoy/keeper.js'
 import type { GrpcServerOptions } from './grpc/server.js'
 import type { Logger } from './logger.js'
-import type { Provider } from './resources/kinds/resources.js'
+import type { ResourceProvider } from './resources/kinds/resources.js'
 import { formatAddress } from './settings/values.js'
 import type { Settings } from './settings.js'
 
 export interface AppDeps {
   readonly logger: Logger
-  readonly provider: Provider
+  readonly provider: ResourceProvider
   /** Present: with an Envoy of our own (run, demo), which it ends with us. */
   readonly keeper?: Keeper | undefined
   /** Ends a start that is under way. */

@@ -11,14 +11,14 @@ import { createKubernetesClient } from '../resources/kubernetes/client.js'
 import { startLease } from '../resources/kubernetes/lease.js'
 import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
 import { createStatusWriter, type SaidOf } from '../resources/kubernetes/status-writer.js'
-import type { Provider, ProviderState } from '../resources/kinds/resources.js'
+import type { ResourceProvider, ProviderState } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
 import { resourcesReport } from './report.js'
 
 export interface Cluster {
-  readonly provider: Provider
+  readonly provider: ResourceProvider
   onRun(state: PipelineState): void
 }
 

@@ -6,7 +6,7 @@ import { untilAborted } from '../app/until-aborted.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
 import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
-import type { Provider } from '../resources/kinds/resources.js'
+import type { ResourceProvider } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder } from './demo-folder.js'
 import { originOf, type DemoValues } from './demo-resources.js'
@@ -35,7 +35,7 @@ export interface DemoDeps {
   /** Told what has started, and where it is. */
   readonly started: (party: string, where: string) => void
   /** A provider of the resources in a folder. */
-  readonly provider: (folder: string) => Provider
+  readonly provider: (folder: string) => ResourceProvider
   readonly onFatal: AppDeps['onFatal']
   /** Ends a start that is under way. */
   readonly stop: AbortSignal

@@ -2,9 +2,10 @@
 
 import type { Certificate } from '../../ir/ir.js'
 import { certificateName } from '../../ir/names.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import { err, ok, type Result } from '../../result.js'
-import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { isServerPair } from '../world/pem.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'

@@ -3,13 +3,14 @@
 import type { Certificate } from '../../ir/ir.js'
 import { routeConfigName } from '../../ir/names.js'
 import type { Condition } from '../../ir/status.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import type { Resource } from '../../resources/kinds/resources.js'
-import { resolveCertificate, type CertificateProblem } from './certificates.js'
 import { isFalse, isTrue } from '../world/conditions.js'
-import { GATEWAY_API_GROUP, type Context } from '../world/context.js'
+import type { Context } from '../world/context.js'
 import { isHostnamePattern } from '../world/hostnames.js'
 import { selectorProblem } from '../world/label-selector.js'
+import { resolveCertificate, type CertificateProblem } from './certificates.js'
 import { conflictOf, isImplemented } from './listener-conflicts.js'
 
 export type Gateway = Resource<GatewaySpec>

@@ -1,12 +1,13 @@
 // A ProxyPolicy by itself: what it asks for and what is wrong with it, whatever it targets.
 
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
+import { query, type Context } from '../world/context.js'
+import { keyOf } from '../world/world.js'
 import { authorizationProblems } from './authorization.js'
-import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
 import { translateJwt, type TranslatedJwt } from './jwt-authentication.js'
 import { translatePromptGuard, type PromptGuard } from './prompt-guard.js'
-import { keyOf } from '../world/world.js'
 
 export type ProxyPolicy = Resource<ProxyPolicySpec>
 

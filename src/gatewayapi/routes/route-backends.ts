@@ -2,10 +2,11 @@
 
 import type { Destination } from '../../ir/destination.js'
 import type { WeightedDestination } from '../../ir/route.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
-import { attachPolicies } from '../policies/attachments.js'
 import { resolveBackend, type Backend, type BackendProblem } from '../backends/backends.js'
-import { GATEWAY_API_GROUP, type Context } from '../world/context.js'
+import { attachPolicies } from '../policies/attachments.js'
+import type { Context } from '../world/context.js'
 import { translateFilters } from './filters.js'
 
 export interface RouteBackends {

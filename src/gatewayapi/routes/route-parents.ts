@@ -1,16 +1,17 @@
 // parentRefs of an HTTPRoute → the listeners that it attaches to, and why it does not attach to others.
 
 import type { Condition } from '../../ir/status.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import { namespacePermission, type Permission } from '../listeners/allowed-namespaces.js'
-import { isFalse } from '../world/conditions.js'
-import { GATEWAY_API_GROUP, type Context } from '../world/context.js'
 import { translateGateway, type TranslatedGateway } from '../listeners/gateways.js'
-import { intersectHostnames, isHostnamePattern } from '../world/hostnames.js'
-import { ownDomains } from './listener-isolation.js'
 import { allowsHttpRoutes, type TranslatedListener } from '../listeners/listeners.js'
-import type { HttpRoute } from './rule-routes.js'
+import { isFalse } from '../world/conditions.js'
+import type { Context } from '../world/context.js'
+import { intersectHostnames, isHostnamePattern } from '../world/hostnames.js'
 import { keyIn } from '../world/world.js'
+import { ownDomains } from './listener-isolation.js'
+import type { HttpRoute } from './rule-routes.js'
 
 export interface Placement {
   /** Name of a route configuration. */

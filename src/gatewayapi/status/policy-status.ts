@@ -2,6 +2,7 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { attachPolicies } from '../policies/attachments.js'
 import {
@@ -13,7 +14,7 @@ import {
 import { translateRoute, type TranslatedRoute } from '../routes/routes.js'
 import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
-import { GATEWAY_API_GROUP, query, type Context } from '../world/context.js'
+import { query, type Context } from '../world/context.js'
 import { keyIn, targetKey } from '../world/world.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */

@@ -15,7 +15,7 @@ import {
   targetKeys,
 } from './grouping.js'
 import type { Read } from './queries.js'
-import { keyOf, type Group, type Table, type World } from './world.js'
+import { keyOf, type Group, type ResourceIndex, type World } from './world.js'
 
 /** A world, what it was made of, and the look-ups that gave something else in the world before it. */
 export interface BuiltWorld {
@@ -98,8 +98,8 @@ type Builder = <Collection extends keyof Resources, Name extends keyof World>(
 
 const rows = <Spec>(
   { removed, added }: Differences<Resource<Spec>>,
-  before: Table<Spec> = persistentMap(),
-): Updated<Table<Spec>> => {
+  before: ResourceIndex<Spec> = persistentMap(),
+): Updated<ResourceIndex<Spec>> => {
   const changes = new Map<string, Resource<Spec> | undefined>()
   for (const resource of removed) changes.set(keyOf(resource), undefined)
   for (const resource of added) changes.set(keyOf(resource), resource)

@@ -18,8 +18,6 @@ export interface Context {
   readonly options: TranslatorOptions
 }
 
-export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io'
-
 /** The result of a query about a subject (queries.ts): memoised while nothing that it read has changed. */
 export const query = <Value>(
   context: Context,

@@ -15,19 +15,19 @@ import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.j
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 
-export type Table<Spec> = PersistentMap<Resource<Spec>>
+export type ResourceIndex<Spec> = PersistentMap<Resource<Spec>>
 export type Group<Spec> = PersistentMap<readonly Resource<Spec>[]>
 
 export interface World {
-  readonly gatewayClasses: Table<GatewayClassSpec>
-  readonly gateways: Table<GatewaySpec>
-  readonly httpRoutes: Table<HttpRouteSpec>
-  readonly proxyBackends: Table<ProxyBackendSpec>
-  readonly proxyParameters: Table<ProxyParametersSpec>
-  readonly namespaces: Table<NamespaceData>
-  readonly services: Table<ServiceSpec>
-  readonly secrets: Table<SecretData>
-  readonly configMaps: Table<ConfigMapData>
+  readonly gatewayClasses: ResourceIndex<GatewayClassSpec>
+  readonly gateways: ResourceIndex<GatewaySpec>
+  readonly httpRoutes: ResourceIndex<HttpRouteSpec>
+  readonly proxyBackends: ResourceIndex<ProxyBackendSpec>
+  readonly proxyParameters: ResourceIndex<ProxyParametersSpec>
+  readonly namespaces: ResourceIndex<NamespaceData>
+  readonly services: ResourceIndex<ServiceSpec>
+  readonly secrets: ResourceIndex<SecretData>
+  readonly configMaps: ResourceIndex<ConfigMapData>
   /** By targetKey(), the oldest first. */
   readonly policiesOn: Group<ProxyPolicySpec>
   /** By targetKey(), the oldest first. */

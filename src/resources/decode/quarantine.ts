@@ -3,7 +3,7 @@
 // Otherwise a route would be open for want of a policy that was written.
 
 import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../kinds/resources.js'
-import { keyOf } from './resource-set.js'
+import { resourceKeyOf } from './resource-set.js'
 
 export interface ReadState extends ProviderState {
   /** The problems of documents that have never decoded. */
@@ -34,20 +34,20 @@ export const holdBackNewRoutes = (
   if (previous?.complete !== true) return state
   const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
   if (reasons.length === 0) return { ...state, complete: true }
-  const known = new Set(previous.resources.httpRoutes.map(keyOf))
+  const known = new Set(previous.resources.httpRoutes.map(resourceKeyOf))
   const { httpRoutes, proxyPolicies } = state.resources
   const held = httpRoutes.flatMap((route) =>
-    known.has(keyOf(route)) ? [] : becauseOf(route, reasons),
+    known.has(resourceKeyOf(route)) ? [] : becauseOf(route, reasons),
   )
-  const present = new Set(proxyPolicies.map(keyOf))
+  const present = new Set(proxyPolicies.map(resourceKeyOf))
   const gone = previous.resources.proxyPolicies.flatMap((policy) =>
-    present.has(keyOf(policy)) || !mayBeRenamed(reasons) ? [] : becauseOf(policy, reasons),
+    present.has(resourceKeyOf(policy)) || !mayBeRenamed(reasons) ? [] : becauseOf(policy, reasons),
   )
-  const isHeld = new Set(held.map(({ resource }) => keyOf(resource)))
+  const isHeld = new Set(held.map(({ resource }) => resourceKeyOf(resource)))
   return {
     resources: {
       ...state.resources,
-      httpRoutes: httpRoutes.filter((route) => !isHeld.has(keyOf(route))),
+      httpRoutes: httpRoutes.filter((route) => !isHeld.has(resourceKeyOf(route))),
       proxyPolicies: [...proxyPolicies, ...gone.map(({ resource }) => resource)].sort(byKey),
     },
     problems: [
@@ -82,7 +82,8 @@ function becauseOf<Spec>(
   return reason === undefined ? [] : [{ resource, reason }]
 }
 
-const byKey = (a: Resource<unknown>, b: Resource<unknown>): number => (keyOf(a) < keyOf(b) ? -1 : 1)
+const byKey = (a: Resource<unknown>, b: Resource<unknown>): number =>
+  resourceKeyOf(a) < resourceKeyOf(b) ? -1 : 1
 
 const problemOf = (
   { apiVersion, kind, metadata: { namespace, name }, source }: Resource<unknown>,

@@ -8,7 +8,7 @@ import type { Problem, Resource, Resources } from '../kinds/resources.js'
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
-export const keyOf = memo(({ kind, metadata }: Resource<unknown>): string =>
+export const resourceKeyOf = memo(({ kind, metadata }: Resource<unknown>): string =>
   resourceKey(kind, metadata.namespace, metadata.name),
 )
 
@@ -20,7 +20,7 @@ export const collectResources = (
   const first = new Map<string, DecodedResource>()
   const problems: Problem[] = []
   for (const each of decoded) {
-    const key = keyOf(each.resource)
+    const key = resourceKeyOf(each.resource)
     const earlier = first.get(key)
     if (earlier === undefined) {
       first.set(key, each)

@@ -8,7 +8,7 @@ import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
 import { readRecord, stateOf } from './load-resources.js'
-import type { Provider, ProviderState } from '../kinds/resources.js'
+import type { ResourceProvider, ProviderState } from '../kinds/resources.js'
 
 export interface FileProviderOptions {
   /** Files, or folders that are read with all below them. */
@@ -32,7 +32,7 @@ const EMPTY_FOR = 500
 export const NOTHING_SERVED =
   'nothing to serve; files that end in .yaml, .yml or .json are read, in folders below too'
 
-export const createFileProvider = (options: FileProviderOptions): Provider =>
+export const createFileProvider = (options: FileProviderOptions): ResourceProvider =>
   new FileProvider(options)
 
 interface ReadFile {
@@ -42,7 +42,7 @@ interface ReadFile {
   readonly emptySince?: number
 }
 
-class FileProvider implements Provider {
+class FileProvider implements ResourceProvider {
   readonly #options: FileProviderOptions
   readonly #kinds
   readonly #files = new Map<string, ReadFile>()

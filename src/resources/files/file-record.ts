@@ -8,7 +8,7 @@ import {
   type DecodedResource,
 } from '../decode/decode.js'
 import type { Kind } from '../kinds/kinds.js'
-import { keyOf, resourceKey } from '../decode/resource-set.js'
+import { resourceKeyOf, resourceKey } from '../decode/resource-set.js'
 import type { Problem } from '../kinds/resources.js'
 import { splitDocuments } from '../decode/yaml-document.js'
 
@@ -89,14 +89,16 @@ const keepLastGood = (
   previous: FileRecord,
   known: ReadonlySet<string>,
 ): Omit<FileRecord, 'documents'> => {
-  const present = new Set(decoded.resources.map(({ resource }) => keyOf(resource)))
+  const present = new Set(decoded.resources.map(({ resource }) => resourceKeyOf(resource)))
   const keysOf = (problem: Problem) => possibleKeys(problem, known)
   const broken = new Set(decoded.problems.flatMap(keysOf))
-  const absent = previous.resources.filter(({ resource }) => !present.has(keyOf(resource)))
+  const absent = previous.resources.filter(({ resource }) => !present.has(resourceKeyOf(resource)))
   // A document whose name cannot be read may have been any of those that are gone: all of them stay.
   const nameless = broken.delete(undefined)
-  const kept = nameless ? absent : absent.filter(({ resource }) => broken.has(keyOf(resource)))
-  const keptKeys = new Set(kept.map(({ resource }) => keyOf(resource)))
+  const kept = nameless
+    ? absent
+    : absent.filter(({ resource }) => broken.has(resourceKeyOf(resource)))
+  const keptKeys = new Set(kept.map(({ resource }) => resourceKeyOf(resource)))
   const stays = (problem: Problem) => {
     const keys = keysOf(problem)
     return keys.includes(undefined)

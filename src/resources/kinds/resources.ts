@@ -78,7 +78,7 @@ export interface ProviderState {
 }
 
 /** A source of resources. */
-export interface Provider {
+export interface ResourceProvider {
   /** Begins to watch; onChange is called with the first state before the promise resolves, and at every change after it. */
   start(onChange: (state: ProviderState) => void): Promise<void>
   close(): Promise<void>

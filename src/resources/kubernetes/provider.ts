@@ -9,7 +9,7 @@ import { kindsOf, type Kind } from '../kinds/kinds.js'
 import {
   KUBERNETES,
   type Problem,
-  type Provider,
+  type ResourceProvider,
   type ProviderState,
   type Resources,
 } from '../kinds/resources.js'
@@ -35,7 +35,7 @@ const OBJECT_PATIENCE = 1_000
 /** Read one by one, where something refers to them. */
 const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
 
-export interface KubernetesProvider extends Provider {
+export interface KubernetesProvider extends ResourceProvider {
   /** An object as the API server has it, by resourceKey(): for its status. */
   raw(key: string): JsonObject | undefined
   /** As ObjectStore's. */

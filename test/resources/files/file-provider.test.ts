@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFileProvider } from '../../../src/resources/files/file-provider.js'
-import type { Provider, ProviderState } from '../../../src/resources/kinds/resources.js'
+import type { ResourceProvider, ProviderState } from '../../../src/resources/kinds/resources.js'
 
 const backend = (name: string, port = 80) => `apiVersion: policy.gatehouse.dev/v1alpha1
 kind: ProxyBackend
@@ -58,7 +58,7 @@ spec:
 class Watched {
   readonly states: ProviderState[] = []
   readonly warnings: string[] = []
-  readonly provider: Provider
+  readonly provider: ResourceProvider
   #waiting: (() => void)[] = []
 
   constructor(paths: readonly string[], watch?: (path: string) => FSWatcher) {
