@@ -74,9 +74,11 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.
     async refetchKeySet(id) {
-      await remote.refetch(id)
+      const fetched = await remote.refetch(id)
       pipeline.flush()
+      return fetched
     },
+    keySetAnswers: (id) => remote.answers(id),
     ruleBudget: budget,
     now,
     logger,

@@ -5,6 +5,7 @@ import type { JsonObject } from '../ir/json.js'
 import type { CompiledJwt } from './authz-table.js'
 import { bearerToken, unreadToken, type BearerToken } from './authorization-header.js'
 import { claim, claimsFault, LEEWAY_SECONDS, readClaims, type ClaimsFault } from './claims.js'
+import type { FreshKeys } from './fresh-keys.js'
 import { chooseKey, parseJws, verifyJws, type Jws } from './jws.js'
 import type { Provider } from './provider.js'
 import { tokenDigest, type RememberedToken } from './token-memory.js'
@@ -25,15 +26,22 @@ export type Authentication =
   | { readonly type: 'refused'; readonly fault: TokenFault }
   /** The key set that would be needed was never fetched. */
   | { readonly type: 'unavailable' }
+  /** Whether the provider has the token's key could not be learnt in time. */
+  | { readonly type: 'unanswered' }
 
 const ANONYMOUS: Authentication = { type: 'anonymous' }
 const NO_TOKEN: Authentication = { type: 'no-token' }
 const UNAVAILABLE: Authentication = { type: 'unavailable' }
+const UNANSWERED: Authentication = { type: 'unanswered' }
 
 export interface AuthenticationContext {
   readonly nowSeconds: number
-  /** Asks for the provider's keys again, waits for them within bounds, and gives the entry's configuration as it is then. */
-  readonly withFreshKeys: (provider: Provider) => Promise<CompiledJwt | undefined>
+  /** Asks for the provider's keys again, within bounds. hasKey: of the entry's configuration as it is then. */
+  readonly withFreshKeys: (
+    provider: Provider,
+    jws: Jws,
+    hasKey: (jwt: CompiledJwt) => boolean,
+  ) => Promise<FreshKeys>
 }
 
 /** values: of every Authorization header, as sent. Answers at once for a token that is remembered, and for none. */
@@ -101,9 +109,14 @@ async function verifyToken(
   const providers = ofIssuer(jwt, issuer)
   const outcome = await tryProviders(providers, attempt)
   if (outcome.type !== 'unknown-key') return outcome
-  const fresh = await context.withFreshKeys(outcome.provider)
-  if (fresh === undefined) return withoutKey(providers)
-  const renewed = ofIssuer(fresh, issuer)
+  const hasKey = (renewed: CompiledJwt): boolean =>
+    ofIssuer(renewed, issuer).some(
+      ({ keys }) => keys !== undefined && chooseKey(jws, keys) !== undefined,
+    )
+  const fresh = await context.withFreshKeys(outcome.provider, jws, hasKey)
+  if (fresh.type === 'unanswered') return UNANSWERED
+  if (fresh.type === 'unknown') return withoutKey(providers)
+  const renewed = ofIssuer(fresh.jwt, issuer)
   const second = await tryProviders(renewed, attempt)
   return second.type === 'unknown-key' ? withoutKey(renewed) : second
 }

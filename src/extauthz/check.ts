@@ -20,29 +20,25 @@ import {
   refuseBroken,
   refuseByRule,
   refusePath,
+  refuseUnanswered,
   refuseUnauthenticated,
   refuseUnchecked,
   refuseWithoutKeys,
   type Decision,
 } from './decision.js'
+import { KeyLookUps, type FreshKeysOptions } from './fresh-keys.js'
 import { pathFault } from './path-check.js'
-import type { Provider } from './provider.js'
 import type { RememberedToken } from './token-memory.js'
-import { within } from './within.js'
 
 export interface CheckMetrics {
   /** route: NAMESPACE/NAME, "unknown" when no entry was found. reason: a word of decision.ts. */
   observe(route: string, decision: 'allow' | 'deny', reason: string, seconds: number): void
 }
 
-export interface CheckOptions {
+export interface CheckOptions extends FreshKeysOptions {
   readonly table: () => Pick<AuthzTable, 'get'>
-  /** Fetches a key set again, unless it was fetched just now (decision 2); resolves when what came of it is in table(). */
-  readonly refetchKeySet: (id: string) => Promise<void>
   /** What the rules of one check may spend together; default DEFAULT_BUDGET. */
   readonly ruleBudget?: BudgetLimits
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
   readonly logger: Logger
   readonly metrics: CheckMetrics
 }
@@ -58,17 +54,15 @@ interface CheckContext {
   readonly options: CheckOptions
   /** Of lines that clients cause. */
   readonly limit: LogLimit
+  readonly lookUps: KeyLookUps
 }
 
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
 
-/** How long a check waits for keys that its token asks for (decision 2). */
-const FRESH_KEYS_WAIT_MS = 500
-
 /** The answer is an encoded CheckResponse, at once unless a token is new. */
 export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
-  const context: CheckContext = { options, limit }
+  const context: CheckContext = { options, limit, lookUps: new KeyLookUps(options) }
   return (bytes, call) => {
     const finish = recorder(options, limit)
     try {
@@ -158,7 +152,7 @@ function decide(
   const conclude = (authentication: Authentication): Decision =>
     concludeCheck(context, entry, request, authentication, source)
   if (entry.jwt === undefined) return conclude({ type: 'anonymous' })
-  const authentication = authenticateRequest(options, entry, entry.jwt, request)
+  const authentication = authenticateRequest(context, entry, entry.jwt, request)
   if (!(authentication instanceof Promise)) return conclude(authentication)
   return authentication.then((late) =>
     call.isCancelled() || options.now() >= call.deadline
@@ -168,27 +162,22 @@ function decide(
 }
 
 function authenticateRequest(
-  options: CheckOptions,
+  { options, lookUps }: CheckContext,
   { entry }: CompiledEntry,
   jwt: CompiledJwt,
   request: CheckRequest,
 ): Authentication | Promise<Authentication> {
-  const values = [request.headers.get('authorization') ?? []].flat()
+  const found = request.headers.get('authorization')
+  const values = found === undefined ? [] : typeof found === 'string' ? [found] : found
   return authenticate(jwt, values, {
     nowSeconds: options.now() / 1000,
-    withFreshKeys: (provider) => withFreshKeys(options, provider, entry.key),
+    // The one place where a check looks at a newer table: for keys that were not there when it began.
+    withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
+      lookUps.find({
+        ...{ provider, kid, algorithm, hasKey },
+        current: () => options.table().get(entry.key)?.jwt,
+      }),
   })
-}
-
-/** The one place where a check looks at a newer table: for keys that were not there when it began. */
-async function withFreshKeys(
-  options: CheckOptions,
-  { source }: Provider,
-  key: string,
-): Promise<CompiledJwt | undefined> {
-  if (source.type !== 'remote') return undefined
-  const fetched = await within(FRESH_KEYS_WAIT_MS, options.refetchKeySet(source.id))
-  return fetched ? options.table().get(key)?.jwt : undefined
 }
 
 function concludeCheck(
@@ -201,6 +190,8 @@ function concludeCheck(
   switch (authentication.type) {
     case 'unavailable':
       return refuseWithoutKeys
+    case 'unanswered':
+      return refuseUnanswered
     case 'no-token':
       return refuseUnauthenticated(entry.entry, request, undefined)
     case 'refused':

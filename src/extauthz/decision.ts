@@ -14,6 +14,7 @@ export type Reason =
   | 'anonymous'
   | 'no-token'
   | 'key-set-unavailable'
+  | 'key-not-looked-up'
   | 'unknown-route'
   | 'malformed-check'
   | 'broken-policy'
@@ -57,6 +58,12 @@ const NO_KEYS = reply(
   'The key set that tokens are checked with is not available yet',
   [['retry-after', RETRY_AFTER_SECONDS]],
 )
+const NOT_LOOKED_UP = reply(
+  503,
+  'temporarily_unavailable',
+  'The key of the token could not be looked up in time',
+  [['retry-after', '1']],
+)
 const UNAVAILABLE = reply(503, 'temporarily_unavailable', 'The request could not be checked')
 
 const refusal = (reason: Reason, answer: Reply): Decision => ({
@@ -69,6 +76,8 @@ export const refusePath = (fault: PathFault): Decision =>
   refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
 export const refuseByRule = (fault: RuleFault): Decision => refusal(fault, FORBIDDEN)
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
+/** Its key may be one that the provider has just begun to use. */
+export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
 export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)
 
 /** Nothing is known of the request that could let it in, or the check itself failed: closed. */

@@ -1,16 +1,13 @@
 // Waiting for something, but not for long.
 
-/** True when promise resolved within ms; false when it did not, or failed. Leaves no timer behind. */
-export function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+/** What promise resolved with within ms; undefined when it did not, or failed. Leaves no timer behind. */
+export function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), ms)
-    const settle = (done: boolean): void => {
+    const timer = setTimeout(() => resolve(undefined), ms)
+    const settle = (value: T | undefined): void => {
       clearTimeout(timer)
-      resolve(done)
+      resolve(value)
     }
-    promise.then(
-      () => settle(true),
-      () => settle(false),
-    )
+    promise.then(settle, () => settle(undefined))
   })
 }

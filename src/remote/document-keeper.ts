@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
 import type { Result } from '../result.js'
 import type { Fetched } from './fetch-document.js'
-import { REFETCH_COOLDOWN_MS, refreshDelay, retryDelay } from './refresh-times.js'
+import { REFETCH_EVERY_MS, refreshDelay, retryDelay } from './refresh-times.js'
 
 export interface KeeperDeps {
   /** Never rejects. isExtra: a request waits for it. */
@@ -27,11 +27,21 @@ export interface KeeperDeps {
   readonly maxStaleMs?: number | undefined
 }
 
+/** What a fetch came to that somebody waited for. */
+export interface Refetched {
+  /** It brought a document. */
+  readonly isAnswered: boolean
+  /** It had begun before it was asked for: what has been published since may be missing in it. */
+  readonly isOlder: boolean
+}
+
 export interface DocumentKeeper {
   /** Other targets for the same document: asked at once when the ones before did not answer, else when a fetch is due. */
   update(wanted: WantedDocument): void
-  /** Resolves when a fetch is done: the one under way, else an extra one, at most one in 10 s; otherwise at once. */
-  refetch(): Promise<void>
+  /** Resolves when a fetch is done: the one under way, else the next one, which all share that ask for one until it begins. */
+  refetch(): Promise<Refetched>
+  /** How many documents it has been given, the same one again included. */
+  readonly answers: number
   /** Resolves when nothing of it is left running. */
   close(): Promise<void>
 }
@@ -41,88 +51,122 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Begins to fetch at once. */
 export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): DocumentKeeper => {
-  let wanted = first
-  let known: RemoteDocument = {}
-  let failures = 0
-  let lastExtra = -Infinity
-  let closed = false
-  let underWay: Promise<void> | undefined
-  let abort = new AbortController()
-  let cancelTimer = () => {}
+  const keeper = new Keeper(first, deps)
+  void keeper.fetchNow()
+  return keeper
+}
 
-  const fetchNow = (isExtra = false): Promise<void> => {
-    if (underWay !== undefined) return underWay
-    cancelTimer()
-    expireInTime()
-    underWay = fetchUntilCurrent(isExtra).finally(() => (underWay = undefined))
-    return underWay
+class Keeper implements DocumentKeeper {
+  private known: RemoteDocument = {}
+  private failures = 0
+  private answered = 0
+  private lastBegun = -Infinity
+  private closed = false
+  /** True when it was answered. */
+  private underWay: Promise<boolean> | undefined
+  private nextExtra: Promise<boolean> | undefined
+  private cancelExtra = (): void => undefined
+  private abort = new AbortController()
+  private cancelTimer = (): void => undefined
+
+  constructor(
+    private wanted: WantedDocument,
+    private readonly deps: KeeperDeps,
+  ) {}
+
+  get answers(): number {
+    return this.answered
+  }
+
+  fetchNow(isExtra = false): Promise<boolean> {
+    if (this.underWay !== undefined) return this.underWay
+    this.cancelTimer()
+    this.expireInTime()
+    this.lastBegun = this.deps.now()
+    this.underWay = this.fetchUntilCurrent(isExtra).finally(() => (this.underWay = undefined))
+    return this.underWay
+  }
+
+  update(next: WantedDocument): void {
+    if (isDeepStrictEqual(next, this.wanted)) return
+    this.wanted = next
+    if (this.underWay !== undefined) this.abort.abort()
+    // Endpoints come and go all the time; a document that is good needs no fetch for that.
+    else if (this.known.error !== undefined) void this.fetchNow()
+  }
+
+  async refetch(): Promise<Refetched> {
+    if (this.closed) return { isAnswered: false, isOlder: false }
+    if (this.underWay !== undefined) return { isAnswered: await this.underWay, isOlder: true }
+    this.nextExtra ??= this.fetchWhenDue().finally(() => (this.nextExtra = undefined))
+    return { isAnswered: await this.nextExtra, isOlder: false }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    this.cancelTimer()
+    this.cancelExtra()
+    this.abort.abort()
+    await this.underWay
+  }
+
+  /** Not sooner after the last fetch than that; a clock that was set back does not prolong it. */
+  private fetchWhenDue(): Promise<boolean> {
+    const since = this.deps.now() - this.lastBegun
+    if (since < 0 || since >= REFETCH_EVERY_MS) return this.fetchNow(true)
+    return new Promise((resolve) => {
+      const cancel = this.deps.startTimer(
+        () => resolve(this.fetchNow(true)),
+        REFETCH_EVERY_MS - since,
+      )
+      this.cancelExtra = () => {
+        cancel()
+        resolve(false)
+      }
+    })
   }
 
   /** A fetch may hang, and wait in line behind others that do: that makes no document last longer. */
-  const expireInTime = (): void => {
+  private expireInTime(): void {
+    const { deps, known } = this
     const usableMs = untilStale(known, deps.maxStaleMs, deps.now())
     // One that is renewed at its very end, from a provider that answers, is not taken away for the moment in between.
     if (usableMs > MAX_TIMER_MS || (usableMs === 0 && known.error === undefined)) return
-    cancelTimer = deps.startTimer(() => {
-      const before = known
-      known = failed(before, before.error ?? 'no answer came in time', 0)
-      deps.onExpired(known, before)
+    this.cancelTimer = deps.startTimer(() => {
+      const before = this.known
+      this.known = failed(before, before.error ?? 'no answer came in time', 0)
+      deps.onExpired(this.known, before)
     }, usableMs)
   }
 
-  const fetchUntilCurrent = async (isExtra: boolean): Promise<void> => {
+  private async fetchUntilCurrent(isExtra: boolean): Promise<boolean> {
     for (;;) {
-      const asked = wanted
-      abort = new AbortController()
-      const result = await deps.fetch(asked, abort.signal, isExtra)
-      if (closed) return
-      if (asked === wanted) return settle(result)
+      const asked = this.wanted
+      this.abort = new AbortController()
+      const result = await this.deps.fetch(asked, this.abort.signal, isExtra)
+      if (this.closed) return false
+      if (asked !== this.wanted) continue
+      this.settle(result)
+      return result.ok
     }
   }
 
-  const settle = (result: Result<Fetched, string>): void => {
+  private settle(result: Result<Fetched, string>): void {
+    const { deps } = this
     const { maxStaleMs } = deps
-    cancelTimer()
-    const before = known
+    this.cancelTimer()
+    const before = this.known
     const now = deps.now()
-    failures = result.ok ? 0 : failures + 1
-    known = result.ok
+    this.failures = result.ok ? 0 : this.failures + 1
+    if (result.ok) this.answered += 1
+    this.known = result.ok
       ? succeeded(before, result.value, now)
       : failed(before, result.error, untilStale(before, maxStaleMs, now))
     const delay = result.ok
       ? refreshDelay({ ...result.value, maxStaleMs }, deps.random())
-      : Math.min(retryDelay(failures, deps.random()), untilStale(known, maxStaleMs, now))
-    cancelTimer = deps.startTimer(() => void fetchNow(), delay)
-    deps.onFetched(known, before)
-  }
-
-  /** Not in the time after the last extra one; a clock that was set back does not prolong it. */
-  const mayFetchExtra = (): boolean => {
-    const since = deps.now() - lastExtra
-    return since < 0 || since >= REFETCH_COOLDOWN_MS
-  }
-
-  void fetchNow()
-  return {
-    update: (next) => {
-      if (isDeepStrictEqual(next, wanted)) return
-      wanted = next
-      if (underWay !== undefined) abort.abort()
-      // Endpoints come and go all the time; a document that is good needs no fetch for that.
-      else if (known.error !== undefined) void fetchNow()
-    },
-    refetch: async () => {
-      if (underWay !== undefined) return underWay
-      if (closed || !mayFetchExtra()) return
-      lastExtra = deps.now()
-      return fetchNow(true)
-    },
-    close: async () => {
-      closed = true
-      cancelTimer()
-      abort.abort()
-      await underWay
-    },
+      : Math.min(retryDelay(this.failures, deps.random()), untilStale(this.known, maxStaleMs, now))
+    this.cancelTimer = deps.startTimer(() => void this.fetchNow(), delay)
+    deps.onFetched(this.known, before)
   }
 }
 

@@ -5,8 +5,11 @@ const MAX_RETRY_MS = 15_000
 const REFRESH_MS = 5 * 60_000
 const MIN_REFRESH_MS = 60_000
 
-/** At most one extra fetch per document in this time. */
-export const REFETCH_COOLDOWN_MS = 10_000
+/**
+ * At most one extra fetch per document in this time: a little less than the second that a request waits for one, so that
+ * a request that came just after one had begun sees the end of the next.
+ */
+export const REFETCH_EVERY_MS = 900
 
 /** failures: in a row, from 1. 200 ms doubling to 15 s, less up to a fifth. */
 export const retryDelay = (failures: number, chance: number): number =>

@@ -2,7 +2,7 @@
 
 import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
-import { createDocumentKeeper, type DocumentKeeper } from './document-keeper.js'
+import { createDocumentKeeper, type DocumentKeeper, type Refetched } from './document-keeper.js'
 import { fetchDocument } from './fetch-document.js'
 import type { CallRemote } from './http-call.js'
 import { createLimit } from './limit.js'
@@ -33,8 +33,10 @@ export interface RemoteMetrics {
 export interface RemoteStore {
   /** All documents that are wanted from now on; the others are forgotten. */
   want(documents: readonly WantedDocument[]): void
-  /** An extra fetch of a key set, because of an unknown kid: at most one in 10 s; resolves when it is done. Never rejects. */
-  refetch(id: string): Promise<void>
+  /** A fetch of a key set because of an unknown kid: the one under way, or the next, about one a second. Never rejects. */
+  refetch(id: string): Promise<Refetched>
+  /** How many documents there have been of it. */
+  answers(id: string): number
   /** Replaced whole at every fetch. */
   state(): RemoteState
   /** No timer and no socket is left when it resolves. */
@@ -45,69 +47,86 @@ const MAX_FETCHES = 10
 /** Requests wait for these: in one line with the others, providers that hang would let them come too late. */
 const MAX_EXTRA_FETCHES = 100
 
-export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => {
-  const keepers = new Map<string, DocumentKeeper>()
-  const limit = createLimit(deps.maxFetches ?? MAX_FETCHES)
-  const extraLimit = createLimit(MAX_EXTRA_FETCHES)
-  const closing = new Set<Promise<void>>()
-  let state: RemoteState = new Map()
+export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => new Store(deps)
 
-  const changed = (): void => {
-    try {
-      deps.onChange(state)
-    } catch (error) {
-      // The refresh must go on whatever a listener does with it.
-      deps.logger.error({ err: error }, 'a change of remote documents could not be taken over')
+class Store implements RemoteStore {
+  private readonly keepers = new Map<string, DocumentKeeper>()
+  private readonly limit: ReturnType<typeof createLimit>
+  private readonly extraLimit = createLimit(MAX_EXTRA_FETCHES)
+  private readonly closing = new Set<Promise<void>>()
+  private known: RemoteState = new Map()
+
+  constructor(private readonly deps: RemoteStoreDeps) {
+    this.limit = createLimit(deps.maxFetches ?? MAX_FETCHES)
+  }
+
+  want(documents: readonly WantedDocument[]): void {
+    const wanted = new Map(documents.map((document) => [document.id, document]))
+    for (const [id, keeper] of this.keepers) if (!wanted.has(id)) this.forget(id, keeper)
+    this.known = new Map([...this.known].filter(([id]) => wanted.has(id)))
+    for (const [id, document] of wanted) {
+      const keeper = this.keepers.get(id)
+      if (keeper === undefined) this.keepers.set(id, this.keep(document))
+      else keeper.update(document)
     }
   }
 
-  const learn =
-    (wanted: WantedDocument) =>
-    (after: RemoteDocument, before: RemoteDocument): void => {
-      state = new Map(state).set(wanted.id, after)
-      logChange(deps.logger, wanted, after, before)
-      if (after.document !== before.document || after.error !== before.error) changed()
-    }
+  async refetch(id: string): Promise<Refetched> {
+    return (await this.keepers.get(id)?.refetch()) ?? { isAnswered: false, isOlder: false }
+  }
 
-  const keep = (wanted: WantedDocument): DocumentKeeper =>
-    createDocumentKeeper(wanted, {
+  answers(id: string): number {
+    return this.keepers.get(id)?.answers ?? 0
+  }
+
+  state(): RemoteState {
+    return this.known
+  }
+
+  async close(): Promise<void> {
+    for (const [id, keeper] of this.keepers) this.forget(id, keeper)
+    await Promise.all(this.closing)
+  }
+
+  private keep(wanted: WantedDocument): DocumentKeeper {
+    const { deps } = this
+    return createDocumentKeeper(wanted, {
       now: () => deps.now(),
       random: () => (deps.random ?? Math.random)(),
       startTimer: deps.startTimer ?? startTimer,
       maxStaleMs: deps.maxStaleMs,
       fetch: (document, signal, isExtra) =>
-        (isExtra ? extraLimit : limit)(() => fetchDocument(document, deps.callRemote, signal)),
+        (isExtra ? this.extraLimit : this.limit)(() =>
+          fetchDocument(document, deps.callRemote, signal),
+        ),
       onFetched: (after, before) => {
         if (wanted.kind === 'KeySet')
           deps.metrics.keySetFetch(after.error === undefined ? 'success' : 'failure')
-        learn(wanted)(after, before)
+        this.learn(wanted, after, before)
       },
-      onExpired: learn(wanted),
+      onExpired: (after, before) => this.learn(wanted, after, before),
     })
-
-  const forget = (id: string, keeper: DocumentKeeper): void => {
-    keepers.delete(id)
-    const ended = keeper.close().finally(() => closing.delete(ended))
-    closing.add(ended)
   }
 
-  return {
-    want: (documents) => {
-      const wanted = new Map(documents.map((document) => [document.id, document]))
-      for (const [id, keeper] of keepers) if (!wanted.has(id)) forget(id, keeper)
-      state = new Map([...state].filter(([id]) => wanted.has(id)))
-      for (const [id, document] of wanted) {
-        const keeper = keepers.get(id)
-        if (keeper === undefined) keepers.set(id, keep(document))
-        else keeper.update(document)
-      }
-    },
-    refetch: async (id) => keepers.get(id)?.refetch(),
-    state: () => state,
-    close: async () => {
-      for (const [id, keeper] of keepers) forget(id, keeper)
-      await Promise.all(closing)
-    },
+  private forget(id: string, keeper: DocumentKeeper): void {
+    this.keepers.delete(id)
+    const ended = keeper.close().finally(() => this.closing.delete(ended))
+    this.closing.add(ended)
+  }
+
+  private learn(wanted: WantedDocument, after: RemoteDocument, before: RemoteDocument): void {
+    this.known = new Map(this.known).set(wanted.id, after)
+    logChange(this.deps.logger, wanted, after, before)
+    if (after.document !== before.document || after.error !== before.error) this.changed()
+  }
+
+  private changed(): void {
+    try {
+      this.deps.onChange(this.known)
+    } catch (error) {
+      // The refresh must go on whatever a listener does with it.
+      this.deps.logger.error({ err: error }, 'a change of remote documents could not be taken over')
+    }
   }
 }
 

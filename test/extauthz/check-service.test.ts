@@ -3,6 +3,7 @@
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
+import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
 import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
 import {
@@ -38,11 +39,12 @@ const fresh = { exp: Math.floor(Date.now() / 1000) + 600 }
 const silent = (): void => undefined
 const logger = { debug: silent, info: silent, warn: silent, error: silent }
 
-async function serve(refetchKeySet: () => Promise<void>): Promise<Client> {
+async function serve(refetchKeySet: () => Promise<KeySetFetch>): Promise<Client> {
   const table = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
   const service = createCheckService({
     table: () => table,
     refetchKeySet,
+    keySetAnswers: () => 1,
     now: Date.now,
     logger,
     metrics: { observe: silent },
@@ -73,7 +75,7 @@ const call = (
 
 describe('over gRPC', () => {
   test('a good token gets in, again and again, a bad one does not', async () => {
-    const to = await serve(() => Promise.resolve())
+    const to = await serve(() => Promise.resolve({ isAnswered: true, isOlder: false }))
     const token = await sign(key, fresh)
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => call(to, { headers: [bearer(token)] })),

@@ -1,8 +1,9 @@
 // A token whose key is not in the set: one more look at the provider, within bounds (decision 2); and what happens to a
 // check when anything it waits for fails, hangs or comes too late.
 
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { buildAuthzTable, type AuthzTable } from '../../src/extauthz/authz-table.js'
+import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import type { JwtProvider } from '../../src/ir/authz-entry.js'
 import {
   available,
@@ -30,7 +31,10 @@ afterEach(() => vi.useRealTimers())
 const table = (...keys: SigningKey[]): AuthzTable =>
   buildAuthzTable([entry({ jwt: jwt(available(...keys.map(({ jwk }) => jwk))) })])
 
-const never = (): Promise<void> => new Promise(() => undefined)
+/** A fetch that began after it was asked for, and was answered. */
+const FETCHED = { isAnswered: true, isOlder: false }
+
+const never = (): Promise<KeySetFetch> => new Promise(() => undefined)
 
 describe('an unknown kid', () => {
   test('is looked up again, and the request gets in with the new keys', async () => {
@@ -40,7 +44,7 @@ describe('an unknown kid', () => {
       refetchKeySet: (id) => {
         asked.push(id)
         current = table(before, after)
-        return Promise.resolve()
+        return Promise.resolve(FETCHED)
       },
     })
     expect((await check({ headers: [bearer(await sign(after))] })).status).toBe(200)
@@ -66,7 +70,7 @@ describe('an unknown kid', () => {
       const { check } = checker(() => current, {
         refetchKeySet: () => {
           current = both(after)
-          return Promise.resolve()
+          return Promise.resolve(FETCHED)
         },
       })
       expect((await check({ headers: [bearer(await sign(after))] })).status).toBe(200)
@@ -83,9 +87,12 @@ describe('an unknown kid', () => {
     const token = await sign(after)
     const timers = vi.spyOn(globalThis, 'setTimeout')
     const cleared = vi.spyOn(globalThis, 'clearTimeout')
-    for (const refetchKeySet of [() => Promise.resolve(), () => Promise.reject(new Error())]) {
+    for (const refetchKeySet of [
+      () => Promise.resolve(FETCHED),
+      () => Promise.reject(new Error()),
+    ]) {
       await checker(() => table(before), { refetchKeySet }).check({ headers: [bearer(token)] })
-      const mine = timers.mock.results[timers.mock.calls.findIndex(([, ms]) => ms === 500)]
+      const mine = timers.mock.results[timers.mock.calls.findIndex(([, ms]) => Number(ms) > 900)]
       expect(cleared).toHaveBeenCalledWith(mine?.value)
       timers.mockClear()
       cleared.mockClear()
@@ -94,7 +101,7 @@ describe('an unknown kid', () => {
   })
 
   test('is not looked up for a token that would be refused anyway', async () => {
-    const refetchKeySet = vi.fn(() => Promise.resolve())
+    const refetchKeySet = vi.fn(() => Promise.resolve(FETCHED))
     const { check } = checker(() => table(before), { refetchKeySet })
     await check({ headers: [bearer(await sign(after, { exp: NOW - 999 }))] })
     await check({ headers: [bearer(await sign(after, { iss: 'https://evil.example' }))] })
@@ -103,7 +110,7 @@ describe('an unknown kid', () => {
   })
 
   test('in an inline key set is refused at once', async () => {
-    const refetchKeySet = vi.fn(() => Promise.resolve())
+    const refetchKeySet = vi.fn(() => Promise.resolve(FETCHED))
     const inline = {
       state: 'available',
       source: { type: 'inline' },
@@ -115,31 +122,117 @@ describe('an unknown kid', () => {
     expect(refetchKeySet).not.toHaveBeenCalled()
   })
 
-  test('waits half a second for a provider that hangs, then refuses', async () => {
+  test('waits a second for a provider that hangs, then may come again', async () => {
     const token = await sign(after)
     vi.useFakeTimers()
-    const { check } = checker(() => table(before), { refetchKeySet: never })
+    const { check, observed } = checker(() => table(before), { refetchKeySet: never })
     const answer = check({ headers: [bearer(token)] })
     let answered = false
     void answer.then(() => (answered = true))
-    await vi.advanceTimersByTimeAsync(499)
+    await vi.advanceTimersByTimeAsync(999)
     expect(answered).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
-    expect((await answer).status).toBe(401)
+    expect(await answer).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    expect(observed.decisions[0]?.reason).toBe('key-not-looked-up')
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('is refused when the fetch fails, in whatever way', async () => {
+  test('may come again when the fetch fails, in whatever way', async () => {
     const token = await sign(after)
-    const failures: (() => Promise<void>)[] = [
+    const failures: (() => Promise<KeySetFetch>)[] = [
       () => Promise.reject(new Error('refused')),
       () => Promise.reject(new TypeError('secret-in-message')),
+      () => Promise.resolve({ isAnswered: false, isOlder: false }),
     ]
     for (const refetchKeySet of failures) {
       const { check, observed } = checker(() => table(before), { refetchKeySet })
-      expect((await check({ headers: [bearer(token)] })).status).toBe(401)
+      for (let i = 0; i < 2; i++)
+        expect(await check({ headers: [bearer(token)] })).toMatchObject({
+          status: 503,
+          headers: { 'retry-after': '1' },
+        })
       expect(JSON.stringify(observed.lines)).not.toContain('secret-in-message')
     }
+  })
+
+  test('that is not in the fetch under way is looked for in the next', async () => {
+    let current = table(before)
+    let fetches = 0
+    const { check } = checker(() => current, {
+      refetchKeySet: () => {
+        fetches += 1
+        if (fetches === 1) return Promise.resolve({ isAnswered: true, isOlder: true })
+        current = table(before, after)
+        return Promise.resolve(FETCHED)
+      },
+    })
+    expect((await check({ headers: [bearer(await sign(after))] })).status).toBe(200)
+    expect(fetches).toBe(2)
+  })
+
+  describe('that the provider does not have', () => {
+    let now: number
+    let answers: number
+    let fetches: number
+    let retired: string
+    let check: ReturnType<typeof checker>['check']
+
+    beforeEach(async () => {
+      ;[now, answers, fetches] = [NOW * 1000, 1, 0]
+      retired = await sign(after)
+      ;({ check } = checker(() => table(before), {
+        now: () => now,
+        keySetAnswers: () => answers,
+        refetchKeySet: () => {
+          fetches += 1
+          return Promise.resolve(FETCHED)
+        },
+      }))
+    })
+
+    const ask = async (token: string): Promise<number> =>
+      (await check({ headers: [bearer(token)] })).status
+
+    test('costs one look, and others theirs', async () => {
+      for (let i = 0; i < 20; i++) expect(await ask(retired)).toBe(401)
+      expect(fetches).toBe(1)
+      const other = await signingKey('RS256', 'other')
+      expect(await ask(await sign(other))).toBe(401)
+      expect(fetches).toBe(2)
+    })
+
+    test('is looked for again after any newer answer', async () => {
+      await ask(retired)
+      answers += 1
+      await ask(retired)
+      expect(fetches).toBe(2)
+    })
+
+    test('is looked for again after 30 s, and when the clock was set back', async () => {
+      await ask(retired)
+      now += 29_999
+      await ask(retired)
+      expect(fetches).toBe(1)
+      now += 1
+      await ask(retired)
+      expect(fetches).toBe(2)
+      now -= 1000
+      await ask(retired)
+      expect(fetches).toBe(3)
+    })
+  })
+
+  test('is refused at once where a thousand wait already', async () => {
+    const token = bearer(await sign(after))
+    const { check } = checker(() => table(before), { refetchKeySet: never })
+    vi.useFakeTimers()
+    const waiting = Array.from({ length: 1000 }, () => check({ headers: [token] }))
+    expect((await check({ headers: [token] })).status).toBe(503)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(
+      new Set([503]),
+    )
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('is refused when the route has lost its authentication, or itself, meanwhile', async () => {
@@ -149,7 +242,7 @@ describe('an unknown kid', () => {
       const { check } = checker(() => current, {
         refetchKeySet: () => {
           current = buildAuthzTable(next)
-          return Promise.resolve()
+          return Promise.resolve(FETCHED)
         },
       })
       expect((await check({ headers: [bearer(token)] })).status).toBe(401)

@@ -12,7 +12,8 @@ test('a flood of them leaves few lines in the log, whatever they name', () => {
   const { logger, lines } = recordingLogger()
   const check = createCheck({
     table: () => buildAuthzTable([]),
-    refetchKeySet: () => Promise.resolve(),
+    refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
+    keySetAnswers: () => 1,
     now: () => 0,
     logger,
     metrics: { observe: () => undefined },

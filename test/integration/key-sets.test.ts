@@ -12,7 +12,7 @@ import {
   stranger,
   type KeySetStack,
 } from '../support/key-set-stack.js'
-import { keySet, signToken } from '../support/tokens.js'
+import { keySet, newKey, signToken } from '../support/tokens.js'
 
 /** The ways in which a provider is broken. */
 const BROKEN = [
@@ -29,7 +29,7 @@ const BROKEN = [
 let stack: KeySetStack
 
 beforeAll(async () => {
-  stack = await startKeySetStack('rotated', 'shared', 'revoked', 'partly', ...BROKEN)
+  stack = await startKeySetStack('rotated', 'shared', 'flooded', 'revoked', 'partly', ...BROKEN)
 })
 afterAll(() => stack.close())
 
@@ -42,7 +42,7 @@ describe('rotated keys', () => {
     expect(await stack.statusOf('rotated', k1)).toBe(200)
   })
 
-  test('waiting requests share one fetch, and made-up kids cost nothing more', async () => {
+  test('waiting requests share one fetch, and made-up kids the next', async () => {
     const before = stack.fetchesOf('/shared')
     const arrived = hold('/shared')
     const waiting = [
@@ -51,13 +51,49 @@ describe('rotated keys', () => {
       stack.call('shared', stranger),
     ]
     const release = await arrived
+    stack.idp.serve('/shared', keySet(k2))
     release(json(keySet(k2)))
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 401])
-    for (let i = 0; i < 20; i++)
-      expect(await stack.statusOf('shared', { ...stranger, kid: `made-up-${String(i)}` })).toBe(401)
-    expect(stack.fetchesOf('/shared')).toBe(before + 1)
+    const madeUp = Array.from({ length: 50 }, (_, i) => ({ ...stranger, kid: `made-up-${i}` }))
+    for (let times = 0; times < 2; times++) {
+      const answers = await Promise.all(madeUp.map((key) => stack.statusOf('shared', key)))
+      expect(new Set(answers)).toEqual(new Set([401]))
+    }
+    expect(stack.fetchesOf('/shared')).toBeLessThanOrEqual(before + 6)
     expect(await stack.statusOf('shared', k1)).toBe(401)
+  })
+
+  test('under a flood of made-up and retired kids cost no good request', async () => {
+    let [flooding, begun] = [true, 0]
+    const refused = new Set<number>()
+    const flood = Array.from({ length: 20 }, async () => {
+      while (flooding)
+        refused.add(
+          await stack.statusOf('flooded', {
+            ...stranger,
+            kid: begun++ % 2 ? `kid-${begun}` : 'old',
+          }),
+        )
+    })
+    const before = stack.fetchesOf('/flooded')
+    const start = performance.now()
+    const statuses: number[] = []
+    for (let rotation = 0; rotation < 5; rotation++) {
+      const key = await newKey(`rotated-${rotation}`)
+      stack.idp.serve('/flooded', keySet(key))
+      for (let times = 0; times < 3; times++)
+        statuses.push(
+          ...(await Promise.all(Array.from({ length: 10 }, () => stack.statusOf('flooded', key)))),
+        )
+    }
+    const seconds = (performance.now() - start) / 1000
+    const fetches = stack.fetchesOf('/flooded') - before
+    flooding = false
+    await Promise.all(flood)
+    expect(statuses).toEqual(Array(150).fill(200))
+    expect(refused).toEqual(new Set([401]))
+    expect(fetches).toBeLessThanOrEqual(2 + seconds / 0.9)
   })
 
   test('a valid empty set revokes every key, also for tokens that were let in before', async () => {
@@ -102,8 +138,9 @@ describe.concurrent(
       stack.idp.serve('/elsewhere', keySet(k2))
       const before = stack.fetchesOf(`/${name}`)
       stack.idp.serve(`/${name}`, reply)
-      expect(await stack.statusOf(name, k2)).toBe(401)
-      expect(stack.fetchesOf(`/${name}`)).toBe(before + 1)
+      const { status, headers } = await stack.call(name, k2)
+      expect([status, headers['retry-after']]).toEqual([503, '1'])
+      expect(stack.fetchesOf(`/${name}`)).toBeGreaterThan(before)
       await eventually(async () => {
         const { Accepted, Attached } = await stack.conditionsOf(name)
         expect(Attached?.[0]).toBe('True')

@@ -107,7 +107,11 @@ export const testStore = (options: Partial<RemoteStoreDeps> = {}): TestStore => 
   })
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
   return {
-    ...store,
+    want: (documents) => store.want(documents),
+    refetch: (id) => store.refetch(id),
+    answers: (id) => store.answers(id),
+    state: () => store.state(),
+    close: () => store.close(),
     replies,
     calls,
     changes,
