@@ -1,9 +1,10 @@
 // Files that change while traffic flows: in force in under a second, nothing dropped, and never open for a moment.
 
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBackend, type Backend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
@@ -125,6 +126,24 @@ describe('under constant traffic', () => {
     rmSync(`${path}~`)
     await inForce('/new', 200, 'two')
     expect(Object.keys(statusesOf(await watching.stop()))).toEqual(['200'])
+  })
+
+  test('a file whose policies are written slowly behind its routes lets nobody through without a token', async () => {
+    const path = join(stack.folder, 'slow.yaml')
+    const watching = startTraffic({ url: `${stack.origin}/slow`, connections: 1 })
+    await writeFile(path, toYaml(routeTo('slow', 'one')))
+    await delay(1_000)
+    await appendFile(path, `---\n${toYaml(policyOn('slow'))}`)
+    await inForce('/slow', 401)
+    // Again, over what is there.
+    await writeFile(path, toYaml(routeTo('slow', 'two')))
+    await delay(1_000)
+    await appendFile(path, `---\n${toYaml(policyOn('slow'))}`)
+    await eventually(async () => {
+      const { body } = await send(stack.origin, '/slow', { headers: token })
+      expect(body).toBe('two')
+    })
+    expect(Object.keys(statusesOf(await watching.stop())).sort()).toEqual(['401', '404'])
   })
 
   test('a symlink swap, as a mounted ConfigMap is updated, is in force', async () => {

@@ -8,6 +8,17 @@ import { resourceKeyOf } from './resource-set.js'
 export interface ReadState extends ProviderState {
   /** The problems of documents that have never decoded. */
   readonly undecoded: readonly Problem[]
+  /** Places that are being written to. */
+  readonly unsettled?: readonly Unsettled[]
+}
+
+export interface Unsettled {
+  /** e.g. "until FILE has not been written to for 2 s". */
+  readonly until: string
+  /** A policy of any route may be on its way there. */
+  readonly hasPolicies: boolean
+  /** Keys of the routes there, whose policies may be on their way. */
+  readonly routes: ReadonlySet<string>
 }
 
 /** Kinds of which a broken document cannot be the policy of a route. */
@@ -28,20 +39,22 @@ const HARMLESS = new Set([
 
 /** previous: the state in force. Once it was complete, it stays so: later documents leave the last good ones alone. */
 export const holdBackNewRoutes = (
-  { undecoded, ...state }: ReadState,
+  { undecoded, unsettled = [], ...state }: ReadState,
   previous: ProviderState | undefined,
 ): ProviderState => {
   if (previous?.complete !== true) return state
   const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
-  if (reasons.length === 0) return { ...state, complete: true }
+  if (reasons.length === 0 && unsettled.length === 0) return { ...state, complete: true }
   const known = new Set(previous.resources.httpRoutes.map(resourceKeyOf))
   const { httpRoutes, proxyPolicies } = state.resources
   const held = httpRoutes.flatMap((route) =>
-    known.has(resourceKeyOf(route)) ? [] : becauseOf(route, reasons),
+    known.has(resourceKeyOf(route)) ? [] : doubtsAbout(route, reasons, unsettled),
   )
   const present = new Set(proxyPolicies.map(resourceKeyOf))
+  // Objects of a cluster keep their names: none of them is another one renamed.
+  const renamed = reasons.some(({ source }) => source !== KUBERNETES) ? reasons : []
   const gone = previous.resources.proxyPolicies.flatMap((policy) =>
-    present.has(resourceKeyOf(policy)) || !mayBeRenamed(reasons) ? [] : becauseOf(policy, reasons),
+    present.has(resourceKeyOf(policy)) ? [] : doubtsAbout(policy, renamed, unsettled),
   )
   const isHeld = new Set(held.map(({ resource }) => resourceKeyOf(resource)))
   return {
@@ -52,9 +65,9 @@ export const holdBackNewRoutes = (
     },
     problems: [
       ...state.problems,
-      ...held.map(({ resource, reason }) => problemOf(resource, heldMessage(reason))),
-      ...gone.map(({ resource, reason }) => ({
-        ...problemOf(resource, keptMessage(reason)),
+      ...held.map(({ resource, doubt }) => problemOf(resource, doubt.held)),
+      ...gone.map(({ resource, doubt }) => ({
+        ...problemOf(resource, doubt.kept),
         stays: true as const,
       })),
     ],
@@ -63,23 +76,34 @@ export const holdBackNewRoutes = (
   }
 }
 
-/** Objects of a cluster keep their names: none of them is another one renamed. */
-const mayBeRenamed = (reasons: readonly Problem[]): boolean =>
-  reasons.some(({ source }) => source !== KUBERNETES)
+interface Doubt<Spec> {
+  readonly resource: Resource<Spec>
+  /** What is said of a new route, and of a policy that is gone. */
+  readonly doubt: { readonly held: string; readonly kept: string }
+}
 
 /**
- * The first document that concerns the resource; a policy of a cluster is for routes of its own namespace, and without
+ * By the first document that concerns the resource; a policy of a cluster is for routes of its own namespace, and without
  * one it is not known which.
  */
-function becauseOf<Spec>(
+function doubtsAbout<Spec>(
   resource: Resource<Spec>,
   reasons: readonly Problem[],
-): readonly { readonly resource: Resource<Spec>; readonly reason: Problem }[] {
+  unsettled: readonly Unsettled[],
+): readonly Doubt<Spec>[] {
   const reason = reasons.find(
     ({ source, namespace = resource.metadata.namespace }) =>
       source !== KUBERNETES || namespace === resource.metadata.namespace,
   )
-  return reason === undefined ? [] : [{ resource, reason }]
+  if (reason !== undefined)
+    return [{ resource, doubt: { held: heldMessage(reason), kept: keptMessage(reason) } }]
+  const writing = unsettled.find(
+    ({ hasPolicies, routes }) => hasPolicies || routes.has(resourceKeyOf(resource)),
+  )
+  if (writing === undefined) return []
+  const held = `waits ${writing.until}: it may hold the policy of this route`
+  const kept = `is gone from the files, but stays in force ${writing.until}: it may move there`
+  return [{ resource, doubt: { held, kept } }]
 }
 
 const byKey = (a: Resource<unknown>, b: Resource<unknown>): number =>

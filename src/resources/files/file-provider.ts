@@ -1,10 +1,14 @@
 // Files and folders, watched → the resources in them, whole, at every change.
 
 import { watch } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { debounce } from '../decode/debounce.js'
-import type { FileRecord } from './file-record.js'
+import { EMPTY_RECORD, type FileRecord } from './file-record.js'
 import { findFiles, type FileTree, type FoundFile } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
+import { SeenWrites } from './seen-writes.js'
+import { doubtOf, inForceOf, QUIET_MS } from './unsettled.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
 import { readRecord, stateOf } from './load-resources.js'
@@ -37,15 +41,32 @@ export const createFileProvider = (options: FileProviderOptions): ResourceProvid
 
 interface ReadFile {
   readonly stamp: string
+  readonly inode: string
   readonly record: FileRecord
+  /** It has been written to in place since it was last quiet. */
+  readonly writing?: Writing | undefined
   /** performance.now() when it was first seen empty; it still counts as what it was. */
   readonly emptySince?: number
+}
+
+interface WatchedTree {
+  readonly tree: FileTree
+  /** Folders that were not watched until now. */
+  readonly opened: ReadonlySet<string>
+}
+
+interface Writing {
+  /** What it held when it was quiet. */
+  readonly before: FileRecord
+  /** performance.now() when its last change was seen. */
+  readonly since: number
 }
 
 class FileProvider implements ResourceProvider {
   readonly #options: FileProviderOptions
   readonly #kinds
   readonly #files = new Map<string, ReadFile>()
+  readonly #writes = new SeenWrites()
   readonly #changed = debounce(() => void this.#refresh(), DEBOUNCE)
   readonly #watcher
   #onChange: (state: ProviderState) => void = () => undefined
@@ -62,7 +83,10 @@ class FileProvider implements ResourceProvider {
     this.#kinds = kindsOf(options.apiGroup)
     this.#watcher = createFolderWatcher({
       watch: options.watch ?? watch,
-      onChange: () => this.#changed.call(),
+      onChange: (event, name) => {
+        this.#writes.saw(event, name)
+        this.#changed.call()
+      },
       onFailure: (folder, code) => this.#poll(folder, code),
     })
   }
@@ -92,30 +116,37 @@ class FileProvider implements ResourceProvider {
 
   async #readAll(): Promise<void> {
     if (this.#closed) return
-    const tree = await this.#watchedTree()
-    const changed = [this.#forget(tree)]
-    for (const file of tree.files) if (!this.#isKnown(file)) changed.push(await this.#read(file))
+    const { tree, opened } = await this.#watchedTree()
+    const changed = [this.#forget(tree), this.#settle(tree)]
+    for (const file of tree.files)
+      if (!this.#isKnown(file)) changed.push(await this.#read(file, opened))
     if (this.#closed) return
     this.#report(tree, changed.includes(true))
+    this.#writes.forgetOld()
     this.#lookAgain(tree)
   }
 
-  /** At what changes although no watcher says so: a file that stays empty, and the system's "too many open files". */
+  /** At what changes although no watcher says so: a file that stays as it is, and the system's "too many open files". */
   #lookAgain({ unread }: FileTree): void {
-    const files = [...this.#files.values()]
-    const isUnread = unread || files.some(({ record }) => record.unread)
-    const isEmpty = files.some(({ emptySince }) => emptySince !== undefined)
+    const now = performance.now()
+    const waits = [...this.#files.values()].flatMap(({ record, emptySince, writing }) => [
+      ...(record.unread === true ? [POLL_INTERVAL] : []),
+      ...(emptySince === undefined ? [] : [EMPTY_FOR]),
+      ...(writing === undefined ? [] : [Math.max(0, writing.since + QUIET_MS - now)]),
+    ])
     clearTimeout(this.#again)
-    if (!isEmpty && !isUnread) return
-    this.#again = setTimeout(() => void this.#refresh(), isEmpty ? EMPTY_FOR : POLL_INTERVAL)
+    const wait = Math.min(...waits, unread ? POLL_INTERVAL : Infinity)
+    if (wait !== Infinity) this.#again = setTimeout(() => void this.#refresh(), wait)
   }
 
   /** Looks again after it began to watch, so that no change falls between. */
-  async #watchedTree(): Promise<FileTree> {
+  async #watchedTree(): Promise<WatchedTree> {
+    const opened = new Set<string>()
     for (let looks = 1; ; looks++) {
       const tree = await findFiles(this.#options.paths)
-      const opened = !this.#closed && (await this.#watcher.update(tree.folders))
-      if (!opened || looks === MAX_LOOKS) return tree
+      const more = this.#closed ? [] : await this.#watcher.update(tree.folders)
+      for (const folder of more) opened.add(folder)
+      if (more.length === 0 || looks === MAX_LOOKS) return { tree, opened }
     }
   }
 
@@ -138,26 +169,88 @@ class FileProvider implements ResourceProvider {
     )
   }
 
-  async #read(file: FoundFile): Promise<boolean> {
-    const { path, stamp } = file
+  /** What has been quiet for long enough is in force as it is. */
+  #settle({ files }: FileTree): boolean {
+    const oldest = performance.now() - QUIET_MS
+    let settled = false
+    for (const { path, stamp } of files) {
+      const known = this.#files.get(path)
+      if (known?.writing === undefined || known.writing.since > oldest || known.stamp !== stamp)
+        continue
+      this.#files.set(path, { ...known, writing: undefined })
+      settled = true
+    }
+    return settled
+  }
+
+  async #read(file: FoundFile, opened: ReadonlySet<string>): Promise<boolean> {
+    const { path, stamp, inode } = file
     const before = this.#files.get(path)
-    const record = await readRecord(file, this.#kinds, before?.record)
+    const record = await readRecord(file, this.#kinds, before && this.#lastGood(path, before))
+    const writing = await this.#writing(file, before, opened)
     const emptySince = before?.emptySince ?? performance.now()
     if (wasEmptied(record, before) && performance.now() - emptySince < EMPTY_FOR) {
-      this.#files.set(path, { stamp, record: before.record, emptySince })
+      this.#files.set(path, { stamp, inode, record: before.record, emptySince, writing })
       return false
     }
-    this.#files.set(path, { stamp, record })
+    this.#files.set(path, { stamp, inode, record, writing })
     return record.unread === undefined || before?.record.unread === undefined
+  }
+
+  async #writing(
+    file: FoundFile,
+    before: ReadFile | undefined,
+    opened: ReadonlySet<string>,
+  ): Promise<Writing | undefined> {
+    if (!(await this.#isWrittenInPlace(file, before, opened))) return undefined
+    const isOlder = before?.stamp === file.stamp && before.writing !== undefined
+    return {
+      before: before?.writing?.before ?? before?.record ?? EMPTY_RECORD,
+      since: isOlder ? before.writing.since : performance.now(),
+    }
+  }
+
+  /** What stays of it where a document of it is broken: what is in force. */
+  #lastGood(path: string, file: ReadFile): FileRecord {
+    return { ...file.record, resources: this.#inForce(path, file).resources }
+  }
+
+  #inForce(path: string, { record, writing }: ReadFile): FileRecord {
+    const policies = this.#state?.resources.proxyPolicies ?? []
+    return writing === undefined
+      ? record
+      : inForceOf({ path, before: writing.before, now: record, policies })
+  }
+
+  /** Rather than renamed to where it is, whole. What there is at the start is taken as it is. */
+  async #isWrittenInPlace(
+    file: FoundFile,
+    before: ReadFile | undefined,
+    opened: ReadonlySet<string>,
+  ): Promise<boolean> {
+    if (this.#state === undefined) return false
+    if (before?.inode === file.inode) return true
+    // What was written before we read it has its event in the queue: it is read in the next turn of the loop.
+    await turn()
+    await turn()
+    if (this.#writes.has(file.name)) return true
+    const folder = dirname(resolve(file.path))
+    const isWatched = this.#watcher.watches(folder) && !opened.has(folder)
+    if (isWatched || (file.isLink && before !== undefined)) return false
+    return Date.now() - file.writtenAt < QUIET_MS
   }
 
   #report({ problems }: FileTree, changed: boolean): void {
     const treeProblems = JSON.stringify(problems)
     if (!changed && this.#state !== undefined && treeProblems === this.#treeProblems) return
     this.#treeProblems = treeProblems
-    const paths = [...this.#files.keys()].sort()
-    const records = paths.flatMap((path) => this.#files.get(path)?.record ?? [])
-    this.#state = holdBackNewRoutes(stateOf(records, problems), this.#state)
+    const files = [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))
+    const records = files.map(([path, file]) => this.#inForce(path, file))
+    const unsettled = files.flatMap(
+      ([path, { record, writing }]) =>
+        (writing && doubtOf({ path, before: writing.before, now: record })) ?? [],
+    )
+    this.#state = holdBackNewRoutes(stateOf(records, problems, unsettled), this.#state)
     this.#onChange(this.#state)
   }
 

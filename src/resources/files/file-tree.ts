@@ -26,6 +26,13 @@ export interface FoundFile {
   readonly path: string
   /** Changes with the content: device, inode, size, times. */
   readonly stamp: string
+  /** Device and inode: the same as long as it is written to in place. */
+  readonly inode: string
+  /** Of its last write, by the clock of its file system: milliseconds since the epoch. */
+  readonly writtenAt: number
+  /** Without its folder; what a link leads to in the end. */
+  readonly name: string
+  readonly isLink: boolean
   readonly size: number
 }
 
@@ -61,7 +68,7 @@ class Walk {
     try {
       const found = await stat(path, { bigint: true })
       if (found.isDirectory()) await this.#folder(join(path), [])
-      else this.#file(join(path), found)
+      else this.#file(join(path), found, await realpath(path))
     } catch (error) {
       // A named file that is gone was deleted; a named folder may come back with all that was in it.
       const deleted = codeOf(error) === 'ENOENT' && EXTENSIONS.includes(extname(path))
@@ -96,16 +103,21 @@ class Walk {
   async #link(path: string, above: readonly string[]): Promise<void> {
     try {
       await this.#follow(resolve(path))
-      await this.#place(path, await stat(path, { bigint: true }), above)
+      await this.#place(path, await stat(path, { bigint: true }), above, await realpath(path))
     } catch (error) {
       this.#missed(path, error)
     }
   }
 
   /** Not of pipes, sockets and devices: reading one may never end, and with it every later change. */
-  #place(path: string, found: BigIntStats, above: readonly string[]): Promise<void> | undefined {
+  #place(
+    path: string,
+    found: BigIntStats,
+    above: readonly string[],
+    real = path,
+  ): Promise<void> | undefined {
     if (found.isDirectory()) return this.#folder(path, above)
-    if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found)
+    if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found, real)
     return undefined
   }
 
@@ -114,10 +126,18 @@ class Walk {
     if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)
   }
 
-  #file(path: string, found: BigIntStats): void {
-    const { dev, ino, size, mtimeNs, ctimeNs } = found
-    const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(':')
-    this.#files.set(resolve(path), { path, stamp, size: Number(size) })
+  /** real: where links lead to. */
+  #file(path: string, found: BigIntStats, real: string): void {
+    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = found
+    this.#files.set(resolve(path), {
+      path,
+      stamp: [dev, ino, size, mtimeNs, ctimeNs].join(':'),
+      inode: `${dev}:${ino}`,
+      writtenAt: Number(mtimeMs),
+      name: basename(real),
+      isLink: basename(real) !== basename(path) || dirname(real) !== dirname(path),
+      size: Number(size),
+    })
   }
 
   /** Watches every place where the path, or a link on its way, can be replaced. */

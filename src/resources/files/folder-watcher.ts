@@ -13,15 +13,17 @@ export type WatchFolder = (folder: string) => FSWatcher
 export interface FolderWatcherOptions {
   /** node:fs's watch. */
   readonly watch: WatchFolder
-  readonly onChange: () => void
+  /** event, name: as node:fs has them. */
+  readonly onChange: (event: string, name: string | null) => void
   /** A folder cannot be watched, or its watcher broke; what the system said. */
   readonly onFailure: (folder: string, code: string) => void
 }
 
 export interface FolderWatcher {
   /** Watches these folders and no others. A folder that was replaced by another of its name is watched anew.
-   * True: one or more were not watched until now, so that a change in them may have been missed. */
-  update(folders: WatchedFolders): Promise<boolean>
+   * Those that were not watched until now: a change in them may have been missed. */
+  update(folders: WatchedFolders): Promise<readonly string[]>
+  watches(folder: string): boolean
   close(): void
 }
 
@@ -53,8 +55,9 @@ export const createFolderWatcher = ({
       const watcher = watch(folder)
       const entry: Watched = { watcher, identity, names }
       watched.set(folder, entry)
-      watcher.on('change', (_, name) => {
-        if (name === null || concerns(String(name), folder, entry.names)) onChange()
+      watcher.on('change', (event, name) => {
+        if (name === null) onChange(event, null)
+        else if (concerns(String(name), folder, entry.names)) onChange(event, String(name))
       })
       watcher.on('error', (error) => {
         stop(folder)
@@ -70,18 +73,19 @@ export const createFolderWatcher = ({
   return {
     async update(folders) {
       for (const folder of [...watched.keys()]) if (!folders.has(folder)) stop(folder)
-      let opened = false
+      const opened: string[] = []
       for (const [folder, names] of folders) {
         const identity = await identityOf(folder)
         const before = watched.get(folder)
         if (before !== undefined && before.identity === identity) before.names = names
         else {
           stop(folder)
-          if (identity !== undefined && open(folder, identity, names)) opened = true
+          if (identity !== undefined && open(folder, identity, names)) opened.push(folder)
         }
       }
       return opened
     },
+    watches: (folder) => watched.has(folder),
     close() {
       for (const folder of [...watched.keys()]) stop(folder)
     },

@@ -9,7 +9,7 @@ import {
   type FileRecord,
 } from './file-record.js'
 import { codeOf, findFiles, type FoundFile } from './file-tree.js'
-import type { ReadState } from '../decode/quarantine.js'
+import type { ReadState, Unsettled } from '../decode/quarantine.js'
 import { kindsOf, type Kind } from '../kinds/kinds.js'
 import { collectResources } from '../decode/resource-set.js'
 import type { Problem, ProviderState } from '../kinds/resources.js'
@@ -44,6 +44,7 @@ export const readRecord = async (
 export const stateOf = (
   records: readonly FileRecord[],
   problems: readonly Problem[],
+  unsettled: readonly Unsettled[] = [],
 ): ReadState => {
   const collected = collectResources(records.flatMap(({ resources }) => resources))
   const undecoded = records.flatMap((record) => record.undecoded)
@@ -51,7 +52,8 @@ export const stateOf = (
     resources: collected.resources,
     problems: [...problems, ...records.flatMap((record) => record.problems), ...collected.problems],
     notes: records.flatMap(({ notes }) => notes),
-    complete: problems.length === 0 && undecoded.length === 0,
+    complete: problems.length === 0 && undecoded.length === 0 && unsettled.length === 0,
     undecoded,
+    unsettled,
   }
 }

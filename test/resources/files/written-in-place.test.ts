@@ -1,0 +1,261 @@
+// Files that are written in place, by writers of every habit: at no moment is a route there without its policy, or a
+// policy without its last rule.
+
+import {
+  appendFileSync,
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, test, type TestContext } from 'vitest'
+import { createFileProvider } from '../../../src/resources/files/file-provider.js'
+import type { ProviderState } from '../../../src/resources/kinds/resources.js'
+
+/** Longer than it takes until a file is read although it is still written to. */
+const A_LOOK_MS = 700
+
+const route = (name: string, path = '/') => `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: ${name} }
+spec:
+  parentRefs: [{ name: gateway }]
+  rules: [{ matches: [{ path: { value: ${path} } }] }]
+---
+`
+
+const head = (name: string) => `apiVersion: policy.gatehouse.dev/v1alpha1
+kind: ProxyPolicy
+metadata: { name: ${name} }
+spec:
+  targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: ${name} }]
+  traffic:
+    authorization:
+      action: Deny
+      policy:
+        matchExpressions:
+`
+const [FIRST, SECOND] = [
+  `          - 'request.path == "/a"'\n`,
+  `          - 'request.path == "/b"'\n---\n`,
+] as const
+const policy = (name: string) => head(name) + FIRST + SECOND
+
+/** "+": guarded by both rules; "-": by fewer; nothing: open. */
+const shown = ({ resources }: ProviderState): readonly string[] =>
+  resources.httpRoutes.map(({ metadata: { name } }) => {
+    const own = resources.proxyPolicies.find(({ metadata }) => metadata.name === name)
+    const rules = JSON.stringify(own?.spec ?? '').match(/request\.path/g)?.length
+    return `${name}${rules === undefined ? '' : rules === 2 ? '+' : '-'}`
+  })
+
+type At = (...names: string[]) => string
+
+async function watch({ onTestFinished }: TestContext, prepare: (at: At) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'resources-'))
+  const at: At = (...names) => join(folder, ...names)
+  prepare(at)
+  const states: ProviderState[] = []
+  let wake: () => void = () => undefined
+  const provider = createFileProvider({
+    paths: [folder],
+    apiGroup: 'policy.gatehouse.dev',
+    onWarning: () => undefined,
+  })
+  onTestFinished(async () => {
+    await provider.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await provider.start((state) => {
+    states.push(state)
+    wake()
+  })
+  const last = () => states.at(-1) as ProviderState
+  return {
+    at,
+    last,
+    /** Of every state so far, each once. */
+    seen: () => [...new Set(states.map((state) => shown(state).join(' ')))],
+    waiting: () => states.flatMap(({ problems }) => problems.map(({ message }) => message)),
+    until: async (wanted: string) => {
+      while (shown(last()).join(' ') !== wanted || last().problems.length > 0)
+        await new Promise<void>((resolve) => (wake = resolve))
+    },
+  }
+}
+
+describe.concurrent('at every moment', () => {
+  test('a file that is truncated and written slowly keeps its policies', async (context) => {
+    const all = route('a') + route('b') + policy('a') + policy('b')
+    const { at, seen, until } = await watch(context, (path) => writeFileSync(path('all.yaml'), all))
+    const file = openSync(at('all.yaml'), 'r+')
+    ftruncateSync(file)
+    for (const part of [route('a') + route('b'), policy('a'), head('b') + FIRST, SECOND]) {
+      await delay(A_LOOK_MS)
+      writeSync(file, part)
+    }
+    writeSync(file, route('c') + policy('c'))
+    closeSync(file)
+    await until('a+ b+ c+')
+    expect(seen()).toEqual(['a+ b+', 'a+ b+ c+'])
+  })
+
+  test('a new file that is appended to slowly', async (context) => {
+    const { at, seen, until } = await watch(context, (path) =>
+      writeFileSync(path('other.yaml'), route('z')),
+    )
+    for (const part of [route('a'), route('b'), head('a') + FIRST, SECOND, policy('b')]) {
+      appendFileSync(at('new.yaml'), part)
+      await delay(A_LOOK_MS)
+    }
+    await until('a+ b+ z')
+    expect(seen()).toEqual(['z', 'a+ b+ z'])
+  })
+
+  test('a policy that is cut in the middle of its rules, and then is no document', async (context) => {
+    const { at, seen, until, waiting } = await watch(context, (path) => {
+      writeFileSync(path('route.yaml'), route('a'))
+      writeFileSync(path('policy.yaml'), policy('a'))
+    })
+    for (const text of [head('a') + FIRST, `${head('a')}  - [`, head('a') + FIRST]) {
+      writeFileSync(at('policy.yaml'), text)
+      await delay(A_LOOK_MS)
+    }
+    writeFileSync(at('policy.yaml'), policy('a'))
+    await until('a+')
+    expect(seen()).toEqual(['a+'])
+    expect(waiting().join()).toMatch(/until \S+policy\.yaml has not been written to for 2 s/)
+  })
+
+  test('a file that is unlinked and written anew, as git does', async (context) => {
+    const { at, seen, until } = await watch(context, (path) =>
+      writeFileSync(path('all.yaml'), route('a') + policy('a')),
+    )
+    unlinkSync(at('all.yaml'))
+    writeFileSync(at('all.yaml'), route('a') + route('b'))
+    await delay(A_LOOK_MS)
+    appendFileSync(at('all.yaml'), policy('a') + policy('b'))
+    await until('a+ b+')
+    expect(seen()).toEqual(['a+', 'a+ b+'])
+  })
+
+  test('a route in another file, renamed to its place, waits for the file of policies that is being written', async (context) => {
+    const { at, seen, until } = await watch(context, (path) => {
+      writeFileSync(path('routes.yaml'), route('a'))
+      writeFileSync(path('policies.yaml'), policy('a'))
+    })
+    writeFileSync(at('policies.yaml'), policy('a').replace('---', '\n---'))
+    await delay(A_LOOK_MS)
+    writeFileSync(at('.draft'), route('a') + route('b'))
+    renameSync(at('.draft'), at('routes.yaml'))
+    await delay(A_LOOK_MS)
+    appendFileSync(at('policies.yaml'), policy('b'))
+    await until('a+ b+')
+    expect(seen()).toEqual(['a+', 'a+ b+'])
+  })
+
+  test('a policy that moves from a file to one that is being written', async (context) => {
+    const { at, seen, until } = await watch(context, (path) => {
+      writeFileSync(path('1.yaml'), route('a') + policy('a'))
+      writeFileSync(path('2.yaml'), route('b') + policy('b'))
+    })
+    appendFileSync(at('2.yaml'), '# more follows\n')
+    await delay(A_LOOK_MS)
+    writeFileSync(at('.draft'), route('a'))
+    renameSync(at('.draft'), at('1.yaml'))
+    await delay(A_LOOK_MS)
+    appendFileSync(at('2.yaml'), policy('a'))
+    await until('a+ b+')
+    expect(seen()).toEqual(['a+ b+'])
+  })
+
+  test('a route that is changed before its policy keeps its paths', async (context) => {
+    const { at, last, until } = await watch(context, (path) =>
+      writeFileSync(path('all.yaml'), route('a', '/old') + policy('a')),
+    )
+    const paths: unknown[] = []
+    writeFileSync(at('all.yaml'), route('a', '/new'))
+    await delay(A_LOOK_MS)
+    paths.push(JSON.stringify(last().resources.httpRoutes).includes('/old'))
+    appendFileSync(at('all.yaml'), policy('a'))
+    await until('a+')
+    paths.push(JSON.stringify(last().resources.httpRoutes).includes('/new'))
+    expect(paths).toEqual([true, true])
+  })
+
+  test('a file in a folder that is new', async (context) => {
+    const { at, seen, until } = await watch(context, (path) =>
+      writeFileSync(path('other.yaml'), route('z')),
+    )
+    mkdirSync(at('x'))
+    writeFileSync(at('x', 'new.yaml'), route('a'))
+    await delay(A_LOOK_MS)
+    appendFileSync(at('x', 'new.yaml'), policy('a'))
+    await until('a+ z')
+    expect(seen()).toEqual(['z', 'a+ z'])
+  })
+})
+
+describe.concurrent('at once', () => {
+  test.for([
+    ['new', 'b.yaml', 'a+ b+', route('b') + policy('b')],
+    ['another', 'a.yaml', 'b', route('b')],
+  ] as const)(
+    'a file that is renamed to its place is in force: %o',
+    async ([, name, wanted, text], context) => {
+      const { at, until, waiting } = await watch(context, (path) =>
+        writeFileSync(path('a.yaml'), route('a') + policy('a')),
+      )
+      writeFileSync(at('.draft'), text)
+      renameSync(at('.draft'), at(name))
+      await until(wanted)
+      expect(waiting()).toEqual([])
+    },
+  )
+
+  test('folders that are swapped by a link, as ConfigMap volumes are', async (context) => {
+    const { at, until, waiting } = await watch(context, (path) => {
+      mkdirSync(path('..1'))
+      writeFileSync(path('..1', 'all.yaml'), route('a') + policy('a'))
+      symlinkSync('..1', path('..data'))
+      symlinkSync('..data/all.yaml', path('all.yaml'))
+    })
+    mkdirSync(at('..2'))
+    writeFileSync(at('..2', 'all.yaml'), route('b') + policy('b'))
+    symlinkSync('..2', at('..tmp'))
+    renameSync(at('..tmp'), at('..data'))
+    await until('b+')
+    expect(waiting()).toEqual([])
+  })
+
+  test('a file that is deleted', async (context) => {
+    const { at, until, waiting } = await watch(context, (path) => {
+      writeFileSync(path('a.yaml'), route('a') + policy('a'))
+      writeFileSync(path('b.yaml'), route('b'))
+    })
+    unlinkSync(at('a.yaml'))
+    await until('b')
+    expect(waiting()).toEqual([])
+  })
+
+  test('a policy for a route that had none, however it is written; beside another one it waits', async (context) => {
+    const { at, seen, until } = await watch(context, (path) =>
+      writeFileSync(path('a.yaml'), route('a') + route('b') + policy('b')),
+    )
+    writeFileSync(at('p.yaml'), head('a') + FIRST)
+    await delay(A_LOOK_MS)
+    appendFileSync(at('p.yaml'), SECOND)
+    await until('a+ b+')
+    expect(seen()[1]).toBe('a- b+')
+  })
+})
