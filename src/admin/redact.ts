@@ -8,8 +8,13 @@ const REDACTED = '[redacted]'
 const SECRET_MEMBERS = new Set(['privateKey', 'private_key', 'password', 'client_secret'])
 /** RFC 7518 sections 6.2.2, 6.3.2 and 6.4: what a key set must not hold and may, by mistake. */
 const PRIVATE_JWK_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
-/** Headers that a route's filter may set towards a backend. */
-const SECRET_HEADER = /authorization|cookie|token|secret|password|api-?key/i
+/** Where the model has expressions: a literal of one may be what a caller must send, or what a webhook is sent. */
+const EXPRESSION_MEMBERS = new Set(['expression', 'deny', 'require', 'allow'])
+/** What a header, or a match on one, has beside its name: in our model and in Envoy's (HeaderValue, HeaderMatcher). */
+const HEADER_VALUES = new Set([
+  ...['value', 'raw_value', 'string_match', 'exact_match', 'safe_regex_match', 'prefix_match'],
+  ...['suffix_match', 'contains_match'],
+])
 
 export function redact(value: Json): Json {
   if (value === null || typeof value !== 'object') return value
@@ -22,17 +27,24 @@ const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] 
 
 function redactObject(object: JsonObject): JsonObject {
   const isJwk = typeof object['kty'] === 'string'
-  const isSecretHeader = [object['name'], object['key']].some(
-    (name) => typeof name === 'string' && SECRET_HEADER.test(name),
-  )
-  const secret = (member: string): boolean =>
+  // Nobody can tell by its name whether a header is a secret.
+  const isNamed = typeof object['name'] === 'string' || typeof object['key'] === 'string'
+  const isSecret = (member: string): boolean =>
     SECRET_MEMBERS.has(member) ||
     (isJwk && PRIVATE_JWK_MEMBERS.has(member)) ||
-    (isSecretHeader && (member === 'value' || member === 'raw_value'))
+    (isNamed && HEADER_VALUES.has(member))
   return Object.fromEntries(
-    Object.entries(object).map(([member, value]) => [
-      member,
-      secret(member) ? REDACTED : redact(value),
-    ]),
+    Object.entries(object).map(([member, value]) => {
+      if (isSecret(member)) return [member, REDACTED]
+      return [member, EXPRESSION_MEMBERS.has(member) ? withoutTexts(value) : redact(value)]
+    }),
   )
+}
+
+/** How many there are still shows. */
+const withoutTexts = (value: Json): Json => {
+  if (typeof value === 'string') return REDACTED
+  return value !== null && typeof value === 'object' && isArray(value)
+    ? value.map(withoutTexts)
+    : redact(value)
 }

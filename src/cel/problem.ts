@@ -47,7 +47,13 @@ export function problemOf(source: string, error: unknown): CelProblem {
 function unexpected(met: string): string {
   const meant = MEANT[met]
   const expected = meant === undefined ? 'an operator, e.g. &&, || or ==' : `"${meant}"`
-  return `unexpected ${met.startsWith('"') ? met : `"${met}"`}; expected ${expected}`
+  return `unexpected ${withoutLiteral(met)}; expected ${expected}`
+}
+
+/** Messages stand in logs and statuses; a literal may be a key that callers must send. */
+function withoutLiteral(met: string): string {
+  if (/["']/.test(met)) return 'string'
+  return /^[\d.]/.test(met) ? 'number' : `"${met}"`
 }
 
 /** What other languages write → CEL. */

@@ -155,7 +155,7 @@ describe('refused at load', () => {
     ['jwt.a == "x" or true', 'column 14', 'unexpected "or"; expected "||"'],
     ['jwt.a = "x"', 'column 7', 'unexpected "="; expected "=="'],
     ['jwt.a contains "x"', 'column 7', 'unexpected "contains"; expected an operator'],
-    ['jwt.a "x"', 'column 7', 'unexpected "x"; expected an operator'],
+    ['jwt.a "x"', 'column 7', 'unexpected string; expected an operator'],
     ['jwt.a.b.c(', 'column 11', 'the end of the expression'],
     ['jwt.sub == "a', 'column 12', 'unterminated'],
     ['', 'column 1', 'the end of the expression'],

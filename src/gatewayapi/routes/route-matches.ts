@@ -18,7 +18,7 @@ export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   const bad = values.find(({ type, value }) => type === 'RegularExpression' && !isPattern(value))
   if (bad !== undefined)
     return err(
-      `${bad.name}: "${bad.value}" is not a regular expression of RE2 that Envoy takes: ASCII, without \\p and \\x{…}, not too long`,
+      `${bad.name}: the value is not a regular expression of RE2 that Envoy takes: ASCII, without \\p and \\x{…}, not too long`,
     )
   return ok({
     path: path.value,

@@ -47,12 +47,25 @@ export const decodeFields = (fields: Fields): Result<DecodedFields, Finding[]> =
 
 const describe = (issue: z.core.$ZodIssue, root: unknown, fields: Fields): Finding => {
   const value = valueAt(root, issue.path)
+  const path = [...fields.path, ...issue.path]
+  const secret = fields.secret || mayBeSecret(path)
   return {
-    path: [...fields.path, ...issue.path],
+    path,
     part: issue.code === 'invalid_key' ? 'key' : 'value',
-    message: describeIssue({ issue, value, secret: fields.secret }),
+    message: describeIssue({ issue, value, secret }),
   }
 }
+
+/** Values of headers, expressions with their literals, key sets: messages stand in logs and statuses. */
+const mayBeSecret = (path: FieldPath): boolean =>
+  path.some((key, index) => SECRET_FIELDS.has(String(key)) || isWebhookHeaders(path, index)) ||
+  (path.at(-1) === 'value' && HEADER_LISTS.has(String(path.at(-3))))
+
+const isWebhookHeaders = (path: FieldPath, index: number): boolean =>
+  path[index] === 'headers' && path[index - 1] === 'webhook'
+
+const SECRET_FIELDS = new Set(['matchExpressions', 'inline'])
+const HEADER_LISTS = new Set(['headers', 'set', 'add'])
 
 /** Of the Gateway API a newer version may have more fields than we know: only what looks misspelt is an error. */
 const isError = (field: UnknownField, strictness: Kind['strictness']): boolean =>

@@ -53,7 +53,7 @@ describe('what is refused, where, and in which words', () => {
     [
       'ProxyPolicy',
       `spec:\n  ${TARGET}\n  traffic:\n    authorization: { policy: { matchExpressions: jwt.sub } }`,
-      'f.yaml:7:50 spec.traffic.authorization.policy.matchExpressions: "jwt.sub" is not a list',
+      'f.yaml:7:50 spec.traffic.authorization.policy.matchExpressions: the string here is not a list',
     ],
     [
       'ProxyPolicy',
