@@ -2,18 +2,19 @@
 // known is an error, never an event without texts.
 
 import { err, ok, type Result } from '../result.js'
+import { anythingIn } from './apis/beside.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
-import { readChatChunk } from './apis/stream-openai-chat.js'
-import { readCompletionChunk } from './apis/stream-openai-completions.js'
+import { readChunk } from './apis/stream-choices.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
 import { readJsonText, type JsonText } from './json/json-text.js'
 import { asObject, member, type JsonObjectNode } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
-import { apiOfError, readErrorEvent } from './text/stream-error-event.js'
+import type { SaidText } from './text/said.js'
+import { apiOfError } from './text/stream-error-event.js'
 import type { Repeat, StreamEvent } from './text/stream-event.js'
-import { provenSilent, type Said, type SaidText } from './text/stream-said.js'
+import { spokenAt, whole, type Said } from './text/stream-said.js'
 
 /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
 export function readStreamEvent(data: string): Result<StreamEvent, string> {
@@ -61,12 +62,12 @@ function readTypedForm(json: string, root: JsonObjectNode): Form {
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', readMessageEvent(json, root, type)]
   const api = apiOfError(root)
-  if (api !== undefined) return [api, readErrorEvent(root)]
+  if (api !== undefined) return [api, whole(anythingIn(root, spokenAt(json, 'event'), true))]
   if (type === undefined)
     throw new UnreadableForm('an event of the stream is of a form that is not known')
   return [
     member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
-    provenSilent(root, 'the type of an event'),
+    whole(anythingIn(root, spokenAt(json, 'event'), false)),
   ]
 }
 
@@ -78,6 +79,6 @@ function readChoicesForm(json: string, root: JsonObjectNode): Form {
   const object = member(root, 'object')
   const isText = object?.type === 'string' && object.value === 'text_completion'
   return !has('delta') && !has('message') && (isText || has('text'))
-    ? ['openai-completions', readCompletionChunk(json, root)]
-    : ['openai-chat', readChatChunk(json, root)]
+    ? ['openai-completions', readChunk(json, root)]
+    : ['openai-chat', readChunk(json, root)]
 }

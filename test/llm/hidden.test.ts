@@ -4,9 +4,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
+import { readStreamEvent } from '../../src/llm/stream-read.js'
 import { rewrite, type Conversation } from '../../src/llm/text/conversation.js'
+import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import type { Result } from '../../src/result.js'
-import { REPLIES, REQUESTS } from './recorded.js'
+import { EVENTS, REPLIES, REQUESTS } from './recorded.js'
 
 const SECRET = 'a fox that nobody expects'
 const MASK = '****'
@@ -21,6 +23,12 @@ const mask = (text: string): string => text.replaceAll(SECRET, MASK)
 const seenInBody = (found: Conversation): Seen => {
   const shown = found.entries.map(({ content }) => content)
   return { shown, masked: rewrite(found, shown.map(mask)) }
+}
+
+const seenInEvent = (event: StreamEvent): Seen => {
+  const [pieces, repeats] = [event.pieces, event.repeats].map((all) => all.map(({ text }) => text))
+  const texts = { pieces: (pieces ?? []).map(mask), repeats: (repeats ?? []).map(mask) }
+  return { shown: [...(pieces ?? []), ...(repeats ?? [])], masked: rewriteEvent(event, texts) }
 }
 
 type Reader = (json: string) => Result<Seen, string>
@@ -42,6 +50,7 @@ const KINDS: readonly (readonly [string, Reader, Readonly<Record<string, object>
     reading((json) => readReply(bytes(json), 'any'), seenInBody),
     { ...REPLIES, models: { data: [{ id: 'm', object: 'model' }] } },
   ],
+  ['events', reading(readStreamEvent, seenInEvent), EVENTS],
 ]
 
 interface Place {
@@ -91,9 +100,8 @@ const withoutEchoes = (json: string): unknown =>
 /** The words of an error are the server's own. */
 const isOfError = (root: object, { holder, key }: Place, name: string): boolean => {
   const error = 'error' in root ? root.error : undefined
-  return (
-    name === 'error' || key === 'message' || key === 'code' || (holder === error && key !== 'said')
-  )
+  const words = error === undefined ? ['error'] : ['error', 'message', 'detail']
+  return words.includes(name) || (holder === error && key === 'message')
 }
 
 describe.each(KINDS)('%s', (_kind, read, recorded) => {

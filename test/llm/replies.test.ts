@@ -260,7 +260,7 @@ describe('what need be of no model', () => {
   })
 
   test('of an error its own words pass, all else is text', () => {
-    const error = { message: 'Too many.', type: 'rate_limit', code: 'x', param: 'a b' }
+    const error = { message: 'Too many.', type: 'rate_limit', code: 'x', param: 'messages[0]' }
     expect(read('error', { error: { ...error, failed_generation: 'a' } })).toEqual(['assistant: a'])
     expect(read('error', { object: 'error', message: 'No.', said: 'a' })).toEqual(['assistant: a'])
     expect(read('error', { detail: [{ loc: ['body', 0], msg: 'No.', input: 'a' }] })).toEqual([

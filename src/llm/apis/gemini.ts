@@ -8,7 +8,8 @@ import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText } from '../text/said.js'
 import { formOf, sweepObject, type Holds } from '../text/sweep.js'
 
-const CALL: Readonly<Record<string, Holds>> = { args: 'jsonCall' }
+/** Arguments are an object, or in a stream come one by one, as their values grow. */
+const CALL: Readonly<Record<string, Holds>> = { args: 'jsonCall', partialArgs: 'inner' }
 const RESPONSE: Readonly<Record<string, Holds>> = { response: 'json', parts: 'result' }
 
 export const CONTENTS = formOf({
@@ -26,6 +27,7 @@ export const CONTENTS = formOf({
   function_call: CALL,
   toolCall: CALL,
   tool_call: CALL,
+  partialArgs: { stringValue: 'call' },
   functionResponse: RESPONSE,
   function_response: RESPONSE,
   toolResponse: RESPONSE,

@@ -7,23 +7,14 @@ import { UnreadableForm } from '../json/unreadable-form.js'
 import type { LlmApi } from '../text/api.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
-import type { At, SaidText } from '../text/said.js'
-import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
+import type { At } from '../text/said.js'
+import { anythingIn, besideIn } from './beside.js'
 import { readContent } from './anthropic.js'
 import { readCandidates } from './gemini.js'
 import { readChoices } from './messages.js'
 import { readItems } from './responses-items.js'
 
-/** Beside what was said. */
-const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
-
 const saidBy = (json: string): At => ({ json, role: 'assistant', toolRole: 'assistant' })
-
-function besideIn(body: JsonObjectNode, json: string, read: readonly string[]): readonly Entry[] {
-  const said: SaidText[] = []
-  sweepObject(body, '', saidBy(json), BESIDE, said, { skip: new Set(read) })
-  return entriesOf(said)
-}
 
 /** A reply of an API that is known, by the member that marks it. */
 export function readMarked(
@@ -32,7 +23,8 @@ export function readMarked(
   json: string,
 ): readonly [LlmApi, readonly Entry[]] {
   const node = member(body, mark) ?? body
-  const rest = besideIn(body, json, mark === 'content' ? [mark, 'role'] : [mark])
+  const read = mark === 'content' ? [mark, 'role'] : [mark]
+  const rest = entriesOf(besideIn(body, saidBy(json), read))
   switch (mark) {
     case 'choices':
       return [apiOfChoices(node), [...readChoices(node, json), ...rest]]
@@ -77,9 +69,5 @@ function readVectors(node: JsonNode, json: string, rest: readonly Entry[]): read
 }
 
 /** Every other JSON: errors, whose own words pass, lists of models, what was stored. */
-export function readAnything(node: JsonNode, json: string, isError: boolean): readonly Entry[] {
-  const said: SaidText[] = []
-  const holds = isError ? 'error' : undefined
-  sweepMember(node, { name: '', owner: '', holds }, saidBy(json), UNKNOWN, said)
-  return entriesOf(said)
-}
+export const readAnything = (node: JsonNode, json: string, isError: boolean): readonly Entry[] =>
+  entriesOf(anythingIn(node, saidBy(json), isError))

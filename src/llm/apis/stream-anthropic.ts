@@ -1,127 +1,90 @@
 // An event of a streamed reply of Anthropic's messages API: blocks of content that begin, go on and stop.
 
-import {
-  asArray,
-  asObject,
-  asString,
-  member,
-  present,
-  type JsonObjectNode,
-} from '../json/members.js'
-import { readBlock } from './stream-anthropic-blocks.js'
-import { errorTexts } from '../text/stream-error-event.js'
-import {
-  goingOn,
-  indexOf,
-  isProse,
-  NOTHING,
-  provenSilent,
-  sweep,
-  sweepRest,
-  textOf,
-  together,
-  toolCallOf,
-  whole,
-  type Picks,
-  type Said,
-} from '../text/stream-said.js'
+import type { JsonNode } from '../json/json-text.js'
+import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import { roleOf } from '../text/message.js'
+import type { At, SaidText } from '../text/said.js'
+import { indexOf, saidIn, spokenAt, together, whole, type Said } from '../text/stream-said.js'
+import { formOf, sweepObject } from '../text/sweep.js'
+import { besideIn } from './beside.js'
+import { MESSAGES } from './messages.js'
 
-type Reader = (json: string, root: JsonObjectNode) => Said
-
-const readStart: Reader = (json, root) => {
-  const message = asObject(member(root, 'message'), 'a message')
-  const content = present(member(message, 'content'))
-  const blocks = content === undefined ? [] : asArray(content, 'content').items
-  return together([
-    ...blocks.map((block, at) => readBlock(json, block, String(at))),
-    whole(sweepRest(message, 'message', new Set(['content']))),
-  ])
-}
-
-const blockOf: (json: string, root: JsonObjectNode) => string = (json, root) =>
-  indexOf(json, member(root, 'index'))
-
-const readDelta: Reader = (json, root) => {
-  const channel = blockOf(json, root)
-  const delta = asObject(member(root, 'delta'), 'a delta')
-  const type = asString(member(delta, 'type'), 'the type of a delta').value
-  const read = DELTAS.get(type)
-  if (read === undefined) return provenSilent(delta, 'a delta')
-  return together([
-    read(delta, channel),
-    whole(sweepRest(delta, channel, new Set([DELTA_MEMBERS[type] ?? '']))),
-  ])
-}
-
-type DeltaReader = (delta: JsonObjectNode, channel: string) => Said
-
-const text =
-  (name: string): DeltaReader =>
-  (delta, channel) => {
-    const said = present(member(delta, name))
-    return said === undefined
-      ? NOTHING
-      : goingOn([textOf(asString(said, name), `${channel} ${name}`)])
-  }
-
-const DELTAS: ReadonlyMap<string, DeltaReader> = new Map<string, DeltaReader>([
-  ['text_delta', text('text')],
-  ['thinking_delta', text('thinking')],
-  ['compaction_delta', text('content')],
-  ['signature_delta', () => NOTHING],
-  [
-    'input_json_delta',
-    (delta, channel) => {
-      const json = asString(member(delta, 'partial_json'), 'partial_json')
-      return goingOn([toolCallOf(json, `${channel} input`, true)])
-    },
-  ],
-  [
-    'citations_delta',
-    (delta, channel) => {
-      const citation = asObject(member(delta, 'citation'), 'a citation')
-      return whole(sweep(citation, `${channel} citation`, isCited))
-    },
-  ],
-])
-
-/** The members that the readers of deltas read. */
-const DELTA_MEMBERS: Readonly<Record<string, string>> = {
-  text_delta: 'text',
-  thinking_delta: 'thinking',
-  compaction_delta: 'content',
-  citations_delta: 'citation',
-}
-
-const isCited: Picks = (name) => isProse(name) || name === 'cited_text'
-
-const EVENTS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['message_start', readStart],
-  [
-    'content_block_start',
-    (json, root) =>
-      readBlock(json, asObject(member(root, 'content_block'), 'a block'), blockOf(json, root)),
-  ],
-  ['content_block_delta', readDelta],
-  ['content_block_stop', (json, root) => ({ texts: [], ends: [blockOf(json, root)] })],
-  ['message_delta', () => NOTHING],
-  ['message_stop', () => ({ texts: [], ends: [''] })],
-  ['ping', () => NOTHING],
+/** Events → the member that is read by itself. */
+const EVENTS: ReadonlyMap<string, string> = new Map([
+  ['message_start', 'message'],
+  ['content_block_start', 'content_block'],
+  ['content_block_delta', 'delta'],
+  ['content_block_stop', ''],
+  ['message_delta', ''],
+  ['message_stop', ''],
+  ['ping', ''],
 ])
 
 export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 
 /** type: isMessageEvent. */
-export const readMessageEvent = (json: string, root: JsonObjectNode, type: string): Said =>
-  together([
-    EVENTS.get(type)?.(json, root) ?? provenSilent(root, 'an event of a message'),
-    whole(sweepRest(root, 'event', ROOT_MEMBERS.get(type) ?? new Set())),
-    whole(errorTexts(root)),
-  ])
+export function readMessageEvent(json: string, root: JsonObjectNode, type: string): Said {
+  const name = EVENTS.get(type) ?? ''
+  const rest = whole(besideIn(root, spokenAt(json, 'event'), name === '' ? [] : [name]))
+  const index = (): string => indexOf(json, member(root, 'index'))
+  switch (type) {
+    case 'message_start':
+      return together([readStart(json, asObject(member(root, name), 'a message')), rest])
+    case 'content_block_start':
+      return together([readBlock(member(root, name), spokenAt(json, index())), rest])
+    case 'content_block_delta':
+      return together([readDelta(member(root, name), spokenAt(json, index())), rest])
+    case 'content_block_stop':
+      return together([rest, { texts: [], ends: [index()] }])
+    case 'message_stop':
+      return together([rest, { texts: [], ends: [''] }])
+    default:
+      return rest
+  }
+}
 
-/** Members that are read by themselves, where the event has them. */
-const ROOT_MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['message_start', new Set(['message'])],
-  ['content_block_start', new Set(['content_block'])],
-  ['content_block_delta', new Set(['delta'])],
-])
+function readStart(json: string, message: JsonObjectNode): Said {
+  const role = roleOf(message, 'assistant')
+  const content = present(member(message, 'content'))
+  const blocks = content === undefined ? [] : asArray(content, 'content').items
+  return together([
+    ...blocks.map((block, at) => readBlock(block, spokenAt(json, String(at), role))),
+    whole(besideIn(message, spokenAt(json, 'message', role), ['content', 'role'])),
+  ])
+}
+
+/** What deltas go on with, by the last word of the channel. */
+const GOES_ON: ReadonlySet<string> = new Set(['text', 'thinking', 'content', 'input'])
+
+/** at: the block's channel. A call begins with an empty input, or with all of it. */
+function readBlock(node: JsonNode | undefined, at: At): Said {
+  const block = asObject(node, 'a block')
+  const { channel = '' } = at
+  const said: SaidText[] = []
+  sweepObject(block, 'content_block', at, MESSAGES, said)
+  const texts = said
+    .filter(({ kind, text }) => kind === 'text' || text !== '{}')
+    .map((text) =>
+      text.kind === 'tool-call' && text.form === 'json'
+        ? { ...text, channel: `${channel} whole_input` }
+        : text,
+    )
+  return saidIn(texts, (one) => GOES_ON.has(one.slice(channel.length + 1)))
+}
+
+const DELTAS = formOf({
+  '': { text: 'text', thinking: 'text', content: 'text', citation: 'inner', cited_text: 'text' },
+  input_json_delta: { partial_json: 'jsonCall' },
+})
+
+/** Whatever a delta says goes on, but citations. */
+function readDelta(node: JsonNode | undefined, at: At): Said {
+  const delta = asObject(node, 'a delta')
+  const { channel = '' } = at
+  const said: SaidText[] = []
+  sweepObject(delta, 'delta', at, DELTAS, said)
+  const texts = said.map((text) =>
+    text.kind === 'tool-call' ? { ...text, channel: `${channel} input` } : text,
+  )
+  return saidIn(texts, (one) => !one.startsWith(`${channel} citation `))
+}

@@ -1,34 +1,12 @@
 // A chunk of a streamed reply of Gemini's generateContent: parts of what every candidate says, each tool call whole.
 
 import type { JsonNode } from '../json/json-text.js'
-import {
-  asArray,
-  asObject,
-  asString,
-  member,
-  present,
-  type JsonObjectNode,
-} from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
-import { errorTexts } from '../text/stream-error-event.js'
-import {
-  goingOn,
-  indexOf,
-  isNoLabel,
-  isProse,
-  jsonToolCallOf,
-  NOTHING,
-  sweep,
-  sweepRest,
-  textOf,
-  together,
-  toolCallOf,
-  whole,
-  withLogprobs,
-  type Picks,
-  type Said,
-  type SaidText,
-} from '../text/stream-said.js'
+import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import { below, type At, type SaidText } from '../text/said.js'
+import { indexOf, saidIn, spokenAt, together, whole, type Said } from '../text/stream-said.js'
+import { sweepObject } from '../text/sweep.js'
+import { besideIn } from './beside.js'
+import { CONTENTS, geminiRole } from './gemini.js'
 
 /** Members of a chunk; one of them tells that it is Gemini's. */
 export const GEMINI_MARKS = ['candidates', 'promptFeedback', 'usageMetadata'] as const
@@ -38,136 +16,91 @@ export function readGeminiChunk(json: string, root: JsonObjectNode): Said {
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
   return together([
     ...items.map((item, at) => readCandidate(json, asObject(item, 'a candidate'), at)),
-    whole(sweepRest(root, '', OUTSIDE)),
-    whole(errorTexts(root)),
+    whole(besideIn(root, spokenAt(json, 'event'), ['candidates'])),
   ])
 }
 
-const OUTSIDE: ReadonlySet<string> = new Set(['candidates', 'error'])
+const CONTENT: ReadonlySet<string> = new Set(['content'])
 
 function readCandidate(json: string, candidate: JsonObjectNode, at: number): Said {
   const channel = indexOf(json, member(candidate, 'index'), at)
-  const content = present(member(candidate, 'content'))
-  const said = content === undefined ? NOTHING : readContent(json, content, channel)
-  const texts = withLogprobs(candidate, channel, said.texts, 'logprobsResult')
-  const more = whole(sweepRest(candidate, channel, INSIDE, isGrounding))
+  const given = present(member(candidate, 'content'))
+  const content = given === undefined ? undefined : asObject(given, 'content')
+  const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
+  const spoken = spokenAt(json, channel, role)
+  const said: SaidText[] = content === undefined ? [] : contentTexts(content, spoken)
+  sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 })
+  const goesOn = new Set(['text', 'thought', 'part'].map((word) => `${channel} ${word}`))
+  const { texts, ends } = saidIn(
+    said,
+    (one) => goesOn.has(one) || one.startsWith(`${channel} part `) || IN_CALL.test(one),
+  )
+  // A model thinks before it speaks: what it thought need not wait for the end of what it says.
+  const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')
   const isLast = present(member(candidate, 'finishReason')) !== undefined
-  return together([
-    { texts, ends: said.ends },
-    isLast ? { texts: more.texts, ends: [channel] } : more,
-  ])
+  if (isLast) return { texts, ends: [channel] }
+  return { texts, ends: [...ends, ...(speaks ? [`${channel} thought`] : [])] }
 }
 
-const INSIDE: ReadonlySet<string> = new Set(['content', 'finishReason', 'index', 'logprobsResult'])
+/** Arguments that come one by one. */
+const IN_CALL = /^\d+ (?:call|toolCall) \d+ /
 
-/** What it was searched for, and the passages that a search is about. */
-const isGrounding: Picks = (name) => isProse(name) || SEARCHED.has(name)
-const SEARCHED = new Set(['renderedcontent', 'retrievalqueries', 'websearchqueries'])
+const PARTS: ReadonlySet<string> = new Set(['parts', 'role'])
 
-function readContent(json: string, node: JsonNode, channel: string): Said {
-  const content = asObject(node, 'content')
-  const given = present(member(content, 'role'))
-  const own = given === undefined ? 'model' : asString(given, 'a role').value
-  const role = own === 'model' ? 'assistant' : own
+function contentTexts(content: JsonObjectNode, at: At): SaidText[] {
   const parts = present(member(content, 'parts'))
   const items = parts === undefined ? [] : asArray(parts, 'parts').items
-  return together([
-    ...items.map((item, at) => readPart(json, asObject(item, 'a part'), { channel, role, at })),
-    whole(sweepRest(content, channel, new Set(['parts', 'role']))),
-  ])
+  const said = items.flatMap((item, index) => partTexts(asObject(item, 'a part'), index, at))
+  sweepObject(content, 'content', at, CONTENTS, said, { skip: PARTS })
+  return said
 }
 
-interface Place {
-  readonly channel: string
-  readonly role: string
-  readonly at: number
+/** Texts of parts go on wherever they stand in their list; what else a part holds is told by its place there. */
+function partTexts(part: JsonObjectNode, index: number, at: At): readonly SaidText[] {
+  const said: SaidText[] = []
+  sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said)
+  return said.map((text) => {
+    const words = text.channel.split(' ')
+    return { ...text, channel: below(at, partChannel(part, text, words, index)).channel ?? '' }
+  })
 }
 
-function readPart(json: string, part: JsonObjectNode, place: Place): Said {
-  const { channel, at } = place
-  for (const [name, value] of part.members)
-    if (!PART_MEMBERS.has(name) && sweep(value, '', isNoLabel, name).length > 0)
-      throw new UnreadableForm('a part is of a form that is not known')
-  return together([
-    readText(json, part, place),
-    ...Object.entries(CALLS).map(([name, word]) => {
-      const call = present(member(part, name))
-      return call === undefined
-        ? NOTHING
-        : readCall(json, asObject(call, 'a call'), `${channel} ${word} ${at}`)
-    }),
-    ...RESPONSES.map((name) => {
-      const response = present(member(part, name))
-      return response === undefined
-        ? NOTHING
-        : readResponse(json, asObject(response, 'a response'), `${channel} ${name} ${at}`)
-    }),
-    ...Object.entries(CODE).map(([name, inner]) => {
-      const code = present(member(part, name))
-      return code === undefined ? NOTHING : whole(sweep(code, `${channel} ${name} ${at}`, inner))
-    }),
-  ])
+function partChannel(
+  part: JsonObjectNode,
+  { kind, form }: SaidText,
+  [name = '', ...rest]: readonly string[],
+  index: number,
+): string {
+  if (name === 'text' && rest.length === 0) return isThought(part) ? 'thought' : 'text'
+  const word = kind === 'tool-call' ? CALLS.get(name) : undefined
+  if (word !== undefined) return [word, index, ...argument(part, name, rest)].join(' ')
+  if (CONTENTS.get('')?.has(name) === true || form === 'json')
+    return [name, index, ...rest].join(' ')
+  return ['part', name, ...rest].join(' ')
 }
 
-/** Of the client's tools, and of those that the server runs: member → word in the channel's name. */
-const CALLS: Readonly<Record<string, string>> = { functionCall: 'call', toolCall: 'toolCall' }
-const RESPONSES = ['functionResponse', 'toolResponse'] as const
-
-const PART_MEMBERS: ReadonlySet<string> = new Set([
-  ...[...Object.keys(CALLS), ...RESPONSES],
-  ...['text', 'thought', 'thoughtSignature', 'executableCode'],
-  ...['codeExecutionResult', 'inlineData', 'fileData', 'videoMetadata', 'mediaResolution'],
+const CALLS: ReadonlyMap<string, string> = new Map([
+  ['functionCall', 'call'],
+  ['function_call', 'call'],
+  ['toolCall', 'toolCall'],
+  ['tool_call', 'toolCall'],
 ])
 
-/** What the model runs by itself, and what came out. */
-const CODE: Readonly<Record<string, Picks>> = {
-  executableCode: (name) => name === 'code',
-  codeExecutionResult: (name) => name === 'output',
+const isThought = (part: JsonObjectNode): boolean => {
+  const thought = part.members.get('thought')
+  return thought?.type === 'boolean' && thought.end - thought.start === 'true'.length
 }
 
-/** A model thinks before it speaks: what it thought need not wait for the end of what it says. */
-function readText(json: string, part: JsonObjectNode, { channel, role }: Place): Said {
-  const node = present(member(part, 'text'))
-  if (node === undefined) return NOTHING
-  const text = asString(node, 'text')
-  const thought = present(member(part, 'thought'))
-  const isThought = thought !== undefined && json.slice(thought.start, thought.end) !== 'false'
-  if (isThought) return goingOn([textOf(text, `${channel} thought`, role)])
-  const ends = text.value === '' ? [] : [`${channel} thought`]
-  return { texts: [textOf(text, `${channel} text`, role)], ends }
+/** Which argument a part of a call goes on with: its path; the arguments as a whole have none. */
+function argument(
+  part: JsonObjectNode,
+  name: string,
+  [list = '', index = '']: readonly string[],
+): readonly string[] {
+  const call = part.members.get(name)
+  const values = call?.type === 'object' ? call.members.get(list) : undefined
+  const value = values?.type === 'array' ? values.items[Number(index)] : undefined
+  return value?.type === 'object' ? [pathOf(value.members.get('jsonPath'))] : []
 }
 
-/** Arguments are an object, or come one by one, as their values grow. */
-function readCall(json: string, call: JsonObjectNode, channel: string): Said {
-  const args = present(member(call, 'args'))
-  const partial = present(member(call, 'partialArgs'))
-  const values = partial === undefined ? [] : asArray(partial, 'partialArgs').items
-  return together([
-    args === undefined ? NOTHING : whole([jsonToolCallOf(args, channel, json)]),
-    whole(sweepRest(call, channel, CALLED)),
-    ...values.map((item) => readValue(asObject(item, 'an argument'), channel)),
-  ])
-}
-
-const CALLED: ReadonlySet<string> = new Set(['args', 'partialArgs'])
-
-/** What a tool returned, as JSON. */
-function readResponse(json: string, response: JsonObjectNode, channel: string): Said {
-  const said = present(member(response, 'response'))
-  const rest = whole(sweepRest(response, channel, new Set(['response'])))
-  if (said === undefined) return rest
-  const text: SaidText = {
-    ...jsonToolCallOf(said, `${channel} response`, json),
-    kind: 'text',
-    role: 'assistant',
-  }
-  return together([whole([text]), rest])
-}
-
-function readValue(value: JsonObjectNode, channel: string): Said {
-  const text = present(member(value, 'stringValue'))
-  if (text === undefined) return NOTHING
-  const path = present(member(value, 'jsonPath'))
-  const name = path?.type === 'string' ? path.value : ''
-  return goingOn([toolCallOf(asString(text, 'an argument'), `${channel} ${name}`)])
-}
+const pathOf = (node: JsonNode | undefined): string => (node?.type === 'string' ? node.value : '')

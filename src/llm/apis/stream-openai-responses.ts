@@ -1,5 +1,6 @@
 // An event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
 
+import type { JsonNode } from '../json/json-text.js'
 import {
   asArray,
   asObject,
@@ -8,30 +9,28 @@ import {
   present,
   type JsonObjectNode,
 } from '../json/members.js'
-import { OF_REQUEST } from './openai-response-items.js'
-import { errorTexts } from '../text/stream-error-event.js'
-import { itemTexts, partTexts } from './stream-response-items.js'
+import { roleOf } from '../text/message.js'
+import { callOf, textOf, type At, type SaidText } from '../text/said.js'
 import {
   goingOn,
   indexOf,
-  isProse,
   NOTHING,
-  provenSilent,
   repeated,
-  sweep,
-  sweepRest,
-  textOf,
+  saidIn,
+  spokenAt,
   together,
-  toolCallOf,
   whole,
-  withLogprobs,
-  type Picks,
   type Said,
 } from '../text/stream-said.js'
+import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
+import { addEchoes } from '../text/tokens.js'
+import { besideIn } from './beside.js'
+import { isMessageItem, ITEMS, sweepItem } from './responses-items.js'
 
 interface Event {
   readonly json: string
   readonly root: JsonObjectNode
+  readonly stem: string
   /** The last word of its type: added, delta, done, completed … */
   readonly step: string
 }
@@ -39,44 +38,31 @@ interface Event {
 /** type: begins with "response.". */
 export function readResponseEvent(json: string, root: JsonObjectNode, type: string): Said {
   const dot = type.lastIndexOf('.')
-  const event = { json, root, step: type.slice(dot + 1) }
-  const step = SILENT.has(type)
-    ? (['delta', NOTHING] as const)
-    : readStep(event, type.slice(0, dot))
-  if (step === undefined) return provenSilent(root, 'an event of a response')
-  const [read, said] = step
-  const rest = sweepRest(root, 'event', new Set([read, 'error', 'logprobs']), isSpoken)
-  return together([said, whole(rest), whole(errorTexts(root))])
+  const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
+  const [read, said] = readStep(event) ?? readOther(event)
+  const rest = besideIn(root, spokenAt(json, 'event'), read)
+  return together([said, whole(rest)])
 }
 
-/** Sound and images, in base64. */
-const SILENT: ReadonlySet<string> = new Set([
-  'response.audio.delta',
-  'response.image_generation_call.partial_image',
-])
-
-/** The member that says what the event says, and what that is; undefined: the event is not known. */
-function readStep(event: Event, stem: string): readonly [string, Said] | undefined {
+/** The members that say what the event says, and what that is; undefined: the event is not known. */
+function readStep(event: Event): readonly [readonly string[], Said] | undefined {
+  const { stem, step } = event
   const text = TEXTS.get(stem)
   const part = PARTS.get(stem)
-  const isAdded = event.step === 'added'
-  const isDone = event.step === 'done'
-  if (text !== undefined && event.step === 'delta') return ['delta', readDelta(event, text)]
-  if (text !== undefined && isDone) return [text.member, readDone(event, text)]
-  if (part !== undefined && (isAdded || isDone)) return ['part', readPart(event, part)]
-  if (stem === 'response.output_item' && (isAdded || isDone)) return ['item', readItem(event)]
+  const isAdded = step === 'added'
+  const isDone = step === 'done'
+  if (text !== undefined && step === 'delta') return [['delta', 'logprobs'], readDelta(event, text)]
+  if (text !== undefined && isDone) return [[text.member, 'logprobs'], readDone(event, text)]
+  if (part !== undefined && (isAdded || isDone)) return [['part'], readPart(event, part)]
+  if (stem === 'response.output_item' && (isAdded || isDone)) return [['item'], readItem(event)]
   if (stem === 'response.output_text.annotation' && isAdded)
-    return ['annotation', readAnnotation(event)]
-  if (stem === 'response' && STEPS.has(event.step)) return ['response', readResponse(event)]
+    return [['annotation'], readAnnotation(event)]
+  if (stem === 'response' && STEPS.has(step)) return [['response'], readResponse(event)]
   return undefined
 }
 
 const STEPS = new Set(['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'])
 const LAST_STEPS = new Set(['completed', 'incomplete', 'failed'])
-
-/** What an event may say, wherever it does. */
-const isSpoken: Picks = (name) => isProse(name) || SPOKEN.has(name)
-const SPOKEN: ReadonlySet<string> = new Set(['delta', 'arguments', 'input', 'code'])
 
 interface Text {
   /** Of the item: what the channel is called. */
@@ -112,14 +98,38 @@ function channelOf(event: Event, of: Text['of']): string {
   return `${channel} ${indexOf(event.json, member(event.root, `${of}_index`))}`
 }
 
+/** Sound and images, in base64. */
+const MEDIA = formOf({ '': { delta: 'file', partial_image_b64: 'file' } })
+const SOUND: ReadonlySet<string> = new Set(['response.audio', 'response.image_generation_call'])
+
+/** What a delta says goes on, also where the event is not known. */
+function readOther({ json, root, stem, step }: Event): readonly [readonly string[], Said] {
+  const at = spokenAt(json, `${indexOf(json, member(root, 'output_index'))} ${stem}`)
+  const read = ['delta', 'partial_image_b64']
+  const said: SaidText[] = []
+  for (const name of read) {
+    const node = member(root, name)
+    const holds = SOUND.has(stem) ? 'file' : undefined
+    if (node !== undefined) sweepMember(node, { name, owner: '', holds }, at, MEDIA, said)
+  }
+  return [read, step === 'delta' ? goingOn(said) : whole(said)]
+}
+
 function readText(event: Event, text: Text, name: string): Said {
-  const channel = channelOf(event, text.of)
+  const at = spokenAt(event.json, channelOf(event, text.of))
   const node = present(member(event.root, name))
-  if (node === undefined) return NOTHING
-  const said = asString(node, name)
   const isCall = text.of === 'arguments' || text.of === 'input'
-  const read = isCall ? toolCallOf(said, channel, text.of === 'arguments') : textOf(said, channel)
-  return goingOn(withLogprobs(event.root, channel, [read]))
+  const texts: SaidText[] =
+    node === undefined
+      ? []
+      : [
+          isCall
+            ? callOf(asString(node, name), at, text.of === 'arguments')
+            : textOf(asString(node, name), at),
+        ]
+  const logprobs = present(member(event.root, 'logprobs'))
+  if (logprobs !== undefined) addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)
+  return goingOn(texts)
 }
 
 const readDelta = (event: Event, text: Text): Said => readText(event, text, 'delta')
@@ -129,29 +139,67 @@ const readDone = (event: Event, text: Text): Said => ({
   ends: [channelOf(event, text.of)],
 })
 
+/** What a part says is the text of its channel, whatever its member is called. */
+const SPOKEN: ReadonlySet<string> = new Set(['text', 'refusal', 'transcript'])
+
 function readPart(event: Event, of: 'content' | 'summary'): Said {
   const channel = channelOf(event, of)
   const part = asObject(member(event.root, 'part'), 'a part')
-  const texts = partTexts(part, channel)
+  const said: SaidText[] = []
+  sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, said)
+  const texts = said.map((text) =>
+    SPOKEN.has(text.channel.slice(channel.length + 1)) ? { ...text, channel } : text,
+  )
   return event.step === 'added' ? goingOn(texts) : { texts: repeated(texts), ends: [channel] }
 }
 
 function readItem(event: Event): Said {
   const channel = itemChannel(event)
-  const item = asObject(member(event.root, 'item'), 'an output item')
-  const { spoken, own } = itemTexts(event.json, item, channel)
+  const { spoken, own } = itemTexts(event.json, member(event.root, 'item'), channel)
   if (event.step === 'added') return together([goingOn(spoken), whole(own)])
   return { texts: [...repeated(spoken), ...own], ends: [channel] }
 }
 
-/** Titles and addresses of sources are not what the model says; what it cites of them is. */
-function readAnnotation(event: Event): Said {
-  const annotation = present(member(event.root, 'annotation'))
-  const channel = `${channelOf(event, 'content')} annotation`
-  return annotation === undefined ? NOTHING : whole(sweep(annotation, channel, isCited))
+interface ItemTexts {
+  /** What events with deltas say as well. */
+  readonly spoken: readonly SaidText[]
+  /** What only the item says. */
+  readonly own: readonly SaidText[]
 }
 
-const isCited: Picks = (name) => isProse(name) || name === 'quote' || name === 'cited_text'
+function itemTexts(json: string, node: JsonNode | undefined, channel: string): ItemTexts {
+  const item = asObject(node, 'an output item')
+  const role = isMessageItem(item) ? roleOf(item, 'assistant') : 'assistant'
+  const said: SaidText[] = []
+  sweepItem(item, spokenAt(json, channel, role), said)
+  const texts = said.map((text) => ({
+    ...text,
+    channel: `${channel} ${inItem(text.channel.slice(channel.length + 1))}`,
+  }))
+  const isSpoken = (text: SaidText): boolean => DELTAS.test(text.channel.slice(channel.length + 1))
+  return { spoken: texts.filter(isSpoken), own: texts.filter((text) => !isSpoken(text)) }
+}
+
+/** As the events with deltas call it. */
+function inItem(path: string): string {
+  const [list = '', index = '0', name, ...rest] = path.split(' ')
+  const isPart = list === 'content' || list === 'summary'
+  return isPart && (name === undefined || SPOKEN.has(name)) && rest.length === 0
+    ? `${list} ${index}`
+    : path
+}
+
+const DELTAS = /^(?:(?:content|summary) \d+|arguments|input|code)$/
+
+function readAnnotation(event: Event): Said {
+  const annotation = present(member(event.root, 'annotation'))
+  if (annotation === undefined) return NOTHING
+  const said: SaidText[] = []
+  const at: At = spokenAt(event.json, channelOf(event, 'content'))
+  const place = { name: 'annotation', owner: '', holds: 'inner' } as const
+  sweepMember(annotation, place, at, ITEMS, said)
+  return saidIn(said, () => false)
+}
 
 /** The response as it is so far. */
 function readResponse({ json, root, step }: Event): Said {
@@ -162,14 +210,6 @@ function readResponse({ json, root, step }: Event): Said {
     const { spoken, own } = itemTexts(json, item, String(at))
     return [...spoken, ...own]
   })
-  return together([
-    whole([...sweepRest(response, 'response', READ, isReply), ...errorTexts(response)]),
-    { texts: repeated(texts), ends: LAST_STEPS.has(step) ? [''] : [] },
-  ])
+  const rest = besideIn(response, spokenAt(json, 'response'), ['output'])
+  return { texts: repeated([...rest, ...texts]), ends: LAST_STEPS.has(step) ? [''] : [] }
 }
-
-const isReply: Picks = (name) => isProse(name) || REPLY.has(name)
-/** Of OpenAI's clients, and of vLLM, which adds the messages as the model read and wrote them. */
-const REPLY = new Set(['output_text', 'message', 'input_messages', 'output_messages'])
-
-const READ: ReadonlySet<string> = new Set(['output', 'error', ...OF_REQUEST])

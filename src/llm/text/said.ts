@@ -22,7 +22,9 @@ export interface At {
 
 /** The place of a member or an item. */
 export const below = (at: At, word: string | number): At =>
-  at.channel === undefined ? at : { ...at, channel: `${at.channel} ${word}`.trimStart() }
+  at.channel === undefined || word === ''
+    ? at
+    : { ...at, channel: `${at.channel} ${word}`.trimStart() }
 
 export const textOf = (node: JsonStringNode, { channel = '', role }: At): SaidText => ({
   channel,

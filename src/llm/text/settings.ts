@@ -9,7 +9,7 @@ const of =
   (value) =>
     value.length <= longest && !foreign.test(value)
 
-const id = of(256, /[^\w.:/@+=|~#$-]/)
+const id = of(256, /[^\w.:/@+=|~#$[\]-]/)
 const base64 = of(Infinity, /[^A-Za-z0-9+/=_-]/)
 const MIME = /^(?:[\w.+*-]+\/[\w.+*-]+(?:; ?[\w-]+=[\w.-]+)*)?$/
 const visible = of(4096, /[^!-~]/)
@@ -39,7 +39,7 @@ const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {
     promptcacheretention ttl quality size aspectratio imagesize resolution background moderation inputfidelity
     outputformat responseformat category threshold method probability severity thinkinglevel mediaresolution ranker
     searchcontextsize sort datacollection quantizations unit speed inferencegeo retention errorcode errortype scheduling tooltype engine
-    traffictype environment urlretrievalstatus execution display`,
+    traffictype environment urlretrievalstatus execution display locale`,
   id: `id ids model models modelversion basemodel user safetyidentifier promptcachekey systemfingerprint fingerprint
     name toolname servername serverlabel mcpservername filename version createdat created updatedat expiresat createtime
     cachedcontent container conversation include anthropicversion anthropicbeta betas ownedby root parent provider order
@@ -59,6 +59,12 @@ const SHAPE_OF: ReadonlyMap<string, Shape> = new Map(
 
 /** Objects whose members a client names: each value may be an identifier. */
 const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
+
+/** Members of an error that name what went wrong. */
+const OF_ERROR: ReadonlySet<string> = new Set(['code', 'domain', 'field', 'loc', 'param', 'reason'])
+
+export const isErrorSetting = (name: string, value: string): boolean =>
+  (OF_ERROR.has(name) && id(value)) || isSetting(name, value, '')
 
 /** owner: the name of the member that holds the object. */
 export const isSetting = (name: string, value: string, owner: string): boolean =>

@@ -1,31 +1,7 @@
-// An LLM's own error in the middle of a stream: it passes as it is, but for what it quotes of the model.
+// Which API an error in the middle of a stream belongs to.
 
 import type { LlmApi } from './api.js'
 import { member, present, type JsonObjectNode } from '../json/members.js'
-import {
-  isNoLabel,
-  sweep,
-  sweepRest,
-  whole,
-  type Picks,
-  type Said,
-  type SaidText,
-} from './stream-said.js'
-
-/** Members of an error that say what went wrong, in the server's words. */
-const ERROR_MEMBERS: ReadonlySet<string> = new Set([
-  '@type',
-  'code',
-  'detail',
-  'domain',
-  'error',
-  'error_type',
-  'message',
-  'param',
-  'reason',
-])
-
-const isQuote: Picks = (name) => isNoLabel(name) && !ERROR_MEMBERS.has(name)
 
 /** The API whose form the error has; undefined: the event is none. */
 export function apiOfError(root: JsonObjectNode): LlmApi | undefined {
@@ -42,14 +18,4 @@ export function apiOfError(root: JsonObjectNode): LlmApi | undefined {
 function isError(root: JsonObjectNode, name: 'type' | 'object'): boolean {
   const said = member(root, name)
   return said?.type === 'string' && said.value === 'error'
-}
-
-/** root: nothing but an error. */
-export const readErrorEvent = (root: JsonObjectNode): Said => whole(sweep(root, '', isQuote))
-
-/** What an error beside texts quotes. */
-export function errorTexts(root: JsonObjectNode): readonly SaidText[] {
-  const error = present(member(root, 'error'))
-  if (error?.type !== 'object') return []
-  return sweepRest(error, 'error', new Set(), isQuote)
 }

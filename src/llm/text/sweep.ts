@@ -5,7 +5,7 @@ import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { below, callOf, jsonOf, textOf, type At, type SaidText } from './said.js'
-import { isFile, isPlainName, isSetting } from './settings.js'
+import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, ECHOES, type Echo } from './tokens.js'
 
 /**
@@ -38,10 +38,8 @@ export const UNKNOWN: Form = new Map()
 const TEXTS: Form = new Map()
 const ERROR: Form = new Map()
 
-/** Members of an error that say what went wrong, in the server's words. */
-const ERROR_WORDS: ReadonlySet<string> = new Set(
-  '@type code detail domain error error_type loc message msg param reason type'.split(' '),
-)
+/** Members of an error that say what went wrong, in the server's own words. */
+const ERROR_WORDS: ReadonlySet<string> = new Set(['detail', 'error', 'message', 'msg'])
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -161,6 +159,6 @@ function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: Sai
 function isSilent({ value }: JsonStringNode, { name, owner, holds }: Member, form: Form): boolean {
   if (holds === 'text' || form === TEXTS) return false
   if (holds === 'file') return isFile(value)
-  if (form === ERROR && ERROR_WORDS.has(name)) return true
+  if (form === ERROR) return ERROR_WORDS.has(name) || value === '' || isErrorSetting(name, value)
   return (holds === undefined && value === '') || isSetting(name, value, owner)
 }

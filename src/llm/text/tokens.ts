@@ -30,6 +30,7 @@ export function addEchoes(out: SaidText[], first: number, echoes: readonly Echo[
     const text = out[index]
     if (text !== undefined) out[index] = { ...text, echoes: [...(text.echoes ?? []), ...spans] }
   }
+  const isSilent = texts.every((text) => text === '')
   for (const { name, node } of echoes) {
     const tokens: Tokens = { chosen: [], others: [] }
     collect(node, '', tokens)
@@ -39,10 +40,20 @@ export function addEchoes(out: SaidText[], first: number, echoes: readonly Echo[
     const place = below(at, name)
     if (!texts.some((text) => text.startsWith(said) || text.endsWith(said)) && said !== '')
       out.push(tokensOf(node, place, said))
+    if (isSilent && (said !== '' || hasIds(name, node))) markAhead(out, first)
     if (others.length > 0)
-      out.push(tokensOf(node, below(place, 'others'), `${others.join('\n')}\n`))
+      out.push(tokensOf(node, below(at, `${name}_others`), `${others.join('\n')}\n`))
   }
 }
+
+/** They say what the texts of their object say in the next events. */
+function markAhead(out: SaidText[], first: number): void {
+  const text = out[first]
+  if (text?.text === '') out[first] = { ...text, isAhead: true }
+}
+
+const hasIds = (name: string, node: JsonNode): boolean =>
+  name === 'token_ids' && node.type === 'array' && node.items.length > 0
 
 interface Tokens {
   /** In their order they are the text. */
@@ -76,10 +87,3 @@ const tokensOf = (node: JsonNode, { channel = '', role }: At, text: string): Sai
   place: span(node),
   form: 'tokens',
 })
-
-/** The tokens that were said, put together; alternatives to them are not. */
-export function tokensIn(node: JsonNode): string {
-  const tokens: Tokens = { chosen: [], others: [] }
-  collect(node, '', tokens)
-  return tokens.chosen.join('')
-}

@@ -50,7 +50,7 @@ const MOST_CHANNELS = 1024
 /** maxSize: UTF-16 units that may be held. */
 export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): HeldReply {
   const named = new Map<string, HeldChannel>()
-  /** Repeats that are texts of their own. */
+  /** Repeats that are texts of their own, and texts whose name has gone to another. */
   const nameless = new Set<HeldChannel>()
   const items: Item[] = []
   let [held, kept] = [0, 0]
@@ -68,6 +68,8 @@ export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): He
     if (!isShown(piece)) return undefined
     let channel = named.get(piece.channel)
     if (channel === undefined || channel.isEnded) {
+      // What has ended may still be to be shown.
+      if (channel?.isDone() === false) nameless.add(channel)
       const isWhole = piece.kind === 'tool-call' || piece.isJson === true || piece.form === 'json'
       channel = open(piece, isWhole)
       named.set(piece.channel, channel)

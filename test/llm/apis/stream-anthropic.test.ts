@@ -35,7 +35,7 @@ describe('deltas', () => {
           end_char_index: 14,
         },
       },
-      ['1 citation cited_text: Foxes are red.'],
+      ['1 citation cited_text: Foxes are red.', '1 citation document_title: Foxes'],
     ],
     ['one that is not known, of labels', { type: 'x_delta', id: 'y' }, []],
     [
@@ -90,7 +90,7 @@ describe('blocks', () => {
         tool_use_id: 'srvtoolu_1',
         content: [{ type: 'web_search_result', title: 'A', url: 'u', encrypted_content: 'Eqg' }],
       },
-      [],
+      ['1 content 0 title: A'],
     ],
     [
       'a page',
@@ -206,18 +206,23 @@ describe('the message', () => {
 
   test('an error beside text hides none of it', () => {
     const said = { ...delta({ type: 'text_delta', text: 'A' }), error: { message: 'x', said: 'B' } }
-    expect(saidIn(said)).toEqual(['1 text: A', 'error said: B'])
+    expect(saidIn(said)).toEqual(['1 text: A', 'event error said: B'])
     const error = { type: 'error', error: { message: 'x', said: 'B' }, delta: { text: 'C' } }
-    expect(saidIn(error)).toEqual(['error said: B', 'delta text: C'])
+    expect(saidIn(error)).toEqual(['event error said: B', 'event delta text: C'])
   })
 })
 
 test.each([
-  { type: 'of_tomorrow', said: 'A fox' },
-  delta({ type: 'of_tomorrow', said: 'A fox' }),
-  block({ type: 'of_tomorrow', said: 'A fox' }),
-  delta({ type: 'text_delta', text: ['A fox'] }),
-  delta({ type: 'text_delta', Text: 'A fox' }),
+  [{ type: 'of_tomorrow', said: 'A fox' }, 'event said'],
+  [delta({ type: 'of_tomorrow', said: 'A fox' }), '1 said'],
+  [block({ type: 'of_tomorrow', said: 'A fox' }), '1 said'],
+  [delta({ type: 'text_delta', text: ['A fox'] }), '1 text 0'],
+  [delta({ type: 'text_delta', Text: 'A fox' }), '1 Text'],
+])('%o is not known, and read', (data, channel) => {
+  expect(saidIn(data)).toEqual([`${channel}: A fox`])
+})
+
+test.each([
   { type: 'content_block_delta', index: '1', delta: { type: 'text_delta', text: 'A fox' } },
   { type: 'content_block_delta', index: 1, delta: 'A fox' },
 ])('%o cannot be read, and the error says nothing of it', (data) => {

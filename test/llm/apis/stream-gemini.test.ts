@@ -85,6 +85,7 @@ describe('what a chunk says', () => {
       '0 text: .',
       '0 groundingMetadata webSearchQueries 0: foxes',
       '0 groundingMetadata searchEntryPoint renderedContent: <div>foxes</div>',
+      '0 groundingMetadata groundingChunks 0 web title: a.example',
       '0 groundingMetadata groundingSupports 0 segment text: A fox',
     ])
     expect(endsIn(data)).toContain('0 groundingMetadata groundingSupports 0 segment text')
@@ -106,7 +107,10 @@ describe('what a chunk says', () => {
 
   test('an error beside text hides none of it', () => {
     const error = { code: 500, message: 'x', status: 'INTERNAL', said: 'B' }
-    expect(saidIn({ ...chunk([{ text: 'A' }]), error })).toEqual(['0 text: A', 'error said: B'])
+    expect(saidIn({ ...chunk([{ text: 'A' }]), error })).toEqual([
+      '0 text: A',
+      'event error said: B',
+    ])
   })
 })
 
@@ -147,10 +151,15 @@ describe('changes', () => {
 })
 
 test.each([
-  chunk([{ ofTomorrow: { said: 'A fox' } }]),
-  chunk([{ function_call: { name: 'A fox' } }]),
-  chunk([{ Text: 'A fox', text: '' }]),
-  chunk([{ text: ['A fox'] }]),
+  [{ ofTomorrow: { said: 'A fox' } }, '0 part ofTomorrow said'],
+  [{ function_call: { name: 'A fox' } }, '0 function_call 0 name'],
+  [{ Text: 'A fox' }, '0 part Text'],
+  [{ text: ['A fox'] }, '0 text 0 0'],
+])('%j is not known, and read', (part, channel) => {
+  expect(saidIn(chunk([part]))).toEqual([`${channel}: A fox`])
+})
+
+test.each([
   { candidates: [{ content: 'A fox' }] },
   { candidates: 'A fox' },
   { usageMetadata: {}, choices: [{ text: 'A fox' }] },

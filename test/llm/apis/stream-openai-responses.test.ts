@@ -87,7 +87,8 @@ describe('deltas and what follows them', () => {
     const logprobs = [{ token: 'fox', logprob: -0.1, bytes: [102], top_logprobs: [] }]
     const delta = { ...inPart, type: 'response.output_text.delta', delta: 'fox', logprobs }
     expect(shouted(delta)).toEqual({ ...delta, delta: 'FOX', logprobs: null })
-    expect(shouted({ ...delta, delta: '!' })).toEqual({ ...delta, delta: '!' })
+    const same = { ...delta, delta: '!', logprobs: [{ token: '!', logprob: -0.1 }] }
+    expect(shouted(same)).toEqual(same)
   })
 })
 
@@ -151,7 +152,7 @@ describe('parts and items', () => {
     ],
     [
       { type: 'web_search_call', action: { type: 'search', query: 'foxes', queries: ['foxes'] } },
-      ['[tool-call] 1 action query: foxes', '[tool-call] 1 action queries 0: foxes'],
+      ['[tool-call] 1 action: {"type":"search","query":"foxes","queries":["foxes"]}'],
     ],
     [
       { type: 'file_search_call', queries: ['foxes'], results: [{ filename: 'f', text: 'A fox' }] },
@@ -167,7 +168,7 @@ describe('parts and items', () => {
     ],
     [
       { type: 'apply_patch_call', operation: { type: 'update_file', path: 'a', diff: '+a' } },
-      ['[tool-call] 1 operation diff: +a'],
+      ['[tool-call] 1 operation: {"type":"update_file","path":"a","diff":"+a"}'],
     ],
     [{ type: 'mcp_list_tools', tools: [{ name: 'f', description: 'text' }] }, []],
     [{ type: 'compaction', encrypted_content: 'gAAA' }, []],
@@ -184,10 +185,16 @@ describe('parts and items', () => {
   })
 })
 
+/** What a response says again of its request. */
+const REQUEST = [
+  'response instructions = You are a helpful assistant.',
+  'response metadata summary = of the request',
+]
+
 describe('the response', () => {
-  test.each(['created', 'queued', 'in_progress'])('%s says nothing yet', (step) => {
+  test.each(['created', 'queued', 'in_progress'])('%s says the request again', (step) => {
     const data = { type: `response.${step}`, response: response(step, []), sequence_number: 0 }
-    expect(saidIn(data)).toEqual([])
+    expect(saidIn(data)).toEqual(REQUEST)
     expect(endsIn(data)).toEqual([])
   })
 
@@ -199,12 +206,14 @@ describe('the response', () => {
     ]
     const data = { type: `response.${step}`, response: response(step, output), sequence_number: 9 }
     expect(saidIn(data)).toEqual([
+      ...REQUEST.slice(0, 1),
       '0 summary 0 = I think.',
       '0 content 0 = Hm.',
       '1 content 0 = A fox.',
       '1 content 1 = No.',
       '[tool-call] 2 arguments = {}',
       '2 output = x',
+      ...REQUEST.slice(1),
     ])
     expect(endsIn(data)).toContain('')
   })
@@ -216,13 +225,30 @@ describe('the response', () => {
       generation: 'A bear',
     }
     const data = { type: 'response.failed', response: response('failed', [], { error }) }
-    expect(saidIn(data)).toEqual(['error generation: A bear'])
+    expect(saidIn(data)).toEqual(['response error generation = A bear', ...REQUEST])
   })
 
   test('its text in one member is a text of its own', () => {
     const data = { type: 'response.completed', response: response('x', [], { output_text: 'A' }) }
-    expect(saidIn(data)).toEqual(['response output_text: A'])
+    expect(saidIn(data)).toEqual([...REQUEST, 'response output_text = A'])
   })
+})
+
+test.each([
+  [
+    { ...place, type: 'response.of_tomorrow.delta', delta: 'A fox' },
+    '1 response.of_tomorrow delta:',
+  ],
+  [
+    { ...place, type: 'response.output_item.done', item: { type: 'of_tomorrow', said: 'A fox' } },
+    '1 said:',
+  ],
+  [
+    { ...inPart, type: 'response.content_part.done', part: { type: 'of_tomorrow', said: 'A fox' } },
+    '1 content 0 said =',
+  ],
+])('%j is not known, and read', (data, said) => {
+  expect(saidIn(data)).toEqual([`${said} A fox`])
 })
 
 describe('other events', () => {
@@ -236,12 +262,6 @@ describe('other events', () => {
     { type: 'response.audio.done', sequence_number: 1 },
     { type: 'keepalive', sequence_number: 3 },
     { ...place, type: 'response.of_tomorrow.in_progress' },
-    {
-      ...inPart,
-      type: 'response.output_text.annotation.added',
-      annotation_index: 0,
-      annotation: { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0 },
-    },
   ])('$type holds no text', (data) => {
     expect(saidIn(data)).toEqual([])
     expect(eventOf(data).api).toBe('openai-responses')
@@ -251,19 +271,15 @@ describe('other events', () => {
     const data = {
       ...inPart,
       type: 'response.output_text.annotation.added',
-      annotation: { type: 'file_citation', quote: 'A fox' },
+      annotation: { type: 'file_citation', filename: 'a.txt', quote: 'A fox' },
     }
     expect(saidIn(data)).toEqual(['1 content 0 annotation quote: A fox'])
     expect(endsIn(data)).toEqual(['1 content 0 annotation quote'])
   })
 
   test.each([
-    { ...place, type: 'response.of_tomorrow.delta', delta: 'A fox' },
     { type: 'response.created', response: 'A fox' },
     { ...place, type: 'response.output_text.delta', delta: { text: 'A fox' } },
-    { ...place, type: 'response.output_item.done', item: { type: 'of_tomorrow', said: 'A fox' } },
-    { ...inPart, type: 'response.content_part.done', part: { type: 'of_tomorrow', said: 'A fox' } },
-    { ...place, type: 'response.output_item.done', item: { type: 'message', content: 7 } },
   ])('%o cannot be read, and the error says nothing of it', (data) => {
     expect(problemOf(data)).toEqual(expect.any(String))
     expect(problemOf(data)).not.toContain('fox')

@@ -1,0 +1,27 @@
+// What stands beside the speech of a model, in replies and in events: errors, definitions of tools, what servers add.
+
+import type { JsonNode } from '../json/json-text.js'
+import type { JsonObjectNode } from '../json/members.js'
+import type { At, SaidText } from '../text/said.js'
+import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
+
+const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
+
+/** read: members that are read by themselves. */
+export function besideIn(
+  object: JsonObjectNode,
+  at: At,
+  read: readonly string[],
+): readonly SaidText[] {
+  const said: SaidText[] = []
+  sweepObject(object, '', at, BESIDE, said, { skip: new Set(read) })
+  return said
+}
+
+/** An error, whose own words pass, or any other JSON. */
+export function anythingIn(node: JsonNode, at: At, isError: boolean): readonly SaidText[] {
+  const said: SaidText[] = []
+  const holds = isError ? 'error' : undefined
+  sweepMember(node, { name: '', owner: '', holds }, at, UNKNOWN, said)
+  return said
+}

@@ -1,0 +1,135 @@
+// A chunk of a streamed OpenAI chat completion or completion: what every choice goes on to say.
+
+import {
+  asArray,
+  asObject,
+  asString,
+  member,
+  present,
+  type JsonObjectNode,
+} from '../json/members.js'
+import { roleOf } from '../text/message.js'
+import { below, textOf, type At, type SaidText } from '../text/said.js'
+import {
+  indexOf,
+  repeated,
+  saidIn,
+  spokenAt,
+  together,
+  whole,
+  type Said,
+} from '../text/stream-said.js'
+import { sweepObject } from '../text/sweep.js'
+import { besideIn } from './beside.js'
+import { MESSAGES } from './messages.js'
+
+/** root: with choices. */
+export const readChunk = (json: string, root: JsonObjectNode): Said =>
+  together([
+    ...asArray(member(root, 'choices'), 'choices').items.map((item, at) => {
+      const choice = asObject(item, 'a choice')
+      return readChoice(json, choice, indexOf(json, member(choice, 'index'), at))
+    }),
+    whole(besideIn(root, spokenAt(json, 'event'), ['choices'])),
+  ])
+
+const READ: ReadonlySet<string> = new Set(['delta', 'message', 'text'])
+
+function readChoice(json: string, choice: JsonObjectNode, channel: string): Said {
+  const [delta, message, text] = ['delta', 'message', 'text'].map((name) =>
+    present(member(choice, name)),
+  )
+  const at = spokenAt(json, channel)
+  const said: SaidText[] = []
+  // Of completions; some servers of chat completions put it beside the delta.
+  if (text !== undefined) said.push(textOf(asString(text, 'text'), below(at, 'text')))
+  if (delta !== undefined) said.push(...deltaTexts(asObject(delta, 'a delta'), at))
+  if (message !== undefined) said.push(...messageTexts(asObject(message, 'a message'), at))
+  const open = new Set(said.map((one) => one.channel))
+  sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
+  const { texts, ends } = saidIn(said, (one) => open.has(one))
+  const isLast = present(member(choice, 'finish_reason')) !== undefined
+  return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
+}
+
+/** A model thinks before it speaks: what it thought need not wait for the end of what it says. */
+function overIn(
+  choice: JsonObjectNode,
+  texts: readonly SaidText[],
+  channel: string,
+): readonly string[] {
+  const speaks = (of: string): boolean =>
+    texts.some((text) => text.channel === `${channel} ${of}` && text.text !== '')
+  const thoughts = THOUGHTS.filter((name) => speaks('content') && !speaks(name))
+  // Log probabilities that ran ahead of the text need not wait for more of their kind.
+  const isSaid =
+    present(choice.members.get('logprobs')) !== undefined &&
+    !speaks('logprobs') &&
+    texts.some(({ text }) => text !== '')
+  return [...thoughts, ...(isSaid ? ['logprobs'] : [])].map((name) => `${channel} ${name}`)
+}
+
+const THOUGHTS = ['reasoning', 'reasoning_content', 'reasoning_details', 'content thinking']
+
+function deltaTexts(delta: JsonObjectNode, around: At): readonly SaidText[] {
+  const at = { ...around, role: roleOf(delta, around.role) }
+  const said: SaidText[] = []
+  sweepContent(delta, at, said)
+  sweepObject(delta, 'delta', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
+  return [...said, ...callTexts(delta, at)]
+}
+
+/** Some servers put the message so far, or the whole one, beside or instead of a delta. */
+function messageTexts(message: JsonObjectNode, around: At): readonly SaidText[] {
+  const at = { ...around, role: roleOf(message, around.role) }
+  const parts: SaidText[] = []
+  const isText = present(member(message, 'content'))?.type !== 'array'
+  if (!isText) sweepContent(message, below(at, 'message'), parts)
+  const said: SaidText[] = []
+  if (isText) sweepContent(message, at, said)
+  sweepObject(message, 'message', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
+  return [...parts, ...repeated([...said, ...callTexts(message, at)])]
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call'])
+
+/** Parts come one by one, wherever in their list: the text of each goes on with the one before. */
+function sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): void {
+  const content = present(member(message, 'content'))
+  const at = below(around, 'content')
+  if (content?.type === 'string') out.push(textOf(content, at))
+  else if (content !== undefined)
+    for (const item of asArray(content, 'content').items) {
+      const said: SaidText[] = []
+      sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, said)
+      for (const text of said)
+        out.push(
+          text.channel === `${at.channel} text` ? { ...text, channel: at.channel ?? '' } : text,
+        )
+    }
+}
+
+/** A call goes on under its number; there its arguments alone are what it is called with. */
+function callTexts(message: JsonObjectNode, at: At): readonly SaidText[] {
+  const calls = present(member(message, 'tool_calls'))
+  const items = calls === undefined ? [] : asArray(calls, 'tool_calls').items
+  const old = present(member(message, 'function_call'))
+  return [
+    ...items.flatMap((item, index) => {
+      const call = asObject(item, 'a tool call')
+      const number = indexOf(at.json, member(call, 'index'), index)
+      return callText(call, 'tool_calls', below(below(at, 'tool_calls'), number))
+    }),
+    ...(old === undefined
+      ? []
+      : callText(asObject(old, 'a function call'), 'function_call', below(at, 'function_call'))),
+  ]
+}
+
+function callText(call: JsonObjectNode, owner: string, at: At): readonly SaidText[] {
+  const said: SaidText[] = []
+  sweepObject(call, owner, at, MESSAGES, said)
+  return said.map((text) =>
+    text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '' } : text,
+  )
+}
