@@ -138,6 +138,15 @@ test('what an event says again is what the text became; what was never said is a
   ])
 })
 
+test('a text that has ended is shown, though another has its name by then', () => {
+  const event = (said: string): string =>
+    sse({ candidates: [{ index: 0, content: { parts: [] }, words: said }] })
+  const stream = event('a secret') + event('another secret')
+  expect(leaves(stream, [4000], new Map([['secret', '****']]))).toBe(
+    stream.replaceAll('secret', '****'),
+  )
+})
+
 test('log probabilities that run ahead of their text do not say what was masked', () => {
   const anyLag = fc.integer({ min: 0, max: 60 })
   const anyBefore = fc.stringMatching(/^[a-z ]{0,700}$/)
