@@ -45,6 +45,36 @@ describe('a translation after changes', () => {
   })
 })
 
+test('64 HTTPS listeners on a port make a few virtual hosts each, not one for each other', () => {
+  const listeners = Array.from({ length: 64 }, (_, at) => ({
+    name: `l${at}`,
+    hostname: `h${at}.example`,
+    port: 8443,
+    protocol: 'HTTPS',
+    tls: { certificateRefs: [{ name: 'cert' }] },
+  }))
+  const golden = goldenCases(GOLDENS).find(
+    ({ name }) => name === 'https-listeners-each-have-a-chain',
+  )
+  const documents = caseDocuments(golden?.input ?? '')
+  const others = documents.filter(({ collection }) => collection !== 'gateways')
+  const gateways = caseDocuments(
+    JSON.stringify({
+      apiVersion: `${GATEWAY_API}/v1`,
+      kind: 'Gateway',
+      metadata: { name: 'gw' },
+      spec: { gatewayClassName: 'gatehouse', listeners },
+    }),
+  ).filter(({ collection }) => collection === 'gateways')
+  const { ir } = createTranslator(OPTIONS).translate(
+    toResources([...others, ...gateways]),
+    new Map(),
+  )
+  const chains = ir.gateways.flatMap((one) => one.listeners).flatMap((one) => one.chains)
+  expect(chains).toHaveLength(64)
+  expect(chains.flatMap(({ virtualHosts }) => virtualHosts).length).toBeLessThanOrEqual(128)
+})
+
 test('conditions say which generation of their resource they are about', () => {
   const golden = goldenCases(GOLDENS).find(({ name }) => name === 'idp-one-protects-an-mcp-route')
   const resources = toResources(caseDocuments(golden?.input ?? ''))

@@ -6,7 +6,7 @@ import type { Certificate, FilterChain, Gateway, Listener } from '../../ir/ir.js
 import { listenerName } from '../../ir/names.js'
 import type { TranslatedGateway } from '../listeners/gateways.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
-import { MISDIRECTED, misdirectedDomains, reservedDomains } from './listener-isolation.js'
+import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listener-isolation.js'
 import type { RouteChunk } from './route-chunks.js'
 import type { OrderedRoute } from './route-order.js'
 import { createVirtualHosts, type Domains, type Parts } from './virtual-hosts.js'
@@ -86,27 +86,43 @@ function buildListener(
   return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
-const ELSEWHERE: Parts = [[MISDIRECTED]]
+interface ChainDomains {
+  readonly own: Domains
+  /** Sorted host names of the port's other listeners. */
+  readonly misdirected: readonly string[]
+}
 
 /** listeners: of the port. */
 function domainsOf(
   routeConfig: string,
   listeners: readonly TranslatedListener[],
   placed: Placed,
-): Domains {
+): ChainDomains {
   const sharing = listeners.filter((listener) => listener.routeConfig === routeConfig)
-  const domains = new Map<string, Parts>([
-    ...misdirectedDomains(sharing, listeners).map((domain) => [domain, ELSEWHERE] as const),
+  const own = new Map<string, Parts>([
     ...reservedDomains(sharing, listeners).map((domain) => [domain, []] as const),
     ...(placed.get(routeConfig) ?? []),
   ])
-  return [...domains].sort(([a], [b]) => compareText(a, b))
+  const others = new Set(misdirectedDomains(sharing, listeners).filter((name) => !own.has(name)))
+  return {
+    own: [...own].sort(([a], [b]) => compareText(a, b)),
+    misdirected: [...others].sort(compareText),
+  }
 }
 
-function buildChain(memo: KeyedMemo, listener: TranslatedListener, domains: Domains): FilterChain {
+function buildChain(
+  memo: KeyedMemo,
+  listener: TranslatedListener,
+  { own, misdirected }: ChainDomains,
+): FilterChain {
   const { routeConfig, spec, certificates } = listener
   const hostsOf = memo.get(`hosts of ${routeConfig}`, [], () => createVirtualHosts(routeConfig))
-  const virtualHosts = hostsOf(domains)
+  const virtualHosts = [
+    ...hostsOf(own),
+    ...memo.get(`misdirected ${routeConfig}`, misdirected, () =>
+      misdirectedHosts(routeConfig, misdirected),
+    ),
+  ]
   return memo.get(`chain ${routeConfig}`, [listener, ...virtualHosts], () => ({
     name: routeConfig,
     ...(spec.protocol === 'HTTPS'

@@ -3,7 +3,9 @@
 
 import { covers } from '../world/hostnames.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
-import type { OrderedRoute } from './route-order.js'
+import type { VirtualHost } from '../../ir/ir.js'
+import { virtualHostName } from '../../ir/names.js'
+import type { Route } from '../../ir/route.js'
 
 const hostnameOf = ({ spec }: TranslatedListener): string => spec.hostname?.toLowerCase() ?? '*'
 
@@ -44,16 +46,20 @@ export const misdirectedDomains = (
   all: readonly TranslatedListener[],
 ): readonly string[] => all.filter((listener) => !sharing.includes(listener)).map(hostnameOf)
 
-/** All that is placed at such a host name. */
-export const MISDIRECTED: OrderedRoute = {
-  route: {
-    name: 'misdirected',
-    match: { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] },
-    action: { type: 'misdirected' },
-  },
-  rank: 0,
-  created: 0,
-  httpRoute: '',
-  rule: 0,
-  match: 0,
+/** No host name: it names the virtual host of all of them. */
+const MISDIRECTED = '!misdirected'
+
+/** One virtual host for all such host names, or none: with 64 listeners on a port, one for each would be 4,000. */
+export const misdirectedHosts = (
+  routeConfig: string,
+  domains: readonly string[],
+): readonly VirtualHost[] =>
+  domains.length === 0
+    ? []
+    : [{ name: virtualHostName(routeConfig, MISDIRECTED), domains, routes: [MISDIRECTED_ROUTE] }]
+
+const MISDIRECTED_ROUTE: Route = {
+  name: 'misdirected',
+  match: { path: { type: 'PathPrefix', value: '/' }, headers: [], queryParams: [] },
+  action: { type: 'misdirected' },
 }
