@@ -216,6 +216,7 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')
   if (grpcClientCa !== undefined && grpcTlsCert === undefined)
     sentences.push('--grpc-client-ca needs --grpc-tls-cert and --grpc-tls-key')
+  sentences.push(...heldBytes(settings))
   const grpc = formatAddress(settings.grpc)
   if (settings.given.has('grpc') && !grpc.endsWith(':0') && grpc === formatAddress(settings.admin))
     sentences.push(`--grpc and --admin are both ${grpc}; expected two different addresses`)
@@ -234,6 +235,13 @@ function statusAddress({ kubernetes, status, admin, adminTokenFile }: Settings):
   if (kubernetes && status.type === 'tcp' && !isLoopback(status))
     sentences.push(`--status ${text}: expected an address on loopback with --kubernetes`)
   return sentences
+}
+
+/** A body is held with its text and the question about it. */
+function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
+  return heldBytes === undefined || heldBytes >= 3 * maxBodyBytes
+    ? []
+    : ['--held-bytes is less than three times --max-body-bytes: a body of that size never passed']
 }
 
 function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {

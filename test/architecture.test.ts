@@ -72,7 +72,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/encodings': ['result'],
   'extproc/stream': ['ir', 'oauth', 'grpc'],
   'extproc/well-known': ['extproc/stream', 'ir', 'oauth', 'grpc', 'remote'],
-  'extproc/webhook': ['llm/text', 'llm/json', 'ir', 'cel', 'remote', ...BASE],
+  'extproc/webhook': ['extproc/stream', 'llm/text', 'llm/json', 'ir', 'cel', 'remote', ...BASE],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],
     ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'grpc', 'result'],

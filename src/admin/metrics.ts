@@ -84,24 +84,7 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
   }
 }
 
-/** With a registry of its own: two in one process (tests) do not meet. */
-export function createMetrics(): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  const nodeLabel = boundedNodes()
-  collectDefaultMetrics({ register: registry })
-  const nacks = new Counter({
-    name: 'gatehouse_xds_nacks_total',
-    help: 'Configurations that an Envoy refused.',
-    labelNames: ['type', 'node'] as const,
-    registers,
-  })
-  const pushes = new Counter({
-    name: 'gatehouse_xds_pushes_total',
-    help: 'xDS responses sent.',
-    labelNames: ['type'] as const,
-    registers,
-  })
+function createCheckMetrics(registers: Registry[]): CheckMetrics {
   const checks = new Counter({
     name: 'gatehouse_checks_total',
     help: 'ext_authz checks answered.',
@@ -114,6 +97,40 @@ export function createMetrics(): Metrics {
     name: 'gatehouse_check_duration_seconds',
     help: 'Time from a check request to its answer.',
     buckets: CHECK_BUCKETS,
+    registers,
+  })
+  return {
+    observe(route, decision, reason, seconds) {
+      checkCounts.add(route, decision, reason)
+      checkDuration.observe(seconds)
+    },
+  }
+}
+
+/** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
+export function createMetrics(heldBytes = (): number => 0): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  new Gauge({
+    name: 'gatehouse_held_bytes',
+    help: 'Bytes that guarded bodies hold, of those that --held-bytes allows.',
+    registers,
+    collect() {
+      this.set(heldBytes())
+    },
+  })
+  const nodeLabel = boundedNodes()
+  collectDefaultMetrics({ register: registry })
+  const nacks = new Counter({
+    name: 'gatehouse_xds_nacks_total',
+    help: 'Configurations that an Envoy refused.',
+    labelNames: ['type', 'node'] as const,
+    registers,
+  })
+  const pushes = new Counter({
+    name: 'gatehouse_xds_pushes_total',
+    help: 'xDS responses sent.',
+    labelNames: ['type'] as const,
     registers,
   })
   const keySetFetches = new Counter({
@@ -136,12 +153,7 @@ export function createMetrics(): Metrics {
   return {
     xdsNack: (type, node) => nacks.inc({ type, node: nodeLabel(node) }),
     xdsPush: (type) => pushes.inc({ type }),
-    checks: {
-      observe(route, decision, reason, seconds) {
-        checkCounts.add(route, decision, reason)
-        checkDuration.observe(seconds)
-      },
-    },
+    checks: createCheckMetrics(registers),
     guardrails: createGuardrailMetrics(registers),
     keySetFetch: (result) => keySetFetches.inc({ result }),
     translationFailed: () => translationFailures.inc(),

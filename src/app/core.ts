@@ -4,6 +4,7 @@
 import type { AdminSource } from '../admin/admin-server.js'
 import { createMetrics } from '../admin/metrics.js'
 import { countResources } from '../admin/status-report.js'
+import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { createTranslator } from '../gatewayapi/translator.js'
 import type { GrpcService } from '../grpc/server.js'
 import type { RemoteState } from '../ir/remote-target.js'
@@ -18,6 +19,7 @@ import { createPublisher } from '../snapshot/publisher.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createHeapGrowth } from './heap-growth.js'
+import { defaultHeldBytes } from './held-bytes-default.js'
 import { createProblemLog } from './problem-log.js'
 import { configDump, remoteReport, refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
@@ -46,7 +48,8 @@ export interface CoreDeps {
 
 export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
   const now = (): number => Date.now()
-  const metrics = createMetrics()
+  const heldBytes = createHeldBytes(settings.heldBytes ?? defaultHeldBytes())
+  const metrics = createMetrics(() => heldBytes.held())
   const envoys = new Envoys()
   const logProblems = createProblemLog(logger, settings.kubernetes)
   const boundHeap = createHeapGrowth()
@@ -101,7 +104,11 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
       remote,
       callRemote,
       pools,
-      maxBodyBytes: settings.maxBodyBytes,
+      bodies: {
+        maxBodyBytes: settings.maxBodyBytes,
+        heldBytes,
+        bodyTimeoutMs: settings.bodyTimeout,
+      },
       budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
       metrics,
       logger,

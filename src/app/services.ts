@@ -4,6 +4,7 @@ import type { Metrics } from '../admin/metrics.js'
 import type { BudgetLimits } from '../cel/budget.js'
 import { createCheckService } from '../extauthz/check-service.js'
 import { createProcessService } from '../extproc/process-service.js'
+import type { GuardDeps } from '../extproc/webhook/ask-webhooks.js'
 import { isPrivatePeer, type PeerTrust } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/server.js'
 import type { Logger } from '../logger.js'
@@ -51,25 +52,16 @@ export interface TableDeps extends CommonDeps {
   readonly remote: RemoteStore
   readonly callRemote: CallRemote
   readonly pools: WebhookPools
-  readonly maxBodyBytes: number
+  /** Of guarded bodies. */
+  readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs'>
   /** Of the rules of a check, and of the header expressions of a webhook call. */
   readonly budget: BudgetLimits
 }
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
-  const {
-    publisher,
-    pipeline,
-    remote,
-    callRemote,
-    pools,
-    maxBodyBytes,
-    budget,
-    metrics,
-    logger,
-    now,
-  } = deps
+  const { publisher, pipeline, remote, callRemote, pools, bodies, budget, metrics, logger, now } =
+    deps
   const check = createCheckService({
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.
@@ -87,7 +79,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const process = createProcessService({
     table: () => publisher.proc,
     callRemote,
-    guardrails: { pools, maxBodyBytes, headerBudget: budget, metrics: metrics.guardrails },
+    guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails },
     now,
     logger,
   })

@@ -169,6 +169,17 @@ export const FLAGS = {
     commands: SERVERS,
     meaning: 'the texts, lists and maps that they may make meanwhile',
   }),
+  heldBytes: one(readSize(1 << 20, 2 ** 40, '1MiB to 1024GiB'), {
+    value: 'SIZE',
+    commands: SERVERS,
+    meaning:
+      'what guarded bodies may hold together; beyond it 503; default a quarter of the memory that the process may use',
+  }),
+  bodyTimeout: oneOr(readDuration(1000, 3_600_000, '1s to 1h'), '60s', {
+    value: 'D',
+    commands: SERVERS,
+    meaning: 'how long the body of a guarded request may take to come; then it is answered 408',
+  }),
   drainTimeout: oneOr(readDuration(0, 3_600_000, '0s to 1h'), '10s', {
     value: 'D',
     commands: SERVERS,

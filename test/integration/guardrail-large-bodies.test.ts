@@ -1,6 +1,9 @@
 // Bodies that are large or have many parts: what of them is held, refused and given back.
 
+import { once } from 'node:events'
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   chat,
@@ -13,7 +16,9 @@ import {
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack(guardedBoth)
+  stack = await startGuardedStack(guardedBoth, {
+    flags: ['--held-bytes', '30MiB', '--body-timeout', '2s'],
+  })
 })
 afterAll(() => stack.close())
 beforeEach(() => stack.reset())
@@ -38,4 +43,43 @@ test('vectors of half a million numbers are read', async () => {
   stack.llm.answer(answerJson({ object: 'list', data }))
   const tokens = { model: 'm', input: ['x'] }
   expect((await stack.post('/both/v1/embeddings', JSON.stringify(tokens))).status).toBe(200)
+})
+
+/** A request of which so many bytes of a larger body have been sent. */
+function unfinished(bytes: number): { request: ClientRequest; answer: Promise<IncomingMessage> } {
+  const request = httpRequest(`${stack.origin}/both`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  })
+  request.on('error', () => {})
+  const answer = once(request, 'response').then(([response]) => response as IncomingMessage)
+  answer.catch(() => {})
+  request.write(' '.repeat(bytes))
+  return { request, answer }
+}
+
+const heldBytes = async (): Promise<number> =>
+  Number(/^gatehouse_held_bytes (\S+)$/m.exec(await stack.metrics())?.[1])
+
+test('unfinished bodies hold no more than the budget, and for no longer than their time', async () => {
+  const all = Array.from({ length: 5 }, () => unfinished(9 * 1024 * 1024))
+  const answers = await Promise.all(
+    all.map(async ({ answer }) => {
+      const response = await answer
+      response.resume()
+      return [response.statusCode, response.headers['retry-after']] as const
+    }),
+  )
+  expect(answers.filter(([status]) => status === 408)).toHaveLength(3)
+  expect(answers.filter(([status, after]) => status === 503 && after === '5')).toHaveLength(2)
+  for (const { request } of all) request.destroy()
+  await eventually(async () => expect(await heldBytes()).toBe(0))
+  expect((await stack.post('/both', chat('hi'))).status).toBe(200)
+})
+
+test('what is held is seen while it is, and gone with the client', async () => {
+  const { request } = unfinished(1024 * 1024)
+  await eventually(async () => expect(await heldBytes()).toBe(1024 * 1024))
+  request.destroy()
+  await eventually(async () => expect(await heldBytes()).toBe(0))
 })

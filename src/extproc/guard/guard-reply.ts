@@ -26,11 +26,23 @@ const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
 /** api: what the client speaks. message: a sentence without any text of prompt or reply. */
 export const refusal = (
   api: LlmApi,
-  status: 400 | 413 | 503,
+  status: 400 | 408 | 413 | 503,
   message: string,
   code: string,
+  headers: Readonly<Record<string, string>> = {},
 ): Reply =>
-  jsonReply(status, apiError(api, { status, message, code }), `gatehouse_${code}`, NOSNIFF)
+  jsonReply(status, apiError(api, { status, message, code }), `gatehouse_${code}`, {
+    ...NOSNIFF,
+    ...headers,
+  })
+
+/** For the log. */
+export const BUSY = 'all bodies together hold as much as they may'
+
+export const busy = (api: LlmApi): Reply =>
+  refusal(api, 503, 'The guardrail holds as much as it may; try again.', 'guardrail_busy', {
+    'retry-after': '5',
+  })
 
 export const unavailable = (api: LlmApi): Reply =>
   refusal(api, 503, 'The guardrail is unavailable.', 'guardrail_unavailable')

@@ -4,8 +4,9 @@
 import type { HttpBody } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { bodyMessages, trailersMessage } from '../stream/guard-messages.js'
+import type { HeldBytes } from '../stream/held-bytes.js'
 import { UnexpectedMessage, type ProcessorStream } from '../stream/processor.js'
-import { createHeldBody } from './held-body.js'
+import { createHeldBody, type HeldBody } from './held-body.js'
 
 /** done: nothing of the phase is owed any more. refused: the same, by an answer of ours; what still comes is dropped. */
 type State = 'start' | 'passing' | 'holding' | 'done' | 'refused'
@@ -13,8 +14,15 @@ type State = 'start' | 'passing' | 'holding' | 'done' | 'refused'
 export interface PhaseEvents {
   /** What is held is larger than the limit. */
   tooLarge(): void
+  /** All bodies together hold as much as they may. */
+  busy(): void
   /** All of a held body is there. */
-  complete(body: Uint8Array, hasTrailers: boolean): Promise<void>
+  complete(body: HeldBody, hasTrailers: boolean): Promise<void>
+}
+
+export interface PhaseLimits {
+  readonly maxBodyBytes: number
+  readonly heldBytes: HeldBytes
 }
 
 export interface GuardedPhase {
@@ -29,23 +37,35 @@ export interface GuardedPhase {
 export function createGuardedPhase(
   phase: Phase,
   stream: ProcessorStream,
-  maxBodyBytes: number,
+  { maxBodyBytes, heldBytes }: PhaseLimits,
   events: PhaseEvents,
 ): GuardedPhase {
   let state: State = 'start'
-  const held = createHeldBody(maxBodyBytes)
+  const held = createHeldBody(maxBodyBytes, heldBytes.open())
   const unexpected = (part: string) => new UnexpectedMessage(`${phase} ${part} when ${state}`)
+
+  const become = (next: State): void => {
+    state = next
+    if (next === 'holding') stream.signal.addEventListener('abort', () => held.drop())
+    if (next === 'done' || next === 'refused') held.drop()
+  }
   const pass = ({ body, endOfStream }: HttpBody): void => {
     for (const piece of bodyMessages(phase, body, endOfStream)) stream.send(piece)
     if (endOfStream) state = 'done'
   }
+  const hold = (piece: Uint8Array): boolean => {
+    const outcome = held.add(piece)
+    if (outcome === 'too large') events.tooLarge()
+    if (outcome === 'busy') events.busy()
+    return outcome === 'held'
+  }
+  const complete = (hasTrailers: boolean): Promise<void> | void =>
+    held.prepare() ? events.complete(held, hasTrailers) : events.busy()
   return {
     get state() {
       return state
     },
-    become: (next) => {
-      state = next
-    },
+    become,
     expectHeaders: () => {
       if (state !== 'start') throw unexpected('headers')
     },
@@ -53,12 +73,11 @@ export function createGuardedPhase(
       if (state === 'refused') return
       if (state === 'passing') return pass(message)
       if (state !== 'holding') throw unexpected('body')
-      if (!held.add(message.body)) return events.tooLarge()
-      return message.endOfStream ? events.complete(held.take(), false) : undefined
+      return hold(message.body) && message.endOfStream ? complete(false) : undefined
     },
     trailers: () => {
       if (state === 'refused') return undefined
-      if (state === 'holding') return events.complete(held.take(), true)
+      if (state === 'holding') return complete(true)
       if (state !== 'passing') throw unexpected('trailers')
       state = 'done'
       return stream.send(trailersMessage(phase))

@@ -1,26 +1,50 @@
-// A body that is held back until all of it is there, bounded.
+// A body that is held back until all of it is there, bounded by itself and by what all bodies together may hold.
+
+import type { Hold } from '../stream/held-bytes.js'
 
 export interface HeldBody {
-  /** false: it is larger than the limit now; what was held is dropped. */
-  add(piece: Uint8Array): boolean
-  /** All of it; nothing is held any more. */
+  readonly size: number
+  /** Otherwise what was held is dropped. */
+  add(piece: Uint8Array): 'held' | 'too large' | 'busy'
+  /** All of it is there: makes room for its text and for what webhooks are asked. false: there is none. */
+  prepare(): boolean
+  /** All of it, once. It stays counted until it is dropped. */
   take(): Uint8Array
+  /** Nothing of it is needed any more. */
+  drop(): void
 }
 
-export function createHeldBody(maxBytes: number): HeldBody {
+/** Of the bytes of a body: its text, and the question with that text again. */
+const BESIDE_THE_BYTES = 2
+
+export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
   let pieces: Uint8Array[] = []
   let size = 0
+  const drop = (): void => {
+    pieces = []
+    hold.release()
+  }
   return {
+    get size() {
+      return size
+    },
     add: (piece) => {
       size += piece.length
-      if (size <= maxBytes) pieces.push(piece)
-      else pieces = []
-      return size <= maxBytes
+      const outcome = size > maxBytes ? 'too large' : hold.add(piece.length) ? 'held' : 'busy'
+      if (outcome === 'held') pieces.push(piece)
+      else drop()
+      return outcome
+    },
+    prepare: () => {
+      const hasRoom = hold.add(size * BESIDE_THE_BYTES)
+      if (!hasRoom) drop()
+      return hasRoom
     },
     take: () => {
       const body = Buffer.concat(pieces)
       pieces = []
       return body
     },
+    drop,
   }
 }

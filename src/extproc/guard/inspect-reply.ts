@@ -7,7 +7,7 @@ import { readReply } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Guard } from '../webhook/compiled-guard.js'
-import { refusal } from './guard-reply.js'
+import { busy, BUSY, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { inspectConversation, refused, type Aborted, type Refused } from './inspection.js'
 
@@ -82,6 +82,9 @@ export function unreadableReply(problem: string, attributes: Attributes): Refuse
   const message = `The guardrail cannot read the reply: ${problem}.`
   return refused(refusal(api, 503, message, 'guardrail_unreadable'), problem)
 }
+
+export const busyReply = (attributes: Attributes): Refused =>
+  refused(busy(apiOfPath(requestPath(attributes)) ?? 'openai-chat'), BUSY)
 
 export const isSuccess = (headers: Headers): boolean =>
   /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')

@@ -6,7 +6,8 @@ import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { readRequest } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
-import { refusal } from './guard-reply.js'
+import { busy, BUSY, refusal } from './guard-reply.js'
+import type { HeldBody } from './held-body.js'
 import { inspectConversation, refused, type Inspected, type Refused } from './inspection.js'
 import { llmRequestValue } from './llm-request.js'
 
@@ -18,12 +19,12 @@ export interface RequestContext {
 }
 
 export async function inspectRequest(
-  bytes: Uint8Array,
+  body: Pick<HeldBody, 'take'>,
   { guard, attributes, signal }: RequestContext,
   deps: GuardDeps,
 ): Promise<Inspected> {
   const path = requestPath(attributes)
-  const json = await readJsonInSlices(bytes)
+  const json = await readJsonInSlices(body.take())
   if (!json.ok) return unreadableRequest(json.error, path)
   const read = readRequest(json.value, path)
   if (!read.ok) return unreadableRequest(read.error, path)
@@ -64,6 +65,20 @@ export const requestTooLarge = (path: string): Refused =>
     ),
     'the body is too large',
   )
+
+export const requestTooSlow = (path: string): Refused =>
+  refused(
+    refusal(
+      apiOfPath(path) ?? 'openai-chat',
+      408,
+      'The body did not come in time.',
+      'guardrail_body_timeout',
+    ),
+    'the body did not come in time',
+  )
+
+export const busyRequest = (path: string): Refused =>
+  refused(busy(apiOfPath(path) ?? 'openai-chat'), BUSY)
 
 /** With the query. */
 export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''

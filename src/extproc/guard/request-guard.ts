@@ -18,11 +18,14 @@ import {
 import { createGuardedPhase } from './guarded-phase.js'
 import { immediateResponse } from '../stream/immediate-response.js'
 import {
+  busyRequest,
   inspectRequest,
   requestPath,
   requestTooLarge,
+  requestTooSlow,
   unreadableRequest,
 } from './inspect-request.js'
+import type { HeldBody } from './held-body.js'
 import type { Refused } from './inspection.js'
 import { UnexpectedMessage, type FirstMessage, type ProcessorStream } from '../stream/processor.js'
 import { guardedRequest, type GuardedRequest } from './request-attributes.js'
@@ -46,43 +49,54 @@ export function createRequestGuard(
 ): RequestGuard {
   let attributes: Attributes = {}
   let hadBody = false
+  let timer: NodeJS.Timeout | undefined
 
   const refuse = (refused: Refused): void => {
+    clearTimeout(timer)
     phase.become('refused')
     deps.logRefusal(guard.route, 'request', refused)
     stream.send(immediateResponse(refused.reply))
   }
-  const complete = async (bytes: Uint8Array, hasTrailers: boolean): Promise<void> => {
-    let body = bytes
-    if (bytes.length > 0) {
+  const path = (): string => requestPath(attributes)
+  const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
+    clearTimeout(timer)
+    hadBody = held.size > 0
+    let body: Uint8Array = new Uint8Array()
+    if (hadBody) {
       const context = { guard, attributes, signal: stream.signal }
-      const inspected = await inspectRequest(bytes, context, deps)
+      const inspected = await inspectRequest(held, context, deps)
       if (inspected.type === 'refused') return refuse(inspected)
       if (inspected.type === 'aborted') return
       body = Buffer.from(inspected.text)
     }
-    hadBody = bytes.length > 0
     phase.become('done')
     sendRequest(guard, stream, body, hasTrailers)
   }
-  const phase = createGuardedPhase('request', stream, deps.maxBodyBytes, {
-    tooLarge: () => refuse(requestTooLarge(requestPath(attributes))),
+  const phase = createGuardedPhase('request', stream, deps, {
+    tooLarge: () => refuse(requestTooLarge(path())),
+    busy: () => refuse(busyRequest(path())),
     complete,
   })
+  const hold = (request: GuardedRequest): void => {
+    phase.become('holding')
+    const refused = refusalOf(request, deps.maxBodyBytes)
+    if (refused !== undefined) return refuse(refused)
+    timer = setTimeout(() => refuse(requestTooSlow(path())), deps.bodyTimeoutMs)
+    stream.signal.addEventListener('abort', () => clearTimeout(timer))
+  }
 
   return {
     headers: (message, { config, metadata }) => {
       phase.expectHeaders()
+      if (guard.response.length > 0) expectFullDuplex('reply', config?.responseBodyMode)
       const request = guardedRequest(message, metadata)
       attributes = request.attributes
       if (guard.request.length === 0 || message.endOfStream) {
         phase.become(message.endOfStream ? 'done' : 'passing')
         return stream.send(headersMessage('request', changeOf(guard)))
       }
-      expectFullDuplex(config)
-      phase.become('holding')
-      const refused = refusalOf(request, deps.maxBodyBytes)
-      if (refused !== undefined) refuse(refused)
+      expectFullDuplex('request', config?.requestBodyMode)
+      hold(request)
     },
     body: (message) => {
       if (phase.state === 'passing') hadBody ||= message.body.length > 0
@@ -95,10 +109,10 @@ export function createRequestGuard(
   }
 }
 
-/** In any other mode the headers would go on before their body was seen. */
-function expectFullDuplex(config: FirstMessage['config']): void {
-  if (config?.requestBodyMode !== BodySendMode.FULL_DUPLEX_STREAMED)
-    throw new UnexpectedMessage('request headers of a body that is not in full duplex')
+/** In any other mode headers would go on before their body was seen, or the body unseen. undefined: Envoy did not say. */
+function expectFullDuplex(what: 'request' | 'reply', mode: BodySendMode | undefined): void {
+  if (mode !== BodySendMode.FULL_DUPLEX_STREAMED)
+    throw new UnexpectedMessage(`a ${what} whose body is not in full duplex`)
 }
 
 /** Of a request whose headers say that its body cannot be guarded. */

@@ -9,6 +9,7 @@ import type { Logger } from '../../logger.js'
 import { describeFailure } from '../../remote/remote-failure.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
 import { err, type Result } from '../../result.js'
+import type { HeldBytes } from '../stream/held-bytes.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
@@ -18,6 +19,10 @@ export interface GuardDeps {
   readonly pools: WebhookPools
   /** --max-body-bytes: of requests and replies, and of a webhook's answer. */
   readonly maxBodyBytes: number
+  /** --held-bytes: of all bodies together. */
+  readonly heldBytes: HeldBytes
+  /** --body-timeout: milliseconds for all of a request's body. */
+  readonly bodyTimeoutMs: number
   /** What the header expressions of one call may spend together; default DEFAULT_BUDGET. */
   readonly headerBudget?: BudgetLimits
   /** Told that they went beyond it, and that headers are left out for that. */

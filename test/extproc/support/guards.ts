@@ -1,6 +1,7 @@
 // A guard of a route and its webhooks, as the model has them, and what the service needs to ask them.
 
 import { createSecureContext } from 'node:tls'
+import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import type { GuardDeps, Outcome } from '../../../src/extproc/webhook/ask-webhooks.js'
 import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
 import { systemLookup } from '../../../src/remote/http-call.js'
@@ -24,6 +25,8 @@ export const guardrails = (
 ): Omit<GuardDeps, 'now' | 'logger' | 'logRefusal'> => ({
   pools,
   maxBodyBytes: 1024 * 1024,
+  heldBytes: createHeldBytes(Infinity),
+  bodyTimeoutMs: 60_000,
   metrics: {
     verdict: (webhook, phase, outcome) => verdicts.push({ webhook, phase, outcome }),
   },

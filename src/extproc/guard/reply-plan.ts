@@ -1,0 +1,54 @@
+// The headers of a guarded reply → what is done with its body.
+
+import { apiOfPath } from '../../llm/detect-api.js'
+import { decoderOf, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
+import type { Decoder } from '../encodings/decoder.js'
+import { eventStream, type Framing } from '../streamed/framing.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { Guard } from '../webhook/compiled-guard.js'
+import {
+  encodingOf,
+  isEncoded,
+  isEventStream,
+  isSuccess,
+  lengthOfReply,
+  mayBeRead,
+  passesUnread,
+  problemOfReply,
+  TOO_LARGE,
+  type Headers,
+} from './inspect-reply.js'
+
+export type ReplyPlan =
+  /** On as it comes. */
+  | { readonly type: 'pass' }
+  | { readonly type: 'refuse'; readonly problem: string }
+  | { readonly type: 'stream'; readonly framing: Framing; readonly decoder: Decoder }
+  /** mayBeArray: its headers do not tell a streamed array from an object. */
+  | { readonly type: 'hold'; readonly mayBeArray: boolean }
+
+/** path: of the request. */
+export function replyPlan(
+  guard: Guard,
+  headers: Headers,
+  path: string,
+  deps: GuardDeps,
+): ReplyPlan {
+  const { maxBodyBytes } = deps
+  if (guard.response.length === 0 || !mayBeRead(headers, maxBodyBytes)) return { type: 'pass' }
+  const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
+  if (problem !== undefined)
+    return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
+  if (isEventStream(headers)) {
+    const decoder = decoderOf(encodingOf(headers), maxBodyBytes)
+    return decoder === undefined
+      ? { type: 'refuse', problem: UNREADABLE_ENCODING }
+      : { type: 'stream', framing: eventStream(maxBodyBytes), decoder }
+  }
+  if (lengthOfReply(headers) > maxBodyBytes) return { type: 'refuse', problem: TOO_LARGE }
+  return { type: 'hold', mayBeArray: isSuccess(headers) && streamsAsArray(headers, path) }
+}
+
+/** Gemini's streams are one JSON array unless the client asks for events. */
+const streamsAsArray = (headers: Headers, path: string): boolean =>
+  apiOfPath(path) === 'gemini' && !isEncoded(headers)
