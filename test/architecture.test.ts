@@ -79,7 +79,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/text', 'llm/json', 'ir', 'cel', 'grpc'],
+    ...['llm', 'llm/text', 'llm/json', 'ir', 'cel', 'oauth', 'grpc'],
   ],
   extproc: [
     ...['extproc/guard', 'extproc/webhook', 'extproc/well-known', 'extproc/stream'],

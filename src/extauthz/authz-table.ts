@@ -81,13 +81,13 @@ function compileEntry(entry: AuthzEntry, known: Providers): CompiledEntry {
     ...(entry.jwt && { jwt: { ...entry.jwt, providers } }),
     ...(rules && { rules }),
     broken: rules === undefined && entry.authorization !== undefined,
-    headers: headersOf(entry, all),
+    headers: headersOf(all),
     readsSource: all.some((rule) => rule.reads.roots.has('source')),
   }
 }
 
-function headersOf(entry: AuthzEntry, rules: readonly Rule[]): HeaderNames {
-  const own = ['authorization', ...(entry.challenge ? ['x-forwarded-proto'] : [])]
+function headersOf(rules: readonly Rule[]): HeaderNames {
+  const own = ['authorization', 'x-forwarded-proto']
   const read = rules.map((rule) => rule.reads.requestHeaders)
   return new HeaderNames(
     read.includes('all') ? 'all' : [...own, ...read.flatMap((names) => [...names])],

@@ -104,7 +104,7 @@ function readHttpRequest(reader: WireReader, names: HeaderNames, draft: Draft): 
   const outer = reader.enter()
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 2) draft.method = reader.text()
-    else if (field === 3) readHeader(reader, names, draft.headers)
+    else if (field === 3) readMapEntry(reader, names, draft.headers)
     else if (field === 4) draft.path = reader.text()
     else if (field === 5) draft.host = reader.text()
     else if (field === 6) draft.scheme = reader.text()
@@ -124,7 +124,21 @@ function readHeaderMap(reader: WireReader, names: HeaderNames, headers: Headers)
   reader.leave(outer)
 }
 
-/** A HeaderValue (key, value, raw_value) or an entry of the map headers (key, value, several values joined by Envoy). */
+/** An entry of the map headers: key and value, several values joined by Envoy; it has no third field. */
+function readMapEntry(reader: WireReader, names: HeaderNames, headers: Headers): void {
+  const outer = reader.enter()
+  let name: string | undefined
+  let value: Range | undefined
+  for (let field = reader.next(); field !== 0; field = reader.next()) {
+    if (field === 1) name = names.match(reader.buffer, reader.takeRange())
+    else if (field === 2) value = reader.takeRange()
+    else reader.skip()
+  }
+  reader.leave(outer)
+  if (name !== undefined) addHeader(headers, name, valueText(reader.buffer, undefined, value))
+}
+
+/** A HeaderValue: key, value, raw_value. */
 function readHeader(reader: WireReader, names: HeaderNames, headers: Headers): void {
   const outer = reader.enter()
   let name: string | undefined

@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../cel/budget.js'
+import { requestScheme } from '../oauth/base-url.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { authenticate, type Authentication } from './authenticate.js'
@@ -253,6 +254,9 @@ function warnOfBudget(
   }
 }
 
+const oneValue = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
 const attributesOf = (
   request: CheckRequest,
   token: RememberedToken | undefined,
@@ -263,7 +267,10 @@ const attributesOf = (
   request: {
     method: request.method,
     host: request.host,
-    scheme: request.scheme,
+    scheme: requestScheme({
+      scheme: request.scheme,
+      forwardedProto: oneValue(request.headers.get('x-forwarded-proto')),
+    }),
     pathAndQuery: request.path,
     version: request.protocol,
     headers: request.headers,

@@ -23,8 +23,12 @@ export const baseUrl = (paths: McpPaths, request: RequestAddress): string | unde
 /** authorization_servers, and the issuer under metadataIssuer Gateway: the gateway's own MCP URL. */
 export const mcpUrl = (base: string, paths: McpPaths): string => `${base}${paths.mcpPath}`
 
+/** What a trusted proxy says that it was, else what Envoy says. */
+export const requestScheme = (request: Omit<RequestAddress, 'authority'>): string =>
+  httpScheme(firstOf(request.forwardedProto)) ?? request.scheme
+
 const requestOrigin = (request: RequestAddress): string | undefined => {
-  const scheme = httpScheme(firstOf(request.forwardedProto)) ?? httpScheme(request.scheme)
+  const scheme = httpScheme(requestScheme(request))
   return scheme === undefined || !isAuthority(request.authority)
     ? undefined
     : `${scheme}://${request.authority}`

@@ -2,6 +2,7 @@
 // Looks at shapes alone; whether a point is on its curve is seen when the table imports the key.
 
 import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
+import { ed25519Fault } from './edwards-key.js'
 import { rsaFault } from './rsa-key.js'
 
 /** Asymmetric algorithms of RFC 7518, 8037 and 9864; HS* and none are not here and never will be (decision 5). */
@@ -146,7 +147,8 @@ function edwardsKey(key: JsonObject): Shape | string {
   const x = member(key, 'x')
   if (member(key, 'crv') !== 'Ed25519') return 'its "crv" is not Ed25519'
   if (!isBase64Url(x, 32)) return 'its "x" is not base64url of 32 bytes'
-  return { jwk: { kty: 'OKP', crv: 'Ed25519', x }, algorithms: ED25519_ALGORITHMS }
+  const fault = ed25519Fault(Buffer.from(x, 'base64url'))
+  return fault ?? { jwk: { kty: 'OKP', crv: 'Ed25519', x }, algorithms: ED25519_ALGORITHMS }
 }
 
 function isBase64Url(value: Json | undefined, bytes?: number): value is string {

@@ -124,6 +124,21 @@ describe('a CheckRequest', () => {
     )
   })
 
+  test('has no third field in an entry of its headers', () => {
+    const inner = (field: number, ...bytes: number[]): number[] => [
+      (field << 3) | 2,
+      bytes.length,
+      ...bytes,
+    ]
+    const entry = inner(3, ...inner(1, 0x61), ...inner(2, 0x62), ...inner(3, 0x63))
+    const bytes = Buffer.from(inner(1, ...inner(4, ...inner(2, ...entry))))
+    expect(fromBinary(CheckRequestSchema, bytes).attributes?.request?.http?.headers).toEqual({
+      a: 'b',
+    })
+    const { headers } = readCheckRequest(openCheckRequest(bytes), new HeaderNames('all'))
+    expect(Object.fromEntries(headers)).toEqual({ a: 'b' })
+  })
+
   test('gives only the headers that were asked for', () => {
     const bytes = checkRequest({
       headers: [

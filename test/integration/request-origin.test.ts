@@ -1,6 +1,8 @@
 // A policy without a configured resource: every URL that clients get comes from the request, of which only trusted
 // proxies may say that it was https; the second path of the server metadata; and the exact bodies of refusals.
 
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBackend, type Backend } from '../support/backend.js'
 import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
@@ -15,6 +17,7 @@ import {
   prefix,
   proxyBackend,
   proxyPolicy,
+  rule,
 } from '../support/resources.js'
 import { startStack, type Stack } from '../support/stack.js'
 import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
@@ -55,6 +58,8 @@ const resources = (port: number): readonly object[] => [
     },
     authorization: allow('jwt.sub == "alice"'),
   }),
+  httpRoute('scheme', { rules: [rule('/scheme', 'backend')] }),
+  proxyPolicy('scheme', 'scheme', { authorization: allow('request.scheme == "https"') }),
 ]
 
 beforeAll(async () => {
@@ -181,3 +186,39 @@ describe('a refusal', () => {
     expect(backend.requests).toEqual([])
   })
 })
+
+describe('the scheme of a request over plain HTTP/2', () => {
+  test('is http, whatever the client says', async () => {
+    for (const scheme of ['https', 'http'])
+      expect(await schemeAnswer(direct, { ':scheme': scheme })).toBe(403)
+    expect(await schemeAnswer(direct, { ':scheme': 'https', 'x-forwarded-proto': 'https' })).toBe(
+      403,
+    )
+  })
+
+  test('is what a trusted proxy says', async () => {
+    const forwarded = (proto: string) => ({
+      'x-forwarded-proto': proto,
+      'x-forwarded-for': '192.0.2.7',
+    })
+    for (const scheme of ['https', 'http']) {
+      expect(await schemeAnswer(behindProxy, { ':scheme': scheme, ...forwarded('https') })).toBe(
+        200,
+      )
+      expect(await schemeAnswer(behindProxy, { ':scheme': scheme, ...forwarded('http') })).toBe(403)
+    }
+  })
+})
+
+/** The status of a request to the route that lets in what came over https. */
+async function schemeAnswer({ origin }: Stack, headers: Record<string, string>): Promise<number> {
+  const client = connect(origin)
+  try {
+    const stream = client.request({ ':path': '/scheme', ...headers })
+    const [answer] = (await once(stream, 'response')) as [{ ':status': number }]
+    stream.close()
+    return answer[':status']
+  } finally {
+    client.close()
+  }
+}

@@ -79,6 +79,9 @@ describe('rules of several policies on one route', () => {
     ['admin.example', 403],
     ['ADMIN.example', 403],
     ['admin.example:81', 403],
+    ['admin.example.', 403],
+    ['admin.example.:81', 403],
+    ['www.example.', 200],
   ])('a Deny of a host holds however it is spelt: %s', async (host, expected) => {
     expect(await stack.statusOf('hosts', undefined, { host })).toBe(expected)
   })

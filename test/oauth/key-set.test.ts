@@ -101,3 +101,54 @@ describe('skipped', () => {
     expect([usable.length, skipped.length]).toEqual([256, 44])
   })
 })
+
+describe('a key of small order, under which one signature fits any message', () => {
+  const P = 2n ** 255n - 19n
+  /** Little-endian, with the sign of x. */
+  const encoded = (y: bigint, sign: bigint): string =>
+    Buffer.from((y + sign * 2n ** 255n).toString(16).padStart(64, '0'), 'hex')
+      .reverse()
+      .toString('base64url')
+  const d = (-121665n * inverse(121666n)) % P
+  const order8 = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n
+
+  function inverse(value: bigint): bigint {
+    let [power, base, exponent] = [1n, value, P - 2n]
+    for (; exponent > 0n; exponent >>= 1n) {
+      if (exponent & 1n) power = (power * base) % P
+      base = (base * base) % P
+    }
+    return power
+  }
+
+  test('is skipped, of Ed25519', () => {
+    expect((d * order8 ** 4n + 2n * order8 ** 2n - 1n) % P).toBe(0n)
+    for (const y of [0n, 1n, P - 1n, order8, P - order8])
+      for (const sign of [0n, 1n]) {
+        const key = { kty: 'OKP', crv: 'Ed25519', x: encoded(y, sign), kid: 'weak' }
+        expect(describeKeySet({ keys: [key] })).toMatchObject({
+          usable: [],
+          skipped: [{ kid: 'weak', reason: expect.stringContaining('small order') as string }],
+        })
+      }
+  })
+
+  test('is skipped in its other encodings too', () => {
+    for (const y of [P, P + 1n, 2n ** 255n - 1n])
+      expect(
+        describeKeySet({ keys: [{ kty: 'OKP', crv: 'Ed25519', x: encoded(y, 0n) }] }).usable,
+      ).toEqual([])
+  })
+
+  test('is skipped, of Ed448, as all keys of that curve are', () => {
+    const x = Buffer.from([1, ...Array<number>(56).fill(0)]).toString('base64url')
+    expect(describeKeySet({ keys: [{ kty: 'OKP', crv: 'Ed448', x }] }).usable).toEqual([])
+  })
+
+  test('is no other', () => {
+    for (let i = 0; i < 20; i++) {
+      const key = publicJwk(() => generateKeyPairSync('ed25519'))
+      expect(describeKeySet({ keys: [key] }).usable).toHaveLength(1)
+    }
+  })
+})

@@ -6,6 +6,7 @@ import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3
 import type { Json } from '../../ir/json.js'
 import { CLAIMS_KEY, CLAIMS_NAMESPACE } from '../../ir/names.js'
 import { isJsonType } from './content-type.js'
+import { requestScheme } from '../../oauth/base-url.js'
 import { headersOf } from '../stream/request-view.js'
 
 export interface GuardedRequest {
@@ -26,7 +27,10 @@ export function guardedRequest(message: HttpHeaders, metadata?: Metadata): Guard
       request: {
         method: one(':method'),
         host: one(':authority'),
-        scheme: one(':scheme'),
+        scheme: requestScheme({
+          scheme: one(':scheme'),
+          forwardedProto: headers.get('x-forwarded-proto')?.join(),
+        }),
         pathAndQuery: one(':path'),
         version: '',
         headers: new Map([...headers].map(([name, values]) => [name, oneOrAll(values)])),

@@ -50,6 +50,19 @@ const NOBODY_IS_INTERNAL: JsonObject = {
   cidr_ranges: [{ address_prefix: '255.255.255.255', prefix_len: 32 }],
 }
 
+/**
+ * An HTTP/2 client says itself what its scheme is, and Envoy believes it: here it is that of the connection. Behind
+ * trusted proxies X-Forwarded-Proto says it, which Envoy would overwrite as well.
+ */
+const schemeFields = (chain: FilterChain, { trustedHops }: XdsOptions): JsonObject =>
+  trustedHops > 0
+    ? {}
+    : {
+        scheme_header_transformation: {
+          scheme_to_overwrite: chain.tls === undefined ? 'http' : 'https',
+        },
+      }
+
 /** envoy.config.listener.v3.Filter */
 export const buildHttpConnectionManager = (
   chain: FilterChain,
@@ -63,8 +76,11 @@ export const buildHttpConnectionManager = (
       rds: { route_config_name: chain.name, config_source: ADS_SOURCE },
       http_filters: httpFilters(),
       ...PATH_FIELDS,
+      // admin.example. is admin.example: for routes, for rules (decision 4a) and for backends.
+      strip_trailing_host_dot: true,
       use_remote_address: true,
       xff_num_trusted_hops: options.trustedHops,
+      ...schemeFields(chain, options),
       internal_address_config: NOBODY_IS_INTERNAL,
       early_header_mutation_extensions: [buildEarlyHeaderMutation()],
       local_reply_config: LOCAL_REPLY_CONFIG,
