@@ -27,7 +27,7 @@ export interface ProcessServiceDeps {
   readonly logger: Logger
 }
 
-/** Proxied registrations at a time. A person begins one at a login; more than these are an attack or a broken client. */
+/** Proxied registrations at a time at one provider. A person begins one at a login; more than these are an attack or a broken client. */
 const MAX_REGISTRATIONS = 64
 
 export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {

@@ -1,17 +1,23 @@
-// So many at a time, and no queue: whoever comes when all are taken is told so at once.
+// Semaphores without a queue, one for each key: whoever comes when all slots of a key are taken is told so at once.
 
 export interface Slots {
-  /** Gives one back when it is called; undefined: none is free. */
-  take(): (() => void) | undefined
+  /** Gives one back when it is called, once; undefined: none of this key is free. */
+  take(key: string): (() => void) | undefined
 }
 
+/** max: of each key. Keys of which no slot is taken cost nothing. */
 export const createSlots = (max: number): Slots => {
-  let taken = 0
+  const taken = new Map<string, number>()
   return {
-    take() {
-      if (taken >= max) return undefined
-      taken += 1
-      return () => void (taken -= 1)
+    take(key) {
+      const count = taken.get(key) ?? 0
+      if (count >= max) return undefined
+      taken.set(key, count + 1)
+      return () => {
+        const left = (taken.get(key) ?? 0) - 1
+        if (left > 0) taken.set(key, left)
+        else taken.delete(key)
+      }
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Slots } from '../stream/slots.js'
 
 export interface RegistrationDeps {
   readonly callRemote: CallRemote
-  /** Proxied registrations under way, over all routes: anybody may begin one, and each holds a connection. */
+  /** Proxied registrations under way at each provider: anybody may begin one, and each holds a connection. */
   readonly slots: Slots
   /** Milliseconds since the epoch. */
   now(): number
@@ -55,7 +55,7 @@ const proxiedInTurn = async (
   signal: AbortSignal,
   deps: RegistrationDeps,
 ): Promise<Reply> => {
-  const giveBack = deps.slots.take()
+  const giveBack = deps.slots.take(placeOf(target))
   if (giveBack === undefined)
     return errorReply(
       503,
@@ -69,6 +69,9 @@ const proxiedInTurn = async (
     giveBack()
   }
 }
+
+/** Where it is called: who names the same provider elsewhere uses up none of its slots. */
+const placeOf = ({ url, endpoints }: RemoteTarget): string => JSON.stringify([url, endpoints])
 
 /** The body alone goes on: neither the client's headers nor its query. */
 const proxiedReply = async (

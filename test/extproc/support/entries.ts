@@ -23,12 +23,12 @@ export const entry = (changes: Partial<WellKnownEntry> = {}): WellKnownEntry => 
   ...changes,
 })
 
-export const proxied = (): WellKnownEntry =>
+export const proxied = (url = 'https://idp.example/register'): WellKnownEntry =>
   entry({
     registration: {
       type: 'proxy',
       target: {
-        url: 'https://idp.example/register',
+        url,
         endpoints: { type: 'name', host: 'idp.example', port: 443 },
       },
     },

@@ -8,6 +8,7 @@ import { createProcessService } from '../../../src/extproc/process-service.js'
 import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
 import type { CallRemote, RemoteRequest } from '../../../src/remote/http-call.js'
 import { at, callRemote } from '../../remote/support/servers.js'
+import { eventually } from '../../support/eventually.js'
 import { startHttpServer } from '../../support/http-server.js'
 import { AS, entry, KEY, OIDC, PRM, proxied, REGISTRATION } from '../support/entries.js'
 import { body, replyIn, request, type PlainReply, type RequestParts } from '../support/messages.js'
@@ -20,8 +21,14 @@ afterEach(async () => {
 
 const noCalls: CallRemote = () => Promise.reject(new Error('no call expected'))
 
-const open = async (own: WellKnownEntry = entry(), callRemote = noCalls): Promise<Stream> => {
-  const table = buildProcTable([own])
+const open = async (own: WellKnownEntry = entry(), callRemote = noCalls): Promise<Stream> =>
+  (await serve([own], callRemote)).open(KEY)
+
+async function serve(
+  entries: readonly WellKnownEntry[],
+  callRemote: CallRemote,
+): Promise<ProcServer> {
+  const table = buildProcTable(entries)
   const now = () => 1_700_000_000_000
   const server = await startProcServer(
     createProcessService({
@@ -33,7 +40,7 @@ const open = async (own: WellKnownEntry = entry(), callRemote = noCalls): Promis
     }),
   )
   closing.push(server)
-  return server.open(KEY)
+  return server
 }
 
 const ask = async (
@@ -303,6 +310,34 @@ describe('registration at the provider', () => {
     const { status, json } = await register(good, proxied(), hurried)
     await provider.close()
     expect([status, json]).toMatchObject([502, { error: 'temporarily_unavailable' }])
+  })
+
+  test('64 at a provider that hangs refuse the next one there, and nobody elsewhere', async () => {
+    const elsewhere = { ...proxied('https://other.example/register'), key: 'other' }
+    const waiting: (() => void)[] = []
+    const server = await serve([proxied(), elsewhere], (target) => {
+      const answer = { status: 201, headers: {}, body: Buffer.from('{}') }
+      if (target.url.includes('other')) return Promise.resolve({ ok: true, value: answer })
+      return new Promise((resolve) =>
+        waiting.push(() => resolve({ ok: true, value: { ...answer } })),
+      )
+    })
+    const begin = async (key: string): Promise<Stream> => {
+      const stream = server.open(key)
+      stream.send(request('POST', REGISTRATION))
+      await stream.next()
+      stream.send(body(good))
+      return stream
+    }
+    const all = await Promise.all(Array.from({ length: 64 }, () => begin(KEY)))
+    await eventually(() => expect(waiting).toHaveLength(64))
+    const next = replyIn(await (await begin(KEY)).next())
+    expect(next).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+    expect(replyIn(await (await begin('other')).next()).status).toBe(201)
+    waiting.shift()?.()
+    await eventually(() => expect(all.flatMap(({ responses }) => responses)).toHaveLength(65))
+    await begin(KEY)
+    await eventually(() => expect(waiting).toHaveLength(64))
   })
 
   test.each([100, 199, 600])('a status of %i is no answer', async (status) => {
