@@ -21,10 +21,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'similar.ts': [],
   incremental: [],
   ir: [],
+  addresses: [],
   cel: ['ir', 'result'],
   oauth: ['ir', 'result'],
   grpc: ['result', 'logger'],
-  remote: ['ir', 'result', 'logger'],
+  remote: ['addresses', 'ir', 'result', 'logger'],
 
   'llm/json': ['result'],
   'llm/text': ['llm/json', 'ir'],
@@ -39,11 +40,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'resources/files': ['resources/decode', 'resources/kinds', ...BASE],
   'resources/kubernetes': ['resources/decode', 'resources/kinds', 'incremental', 'ir', ...BASE],
 
-  'gatewayapi/world': ['resources/kinds', 'incremental', 'ir', 'result'],
+  'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'result'],
   'gatewayapi/listeners': ['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'result'],
   'gatewayapi/backends': [
     ...['gatewayapi/world', 'resources/kinds'],
-    ...['incremental', 'ir', 'oauth', 'result'],
+    ...['addresses', 'incremental', 'ir', 'oauth', 'result'],
   ],
   'gatewayapi/policies': [
     ...['gatewayapi/backends', 'gatewayapi/listeners', 'gatewayapi/world', 'resources/kinds'],
@@ -58,7 +59,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['gatewayapi/world', 'resources/kinds', 'incremental', 'ir'],
   ],
   gatewayapi: [
-    ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/listeners', 'gatewayapi/world'],
+    ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/backends', 'gatewayapi/listeners'],
+    'gatewayapi/world',
     ...['resources/kinds', 'incremental', 'ir'],
   ],
 
@@ -90,7 +92,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['xds/encode', 'xds/server', 'xds/translator', 'extauthz', 'extproc'],
     ...['ir', 'incremental', 'result', 'logger'],
   ],
-  settings: ['result'],
+  settings: ['addresses', 'result'],
   'settings.ts': ['settings', 'result', 'similar'],
   admin: ['ir', 'incremental', 'settings', 'result', 'logger'],
   envoy: ['ir', 'result', 'logger'],

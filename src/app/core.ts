@@ -11,6 +11,7 @@ import type { RemoteState } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 import { createCallRemote, systemLookup } from '../remote/http-call.js'
+import { createNameStore } from '../remote/name-store.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { systemAuthorities } from '../remote/system-authorities.js'
 import { createWebhookPools } from '../remote/webhook-pools.js'
@@ -23,6 +24,7 @@ import { defaultHeldBytes } from './held-bytes-default.js'
 import { createProblemLog } from './problem-log.js'
 import { configDump, remoteReport, refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
+import { callRules, tenancyOf } from './tenancy.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 
 export interface Core {
@@ -50,15 +52,21 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const now = (): number => Date.now()
   const heldBytes = createHeldBytes(settings.heldBytes ?? defaultHeldBytes())
   const metrics = createMetrics(() => heldBytes.held())
+  const ownService = (): readonly string[] => pipeline.state().translation?.ownAddresses ?? NONE
   const envoys = new Envoys()
   const logProblems = createProblemLog(logger, settings.kubernetes)
   const boundHeap = createHeapGrowth()
   const cache = new SnapshotCache()
-  const trust = { loopback: true }
+  const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
   const caFile = systemCaFile(settings.environment)
-  const calls = { lookup: systemLookup, systemAuthorities: systemAuthorities(caFile) }
+  const tenancy = tenancyOf(settings)
+  const calls = {
+    lookup: systemLookup,
+    systemAuthorities: systemAuthorities(caFile),
+    addresses: callRules(tenancy, settings.allowAddress, ownService),
+  }
   const callRemote = createCallRemote(calls)
   const pools = createWebhookPools(calls)
   const remote: RemoteStore = createRemoteStore({
@@ -69,14 +77,26 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     maxStaleMs: settings.jwksMaxStale,
     onChange: (_state: RemoteState) => pipeline.remoteChanged(),
   })
-  const pipeline = createPipeline({
+  const names =
+    tenancy &&
+    createNameStore({
+      lookup: systemLookup,
+      logger,
+      onChange: () => pipeline.remoteChanged(),
+      random: Math.random,
+      startTimer,
+    })
+  const pipeline: Pipeline = createPipeline({
     translator: createTranslator({
       apiGroup: settings.apiGroup,
       clusterDomain: settings.clusterDomain,
       metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
       isCluster: settings.kubernetes,
+      ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
+      ...(tenancy && { tenancy }),
     }),
     remote,
+    names,
     publisher,
     options: {
       listenAddress: settings.listenAddress,
@@ -144,11 +164,14 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     },
     async close() {
       pipeline.close()
+      names?.close()
       publisher.close()
       await Promise.all([remote.close(), pools.close()])
     },
   }
 }
+
+const NONE: readonly string[] = []
 
 const revision = (current: string | undefined, failure: string | undefined) => ({
   ...(current !== undefined && { revision: current }),

@@ -2,14 +2,19 @@
 
 import type { Translation } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
+import type { NameState } from '../ir/resolved-name.js'
 import type { Logger } from '../logger.js'
 import type { ProviderState, Resources } from '../resources/kinds/resources.js'
 import { buildSnapshot, type Snapshot } from '../snapshot/build-snapshot.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
 
 export interface PipelineDeps {
-  readonly translator: { translate(resources: Resources, remote: RemoteState): Translation }
+  readonly translator: {
+    translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
+  }
   readonly remote: { want(documents: readonly WantedDocument[]): void; state(): RemoteState }
+  /** Absent: names are for Envoy to resolve. */
+  readonly names?: { want(names: readonly string[]): void; state(): NameState } | undefined
   readonly publisher: {
     publish(snapshot: Snapshot): boolean
     current(): Snapshot | undefined
@@ -35,6 +40,7 @@ export interface PipelineState {
 
 export interface Pipeline {
   resourcesChanged(state: ProviderState): void
+  /** Documents or names. */
   remoteChanged(): void
   /** Runs now what remoteChanged has put off. */
   flush(): void
@@ -44,17 +50,22 @@ export interface Pipeline {
 
 // Several key sets that arrive at once make one snapshot.
 const REMOTE_DEBOUNCE_MS = 20
+// A backend whose name nobody has looked up yet has no endpoints: what leads to it waits for the first answer. At the start
+// Envoys may still serve what they were given before, by addresses that they have.
+const NAME_PATIENCE_MS = 500
+const FIRST_NAME_PATIENCE_MS = 5_000
 
 export function createPipeline(deps: PipelineDeps): Pipeline {
   let state: PipelineState = {}
   let stopTimer: (() => void) | undefined
+  const patience = createPatience(deps, () => run())
 
   const run = (): void => {
     stopTimer?.()
     stopTimer = undefined
     if (state.provider === undefined) return
     try {
-      state = { provider: state.provider, translation: advance(state.provider, deps) }
+      state = { provider: state.provider, translation: advance(state.provider, deps, patience) }
     } catch (error) {
       deps.logger.error({ err: error }, 'a change could not be translated; the last good one stays')
       deps.onFailure()
@@ -75,17 +86,60 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       if (stopTimer !== undefined) run()
     },
     state: () => state,
-    close: () => stopTimer?.(),
+    close: () => {
+      stopTimer?.()
+      patience.close()
+    },
   }
 }
 
-function advance(provider: ProviderState, deps: PipelineDeps): Translation {
-  const { translator, remote, publisher, options, logger } = deps
-  const translation = translator.translate(provider.resources, remote.state())
+interface Patience {
+  /** Whether to wait; run() comes again when it has been long enough. */
+  waitsFor(names: readonly string[]): boolean
+  close(): void
+}
+
+/** Once it has run out, nothing waits until every name was looked up: new silent ones must not hold up everybody. */
+function createPatience(deps: PipelineDeps, run: () => void): Patience {
+  let stopTimer: (() => void) | undefined
+  let isOver = false
+  const end = (): void => {
+    stopTimer?.()
+    stopTimer = undefined
+  }
+  return {
+    waitsFor(wanted) {
+      const known = deps.names?.state()
+      if (known === undefined || wanted.every((name) => known.has(name))) {
+        end()
+        isOver = false
+        return false
+      }
+      if (isOver) return false
+      const isFirst = deps.publisher.current() === undefined
+      stopTimer ??= deps.startTimer(
+        () => {
+          stopTimer = undefined
+          isOver = true
+          run()
+        },
+        isFirst ? FIRST_NAME_PATIENCE_MS : NAME_PATIENCE_MS,
+      )
+      return true
+    },
+    close: end,
+  }
+}
+
+function advance(provider: ProviderState, deps: PipelineDeps, patience: Patience): Translation {
+  const { translator, remote, names, publisher, options, logger } = deps
+  const translation = translator.translate(provider.resources, remote.state(), names?.state())
   remote.want(translation.wanted)
+  names?.want(translation.names)
   const previous = publisher.current()
   // Decision 27: at the start there is no last good version that a broken document could fall back on.
   if (previous === undefined && !provider.complete) return translation
+  if (patience.waitsFor(translation.names)) return translation
   const snapshot = buildSnapshot(translation.ir, options, previous)
   if (publisher.publish(snapshot))
     logger.info({ revision: snapshot.revision }, 'configuration published')

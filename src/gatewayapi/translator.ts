@@ -3,22 +3,26 @@
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { concat } from '../incremental/chunked-list.js'
+import { memo } from '../incremental/memo.js'
 import type { Destination } from '../ir/destination.js'
 import type { Certificate, Ir } from '../ir/ir.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
+import type { NameState } from '../ir/resolved-name.js'
 import type { ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import { buildWorld, type BuiltWorld } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
+import { olderFirst } from './world/grouping.js'
 import { translateGateway, type TranslatedGateway } from './listeners/gateways.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
 import { createQueryEngine } from './world/queries.js'
 import { translateRoutes, type RouteChunk } from './routes/route-chunks.js'
 import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
-import { createNamedList } from '../incremental/sorted-list.js'
+import { compareText, createNamedList } from '../incremental/sorted-list.js'
+import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { buildStatuses } from './status/statuses.js'
-import { keyOf } from './world/world.js'
+import { keyIn, keyOf } from './world/world.js'
 
 export interface Translation {
   readonly ir: Ir
@@ -26,12 +30,17 @@ export interface Translation {
   readonly statuses: readonly ResourceStatus[]
   /** Sorted by id. */
   readonly wanted: readonly WantedDocument[]
+  /** Host names that are to be resolved, sorted. */
+  readonly names: readonly string[]
+  /** Where Gatehouse's own Service leads, in a cluster. */
+  readonly ownAddresses: readonly string[]
   /** How many routes are attached to a listener, by listenerKey(). */
   readonly attachedRoutes: ReadonlyMap<string, number>
 }
 
 export interface Translator {
-  translate(resources: Resources, remote: RemoteState): Translation
+  /** names: absent: none is resolved by us, as in files. */
+  translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
 }
 
 export function createTranslator(options: TranslatorOptions): Translator {
@@ -40,8 +49,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const lists = createLists()
   let built: BuiltWorld | undefined
   return {
-    translate: (resources, remote) => {
-      built = buildWorld(resources, remote, built)
+    translate: (resources, remote, names = NO_NAMES) => {
+      built = buildWorld(resources, { remote, names }, built)
       const context: Context = { reader: queries.begin(built.world, built.changed), options }
       const translation = translateAll(context, { memo, lists }, resources)
       memo.endRevision()
@@ -49,6 +58,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
   }
 }
+
+const NO_NAMES: NameState = new Map()
 
 /** What is kept from revision to revision beside the results of queries. */
 interface Kept {
@@ -65,14 +76,35 @@ const createLists = () => ({
 })
 
 function translateAll(context: Context, kept: Kept, resources: Resources): Translation {
-  const gateways = resources.gateways.flatMap((gateway) => ownGateway(context, keyOf(gateway)))
+  const gateways = resources.gateways
+    .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
+    .sort((a, b) => olderFirst(a.gateway, b.gateway))
   const chunks = translateRoutes(context, resources.httpRoutes)
+  const ir = buildIr(kept, gateways, chunks)
   return {
-    ir: buildIr(kept, gateways, chunks),
+    ir,
     statuses: buildStatuses(context, resources, gateways, chunks),
     wanted: kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
+    names: wantedNames(context, ir.destinations),
+    ownAddresses: ownServiceAddresses(context),
     attachedRoutes: countAttached(chunks),
   }
+}
+
+const namesOf = memo((destinations: readonly Destination[]): readonly string[] =>
+  destinations.flatMap(({ endpoints }) =>
+    endpoints.type === 'addresses' ? (endpoints.resolvedFrom ?? []) : [],
+  ),
+)
+
+/** Of every backend that is reached by a name, and of our own Service where it cannot be read. */
+function wantedNames(context: Context, destinations: readonly Destination[]): readonly string[] {
+  const { tenancy } = context.options
+  if (tenancy === undefined) return []
+  const { namespace, name } = tenancy.ownService
+  const isRead = context.reader.read('services', keyIn(namespace, name)) !== undefined
+  const own = isRead || tenancy.ownAddresses.length === 0 ? [] : [ownServiceHost(context, tenancy)]
+  return [...new Set([...namesOf(destinations), ...own])].sort(compareText)
 }
 
 function countAttached(chunks: readonly RouteChunk[]): ReadonlyMap<string, number> {

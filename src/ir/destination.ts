@@ -10,7 +10,12 @@ export interface Destination {
 
 export type Endpoints =
   /** Known addresses, by EDS; sorted. Empty: 503. */
-  | { readonly type: 'addresses'; readonly addresses: readonly Address[] }
+  | {
+      readonly type: 'addresses'
+      readonly addresses: readonly Address[]
+      /** The name that they are the addresses of, which is to be resolved again and again; absent: of none. */
+      readonly resolvedFrom?: string
+    }
   /** A name to be resolved where it is used. */
   | { readonly type: 'name'; readonly host: string; readonly port: number }
 

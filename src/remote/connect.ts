@@ -11,7 +11,7 @@ import type { Address, UpstreamTls } from '../ir/destination.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { checkCertificateNames } from './certificate-names.js'
 import { codeOf, RemoteError } from './remote-failure.js'
-import { resolveEndpoints, type Lookup } from './resolve.js'
+import { resolveEndpoints, type Resolving } from './resolve.js'
 
 const MIN_ATTEMPT_MS = 250
 /** After so long without a byte TCP asks the peer whether it is there. */
@@ -20,10 +20,10 @@ const QUIET_MS = 30_000
 /** Rejects with RemoteError; when signal aborts, no socket is left behind. timeoutMs is shared by the addresses. */
 export const connectTarget = async (
   target: RemoteTarget,
-  deps: { readonly lookup: Lookup; readonly systemAuthorities: () => SecureContext },
+  deps: Resolving & { readonly systemAuthorities: () => SecureContext },
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Socket> => {
-  const addresses = await resolveEndpoints(target.endpoints, deps.lookup)
+  const addresses = await resolveEndpoints(target.endpoints, deps)
   const attemptMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
   let last = new RemoteError({ type: 'aborted' })
   for (const address of addresses) {

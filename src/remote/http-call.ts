@@ -8,7 +8,7 @@ import { connectTarget } from './connect.js'
 import { startDeadline, withDeadline } from './deadline.js'
 import { exchange, type Answer } from './exchange.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
-import type { Lookup } from './resolve.js'
+import type { Lookup, Resolving } from './resolve.js'
 import { sharedLookup } from './shared-lookup.js'
 
 export interface RemoteRequest {
@@ -36,9 +36,7 @@ export type CallRemote = (
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
-export interface CallRemoteDeps {
-  /** The resolver, of which tests of decision 30 have their own. */
-  readonly lookup: Lookup
+export interface CallRemoteDeps extends Resolving {
   /** What wellKnownCACertificates System trusts. */
   readonly systemAuthorities: () => SecureContext
 }

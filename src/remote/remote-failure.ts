@@ -5,7 +5,7 @@ export type RemoteFailure =
   | { readonly type: 'no-endpoints' }
   | { readonly type: 'unresolved'; readonly host: string; readonly code: string }
   /** Decision 30. */
-  | { readonly type: 'forbidden-address'; readonly host: string }
+  | { readonly type: 'forbidden-address'; readonly host: string; readonly why: string }
   | { readonly type: 'unreachable'; readonly address: string; readonly code: string }
   | { readonly type: 'tls'; readonly hostname: string; readonly code: string }
   /** The whole call, name resolution to last byte. */
@@ -29,7 +29,7 @@ export const describeFailure = (failure: RemoteFailure): string => {
     case 'unresolved':
       return `the name ${failure.host} cannot be resolved (${failure.code})`
     case 'forbidden-address':
-      return `${failure.host} is a link-local or cloud metadata address, which is never called`
+      return `${failure.host} is ${failure.why}, which is never called`
     case 'unreachable':
       return `no connection to ${failure.address} (${failure.code})`
     case 'tls':

@@ -2,6 +2,7 @@
 // Parsing, the environment, help texts and the README's table come from it.
 
 import {
+  readAllowedAddress,
   readDomain,
   readDuration,
   readEnvoyAddress,
@@ -87,6 +88,17 @@ export const FLAGS = {
     value: 'NS',
     commands: ['serve'],
     meaning: 'with --kubernetes: only this namespace; repeatable; default all',
+  }),
+  allowAddress: many(readAllowedAddress, {
+    value: 'IP[/BITS][:PORT]',
+    commands: ['run', 'serve'],
+    meaning:
+      'an address that backends may have although it leads to this host, to Gatehouse itself or to cloud metadata; repeatable',
+  }),
+  sharedEnvoys: onOff({
+    commands: ['serve'],
+    meaning:
+      'one Envoy serves several Gateways (its bootstrap names none): of two with one port the younger is in conflict; default true for files, false with --kubernetes',
   }),
   admin: oneOr(readServerAddress, '127.0.0.1:18001', {
     value: 'ADDRESS',

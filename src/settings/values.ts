@@ -1,6 +1,7 @@
 // One text value of a flag or an environment variable → a typed value, or what was expected instead.
 
 import { isIP } from 'node:net'
+import type { AllowedAddress } from '../addresses/address-rules.js'
 import { err, ok, type Result } from '../result.js'
 
 /** error: what was expected, as it follows "expected ". */
@@ -133,6 +134,23 @@ export const readDomain: ReadValue<string> = (text) =>
   DNS_NAME.test(text) && text.length <= 253
     ? ok(text)
     : err('a DNS name in lower case, e.g. policy.gatehouse.dev')
+
+const ALLOWED =
+  'IP, IP/BITS, IP:PORT or IP/BITS:PORT (IPv6 with a port in brackets), e.g. 127.0.0.1:3001 or 169.254.20.0/24'
+
+/** An exception to what backends must not lead to. */
+export const readAllowedAddress: ReadValue<AllowedAddress> = (text) => {
+  const match =
+    /^\[([0-9a-f:.]+)\](?:\/(\d{1,3}))?:(\d{1,5})$/i.exec(text) ??
+    /^(\d[\d.]*)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/.exec(text) ??
+    /^([0-9a-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text)
+  const [, network = '', prefix, port] = match ?? []
+  const family = isIP(network)
+  const bits = family === 6 ? 128 : 32
+  const own = { network, prefix: prefix === undefined ? bits : Number(prefix) }
+  if (family === 0 || own.prefix > bits || Number(port ?? 0) > 65_535) return err(ALLOWED)
+  return ok(port === undefined ? own : { ...own, port: Number(port) })
+}
 
 export const readNamespacedName: ReadValue<NamespacedName> = (text) => {
   const [namespace, name, ...more] = text.split('/')

@@ -5,6 +5,7 @@ import { createPipeline, type Pipeline } from '../../src/app/pipeline.js'
 import { unpublished } from '../../src/app/report.js'
 import type { Translation } from '../../src/gatewayapi/translator.js'
 import type { Ir } from '../../src/ir/ir.js'
+import type { ResolvedName } from '../../src/ir/resolved-name.js'
 import type { WantedDocument } from '../../src/ir/remote-target.js'
 import type { ProviderState, Resources } from '../../src/resources/kinds/resources.js'
 import type { Snapshot } from '../../src/snapshot/build-snapshot.js'
@@ -46,18 +47,28 @@ let translated: () => Translation
 let wanted: (readonly WantedDocument[])[]
 let published: Snapshot[]
 let failures: number
+let names: Map<string, ResolvedName>
 let timers: (() => void)[]
 let pipeline: Pipeline
 
 beforeEach(() => {
-  translated = () => ({ ir: irOf('a'), statuses: [], wanted: [], attachedRoutes: new Map() })
+  translated = () => ({
+    ir: irOf('a'),
+    statuses: [],
+    wanted: [],
+    attachedRoutes: new Map(),
+    names: [],
+    ownAddresses: [],
+  })
   wanted = []
   published = []
   failures = 0
+  names = new Map()
   timers = []
   pipeline = createPipeline({
     translator: { translate: () => translated() },
     remote: { want: (documents) => wanted.push(documents), state: () => new Map() },
+    names: { want: () => undefined, state: () => names },
     publisher: {
       publish: (snapshot) => published.push(snapshot) > 0,
       current: () => published.at(-1),
@@ -97,7 +108,14 @@ describe('resources', () => {
 
   test('that were published once are published again, whatever breaks later', () => {
     pipeline.resourcesChanged(complete)
-    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [], attachedRoutes: new Map() })
+    translated = () => ({
+      ir: irOf('b'),
+      statuses: [],
+      wanted: [],
+      attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
+    })
     pipeline.resourcesChanged(broken)
     expect(published.map(({ ir }) => ir.destinations[0]?.name)).toEqual(['a', 'b'])
     expect(obstacles()).toEqual([])
@@ -110,16 +128,75 @@ describe('resources', () => {
       statuses: [],
       wanted: documents,
       attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
     })
     pipeline.resourcesChanged(broken)
     expect(wanted).toEqual([documents])
   })
 })
 
+describe('names that nobody has looked up yet', () => {
+  const naming =
+    (...wantedNames: readonly string[]) =>
+    (): Translation => ({
+      ir: irOf(wantedNames.join()),
+      statuses: [],
+      wanted: [],
+      attachedRoutes: new Map(),
+      names: wantedNames,
+      ownAddresses: [],
+    })
+  const publishedNow = () => published.map(({ ir }) => ir.destinations[0]?.name)
+
+  test('hold a change back until they are, or until it has taken too long', () => {
+    translated = naming('a')
+    pipeline.resourcesChanged(complete)
+    expect(publishedNow()).toEqual([])
+    names.set('a', { ips: ['10.0.0.1'] })
+    pipeline.resourcesChanged(complete)
+    expect(publishedNow()).toEqual(['a'])
+    translated = naming('a', 'silent')
+    pipeline.resourcesChanged(complete)
+    pipeline.resourcesChanged(complete)
+    expect(publishedNow()).toEqual(['a'])
+    fire()
+    expect(publishedNow()).toEqual(['a', 'a,silent'])
+  })
+
+  test('hold nothing back again before all of them were looked up once', () => {
+    translated = naming('silent')
+    pipeline.resourcesChanged(complete)
+    fire()
+    translated = naming('silent', 'another')
+    pipeline.resourcesChanged(complete)
+    expect(publishedNow()).toEqual(['silent', 'silent,another'])
+    names.set('silent', { error: 'no answer' }).set('another', { error: 'no answer' })
+    pipeline.resourcesChanged(complete)
+    translated = naming('silent', 'another', 'new')
+    pipeline.resourcesChanged(complete)
+    expect(publishedNow().at(-1)).toBe('silent,another')
+  })
+
+  test('leave no timer behind', () => {
+    translated = naming('silent')
+    pipeline.resourcesChanged(complete)
+    pipeline.close()
+    expect(timers).toEqual([])
+  })
+})
+
 describe('remote documents', () => {
   test('that arrive together make one run', () => {
     pipeline.resourcesChanged(complete)
-    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [], attachedRoutes: new Map() })
+    translated = () => ({
+      ir: irOf('b'),
+      statuses: [],
+      wanted: [],
+      attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
+    })
     pipeline.remoteChanged()
     pipeline.remoteChanged()
     expect([published.length, timers.length]).toEqual([1, 1])
@@ -129,7 +206,14 @@ describe('remote documents', () => {
 
   test('are taken at once when a check waits for them, and then not a second time', () => {
     pipeline.resourcesChanged(complete)
-    translated = () => ({ ir: irOf('b'), statuses: [], wanted: [], attachedRoutes: new Map() })
+    translated = () => ({
+      ir: irOf('b'),
+      statuses: [],
+      wanted: [],
+      attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
+    })
     pipeline.remoteChanged()
     pipeline.flush()
     expect(published).toHaveLength(2)
@@ -175,6 +259,8 @@ describe('a bug', () => {
       statuses: [],
       wanted: [],
       attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
     })
     pipeline.resourcesChanged(complete)
     expect([published.length, failures]).toEqual([1, 1])
@@ -184,7 +270,14 @@ describe('a bug', () => {
     translated = bug
     pipeline.resourcesChanged(complete)
     expect(obstacles()).toEqual(['the resources could not be translated: a bug'])
-    translated = () => ({ ir: irOf('a'), statuses: [], wanted: [], attachedRoutes: new Map() })
+    translated = () => ({
+      ir: irOf('a'),
+      statuses: [],
+      wanted: [],
+      attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
+    })
     pipeline.resourcesChanged(complete)
     expect(pipeline.state().failure).toBeUndefined()
     expect(obstacles()).toEqual([])

@@ -20,6 +20,8 @@ const policy = (condition: Condition): PipelineState => ({
     ],
     wanted: [],
     attachedRoutes: new Map(),
+    names: [],
+    ownAddresses: [],
   },
 })
 

@@ -1,5 +1,8 @@
 // Endpoints follow EndpointSlices, through EDS alone, and no request is lost on the way; certificates follow their Secrets.
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { connect, type PeerCertificate } from 'node:tls'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,6 +18,7 @@ import { endpointSlice, gatewayClass, service, tlsSecret } from './support/objec
 import { startReplica, type Replica } from './support/replica.js'
 
 let api: ApiServer
+let folder: string
 let replica: Replica
 let envoy: OtherEnvoy
 let backends: readonly Backend[]
@@ -58,7 +62,9 @@ beforeAll(async () => {
     slice(0),
     httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
   )
-  replica = await startReplica({ kubeconfig: await api.kubeconfig() })
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-endpoints-'))
+  const grpc = `unix:${join(folder, 'grpc.sock')}`
+  replica = await startReplica({ kubeconfig: await api.kubeconfig(), grpc })
   envoy = await startOtherEnvoy(replica.grpc)
 })
 
@@ -67,6 +73,7 @@ afterAll(async () => {
   await replica.stop()
   await Promise.all(backends.map((backend) => backend.close()))
   await api.close()
+  await rm(folder, { recursive: true })
 })
 
 describe('the endpoints of a Service', () => {

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'
-import { systemLookup } from '../../src/remote/http-call.js'
+import { createAddressRules } from '../../src/addresses/address-rules.js'
+import { createCallRemote, systemLookup } from '../../src/remote/http-call.js'
+import { systemAuthorities } from '../../src/remote/system-authorities.js'
 import { selfSigned, type KeyPair } from '../support/certificates.js'
 import { at, callerWith, failureOf, get, serve } from './support/servers.js'
 
@@ -19,15 +21,15 @@ describe('where calls may go (decision 30)', () => {
   const named = (port: number) => at(0, { endpoints: { type: 'name', host: 'idp.example', port } })
 
   test.each([
-    '169.254.169.254',
-    '::ffff:169.254.169.254',
-    'fe80::1',
-    'fd00:ec2::254',
-    '100.100.100.200',
-  ])('not to a name that resolves to %s', async (ip) => {
+    ['169.254.169.254', 'a link-local address'],
+    ['::ffff:169.254.169.254', 'a link-local address'],
+    ['fe80::1', 'a link-local address'],
+    ['fd00:ec2::254', 'a cloud metadata address'],
+    ['100.100.100.200', 'a cloud metadata address'],
+  ])('not to a name that resolves to %s', async (ip, why) => {
     expect(await resolvingTo(ip)(named(80), { method: 'GET' })).toEqual({
       ok: false,
-      error: { type: 'forbidden-address', host: 'idp.example' },
+      error: { type: 'forbidden-address', host: 'idp.example', why: `${ip}, ${why}` },
     })
   })
 
@@ -36,7 +38,25 @@ describe('where calls may go (decision 30)', () => {
     expect(await failureOf(at(0, { endpoints: { type: 'addresses', addresses } }))).toEqual({
       type: 'forbidden-address',
       host: '169.254.169.254',
+      why: 'a link-local address',
     })
+  })
+
+  test('in a cluster not to this host either, but for what the operator allows', async () => {
+    const port = await serve((_request, response) => response.end('{}'))
+    const allowed = [{ network: '127.0.0.1', prefix: 32, port }]
+    const inCluster = (exceptions: typeof allowed) =>
+      createCallRemote({
+        lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+        systemAuthorities: systemAuthorities('/nonexistent'),
+        addresses: createAddressRules({ scope: 'host', own: new Set(), allowed: exceptions }),
+      })
+    for (const target of [at(port), named(port)]) {
+      expect(await inCluster([])(target, { method: 'GET' })).toMatchObject({
+        error: { type: 'forbidden-address' },
+      })
+      expect(await inCluster(allowed)(target, { method: 'GET' })).toMatchObject({ ok: true })
+    }
   })
 
   test('of several addresses only to the others', async () => {

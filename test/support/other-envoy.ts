@@ -18,6 +18,8 @@ export interface OtherEnvoy {
   stat(name: string): Promise<number | undefined>
   /** The names of the listeners that it has. */
   listeners(): Promise<readonly string[]>
+  /** How the clusters that it was given over ADS find their endpoints, e.g. EDS. */
+  clusterTypes(): Promise<ReadonlySet<string>>
   stop(): Promise<void>
 }
 
@@ -46,6 +48,11 @@ export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<O
         listener_statuses?: { name: string }[]
       }
       return all.map(({ name }) => name)
+    },
+    clusterTypes: async () => {
+      const dump = await get('/config_dump?resource=dynamic_active_clusters')
+      const { configs = [] } = JSON.parse(dump) as { configs?: { cluster: { type: string } }[] }
+      return new Set(configs.map(({ cluster }) => cluster.type))
     },
     stop: async () => void (await child.stop()),
   }

@@ -7,6 +7,7 @@ import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { TranslatorOptions } from '../../src/gatewayapi/world/context.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { RemoteDocument, RemoteState } from '../../src/ir/remote-target.js'
+import type { ResolvedName } from '../../src/ir/resolved-name.js'
 import type { Condition, ResourceStatus } from '../../src/ir/status.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
@@ -23,8 +24,10 @@ interface Setting {
   readonly omit?: readonly string[]
   /** What was fetched, by the URL that was asked first; everything else was not fetched yet. */
   readonly remote?: Readonly<Record<string, RemoteDocument>>
+  /** What names resolved to; everything else was not looked up yet. */
+  readonly names?: Readonly<Record<string, ResolvedName>>
   /** Parts of the output that the case is about; everything when absent. */
-  readonly show?: readonly (keyof Ir | 'wanted' | 'status')[]
+  readonly show?: readonly (keyof Ir | 'wanted' | 'names' | 'status')[]
 }
 
 export const OPTIONS: TranslatorOptions = {
@@ -70,9 +73,10 @@ export function translateCase(input: string): TranslatedCase {
       return known === undefined ? [] : [[id, known]]
     }),
   )
-  const { ir, wanted: all, statuses } = translator.translate(resources, remote)
+  const known = new Map(Object.entries(setting.names ?? {}))
+  const { ir, wanted: all, names, statuses } = translator.translate(resources, remote, known)
   const status = statuses.filter((one) => own.has(nameOf(one))).flatMap(statusLines)
-  return { ir, shown: withPlaceholders(shown({ ...ir, wanted: all, status }, setting)) }
+  return { ir, shown: withPlaceholders(shown({ ...ir, wanted: all, names, status }, setting)) }
 }
 
 function splitSetting(input: string): { readonly setting: Setting; readonly documents: string } {
@@ -135,7 +139,7 @@ function withPlaceholders(output: object): object {
   return JSON.parse(text) as object
 }
 
-function shown(all: Readonly<Record<string, readonly object[]>>, { show }: Setting): object {
+function shown(all: Readonly<Record<string, readonly unknown[]>>, { show }: Setting): object {
   const parts = Object.entries(all).filter(
     ([name, part]) => part.length > 0 && (show === undefined || show.some((one) => one === name)),
   )

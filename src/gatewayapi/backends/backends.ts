@@ -1,11 +1,12 @@
 // A backendRef → the Destination it leads to, or why it cannot be used (decisions 26 and 31).
 
 import { isIP } from 'node:net'
-import type { Destination } from '../../ir/destination.js'
+import type { Destination, Endpoints } from '../../ir/destination.js'
 import { backendDestination, serviceDestination } from '../../ir/names.js'
 import { err, ok, type Result } from '../../result.js'
 import { tlsTowards } from './backend-tls.js'
 import { query, type Context } from '../world/context.js'
+import { checkEndpoints, type EndpointsProblem } from './checked-endpoints.js'
 import { endpointsOfHost, endpointsOfService } from './endpoints.js'
 import { isHostname } from '../world/hostnames.js'
 import { isReferencePermitted, missingGrant, type Referrer } from '../world/reference-grants.js'
@@ -22,7 +23,13 @@ export interface BackendRef {
 export interface Backend {
   /** targetKey() of the Service or ProxyBackend. */
   readonly target: string
+  /** Where Envoy sends its traffic; without endpoints while there is a problem. */
   readonly destination: Destination
+  /** Where our own calls connect: they resolve names and check addresses themselves. */
+  readonly endpoints: Endpoints
+  readonly problem?: EndpointsProblem
+  /** What the status says of endpoints that are not all in use. */
+  readonly note?: string
   /** The Host towards it (decision 31); absent: the client's own. */
   readonly host?: string
   /** Host and port as a URL of one of our own calls names it. */
@@ -33,7 +40,12 @@ export interface BackendProblem {
   /** targetKey() of what the backendRef names, whether it exists or not. */
   readonly target: string
   /** Of the condition ResolvedRefs. */
-  readonly reason: 'BackendNotFound' | 'RefNotPermitted' | 'InvalidKind' | 'InvalidBackendTls'
+  readonly reason:
+    | 'BackendNotFound'
+    | 'RefNotPermitted'
+    | 'InvalidKind'
+    | 'InvalidBackendTls'
+    | EndpointsProblem['reason']
   readonly message: string
 }
 
@@ -88,14 +100,17 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   const target = targetKey('', 'Service', namespace, ref.name)
   const tls = tlsTowards(context, target, servicePort?.name ?? '')
   if (!tls.ok) return brokenTls(`Service ${key}`, tls.error)
+  const endpoints = endpointsOfService(context, service, ref.port, servicePort)
+  const checked = checkEndpoints(context, `Service ${key}`, endpoints)
   const destination: Destination = {
     name: serviceDestination(namespace, ref.name, ref.port),
-    endpoints: endpointsOfService(context, service, ref.port, servicePort),
+    endpoints: checked.endpoints,
     protocol: servicePort?.appProtocol === 'kubernetes.io/h2c' ? 'http2' : 'http1',
     ...(tls.value === undefined ? {} : { tls: tls.value }),
   }
   const dnsName = externalName ?? `${ref.name}.${namespace}.svc.${context.options.clusterDomain}`
-  return ok(backendOf(target, destination, { fallback: dnsName, port: ref.port }))
+  const reached = backendOf(target, destination, { fallback: dnsName, port: ref.port })
+  return ok({ ...reached, ...checked, endpoints })
 }
 
 function findProxyBackend(context: Context, namespace: string, ref: BackendRef): Lookup {
@@ -108,14 +123,17 @@ function findProxyBackend(context: Context, namespace: string, ref: BackendRef):
   const target = targetKey(context.options.apiGroup, 'ProxyBackend', namespace, ref.name)
   const tls = tlsTowards(context, target, undefined)
   if (!tls.ok) return brokenTls(`ProxyBackend ${key}`, tls.error)
+  const endpoints = endpointsOfHost(host, port)
+  const checked = checkEndpoints(context, `ProxyBackend ${key}`, endpoints)
   const destination: Destination = {
     name: backendDestination(namespace, ref.name),
-    endpoints: endpointsOfHost(host, port),
+    endpoints: checked.endpoints,
     protocol: 'http1',
     ...(tls.value === undefined ? {} : { tls: tls.value }),
   }
   const named = isIP(host) === 0 ? { name: host } : {}
-  return ok(backendOf(target, destination, { ...named, fallback: host, port }))
+  const reached = backendOf(target, destination, { ...named, fallback: host, port })
+  return ok({ ...reached, ...checked, endpoints })
 }
 
 const brokenTls = (backend: string, why: string) =>
@@ -129,7 +147,11 @@ interface HostNames {
   readonly port: number
 }
 
-function backendOf(target: string, destination: Destination, names: HostNames): Backend {
+function backendOf(
+  target: string,
+  destination: Destination,
+  names: HostNames,
+): Omit<Backend, 'endpoints'> {
   const host = destination.tls?.hostname ?? names.name
   return {
     target,

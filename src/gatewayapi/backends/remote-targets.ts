@@ -41,9 +41,9 @@ export interface Reach {
   readonly connection: Connection
 }
 
-export const connectionToBackend = ({ destination }: Backend): Connection => ({
+export const connectionToBackend = ({ destination, endpoints }: Backend): Connection => ({
   via: destination.name,
-  endpoints: destination.endpoints,
+  endpoints,
   ...(destination.tls === undefined ? {} : { tls: destination.tls }),
 })
 

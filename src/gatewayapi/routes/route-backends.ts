@@ -17,6 +17,8 @@ export interface RouteBackends {
   /** The shortest backend.http.requestTimeout of the Services, milliseconds (decision 21). */
   readonly requestTimeoutMs?: number
   readonly refProblems: readonly BackendProblem[]
+  /** Of backends that are used all the same. */
+  readonly refNotes: readonly string[]
   /** Not empty: the whole rule refuses. */
   readonly problems: readonly string[]
 }
@@ -46,7 +48,10 @@ export function translateBackends(
     destinations: backends.map(({ destination }) => destination),
     uses: shares.map(({ backend }) => (backend.ok ? backend.value.target : backend.error.target)),
     ...(timeouts.length === 0 ? {} : { requestTimeoutMs: Math.min(...timeouts) }),
-    refProblems: shares.flatMap(({ backend }) => (backend.ok ? [] : [backend.error])),
+    refProblems: shares.flatMap(({ backend }) =>
+      backend.ok ? problemOf(backend.value) : [backend.error],
+    ),
+    refNotes: backends.flatMap(({ note }) => note ?? []),
     problems: [
       ...shares.flatMap(({ ref, filters }) =>
         filters.problems.map((problem) => `backendRef ${ref.name}: ${problem}`),
@@ -59,6 +64,10 @@ export function translateBackends(
     ],
   }
 }
+
+/** Of a backend that has no endpoints: its share of the traffic gets 503. */
+const problemOf = ({ target, problem }: Backend): readonly BackendProblem[] =>
+  problem === undefined ? [] : [{ target, ...problem }]
 
 function shareOf(
   weight: number,

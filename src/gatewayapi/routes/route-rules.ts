@@ -24,6 +24,7 @@ export interface TranslatedRule {
   readonly destinations: readonly Destination[]
   readonly uses: readonly string[]
   readonly refProblems: readonly BackendProblem[]
+  readonly refNotes: readonly string[]
   /** Of what the HTTPRoute itself says; the rule refuses for them. */
   readonly problems: readonly string[]
   /** Headers that were added for MCP clients. */
@@ -85,6 +86,7 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
     destinations: action.type === 'forward' ? backends.destinations : [],
     uses: backends.uses,
     refProblems: backends.refProblems,
+    refNotes: backends.refNotes,
     problems,
     corsAdded: cors?.added ?? [],
   }

@@ -39,12 +39,14 @@ function acceptance(route: HttpRoute, rules: readonly TranslatedRule[]): readonl
 
 function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
   const problems = rules.flatMap(({ refProblems }) => refProblems)
+  const notes = rules.flatMap(({ refNotes }) => refNotes)
   const [first] = problems
+  const said = (messages: readonly string[]): string => [...new Set(messages)].join('\n')
   return first === undefined
-    ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+    ? isTrue('ResolvedRefs', 'ResolvedRefs', said(['All references resolved', ...notes]))
     : isFalse(
         'ResolvedRefs',
         first.reason,
-        [...new Set(problems.map(({ message }) => message))].join('\n'),
+        said([...problems.map(({ message }) => message), ...notes]),
       )
 }

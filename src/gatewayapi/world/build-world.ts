@@ -3,6 +3,7 @@
 import { differences, type Differences } from '../../incremental/diff.js'
 import { persistentMap } from '../../incremental/persistent-map.js'
 import type { RemoteState } from '../../ir/remote-target.js'
+import type { NameState } from '../../ir/resolved-name.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
@@ -24,9 +25,15 @@ export interface BuiltWorld {
   readonly changed: readonly Read[]
 }
 
+/** What others have answered. */
+export interface Answers {
+  readonly remote: RemoteState
+  readonly names: NameState
+}
+
 export function buildWorld(
   resources: Resources,
-  remote: RemoteState,
+  { remote, names }: Answers,
   previous?: BuiltWorld,
 ): BuiltWorld {
   const changed: Read[] = []
@@ -62,15 +69,18 @@ export function buildWorld(
       groupsBy<ReferenceGrantSpec>(namespaceOf, byName),
     ),
     remote,
+    names,
   }
-  for (const key of remoteChanges(previous?.world.remote ?? NONE, remote))
+  for (const key of changedKeys(previous?.world.remote, remote))
     changed.push({ table: 'remote', key })
+  for (const key of changedKeys(previous?.world.names, names)) changed.push({ table: 'names', key })
   return { world, resources, changed }
 }
 
-const NONE: RemoteState = new Map()
-
-const remoteChanges = (before: RemoteState, now: RemoteState): readonly string[] =>
+const changedKeys = <Value>(
+  before: ReadonlyMap<string, Value> = new Map<string, Value>(),
+  now: ReadonlyMap<string, Value>,
+): readonly string[] =>
   before === now
     ? []
     : [...new Set([...before.keys(), ...now.keys()])].filter(

@@ -1,5 +1,6 @@
 // What every step of the translation is given: the reader of its revision and the settings.
 
+import type { AllowedAddress } from '../../addresses/address-rules.js'
 import type { Reader } from './queries.js'
 
 export interface TranslatorOptions {
@@ -11,6 +12,19 @@ export interface TranslatorOptions {
   readonly metadataIssuer: 'Provider' | 'Gateway'
   /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
   readonly isCluster?: boolean
+  /** One Envoy serves several Gateways, so that two of them cannot have one port; default: in files. */
+  readonly sharesEnvoys?: boolean
+  /** In a cluster, where namespaces must not reach what is Gatehouse's; absent: names are for Envoy to resolve. */
+  readonly tenancy?: Tenancy
+}
+
+/** What backends must not lead to (decision 30a). */
+export interface Tenancy {
+  /** Of the pod that Gatehouse runs in. */
+  readonly ownAddresses: readonly string[]
+  /** The Service that Envoys connect to. */
+  readonly ownService: { readonly namespace: string; readonly name: string }
+  readonly allowed: readonly AllowedAddress[]
 }
 
 export interface Context {

@@ -2,6 +2,7 @@
 
 import type { PersistentMap } from '../../incremental/persistent-map.js'
 import type { RemoteState } from '../../ir/remote-target.js'
+import type { NameState } from '../../ir/resolved-name.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ConfigMapData, NamespaceData, SecretData } from '../../resources/kinds/core.js'
 import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
@@ -38,6 +39,8 @@ export interface World {
   readonly referenceGrants: Group<ReferenceGrantSpec>
   /** By WantedDocument.id. */
   readonly remote: RemoteState
+  /** By the name. */
+  readonly names: NameState
 }
 
 export const keyOf = (resource: Resource<unknown>): string =>

@@ -14,7 +14,7 @@ const NONE = collectResources([]).resources
 
 /** A world of remote documents alone. */
 const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltWorld =>
-  buildWorld(NONE, rows, before)
+  buildWorld(NONE, { remote: rows, names: new Map() }, before)
 
 const readerOf = (engine: QueryEngine, { world, changed }: BuiltWorld): Reader =>
   engine.begin(world, changed)

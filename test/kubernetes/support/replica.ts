@@ -11,7 +11,7 @@ import { freePort } from '../../support/ports.js'
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
 
 export interface Replica {
-  /** HOST:PORT */
+  /** HOST:PORT or unix:PATH */
   readonly grpc: string
   /** Origin of the admin address. */
   readonly admin: string
@@ -32,14 +32,20 @@ export interface ReplicaOptions {
   readonly name?: string
   /** Of the Lease; default: Gatehouse's own. */
   readonly lease?: string
+  /** In the place of a port of loopback, to which no private key is sent. */
+  readonly grpc?: string
   /** Do not wait for /readyz. */
   readonly unready?: boolean
+  /** Beside those of the tests' own environment. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** The file that stands in the place of /etc/hosts. */
+  readonly hosts?: string
   /** How long it may take to be ready; default 30 s. */
   readonly patienceMs?: number
 }
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const grpc = `127.0.0.1:${String(await freePort())}`
+  const grpc = options.grpc ?? `127.0.0.1:${String(await freePort())}`
   const adminAddress = `127.0.0.1:${String(await freePort())}`
   const statusAddress = `127.0.0.1:${String(await freePort())}`
   const tokenFile = join(await mkdtemp(join(tmpdir(), 'gatehouse-replica-')), 'token')
@@ -47,20 +53,19 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     ...['--grpc', grpc, '--admin', adminAddress, '--listen-address', '127.0.0.1'],
     ...['--status', statusAddress, '--admin-token-file', tokenFile],
   ]
-  const child = spawn(
-    process.execPath,
-    [MAIN, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...process.env,
-        KUBECONFIG: options.kubeconfig,
-        POD_NAME: options.name ?? 'one',
-        POD_NAMESPACE: 'default',
-        ...(options.lease !== undefined && { LEASE_NAME: options.lease }),
-      },
+  const own = [MAIN, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]
+  const [program = '', ...args] = withHosts(options.hosts, [process.execPath, ...own])
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      ...process.env,
+      KUBECONFIG: options.kubeconfig,
+      POD_NAME: options.name ?? 'one',
+      POD_NAMESPACE: 'default',
+      ...options.environment,
+      ...(options.lease !== undefined && { LEASE_NAME: options.lease }),
     },
-  )
+  })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
   const admin = `http://${adminAddress}`
@@ -95,4 +100,15 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     if (status !== 200 && options.unready !== true) throw new Error(text)
   }, options.patienceMs ?? 30_000)
   return replica
+}
+
+/** In a mount namespace of its own; the program is the process itself in the end. */
+const withHosts = (
+  hosts: string | undefined,
+  command: readonly string[],
+): readonly [string, ...string[]] => {
+  const [program = '', ...args] = command
+  if (hosts === undefined) return [program, ...args]
+  const script = 'mount --bind "$0" /etc/hosts && exec "$@"'
+  return ['unshare', '-m', 'sh', '-ec', script, hosts, ...command]
 }

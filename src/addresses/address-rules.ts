@@ -1,0 +1,65 @@
+// Which addresses nothing may connect to, neither Envoy for a route nor we ourselves, and why (decisions 30 and 30a).
+
+import { BlockList, isIP } from 'node:net'
+import { kindsOfAddress, type AddressKind } from './address-kind.js'
+
+export interface AddressRules {
+  /** Why nothing may connect there, as it follows "ADDRESS is "; undefined: it may. */
+  readonly refusalOf: (ip: string, port: number) => string | undefined
+}
+
+/** An exception of the operator's. */
+export interface AllowedAddress {
+  readonly network: string
+  /** Bits of the network that count. */
+  readonly prefix: number
+  /** Absent: every port. */
+  readonly port?: number
+}
+
+export interface AddressRuleOptions {
+  /** metadata: link-local and cloud metadata addresses alone. host: all that lead to the own host as well. */
+  readonly scope: 'metadata' | 'host'
+  /** Gatehouse's own addresses. */
+  readonly own: ReadonlySet<string>
+  readonly allowed: readonly AllowedAddress[]
+}
+
+const MEANING: Readonly<Record<AddressKind, string>> = {
+  loopback: 'a loopback address',
+  unspecified: 'an unspecified address',
+  'link-local': 'a link-local address',
+  metadata: 'a cloud metadata address',
+  multicast: 'a multicast address',
+  broadcast: 'the broadcast address',
+  invalid: 'not an IP address',
+}
+
+const EVERYWHERE: ReadonlySet<AddressKind> = new Set(['link-local', 'metadata', 'invalid'])
+
+export function createAddressRules({ scope, own, allowed }: AddressRuleOptions): AddressRules {
+  const ownAddresses = new BlockList()
+  for (const ip of own) if (isIP(ip) !== 0) ownAddresses.addAddress(ip, familyOf(ip))
+  const exceptions = allowed.map(({ network, prefix, port }) => {
+    const list = new BlockList()
+    list.addSubnet(network, prefix, familyOf(network))
+    return { list, port }
+  })
+  return {
+    refusalOf: (ip, port) => {
+      const kinds = kindsOfAddress(ip)
+      if (kinds.includes('invalid')) return MEANING.invalid
+      const address = ip.split('%', 1)[0] ?? ''
+      const family = familyOf(address)
+      const isException = exceptions.some(
+        ({ list, port: only }) => (only ?? port) === port && list.check(address, family),
+      )
+      if (isException) return undefined
+      const kind = kinds.find((each) => scope === 'host' || EVERYWHERE.has(each))
+      if (kind !== undefined) return MEANING[kind]
+      return ownAddresses.check(address, family) ? "an address of Gatehouse's own" : undefined
+    },
+  }
+}
+
+const familyOf = (ip: string): 'ipv4' | 'ipv6' => (isIP(ip) === 6 ? 'ipv6' : 'ipv4')

@@ -1,0 +1,69 @@
+// IPv6 addresses that carry an IPv4 address: mapped, compatible, translated (NAT64), tunnelled (6to4, Teredo, ISATAP).
+
+import { isIPv6 } from 'node:net'
+
+interface Embedding {
+  /** The bytes that the address has from `start` on. */
+  readonly prefix: readonly number[]
+  readonly start?: number
+  /** Where the four bytes of the IPv4 address are. */
+  readonly at: readonly [number, number, number, number]
+  /** Teredo writes the bits of the client's address inverted. */
+  readonly isInverted?: boolean
+  /** One of several layouts of a prefix: where another is used, the bytes read 0.0.0.0/8 here. */
+  readonly isOneOfSeveral?: boolean
+}
+
+const ZEROS = [0, 0, 0, 0, 0, 0, 0, 0]
+const LAST = [12, 13, 14, 15] as const
+const NAT64 = [0, 0x64, 0xff, 0x9b]
+const LOCAL_NAT64 = [...NAT64, 0, 1]
+const TEREDO = [0x20, 0x01, 0, 0]
+
+const EMBEDDINGS: readonly Embedding[] = [
+  // ::a.b.c.d (compatible), ::ffff:a.b.c.d (mapped), ::ffff:0:a.b.c.d (RFC 2765)
+  { prefix: [...ZEROS, 0, 0, 0, 0], at: LAST },
+  { prefix: [...ZEROS, 0, 0, 0xff, 0xff], at: LAST },
+  { prefix: [...ZEROS, 0xff, 0xff, 0, 0], at: LAST },
+  // 64:ff9b::/96 (RFC 6052)
+  { prefix: [...NAT64, 0, 0, 0, 0, 0, 0, 0, 0], at: LAST },
+  // 64:ff9b:1::/48 (RFC 8215), in which networks choose prefixes of 48, 56, 64 and 96 bits
+  { prefix: LOCAL_NAT64, at: [6, 7, 9, 10], isOneOfSeveral: true },
+  { prefix: LOCAL_NAT64, at: [7, 9, 10, 11], isOneOfSeveral: true },
+  { prefix: LOCAL_NAT64, at: [9, 10, 11, 12], isOneOfSeveral: true },
+  { prefix: LOCAL_NAT64, at: LAST, isOneOfSeveral: true },
+  // 2002::/16 (6to4, RFC 3056)
+  { prefix: [0x20, 0x02], at: [2, 3, 4, 5] },
+  // 2001::/32 (Teredo, RFC 4380): the server's address and the client's
+  { prefix: TEREDO, at: [4, 5, 6, 7] },
+  { prefix: TEREDO, at: LAST, isInverted: true },
+  // ISATAP (RFC 5214): an interface identifier below any prefix
+  { prefix: [0, 0, 0x5e, 0xfe], start: 8, at: LAST },
+  { prefix: [2, 0, 0x5e, 0xfe], start: 8, at: LAST },
+]
+
+/** Every IPv4 address that an IPv6 address may stand for. */
+export const embeddedIpv4 = (address: string): readonly string[] => {
+  const bytes = ipv6Bytes(address)
+  return EMBEDDINGS.filter(({ prefix, start = 0 }) =>
+    prefix.every((byte, i) => bytes[start + i] === byte),
+  ).flatMap(({ at, isInverted, isOneOfSeveral }) => {
+    const four = at.map((index) => (bytes[index] ?? 0) ^ (isInverted === true ? 0xff : 0))
+    return isOneOfSeveral === true && four[0] === 0 ? [] : [four.join('.')]
+  })
+}
+
+/** The 16 bytes of a valid IPv6 address. */
+const ipv6Bytes = (address: string): readonly number[] => {
+  if (!isIPv6(address)) return []
+  // URL writes every form in hexadecimal groups, a dotted tail included.
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = '', tail] = canonical.split('::')
+  const left = groups(head)
+  const right = tail === undefined ? [] : groups(tail)
+  const zeros = new Array<number>(8 - left.length - right.length).fill(0)
+  return [...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff])
+}
+
+const groups = (text: string): number[] =>
+  text === '' ? [] : text.split(':').map((group) => parseInt(group, 16))

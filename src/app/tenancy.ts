@@ -1,0 +1,59 @@
+// What belongs to Gatehouse in a cluster, and so is not for the backends of its namespaces; and where our own calls may go.
+
+import { networkInterfaces } from 'node:os'
+import {
+  createAddressRules,
+  type AddressRules,
+  type AllowedAddress,
+} from '../addresses/address-rules.js'
+import type { Tenancy } from '../gatewayapi/world/context.js'
+import { memo } from '../incremental/memo.js'
+import type { Environment, Settings } from '../settings.js'
+
+/** The Service and the Lease of a release have its name. */
+export const DEFAULT_RELEASE = 'gatehouse'
+
+/** undefined: the resources are the user's own files, and no namespace is a stranger to another. */
+export function tenancyOf({
+  kubernetes,
+  environment,
+  allowAddress,
+}: Settings): Tenancy | undefined {
+  if (!kubernetes) return undefined
+  return {
+    ownAddresses: podAddresses(environment),
+    ownService: {
+      namespace: environment['POD_NAMESPACE'] ?? 'default',
+      name: environment['LEASE_NAME'] ?? DEFAULT_RELEASE,
+    },
+    allowed: allowAddress,
+  }
+}
+
+/** As the downward API tells them, else as the system does; none outside of a pod, whose machine is somebody's own. */
+function podAddresses(environment: Environment): readonly string[] {
+  const told = `${environment['POD_IPS'] ?? ''},${environment['POD_IP'] ?? ''}`
+  const isPod = environment['KUBERNETES_SERVICE_HOST'] !== undefined
+  const found = isPod ? Object.values(networkInterfaces()).flatMap((each) => each ?? []) : []
+  return [...told.split(','), ...found.map(({ address }) => address)]
+    .map((address) => address.trim())
+    .filter((address) => address !== '')
+}
+
+/** Rules for our own calls. ownService: the addresses of Gatehouse's Service, as they are now. */
+export function callRules(
+  tenancy: Tenancy | undefined,
+  allowed: readonly AllowedAddress[],
+  ownService: () => readonly string[],
+): AddressRules {
+  if (tenancy === undefined)
+    return createAddressRules({ scope: 'metadata', own: new Set(), allowed })
+  const rulesWith = memo((more: readonly string[]) =>
+    createAddressRules({
+      scope: 'host',
+      own: new Set([...tenancy.ownAddresses, ...more]),
+      allowed,
+    }),
+  )
+  return { refusalOf: (ip, port) => rulesWith(ownService()).refusalOf(ip, port) }
+}

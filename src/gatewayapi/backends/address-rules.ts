@@ -1,0 +1,47 @@
+// Which addresses the backends of a cluster must not have: the rules of address-rules.ts with what Gatehouse's own Service
+// leads to just now (decision 30a).
+
+import { createAddressRules, type AddressRules } from '../../addresses/address-rules.js'
+import { query, type Context, type Tenancy } from '../world/context.js'
+import { keyIn } from '../world/world.js'
+
+/** undefined: none is refused here, as in files. */
+export const addressRules = (context: Context): AddressRules | undefined => {
+  const { tenancy } = context.options
+  return tenancy === undefined
+    ? undefined
+    : query(context, 'address-rules', '', (own) =>
+        createAddressRules({
+          scope: 'host',
+          own: new Set([...tenancy.ownAddresses, ...serviceAddresses(own, tenancy)]),
+          allowed: tenancy.allowed,
+        }),
+      )
+}
+
+/** Of Gatehouse's own Service: its own address and those of every replica. */
+export const ownServiceAddresses = (context: Context): readonly string[] => {
+  const { tenancy } = context.options
+  return tenancy === undefined
+    ? NONE
+    : query(context, 'own-service', '', (own) => serviceAddresses(own, tenancy))
+}
+
+const NONE: readonly string[] = []
+
+/** The name of Gatehouse's own Service, which tells the addresses where the Service itself may not be read. */
+export const ownServiceHost = ({ options }: Context, { ownService }: Tenancy): string =>
+  `${ownService.name}.${ownService.namespace}.svc.${options.clusterDomain}`
+
+function serviceAddresses(context: Context, tenancy: Tenancy): readonly string[] {
+  const { reader } = context
+  const key = keyIn(tenancy.ownService.namespace, tenancy.ownService.name)
+  const service = reader.read('services', key)
+  const slices = reader.read('endpointSlices', key) ?? []
+  const named = reader.read('names', ownServiceHost(context, tenancy))
+  return [
+    ...(service?.spec.clusterIP === undefined ? [] : [service.spec.clusterIP]),
+    ...slices.flatMap(({ spec }) => spec.endpoints.flatMap(({ addresses }) => addresses)),
+    ...(named?.ips ?? []),
+  ]
+}

@@ -1,0 +1,119 @@
+// Where a backend's traffic may go in a cluster: names resolved by us, and of all addresses those that lead nowhere else
+// than a backend's may (decision 30a). Envoy never gets a name: what it resolved itself nobody could check.
+
+import { isIP } from 'node:net'
+import type { AddressRules } from '../../addresses/address-rules.js'
+import { readHost } from '../../addresses/host.js'
+import type { Address, Endpoints } from '../../ir/destination.js'
+import type { Context } from '../world/context.js'
+import { addressRules } from './address-rules.js'
+
+export interface CheckedEndpoints {
+  readonly endpoints: Endpoints
+  /** Why none is left. */
+  readonly problem?: EndpointsProblem
+  /** What was left out of the rest, or why it is not as fresh as it should be. */
+  readonly note?: string
+}
+
+export interface EndpointsProblem {
+  /** Of the condition ResolvedRefs. */
+  readonly reason: 'ForbiddenAddress' | 'NameNotResolved'
+  readonly message: string
+}
+
+/** backend: as messages name it. */
+export function checkEndpoints(
+  context: Context,
+  backend: string,
+  endpoints: Endpoints,
+): CheckedEndpoints {
+  const rules = addressRules(context)
+  if (rules === undefined) return { endpoints }
+  return endpoints.type === 'addresses'
+    ? checkAddresses(rules, backend, endpoints.addresses)
+    : checkHost(context, rules, backend, endpoints)
+}
+
+function checkHost(
+  context: Context,
+  rules: AddressRules,
+  backend: string,
+  named: { readonly host: string; readonly port: number },
+): CheckedEndpoints {
+  const host = readHost(named.host)
+  const withPort = (ips: readonly string[]) => ips.map((ip) => ({ ip, port: named.port }))
+  if (host.type === 'addresses')
+    return checkAddresses(rules, backend, withPort(host.ips), named.host)
+  if (host.type === 'invalid')
+    return nowhere('ForbiddenAddress', `${backend}: ${named.host} is not an IP address`)
+  const known = context.reader.read('names', host.name)
+  if (known?.ips === undefined) {
+    const why = known?.error ?? `the name ${host.name} has not been resolved yet`
+    return nowhere('NameNotResolved', `${backend}: ${why}`, host.name)
+  }
+  const checked = checkAddresses(rules, backend, withPort(known.ips), host.name)
+  const age =
+    known.error === undefined ? [] : [`${backend}: ${known.error}; its last addresses stay in use`]
+  const note = [...(checked.note === undefined ? [] : [checked.note]), ...age].join('\n')
+  const resolvedFrom = { resolvedFrom: host.name }
+  return {
+    ...checked,
+    endpoints: { ...preferIpv4(checked.endpoints), ...resolvedFrom },
+    ...(note === '' ? {} : { note }),
+  }
+}
+
+/** name: whose addresses they are. */
+function checkAddresses(
+  rules: AddressRules,
+  backend: string,
+  addresses: readonly Address[],
+  name?: string,
+): CheckedEndpoints & { readonly endpoints: Addresses } {
+  const refused = addresses.flatMap(({ ip, port }) => {
+    const why = rules.refusalOf(ip, port)
+    return why === undefined ? [] : [{ ip, why }]
+  })
+  if (refused.length === 0) return { endpoints: { type: 'addresses', addresses } }
+  const refusedIps = new Set(refused.map(({ ip }) => ip))
+  const left = addresses.filter(({ ip }) => !refusedIps.has(ip))
+  const message = `${backend}: ${sentence(refused, name)}`
+  const endpoints = { type: 'addresses', addresses: left } as const
+  return left.length > 0
+    ? { endpoints, note: `${message}; left out` }
+    : { endpoints, problem: { reason: 'ForbiddenAddress', message } }
+}
+
+type Addresses = Extract<Endpoints, { readonly type: 'addresses' }>
+
+const MOST_NAMED = 5
+
+function sentence(
+  refused: readonly { readonly ip: string; readonly why: string }[],
+  name: string | undefined,
+): string {
+  const one = ({ ip, why }: { readonly ip: string; readonly why: string }): string =>
+    name === undefined || name === ip ? `${ip} is ${why}` : `${name} is ${ip}, ${why}`
+  const more = refused.length > MOST_NAMED ? [`${refused.length - MOST_NAMED} more like it`] : []
+  return [...refused.slice(0, MOST_NAMED).map(one), ...more].join('; ')
+}
+
+const nowhere = (
+  reason: EndpointsProblem['reason'],
+  message: string,
+  resolvedFrom?: string,
+): CheckedEndpoints => ({
+  endpoints: {
+    type: 'addresses',
+    addresses: [],
+    ...(resolvedFrom === undefined ? {} : { resolvedFrom }),
+  },
+  problem: { reason, message },
+})
+
+/** As Envoy does with a name of both families. */
+const preferIpv4 = (endpoints: Addresses): Addresses => {
+  const ipv4 = endpoints.addresses.filter(({ ip }) => isIP(ip) === 4)
+  return ipv4.length === 0 ? endpoints : { type: 'addresses', addresses: ipv4 }
+}

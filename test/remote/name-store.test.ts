@@ -1,0 +1,135 @@
+// Names of backends are looked up in the background; the last good answers stay, and nobody's silence holds up the others.
+
+import type { LookupAddress } from 'node:dns'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createNameStore, type NameStore } from '../../src/remote/name-store.js'
+
+type Answer = readonly string[] | Error | 'silence'
+
+let answers: Map<string, Answer>
+let asked: string[]
+let changes: number
+let log: string[]
+let store: NameStore
+
+const lookup = (host: string): Promise<readonly LookupAddress[]> => {
+  asked.push(host)
+  const answer = answers.get(host) ?? coded('ENOTFOUND')
+  if (answer === 'silence') return new Promise(() => undefined)
+  if (answer instanceof Error) return Promise.reject(answer)
+  return Promise.resolve(answer.map((address) => ({ address, family: 4 })))
+}
+
+const coded = (code: string): Error => Object.assign(new Error(code), { code })
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  answers = new Map()
+  asked = []
+  changes = 0
+  log = []
+  const say = (_fields: object, message: string): void => void log.push(message)
+  store = createNameStore({
+    lookup,
+    logger: { debug: say, info: say, warn: say, error: say },
+    onChange: () => (changes += 1),
+    random: () => 0,
+    startTimer: (callback, ms) => {
+      const timer = setTimeout(callback, ms)
+      return () => clearTimeout(timer)
+    },
+  })
+})
+
+afterEach(() => {
+  store.close()
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
+
+describe('a wanted name', () => {
+  test('is looked up at once, its addresses sorted, each once', async () => {
+    answers.set('a.example', ['10.0.0.2', '10.0.0.1', '10.0.0.2'])
+    store.want(['a.example'])
+    expect(store.state().size).toBe(0)
+    await pass(0)
+    expect(store.state().get('a.example')).toEqual({ ips: ['10.0.0.1', '10.0.0.2'] })
+    expect([changes, log]).toEqual([1, []])
+  })
+
+  test('is looked up again every 10 s; only another answer is a change', async () => {
+    answers.set('a.example', ['10.0.0.1', '10.0.0.2'])
+    store.want(['a.example'])
+    await pass(0)
+    const before = store.state()
+    answers.set('a.example', ['10.0.0.2', '10.0.0.1'])
+    await pass(10_000)
+    expect(asked).toHaveLength(2)
+    expect(store.state()).toBe(before)
+    answers.set('a.example', ['127.0.0.1'])
+    await pass(10_000)
+    expect(store.state().get('a.example')).toEqual({ ips: ['127.0.0.1'] })
+    expect(changes).toBe(2)
+  })
+
+  test('keeps its last good answer while it cannot be resolved, with pauses that grow', async () => {
+    answers.set('a.example', ['10.0.0.1'])
+    store.want(['a.example'])
+    await pass(0)
+    answers.set('a.example', coded('ESERVFAIL'))
+    await pass(10_000)
+    const error = 'the name a.example cannot be resolved (ESERVFAIL)'
+    expect(store.state().get('a.example')).toEqual({ ips: ['10.0.0.1'], error })
+    asked = []
+    for (const pause of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+      await pass(pause)
+    expect(asked).toHaveLength(8)
+    expect(log).toEqual(['a host name of a backend cannot be resolved, retrying'])
+    answers.set('a.example', ['10.0.0.1'])
+    await pass(60_000)
+    expect(store.state().get('a.example')).toEqual({ ips: ['10.0.0.1'] })
+    expect(log.at(-1)).toBe('a host name is resolved again')
+  })
+
+  test('that was never resolved says why', async () => {
+    answers.set('empty.example', [])
+    store.want(['a.example', 'empty.example'])
+    await pass(0)
+    expect([...store.state().values()]).toEqual([
+      { error: 'the name a.example cannot be resolved (ENOTFOUND)' },
+      { error: 'the name empty.example cannot be resolved (ENODATA)' },
+    ])
+  })
+
+  test('whose servers are silent fails after 5 s and gives its place to others', async () => {
+    answers
+      .set('one.example', 'silence')
+      .set('two.example', 'silence')
+      .set('a.example', ['10.0.0.1'])
+    store.want(['one.example', 'two.example', 'a.example'])
+    await pass(4_999)
+    expect(store.state().size).toBe(0)
+    await pass(1)
+    expect(store.state().get('a.example')).toEqual({ ips: ['10.0.0.1'] })
+    expect(store.state().get('one.example')).toEqual({
+      error: 'the name one.example cannot be resolved (no answer)',
+    })
+  })
+
+  test('that is not wanted any more is forgotten, and its late answer too', async () => {
+    answers.set('a.example', ['10.0.0.1'])
+    store.want(['a.example'])
+    store.want([])
+    await pass(60_000)
+    expect([store.state().size, changes]).toEqual([0, 0])
+    store.want(['a.example'])
+    await pass(0)
+    store.want([])
+    expect(store.state().size).toBe(0)
+    asked = []
+    await pass(60_000)
+    expect(asked).toEqual([])
+  })
+})
