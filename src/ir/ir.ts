@@ -7,7 +7,7 @@ import type { ProcEntry } from './proc-entry.js'
 import type { Route } from './route.js'
 
 export interface Ir {
-  /** Sorted by namespace, then name. */
+  /** The oldest first, then by namespace and name: of several that one Envoy serves, the first has a port that they share. */
   readonly gateways: readonly Gateway[]
   /** Every backend that a route of any gateway can reach, sorted by name; one Envoy cluster each. */
   readonly destinations: readonly Destination[]

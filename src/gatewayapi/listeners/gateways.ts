@@ -31,13 +31,24 @@ export const translateGateway = (
     const isUnclassed = gatewayClass === undefined && own.options.isCluster !== true
     if (!isUnclassed && gatewayClass?.spec.controllerName !== controllerName(own)) return 'foreign'
     const listeners = gateway.spec.listeners.map((spec) => translateListener(own, gateway, spec))
-    const conditions = [
-      ...gatewayConditions(gateway, listeners),
-      ...parametersConditions(own, gateway),
-      ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
-    ]
-    return { key: keyOf(gateway), gateway, listeners, status: statusOf(gateway, conditions) }
+    return {
+      key: keyOf(gateway),
+      gateway,
+      listeners,
+      status: gatewayStatus(own, gateway, listeners),
+    }
   })
+
+export const gatewayStatus = (
+  context: Context,
+  gateway: Gateway,
+  listeners: readonly TranslatedListener[],
+): ResourceStatus =>
+  statusOf(gateway, [
+    ...gatewayConditions(gateway, listeners),
+    ...parametersConditions(context, gateway),
+    ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
+  ])
 
 function gatewayConditions(
   gateway: Gateway,

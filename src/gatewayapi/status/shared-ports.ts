@@ -1,43 +1,71 @@
-// Two Gateways on one port: fine for two Envoys, but one that serves every Gateway can bind it only once; said in the status.
-// In a cluster each Gateway has Envoys of its own as a rule: there it is a remark, and no conflict.
+// Two Gateways on one port: fine for two Envoys, but one that serves both can bind it only once, for the older Gateway. Which
+// Envoys there are is for the operator to say (--shared-envoys), and not for who happens to be connected.
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
-import { isTrue } from '../world/conditions.js'
+import { gatewayStatus, type TranslatedGateway } from '../listeners/gateways.js'
+import type { TranslatedListener } from '../listeners/listeners.js'
+import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
-import type { TranslatedGateway } from '../listeners/gateways.js'
 
-/** before: the Gateways that keep their ports, as they come first by namespace and name. */
+/** before: the Gateways that keep their ports, as they are older, or as old and first by namespace and name. */
 export function withSharedPorts(
-  { options }: Context,
-  { listeners, status }: TranslatedGateway,
+  context: Context,
+  own: TranslatedGateway,
   before: readonly TranslatedGateway[],
 ): ResourceStatus {
-  const shared = listeners.flatMap(({ spec, isProgrammed }): readonly Condition[] => {
-    const first = before.find((other) => isProgrammed && portsOf(other).includes(spec.port))
-    return first === undefined
-      ? []
-      : [{ ...portConflict(first.key, spec.port), section: spec.name }]
-  })
-  if (shared.length === 0) return status
-  const conditions =
-    options.isCluster === true
-      ? status.conditions.map((condition) => remarking(condition, shared))
-      : [...status.conditions, ...shared]
-  return { ...status, conditions }
-}
-
-function remarking(condition: Condition, shared: readonly Condition[]): Condition {
-  const remark =
-    condition.type === 'Accepted' && shared.find(({ section }) => section === condition.section)
-  return remark ? { ...condition, message: `${condition.message}\n${remark.message}` } : condition
+  const { options } = context
+  const winnerOf = ({ spec, isProgrammed }: TranslatedListener): TranslatedGateway | undefined =>
+    isProgrammed ? before.find((other) => portsOf(other).includes(spec.port)) : undefined
+  const shares = new Map(
+    own.listeners.flatMap((listener) => {
+      const winner = winnerOf(listener)
+      return winner === undefined ? [] : [[listener, winner] as const]
+    }),
+  )
+  if (shares.size === 0) return own.status
+  if (options.sharesEnvoys ?? options.isCluster !== true) {
+    const listeners = own.listeners.map((listener) => {
+      const winner = shares.get(listener)
+      return winner === undefined ? listener : conflicting(listener, own, winner)
+    })
+    return gatewayStatus(context, own.gateway, listeners)
+  }
+  const remarks = new Map(
+    [...shares].map(([{ spec }, { key }]) => [spec.name, remark(key, spec.port)]),
+  )
+  const conditions = own.status.conditions.map((condition) => remarking(condition, remarks))
+  return { ...own.status, conditions }
 }
 
 const portsOf = ({ listeners }: TranslatedGateway): readonly number[] =>
   listeners.filter(({ isProgrammed }) => isProgrammed).map(({ spec }) => spec.port)
 
-const portConflict = (gateway: string, port: number): Condition =>
-  isTrue(
-    'Conflicted',
-    'PortUnavailable',
-    `Gateway ${gateway} has port ${port} too: an Envoy that serves every Gateway binds it for that one`,
-  )
+function conflicting(
+  listener: TranslatedListener,
+  own: TranslatedGateway,
+  winner: TranslatedGateway,
+): TranslatedListener {
+  const why = createdOf(winner) < createdOf(own) ? 'is older' : 'comes first by namespace and name'
+  const message = `port ${listener.spec.port} is that of Gateway ${winner.key}, which ${why}`
+  return {
+    ...listener,
+    isProgrammed: false,
+    conditions: [
+      isFalse('Accepted', 'PortUnavailable', message),
+      isTrue('Conflicted', 'PortUnavailable', message),
+      isFalse('Programmed', 'Invalid', 'Listener is not published'),
+      ...listener.conditions.filter(({ type }) => type !== 'Accepted' && type !== 'Programmed'),
+    ],
+  }
+}
+
+const createdOf = ({ gateway }: TranslatedGateway): number =>
+  gateway.metadata.creationTimestamp ?? 0
+
+const remark = (gateway: string, port: number): string =>
+  `Gateway ${gateway} has port ${port} too: an Envoy that serves every Gateway binds it for that one`
+
+function remarking(condition: Condition, remarks: ReadonlyMap<string, string>): Condition {
+  const said = condition.type === 'Accepted' ? remarks.get(condition.section ?? '') : undefined
+  return said === undefined ? condition : { ...condition, message: `${condition.message}\n${said}` }
+}
