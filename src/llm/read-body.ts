@@ -10,6 +10,7 @@ import { asObject, member } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
+import { sourceOf } from './text/said.js'
 
 /** What a body says, and to which API it belongs. */
 type Said = readonly [LlmApi, readonly Entry[]]
@@ -19,7 +20,7 @@ export const readRequest = (body: Uint8Array | JsonText, path = ''): Result<Conv
   read(body, ({ root, text }) => {
     const members = asObject(root, 'the body')
     const family = familyOfRequest(members, path)
-    return [apiOfRequest(members, family, path), readMembers(members, family, text)]
+    return [apiOfRequest(members, family, path), readMembers(members, family, sourceOf(text))]
   })
 
 /** Members of replies, one for each API. completion: of an old API of Anthropic's, which is not read. */
@@ -40,7 +41,7 @@ export const readReply = (
   read(body, (json) => {
     const other = (): Said => [
       apiOfPath(path) ?? 'openai-chat',
-      readAnything(json.root, json.text, kind === 'error'),
+      readAnything(json.root, sourceOf(json.text), kind === 'error'),
     ]
     if (kind === 'error') return other()
     try {
@@ -56,7 +57,7 @@ function readModelReply({ root, text }: JsonText): Said {
   const [mark = '', ...others] = MARKS.filter((name) => member(members, name) !== undefined)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
   const isRefused = ['promptFeedback', 'prompt_feedback'].some((name) => member(members, name))
-  return readMarked(mark === '' && isRefused ? 'promptFeedback' : mark, members, text)
+  return readMarked(mark === '' && isRefused ? 'promptFeedback' : mark, members, sourceOf(text))
 }
 
 /** Bytes are read at once, which is for what is short. */

@@ -11,7 +11,7 @@ import { readJsonText, type JsonText } from './json/json-text.js'
 import { asObject, member, type JsonObjectNode } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
-import type { SaidText } from './text/said.js'
+import { sourceOf, type SaidText, type Source } from './text/said.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Repeat, StreamEvent } from './text/stream-event.js'
 import { spokenAt, whole, type Said } from './text/stream-said.js'
@@ -30,7 +30,7 @@ export function readStreamEvent(data: string): Result<StreamEvent, string> {
 
 function read(json: JsonText): StreamEvent {
   const root = asObject(json.root, 'an event')
-  const [api, said] = readForm(json.text, root)
+  const [api, said] = readForm(sourceOf(json.text), root)
   const texts = said.texts.toSorted((a, b) => a.place.start - b.place.start)
   return {
     api,
@@ -45,7 +45,7 @@ const asRepeat = ({ isRepeat: _, ...repeat }: SaidText): Repeat => repeat
 
 type Form = readonly [LlmApi, Said]
 
-function readForm(json: string, root: JsonObjectNode): Form {
+function readForm(json: Source, root: JsonObjectNode): Form {
   const has = (name: string): boolean => member(root, name) !== undefined
   const isGemini = GEMINI_MARKS.some(has)
   if (has('choices') && isGemini) throw new UnreadableForm('an event is of two forms at once')
@@ -54,7 +54,7 @@ function readForm(json: string, root: JsonObjectNode): Form {
   return readTypedForm(json, root)
 }
 
-function readTypedForm(json: string, root: JsonObjectNode): Form {
+function readTypedForm(json: Source, root: JsonObjectNode): Form {
   const given = member(root, 'type')
   const type = given?.type === 'string' ? given.value : undefined
   if (type?.startsWith('response.') === true)
@@ -71,7 +71,7 @@ function readTypedForm(json: string, root: JsonObjectNode): Form {
   ]
 }
 
-function readChoicesForm(json: string, root: JsonObjectNode): Form {
+function readChoicesForm(json: Source, root: JsonObjectNode): Form {
   const choices = member(root, 'choices')
   const has = (name: string): boolean =>
     choices?.type === 'array' &&

@@ -87,6 +87,65 @@ describe('beside the reply', () => {
     })
   })
 
+  test.each<[string, readonly object[]]>([
+    [
+      'a chunk',
+      [
+        { choices: [{ index: 0, delta: { content: 'hi', plan: 'a sec' } }] },
+        { choices: [{ index: 0, delta: { plan: 'ret', note: { of: 'a secret' } } }] },
+        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], more: 'a secret' },
+      ],
+    ],
+    [
+      'an event of a message',
+      [
+        {
+          type: 'content_block_start',
+          index: 0,
+          content_block: { type: 'new', words: 'a secret' },
+        },
+        { type: 'content_block_delta', index: 0, delta: { type: 'new_delta', words: 'a sec' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'new_delta', words: 'ret' } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'of_tomorrow', words: ['a secret'] },
+      ],
+    ],
+    [
+      'an event of a response',
+      [
+        { type: 'response.created', response: { output: [], instructions: 'a secret' } },
+        { type: 'response.new.delta', output_index: 0, delta: 'a sec' },
+        { type: 'response.new.delta', output_index: 0, delta: 'ret' },
+        {
+          type: 'response.output_item.done',
+          output_index: 0,
+          item: { type: 'new', by: 'a secret' },
+        },
+        { type: 'response.completed', response: { output: [], instructions: 'a secret' } },
+      ],
+    ],
+    [
+      'a chunk of Gemini',
+      [
+        { candidates: [{ index: 0, content: { parts: [{ words: 'a sec' }] } }] },
+        {
+          candidates: [{ index: 0, content: { parts: [{ words: 'ret' }] }, finishReason: 'STOP' }],
+        },
+        { usageMetadata: { note: 'a secret' } },
+      ],
+    ],
+  ])('%s of a stream', async (_name, events) => {
+    const stream = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    stack.llm.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream)
+    })
+    const answer = await stack.post('/both', chat('hi', { stream: true }))
+    expect(answer.status).toBe(200)
+    expect(answer.body).not.toMatch(/sec|ret"/)
+    expect(answer.body.match(/\*\*\*\*/g)).toHaveLength(stream.match(/secret|sec"/g)?.length ?? 0)
+    expect(answer.body.match(/^data: /gm)).toHaveLength(events.length)
+  })
+
   test('log probabilities of a stream that are ahead of its text', async () => {
     stack.llm.answer((_request, response) => answerAhead(response))
     const answer = await stack.post('/both', chat('hi', { stream: true, logprobs: true }))

@@ -352,6 +352,8 @@ describe('settings', () => {
   })
 })
 
+const deep = { tokens: [1], b: { tokens: [1], b: 'a' } }
+
 describe('what is refused', () => {
   test.each([
     ['no form', {}],
@@ -375,6 +377,11 @@ describe('what is refused', () => {
     ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
     ['a system prompt that is a number', { ...user('a'), system: 1 }],
     ['an array', [user('a')]],
+    ['more values than are looked at', { ...user('a'), more: Array(30_001).fill('') }],
+    [
+      'texts that are repeated at too many depths',
+      { ...user('a'), more: { tokens: [1], b: { tokens: [1], b: { tokens: [1], b: deep } } } },
+    ],
   ])('%s', (_name, body) => {
     expect(problemOf(readRequest, body)).toMatch(/\w/)
     expect(problemOf(readRequest, body)).not.toMatch(/words|"a"/)

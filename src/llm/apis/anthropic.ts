@@ -3,12 +3,12 @@
 import { asArray, member, type JsonObjectNode } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { messageEntries, roleOf } from '../text/message.js'
-import type { SaidText } from '../text/said.js'
+import type { SaidText, Source } from '../text/said.js'
 import { sweepMember } from '../text/sweep.js'
 import { MESSAGES } from './messages.js'
 
 /** body: with content. */
-export function readContent(body: JsonObjectNode, json: string): readonly Entry[] {
+export function readContent(body: JsonObjectNode, json: Source): readonly Entry[] {
   const role = roleOf(body, 'assistant')
   const content = asArray(member(body, 'content'), 'content')
   const said: SaidText[] = []

@@ -5,7 +5,7 @@ import type { JsonNode } from '../json/json-text.js'
 import { asObject, member, present, type JsonObjectNode } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import type { At, SaidText } from '../text/said.js'
+import type { At, SaidText, Source } from '../text/said.js'
 import { formOf, sweepObject, type Holds } from '../text/sweep.js'
 
 /** Arguments are an object, or in a stream come one by one, as their values grow. */
@@ -35,7 +35,7 @@ export const CONTENTS = formOf({
 })
 
 /** One item is taken for a list of it. otherwise: the role of those that name none. */
-export const readContents = (node: JsonNode, json: string, otherwise: string): readonly Entry[] =>
+export const readContents = (node: JsonNode, json: Source, otherwise: string): readonly Entry[] =>
   (node.type === 'array' ? node.items : [node]).flatMap((item) => {
     const content = asObject(item, 'a content')
     const role = otherwise === 'system' ? otherwise : geminiRole(content, otherwise)
@@ -57,7 +57,7 @@ export function geminiRole(content: JsonObjectNode, otherwise: string): string {
 }
 
 /** The candidates of a whole reply. */
-export const readCandidates = (node: JsonNode, json: string): readonly Entry[] =>
+export const readCandidates = (node: JsonNode, json: Source): readonly Entry[] =>
   (node.type === 'array' ? node.items : [node]).flatMap((item) => {
     const candidate = asObject(item, 'a candidate')
     const given = present(member(candidate, 'content'))

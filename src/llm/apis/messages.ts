@@ -6,7 +6,7 @@ import type { JsonNode } from '../json/json-text.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
-import type { At, SaidText } from '../text/said.js'
+import type { At, SaidText, Source } from '../text/said.js'
 import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
 
 export const MESSAGES = formOf({
@@ -45,7 +45,7 @@ export const MESSAGES = formOf({
 })
 
 /** json: the body's text; likewise below. */
-export const readMessages = (node: JsonNode, json: string): readonly Entry[] =>
+export const readMessages = (node: JsonNode, json: Source): readonly Entry[] =>
   asArray(node, 'messages').items.flatMap((item) => {
     const message = asObject(item, 'a message')
     const role = roleOf(message)
@@ -62,7 +62,7 @@ export function messageOf(message: JsonObjectNode, at: At): readonly Entry[] {
 export function readBlocks(
   node: JsonNode,
   name: string,
-  json: string,
+  json: Source,
   role: string,
 ): readonly Entry[] {
   if (node.type === 'number' || node.type === 'boolean')
@@ -79,14 +79,14 @@ export function readBlocks(
 }
 
 /** The choices of a whole reply. */
-export const readChoices = (node: JsonNode, json: string): readonly Entry[] =>
+export const readChoices = (node: JsonNode, json: Source): readonly Entry[] =>
   asArray(node, 'choices').items.flatMap((item) => {
     const choice = asObject(item, 'a choice')
     if (member(choice, 'delta') !== undefined) throw new UnreadableForm('a choice is of a stream')
     return choiceEntries(choice, json)
   })
 
-function choiceEntries(choice: JsonObjectNode, json: string): readonly Entry[] {
+function choiceEntries(choice: JsonObjectNode, json: Source): readonly Entry[] {
   const given = present(member(choice, 'message'))
   const message = given === undefined ? undefined : asObject(given, 'the message of a choice')
   const role = message === undefined ? 'assistant' : roleOf(message, 'assistant')

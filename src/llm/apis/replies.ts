@@ -7,20 +7,20 @@ import { UnreadableForm } from '../json/unreadable-form.js'
 import type { LlmApi } from '../text/api.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
-import type { At } from '../text/said.js'
+import type { At, Source } from '../text/said.js'
 import { anythingIn, besideIn } from './beside.js'
 import { readContent } from './anthropic.js'
 import { readCandidates } from './gemini.js'
 import { readChoices } from './messages.js'
 import { readItems } from './responses-items.js'
 
-const saidBy = (json: string): At => ({ json, role: 'assistant', toolRole: 'assistant' })
+const saidBy = (json: Source): At => ({ json, role: 'assistant', toolRole: 'assistant' })
 
 /** A reply of an API that is known, by the member that marks it. */
 export function readMarked(
   mark: string,
   body: JsonObjectNode,
-  json: string,
+  json: Source,
 ): readonly [LlmApi, readonly Entry[]] {
   const node = member(body, mark) ?? body
   const read = mark === 'content' ? [mark, 'role'] : [mark]
@@ -53,7 +53,7 @@ function apiOfChoices(node: JsonNode): LlmApi {
 }
 
 /** The whole output is one message. */
-function readOutput(node: JsonNode, json: string, rest: readonly Entry[]): readonly Entry[] {
+function readOutput(node: JsonNode, json: Source, rest: readonly Entry[]): readonly Entry[] {
   const entries = [...readItems(node, 'output', saidBy(json)), ...rest]
   const texts = entries.filter(({ kind }) => kind === 'text')
   const none: readonly Entry[] = [{ kind: 'text', role: 'assistant', content: '' }]
@@ -61,7 +61,7 @@ function readOutput(node: JsonNode, json: string, rest: readonly Entry[]): reado
 }
 
 /** A list of vectors; text beside them is of another API. */
-function readVectors(node: JsonNode, json: string, rest: readonly Entry[]): readonly Entry[] {
+function readVectors(node: JsonNode, json: Source, rest: readonly Entry[]): readonly Entry[] {
   for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
   if (rest.length > 0 || readAnything(node, json, false).length > 0)
     throw new UnreadableForm('it has text beside embeddings')
@@ -69,5 +69,5 @@ function readVectors(node: JsonNode, json: string, rest: readonly Entry[]): read
 }
 
 /** Every other JSON: errors, whose own words pass, lists of models, what was stored. */
-export const readAnything = (node: JsonNode, json: string, isError: boolean): readonly Entry[] =>
+export const readAnything = (node: JsonNode, json: Source, isError: boolean): readonly Entry[] =>
   entriesOf(anythingIn(node, saidBy(json), isError))

@@ -6,7 +6,7 @@ import { asArray, asString, member, present, type JsonObjectNode } from '../json
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
-import type { SaidText } from '../text/said.js'
+import type { SaidText, Source } from '../text/said.js'
 import { expectPlainNames, sweepMember, UNKNOWN, type Holds } from '../text/sweep.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
@@ -16,7 +16,7 @@ import { readItems, readKeptPrompt } from './responses-items.js'
 export type Family = 'messages' | 'completions' | 'input' | 'embeddings' | 'gemini'
 
 /** json: the body's text. */
-type Reader = (node: JsonNode, json: string) => readonly Entry[]
+type Reader = (node: JsonNode, json: Source) => readonly Entry[]
 
 const beside =
   (role: string, holds?: Holds) =>
@@ -96,7 +96,7 @@ const FAMILIES: Readonly<Record<Family, Members>> = {
   },
 }
 
-export function readMembers(body: JsonObjectNode, family: Family, json: string): readonly Entry[] {
+export function readMembers(body: JsonObjectNode, family: Family, json: Source): readonly Entry[] {
   expectNoVectors(body)
   expectPlainNames(body)
   const known = FAMILIES[family]

@@ -4,7 +4,7 @@ import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import type { At, SaidText } from '../text/said.js'
+import type { At, SaidText, Source } from '../text/said.js'
 import { formOf, sweepMember, sweepObject, type Holds } from '../text/sweep.js'
 
 const CALLED: Readonly<Record<string, Holds>> = {
@@ -63,7 +63,7 @@ export const sweepItem = (item: JsonObjectNode, at: At, out: SaidText[]): void =
 const ROLE: ReadonlySet<string> = new Set(['role'])
 
 /** A prompt that the server keeps, with values for its variables: strings and parts. */
-export function readKeptPrompt(node: JsonNode, json: string): readonly Entry[] {
+export function readKeptPrompt(node: JsonNode, json: Source): readonly Entry[] {
   const said: SaidText[] = []
   const at: At = { json, role: 'user', toolRole: 'tool' }
   const prompt = asObject(node, 'the prompt')

@@ -3,7 +3,7 @@
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import type { At, SaidText } from '../text/said.js'
+import type { At, SaidText, Source } from '../text/said.js'
 import { indexOf, saidIn, spokenAt, together, whole, type Said } from '../text/stream-said.js'
 import { formOf, sweepObject } from '../text/sweep.js'
 import { besideIn } from './beside.js'
@@ -23,7 +23,7 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
 export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 
 /** type: isMessageEvent. */
-export function readMessageEvent(json: string, root: JsonObjectNode, type: string): Said {
+export function readMessageEvent(json: Source, root: JsonObjectNode, type: string): Said {
   const name = EVENTS.get(type) ?? ''
   const rest = whole(besideIn(root, spokenAt(json, 'event'), name === '' ? [] : [name]))
   const index = (): string => indexOf(json, member(root, 'index'))
@@ -43,7 +43,7 @@ export function readMessageEvent(json: string, root: JsonObjectNode, type: strin
   }
 }
 
-function readStart(json: string, message: JsonObjectNode): Said {
+function readStart(json: Source, message: JsonObjectNode): Said {
   const role = roleOf(message, 'assistant')
   const content = present(member(message, 'content'))
   const blocks = content === undefined ? [] : asArray(content, 'content').items

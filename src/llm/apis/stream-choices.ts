@@ -9,7 +9,7 @@ import {
   type JsonObjectNode,
 } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import { below, textOf, type At, type SaidText } from '../text/said.js'
+import { below, textOf, type At, type SaidText, type Source } from '../text/said.js'
 import {
   indexOf,
   repeated,
@@ -24,7 +24,7 @@ import { besideIn } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** root: with choices. */
-export const readChunk = (json: string, root: JsonObjectNode): Said =>
+export const readChunk = (json: Source, root: JsonObjectNode): Said =>
   together([
     ...asArray(member(root, 'choices'), 'choices').items.map((item, at) => {
       const choice = asObject(item, 'a choice')
@@ -35,7 +35,7 @@ export const readChunk = (json: string, root: JsonObjectNode): Said =>
 
 const READ: ReadonlySet<string> = new Set(['delta', 'message', 'text'])
 
-function readChoice(json: string, choice: JsonObjectNode, channel: string): Said {
+function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said {
   const [delta, message, text] = ['delta', 'message', 'text'].map((name) =>
     present(member(choice, name)),
   )
@@ -43,8 +43,10 @@ function readChoice(json: string, choice: JsonObjectNode, channel: string): Said
   const said: SaidText[] = []
   // Of completions; some servers of chat completions put it beside the delta.
   if (text !== undefined) said.push(textOf(asString(text, 'text'), below(at, 'text')))
-  if (delta !== undefined) said.push(...deltaTexts(asObject(delta, 'a delta'), at))
-  if (message !== undefined) said.push(...messageTexts(asObject(message, 'a message'), at))
+  for (const one of delta === undefined ? [] : deltaTexts(asObject(delta, 'a delta'), at))
+    said.push(one)
+  for (const one of message === undefined ? [] : messageTexts(asObject(message, 'a message'), at))
+    said.push(one)
   const open = new Set(said.map((one) => one.channel))
   sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
   const { texts, ends } = saidIn(said, (one) => open.has(one))

@@ -2,7 +2,7 @@
 
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
-import { below, type At, type SaidText } from '../text/said.js'
+import { below, type At, type SaidText, type Source } from '../text/said.js'
 import { indexOf, saidIn, spokenAt, together, whole, type Said } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideIn } from './beside.js'
@@ -11,7 +11,7 @@ import { CONTENTS, geminiRole } from './gemini.js'
 /** Members of a chunk; one of them tells that it is Gemini's. */
 export const GEMINI_MARKS = ['candidates', 'promptFeedback', 'usageMetadata'] as const
 
-export function readGeminiChunk(json: string, root: JsonObjectNode): Said {
+export function readGeminiChunk(json: Source, root: JsonObjectNode): Said {
   const candidates = present(member(root, 'candidates'))
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
   return together([
@@ -22,7 +22,7 @@ export function readGeminiChunk(json: string, root: JsonObjectNode): Said {
 
 const CONTENT: ReadonlySet<string> = new Set(['content'])
 
-function readCandidate(json: string, candidate: JsonObjectNode, at: number): Said {
+function readCandidate(json: Source, candidate: JsonObjectNode, at: number): Said {
   const channel = indexOf(json, member(candidate, 'index'), at)
   const given = present(member(candidate, 'content'))
   const content = given === undefined ? undefined : asObject(given, 'content')

@@ -10,7 +10,7 @@ import {
   type JsonObjectNode,
 } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import { callOf, textOf, type At, type SaidText } from '../text/said.js'
+import { callOf, textOf, type At, type SaidText, type Source } from '../text/said.js'
 import {
   goingOn,
   indexOf,
@@ -28,7 +28,7 @@ import { besideIn } from './beside.js'
 import { isMessageItem, ITEMS, sweepItem } from './responses-items.js'
 
 interface Event {
-  readonly json: string
+  readonly json: Source
   readonly root: JsonObjectNode
   readonly stem: string
   /** The last word of its type: added, delta, done, completed … */
@@ -36,7 +36,7 @@ interface Event {
 }
 
 /** type: begins with "response.". */
-export function readResponseEvent(json: string, root: JsonObjectNode, type: string): Said {
+export function readResponseEvent(json: Source, root: JsonObjectNode, type: string): Said {
   const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
   const [read, said] = readStep(event) ?? readOther(event)
@@ -167,7 +167,7 @@ interface ItemTexts {
   readonly own: readonly SaidText[]
 }
 
-function itemTexts(json: string, node: JsonNode | undefined, channel: string): ItemTexts {
+function itemTexts(json: Source, node: JsonNode | undefined, channel: string): ItemTexts {
   const item = asObject(node, 'an output item')
   const role = isMessageItem(item) ? roleOf(item, 'assistant') : 'assistant'
   const said: SaidText[] = []

@@ -48,7 +48,12 @@ export function messageEntries(
 }
 
 export const entriesOf = (said: readonly SaidText[]): readonly Entry[] =>
-  said.map(({ text, channel: _, isRepeat: __, isAhead: ___, ...entry }) => ({
-    ...entry,
+  said.map(({ kind, role, text, place, form, isJson, echoes }) => ({
+    kind,
+    role,
     content: text,
+    place,
+    form,
+    ...(isJson === undefined ? {} : { isJson }),
+    ...(echoes === undefined ? {} : { echoes }),
   }))

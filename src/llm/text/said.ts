@@ -2,6 +2,7 @@
 
 import { plainJson, span, type JsonNode } from '../json/json-text.js'
 import type { JsonStringNode } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Piece } from './stream-event.js'
 
 export interface SaidText extends Piece {
@@ -9,15 +10,34 @@ export interface SaidText extends Piece {
   readonly isRepeat?: boolean
 }
 
+/** A body or an event that is being read. */
+export interface Source {
+  readonly text: string
+  /** Values that may still be looked at: what looks at them does so without a pause. */
+  left: number
+}
+
+/** More than any conversation has: each may be an entry for the webhooks. */
+const MOST_VALUES = 30_000
+
+export const sourceOf = (text: string): Source => ({ text, left: MOST_VALUES })
+
+/** @throws UnreadableForm for more values than may be looked at. */
+export function lookAt(count: number, json: Source): void {
+  json.left -= count
+  if (json.left < 0) throw new UnreadableForm('it holds too many values')
+}
+
 /** Where a reader stands. */
 export interface At {
-  /** The text of the body or event. */
-  readonly json: string
+  readonly json: Source
   readonly role: string
   /** The role of what a tool returned. */
   readonly toolRole: string
   /** The channel of the text below, for events; bodies have none. */
   readonly channel?: string
+  /** Objects around it whose texts are repeated as tokens. */
+  readonly echoes?: number
 }
 
 /** The place of a member or an item. */
@@ -48,7 +68,7 @@ export const jsonOf = (node: JsonNode, { channel = '', role, json }: At): SaidTe
   channel,
   kind: 'text',
   role,
-  text: plainJson(node, json),
+  text: plainJson(node, json.text),
   place: span(node),
   form: 'json',
   isJson: true,

@@ -71,6 +71,8 @@ export const isSetting = (name: string, value: string, owner: string): boolean =
   shapeOf(name, owner)?.(value) ?? false
 
 function shapeOf(name: string, owner: string): Shape | undefined {
+  const known = SHAPE_OF.get(name)
+  if (known !== undefined) return known
   const plain = name.replaceAll('_', '').toLowerCase()
   if (plain === 'summary' && owner === 'reasoning') return summary
   return SHAPE_OF.get(plain) ?? shapeByEnding(name, plain) ?? (LABELLED.has(owner) ? id : undefined)

@@ -3,7 +3,7 @@
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { present } from '../json/members.js'
 import type { JsonNode } from '../json/json-text.js'
-import type { At, SaidText } from './said.js'
+import type { At, SaidText, Source } from './said.js'
 
 export interface Said {
   readonly texts: readonly SaidText[]
@@ -33,7 +33,7 @@ export const whole = (texts: readonly SaidText[]): Said => saidIn(texts, () => f
 export const repeated = (texts: readonly SaidText[]): readonly SaidText[] =>
   texts.map((text) => ({ ...text, isRepeat: true }))
 
-export const spokenAt = (json: string, channel: string, role = 'assistant'): At => ({
+export const spokenAt = (json: Source, channel: string, role = 'assistant'): At => ({
   json,
   role,
   toolRole: role,
@@ -41,10 +41,10 @@ export const spokenAt = (json: string, channel: string, role = 'assistant'): At 
 })
 
 /** The number of a choice, item or block; absent: what is given instead. */
-export function indexOf(json: string, node: JsonNode | undefined, otherwise = 0): string {
+export function indexOf(json: Source, node: JsonNode | undefined, otherwise = 0): string {
   const given = present(node)
   if (given === undefined) return String(otherwise)
-  const index = Number(json.slice(given.start, given.end))
+  const index = Number(json.text.slice(given.start, given.end))
   if (given.type !== 'number' || !Number.isSafeInteger(index) || index < 0)
     throw new UnreadableForm('an index is not a whole number')
   return String(index)

@@ -4,7 +4,7 @@
 import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
-import { below, callOf, jsonOf, textOf, type At, type SaidText } from './said.js'
+import { below, callOf, jsonOf, lookAt, textOf, type At, type SaidText } from './said.js'
 import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, ECHOES, type Echo } from './tokens.js'
 
@@ -59,11 +59,12 @@ export function sweepObject(
   out: SaidText[],
   { skip = NONE, first = out.length }: Sweep = {},
 ): void {
+  lookAt(object.members.size, at.json)
   if (form !== UNKNOWN && form !== TEXTS) expectPlainNames(object)
   // A name can be a text too: it is shown with all that stands beside it.
   else if (!hasPlainNames(object)) return void out.push(jsonOf(object, at))
   const type = stringOf(object.members.get('type'))
-  const inner = withRole(object, type, at, form)
+  const inner = withEchoes(object, withRole(object, type, at, form))
   const echoes: Echo[] = []
   for (const [name, value] of object.members) {
     if (skip.has(name)) continue
@@ -94,6 +95,20 @@ const holdsOf = (
   (type === undefined ? undefined : form.get(type)?.get(name)) ??
   form.get(owner)?.get(name) ??
   form.get('')?.get(name)
+
+/** Each depth at which texts are repeated costs as much as reading them once. */
+const MOST_ECHOES = 4
+
+function withEchoes({ members }: JsonObjectNode, at: At): At {
+  const isEcho = (name: string): boolean => {
+    const node = members.get(name)
+    return node?.type === 'array' || node?.type === 'object'
+  }
+  if (![...ECHOES].some(isEcho)) return at
+  const echoes = (at.echoes ?? 0) + 1
+  if (echoes > MOST_ECHOES) throw new UnreadableForm('it repeats its texts at too many depths')
+  return { ...at, echoes }
+}
 
 /** Types of what a tool said. */
 const RESULT = /(?:tool_result|_call_output|tool_search_output)$/
@@ -152,6 +167,7 @@ function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: Sai
   if (node.type === 'string') {
     if (!isSilent(node, member, form)) out.push(textOf(node, at))
   } else if (node.type === 'array') {
+    lookAt(node.items.length, at.json)
     node.items.forEach((item, index) => sweepBelow(item, member, below(at, index), form, out))
   } else if (node.type === 'object') sweepObject(node, member.name, at, form, out)
 }
