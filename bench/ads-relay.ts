@@ -16,8 +16,8 @@ import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
 } from '../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import { DISCOVERY } from '../src/grpc/protos.js'
 import { shortType } from '../src/xds/encode/type-urls.js'
+import { DISCOVERY } from '../test/support/grpc-client.js'
 
 /** One response to Envoy. */
 export interface Exchange {

@@ -11,7 +11,7 @@ import type {
   ProcessingRequest,
   ProcessingResponse,
 } from '../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { externalProcessorService } from '../src/grpc/protos.js'
+import { externalProcessorService } from '../test/support/grpc-client.js'
 
 const [address = ''] = process.argv.slice(2)
 

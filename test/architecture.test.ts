@@ -24,7 +24,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   addresses: [],
   cel: ['ir', 'result'],
   oauth: ['ir', 'result'],
-  grpc: ['result', 'logger'],
+  http2: [],
+  grpc: ['http2', 'result', 'logger'],
   remote: ['addresses', 'ir', 'result', 'logger'],
 
   'llm/json': ['result'],

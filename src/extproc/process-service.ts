@@ -1,14 +1,19 @@
 // The ExternalProcessor service: each stream gets the processor of its route's table entry, taken once, at its start.
 
-import { status, type Metadata } from '@grpc/grpc-js'
-import { EXTERNAL_PROCESSOR, externalProcessorService } from '../grpc/protos.js'
-import type { GrpcService } from '../grpc/server.js'
+import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { GrpcService } from '../grpc/service.js'
+import { GrpcError, Status } from '../grpc/status.js'
+import { streamMethod } from '../grpc/typed-methods.js'
 import { ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { createOpenStreams } from './stream/open-streams.js'
-import { runProcessStream, type ProcessCall } from './stream/process-stream.js'
+import {
+  runProcessStream,
+  type ProcessCall,
+  type ProcessListener,
+} from './stream/process-stream.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
@@ -48,38 +53,37 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   const slots = createSlots(MAX_REGISTRATIONS)
   const parts: ProcessorDeps = { ...deps, slots, now: () => deps.now() }
 
-  const process = (call: ProcessCall): void => {
-    const entry = entryOf(call.metadata, deps.table())
+  const process = (call: ProcessCall): ProcessListener => {
+    const entry = entryOf(call, deps.table())
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
       if (leftOut !== undefined)
         deps.logger.warn({ leftOut }, 'ext_proc stream of an unknown route refused')
-      call.emit('error', { code: status.UNAVAILABLE, details: 'the route is not known' })
-      return
+      throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
-    const stream = runProcessStream(call, {
+    const { stream, listener } = runProcessStream(call, {
       createProcessor: (own) => createProcessor(entry, own, parts, guardDeps),
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => close(),
     })
     const close = streams.add(stream)
+    return listener
   }
 
   return {
-    name: EXTERNAL_PROCESSOR,
-    definition: externalProcessorService,
-    implementation: { process },
+    name: ExternalProcessor.typeName,
+    methods: { Process: streamMethod(ExternalProcessor.method.process, process) },
     drain: (timeoutMs) => streams.drain(timeoutMs),
   }
 }
 
 const entryOf = (
-  metadata: Metadata,
+  call: ProcessCall,
   table: Pick<ProcTable, 'get'>,
 ): CompiledProcEntry | undefined => {
-  const keys = metadata.get(ROUTE_METADATA_KEY)
+  const keys = call.metadata(ROUTE_METADATA_KEY)
   const [key] = keys
-  return keys.length === 1 && typeof key === 'string' ? table.get(key) : undefined
+  return keys.length === 1 && key !== undefined ? table.get(key) : undefined
 }
 
 type ProcessorDeps = ProcessServiceDeps & RegistrationDeps

@@ -1,10 +1,9 @@
-// Certificate files → TLS credentials that follow the files: new connections get what was read last.
+// Certificate files → what a TLS server needs, following the files: new connections get what was read last.
 
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import { readFile } from 'node:fs/promises'
-import { experimental } from '@grpc/grpc-js'
-import type { ServerCredentials } from '@grpc/grpc-js'
 import type { Logger } from '../logger.js'
 
 /** PEM files. With clientCa, only clients with a certificate signed by it may connect. */
@@ -17,7 +16,11 @@ export interface TlsFiles {
 }
 
 export interface Certificates {
-  readonly credentials: ServerCredentials
+  /** Only clients with a certificate may connect. */
+  readonly requiresClients: boolean
+  contextOptions(): SecureContextOptions
+  /** listener: told when contextOptions() has changed. */
+  onChange(listener: () => void): void
   close(): void
 }
 
@@ -27,10 +30,6 @@ interface Pems {
   readonly clientCa?: Buffer
 }
 
-type Listener<Update> = (update: Update | null) => void
-type IdentityListener = Listener<{ certificate: Buffer; privateKey: Buffer }>
-type CaListener = Listener<{ caCertificate: Buffer }>
-
 const REREAD_MS = 10_000
 
 /**
@@ -39,20 +38,14 @@ const REREAD_MS = 10_000
  */
 export const watchCertificates = async (files: TlsFiles, logger: Logger): Promise<Certificates> => {
   let current = await readPems(files)
-  const identityListeners = new Set<IdentityListener>()
-  const caListeners = new Set<CaListener>()
-  const tellIdentity: (listener: IdentityListener) => void = (listener) =>
-    listener({ certificate: current.cert, privateKey: current.key })
-  const tellCa: (listener: CaListener) => void = (listener) =>
-    listener(current.clientCa === undefined ? null : { caCertificate: current.clientCa })
+  const listeners = new Set<() => void>()
 
   const reread = async (): Promise<void> => {
     try {
       const next = await readPems(files)
       if (samePems(next, current)) return
       current = next
-      identityListeners.forEach(tellIdentity)
-      caListeners.forEach(tellCa)
+      for (const listener of listeners) listener()
       logger.info({ cert: files.cert }, 'TLS certificate re-read')
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -62,31 +55,15 @@ export const watchCertificates = async (files: TlsFiles, logger: Logger): Promis
   const timer = setInterval(() => void reread(), files.rereadMs ?? REREAD_MS)
   timer.unref()
 
-  // Told a moment later: grpc-js looks for the first update only after it has added itself.
-  const provider = {
-    addIdentityCertificateListener: (listener: IdentityListener): void => {
-      identityListeners.add(listener)
-      queueMicrotask(() => tellIdentity(listener))
-    },
-    removeIdentityCertificateListener: (listener: IdentityListener): void => {
-      identityListeners.delete(listener)
-    },
-    addCaCertificateListener: (listener: CaListener): void => {
-      caListeners.add(listener)
-      queueMicrotask(() => tellCa(listener))
-    },
-    removeCaCertificateListener: (listener: CaListener): void => {
-      caListeners.delete(listener)
-    },
-  }
-  const withClients = files.clientCa !== undefined
   return {
-    credentials: experimental.createCertificateProviderServerCredentials(
-      // grpc-js 1.14 names its first two parameters the other way round than it uses them.
-      provider,
-      withClients ? provider : null,
-      withClients,
-    ),
+    requiresClients: files.clientCa !== undefined,
+    contextOptions: () => ({
+      cert: current.cert,
+      key: current.key,
+      ca: current.clientCa,
+      minVersion: 'TLSv1.2',
+    }),
+    onChange: (listener) => void listeners.add(listener),
     close: () => clearInterval(timer),
   }
 }

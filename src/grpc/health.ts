@@ -1,14 +1,8 @@
 // grpc.health.v1.Health: Check and Watch, for Envoy's health checks and for orchestrators.
 
 import { create } from '@bufbuild/protobuf'
-import { status } from '@grpc/grpc-js'
-import type {
-  sendUnaryData,
-  ServerUnaryCall,
-  ServerWritableStream,
-  UntypedServiceImplementation,
-} from '@grpc/grpc-js'
 import {
+  Health as HealthService,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from './generated/grpc/health/v1/health_pb.js'
@@ -16,16 +10,20 @@ import type {
   HealthCheckRequest,
   HealthCheckResponse,
 } from './generated/grpc/health/v1/health_pb.js'
+import type { GrpcService } from './service.js'
+import { GrpcError, Status } from './status.js'
+import { streamMethod, unaryMethod } from './typed-methods.js'
+import type { TypedStreamCall, TypedStreamListener } from './typed-methods.js'
 
 export interface Health {
-  readonly implementation: UntypedServiceImplementation
+  readonly service: GrpcService
   /** Every service of the server at once; watchers are told. */
   setServing(serving: boolean): void
   /** Ends the watchers' streams, so that the server can stop. */
   close(): void
 }
 
-type Watcher = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
+type Watcher = TypedStreamCall<HealthCheckResponse>
 
 /** names: the services that the server has; "" is the server as a whole. */
 export const createHealth = (names: readonly string[]): Health => {
@@ -45,29 +43,38 @@ export const createHealth = (names: readonly string[]): Health => {
     status: HealthCheckResponse_ServingStatus.SERVICE_UNKNOWN,
   })
 
-  const check = (
-    call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
-    callback: sendUnaryData<HealthCheckResponse>,
-  ): void => {
-    if (known.has(call.request.service)) callback(null, answer())
-    else callback({ code: status.NOT_FOUND, details: 'unknown service' })
+  const check = ({ service }: HealthCheckRequest): HealthCheckResponse => {
+    if (known.has(service)) return answer()
+    throw new GrpcError(Status.NOT_FOUND, 'unknown service')
   }
 
-  const watch = (call: Watcher): void => {
-    const isKnown = known.has(call.request.service)
-    const among = isKnown ? watchers : strangers
-    call.write(isKnown ? answer() : unknown)
-    among.add(call)
-    call.on('cancelled', () => among.delete(call))
-    call.on('error', () => among.delete(call))
-  }
+  const watch = (call: Watcher): TypedStreamListener<HealthCheckRequest> => ({
+    onMessage: ({ service }) => {
+      const isKnown = known.has(service)
+      const among = isKnown ? watchers : strangers
+      call.send(isKnown ? answer() : unknown)
+      among.add(call)
+    },
+    onEnd: () => {},
+    onCancel: () => {
+      watchers.delete(call)
+      strangers.delete(call)
+    },
+    onDrain: () => {},
+  })
 
   return {
-    implementation: { check, watch },
+    service: {
+      name: HealthService.typeName,
+      methods: {
+        Check: unaryMethod(HealthService.method.check, check),
+        Watch: streamMethod(HealthService.method.watch, watch),
+      },
+    },
     setServing: (now) => {
       if (now === serving) return
       serving = now
-      for (const watcher of watchers) watcher.write(answer())
+      for (const watcher of watchers) watcher.send(answer())
     },
     close: () => {
       for (const watcher of [...watchers, ...strangers]) watcher.end()

@@ -1,45 +1,80 @@
-// Address → accepted sockets. Ours rather than grpc-js's own, which cannot cut connections off
-// at shutdown while its channelz is disabled (and channelz costs time on every message).
+// Address → accepted sockets, each with its peer: over TLS once it is known who that is.
 
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer as createTlsServer, TLSSocket } from 'node:tls'
 import { clearStaleSocket, restrictSocket } from './address.js'
 import type { GrpcAddress } from './address.js'
+import type { Certificates } from './certificates.js'
+import type { Peer } from './peer.js'
 
 export interface Listening {
   /** host:port, with the port that was bound, or unix:PATH. */
   readonly address: string
   stopAccepting(): void
-  /** Resolves when no connection is open; new ones are not waited for. */
-  allClosed(): Promise<unknown>
   cutOff(): void
 }
 
-/** @throws {Error} the address is taken, or cannot be bound. */
+type OnConnection = (socket: Socket, peer: Peer) => void
+
+const HANDSHAKE_MS = 10_000
+
+/** certificates: absent, it is plaintext. @throws {Error} the address is taken, or cannot be bound. */
 export const listen = async (
   address: GrpcAddress,
-  onConnection: (socket: Socket) => void,
+  certificates: Certificates | undefined,
+  onConnection: OnConnection,
 ): Promise<Listening> => {
   const sockets = new Set<Socket>()
-  const server = createServer({ noDelay: true }, (socket) => {
+  const accept = (socket: Socket): void => {
+    onConnection(socket, {
+      type: address.type,
+      address: socket.remoteAddress ?? '',
+      hasCertificate:
+        certificates?.requiresClients === true && socket instanceof TLSSocket && socket.authorized,
+    })
+  }
+  const server =
+    certificates === undefined
+      ? createServer({ noDelay: true }, accept)
+      : createSecureServer(certificates, accept)
+  // Those whose handshake is under way as well.
+  server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    onConnection(socket)
   })
   const bound =
     address.type === 'unix' ? await bindPath(server, address) : await bind(server, address)
   return {
     address: bound,
     stopAccepting: () => void server.close(),
-    allClosed: () =>
-      Promise.all(
-        [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
-      ),
     cutOff: () => {
       for (const socket of sockets) socket.destroy()
     },
   }
 }
+
+const createSecureServer = (certificates: Certificates, accept: OnSocket): Server => {
+  const server = createTlsServer({
+    ...certificates.contextOptions(),
+    noDelay: true,
+    // RFC 9113, section 3.2.
+    ALPNProtocols: ['h2'],
+    requestCert: certificates.requiresClients,
+    rejectUnauthorized: certificates.requiresClients,
+    handshakeTimeout: HANDSHAKE_MS,
+  })
+  certificates.onChange(() => server.setSecureContext(certificates.contextOptions()))
+  server.on('secureConnection', (socket) => {
+    if (socket.alpnProtocol === 'h2') accept(socket)
+    else socket.destroy()
+  })
+  // Node has closed the connection; there is nobody to tell.
+  server.on('tlsClientError', () => {})
+  return server
+}
+
+type OnSocket = (socket: Socket) => void
 
 const bindPath = async (server: Server, { path }: { readonly path: string }): Promise<string> => {
   await clearStaleSocket(path)

@@ -1,11 +1,14 @@
-// Who is at the other end of a call: may a private key go there (decision 32)?
+// Who is at the other end of a connection: may a private key go there (decision 32)?
 
 import { isLocalHost } from './address.js'
 
-/** The part of a grpc-js call that says so. */
 export interface Peer {
-  getPeer(): string
-  getAuthContext(): { readonly sslPeerCertificate?: unknown }
+  /** How it came. */
+  readonly type: 'unix' | 'tcp'
+  /** Its address, without a port; "" when it is gone already, or over a Unix socket. */
+  readonly address: string
+  /** It has shown a certificate of the authority that clients must have one of. */
+  readonly hasCertificate: boolean
 }
 
 export interface PeerTrust {
@@ -14,9 +17,5 @@ export interface PeerTrust {
 }
 
 /** A Unix socket, a connection with a verified client certificate, or loopback where that is trusted. */
-export const isPrivatePeer = (peer: Peer, trust: PeerTrust): boolean => {
-  if (peer.getAuthContext().sslPeerCertificate !== undefined) return true
-  const address = peer.getPeer()
-  // grpc-js says "unknown" of a socket that has no remote address: a Unix socket's client.
-  return address === 'unknown' || (trust.loopback && isLocalHost(address.replace(/:\d+$/, '')))
-}
+export const isPrivatePeer = (peer: Peer, trust: PeerTrust): boolean =>
+  peer.hasCertificate || peer.type === 'unix' || (trust.loopback && isLocalHost(peer.address))

@@ -1,8 +1,7 @@
-// Everything generated from proto/, as one registry; and its services as what grpc-js serves and calls.
+// Everything generated from proto/, as one registry.
 
-import { createRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
-import type { DescFile, DescMessage, DescService, MessageShape, Registry } from '@bufbuild/protobuf'
-import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
+import { createRegistry } from '@bufbuild/protobuf'
+import type { DescFile, Registry } from '@bufbuild/protobuf'
 import * as wkt from '@bufbuild/protobuf/wkt'
 import { file_envoy_config_bootstrap_v3_bootstrap } from './generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { file_envoy_config_route_v3_route } from './generated/envoy/config/route/v3/route_pb.js'
@@ -72,67 +71,3 @@ const withImports = (files: readonly DescFile[], seen = new Set<DescFile>()): Se
 
 /** Every message of proto/ and the well-known types: what an Any may hold. */
 export const registry: Registry = createRegistry(...withImports(ROOTS))
-
-/** One direction of a method: a message to bytes and back. Either throws on what it cannot take. */
-export interface Codec<T> {
-  serialize(this: void, message: T): Buffer
-  deserialize(this: void, bytes: Buffer): T
-}
-
-export interface GrpcMethod<Request, Response> {
-  /** "/package.Service/Method" */
-  readonly path: string
-  readonly requestStream: boolean
-  readonly responseStream: boolean
-  readonly request: Codec<Request>
-  readonly response: Codec<Response>
-}
-
-/** A method for grpc-js; a service that decodes by hand gives codecs of its own. */
-export const grpcMethod = <Request, Response>(
-  method: GrpcMethod<Request, Response>,
-): MethodDefinition<Request, Response> => ({
-  path: method.path,
-  requestStream: method.requestStream,
-  responseStream: method.responseStream,
-  requestSerialize: method.request.serialize,
-  requestDeserialize: method.request.deserialize,
-  responseSerialize: method.response.serialize,
-  responseDeserialize: method.response.deserialize,
-})
-
-export const messageCodec = <Desc extends DescMessage>(
-  schema: Desc,
-): Codec<MessageShape<Desc>> => ({
-  serialize(message) {
-    const bytes = toBinary(schema, message)
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  },
-  deserialize: (bytes) => fromBinary(schema, bytes),
-})
-
-/** Methods are keyed by their name in lowerCamelCase: check, process, streamAggregatedResources, ... */
-const grpcService = (service: DescService): ServiceDefinition =>
-  Object.fromEntries(
-    service.methods.map((method) => [
-      method.localName,
-      grpcMethod({
-        path: `/${service.typeName}/${method.name}`,
-        requestStream:
-          method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
-        responseStream:
-          method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
-        request: messageCodec(method.input),
-        response: messageCodec(method.output),
-      }),
-    ]),
-  )
-
-export const AUTHORIZATION = 'envoy.service.auth.v3.Authorization'
-export const DISCOVERY = 'envoy.service.discovery.v3.AggregatedDiscoveryService'
-export const EXTERNAL_PROCESSOR = 'envoy.service.ext_proc.v3.ExternalProcessor'
-
-export const authorizationService: ServiceDefinition = grpcService(Authorization)
-export const externalProcessorService: ServiceDefinition = grpcService(ExternalProcessor)
-export const discoveryService: ServiceDefinition = grpcService(AggregatedDiscoveryService)
-export const healthService: ServiceDefinition = grpcService(Health)

@@ -1,29 +1,17 @@
 // One gRPC server for all services: binds, serves, drains.
 
-import { Server, ServerCredentials } from '@grpc/grpc-js'
-import type { ChannelOptions, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import type { Connection } from '../http2/connection.js'
 import type { Logger } from '../logger.js'
 import { isLocalHost, parseGrpcAddress } from './address.js'
 import type { GrpcAddress } from './address.js'
+import { methodsOf } from './call-head.js'
 import { watchCertificates } from './certificates.js'
 import type { TlsFiles } from './certificates.js'
-import { forgetEndedStreams } from './forget-streams.js'
+import { serveConnection } from './connection.js'
 import { createHealth } from './health.js'
 import { hostPort, listen } from './listen.js'
 import type { Listening } from './listen.js'
-import { healthService } from './protos.js'
-
-export interface GrpcService {
-  /** As the protos have it, e.g. "envoy.service.auth.v3.Authorization": what health checks ask for. */
-  readonly name: string
-  readonly definition: ServiceDefinition
-  readonly implementation: UntypedServiceImplementation
-  /**
-   * Ends the service's streams within timeoutMs: those that owe an answer never with OK.
-   * Services are drained one after the other, in the order given.
-   */
-  drain?(timeoutMs: number): Promise<void> | void
-}
+import type { GrpcService } from './service.js'
 
 export interface GrpcServerOptions {
   /** host:port (port 0: any free one) or unix:PATH */
@@ -45,51 +33,36 @@ export interface GrpcServer {
   close(): Promise<void>
 }
 
-const LIMITS: ChannelOptions = {
-  'grpc.max_receive_message_length': 32 * 1024 * 1024,
-  'grpc.max_send_message_length': 64 * 1024 * 1024,
-  'grpc.max_concurrent_streams': 16_384,
-  'grpc.keepalive_time_ms': 30_000,
-  'grpc.keepalive_timeout_ms': 10_000,
-  'grpc.enable_channelz': 0,
-}
-
-/**
- * Envoy resets every ext_proc stream when it is done with it, and a check whose client has left. Node's HTTP/2 takes many
- * resets for an attack and ends the connection, with all that is under way on it; both options together lift that, and
- * grpc-js has no setting for them. Bounds of our own on what is under way hold all the same.
- */
-const allowResets = (server: Server): void => {
-  const { commonServerOptions } = server as unknown as { commonServerOptions: object }
-  Object.assign(commonServerOptions, { streamResetBurst: 2 ** 31, streamResetRate: 2 ** 31 })
-}
+/** How often connections look at the clock. */
+const TICK_MS = 1_000
 
 /** @throws {Error} the address is taken or no address, or the certificates cannot be used. */
 export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
   const { services, logger, tls } = options
   const address = parseGrpcAddress(options.address)
   const health = createHealth(services.map((service) => service.name))
-  const server = new Server(LIMITS)
-  allowResets(server)
-  server.addService(healthService, health.implementation)
-  for (const service of services) server.addService(service.definition, service.implementation)
+  const methods = methodsOf([health.service, ...services])
+  const connections = new Connections()
 
   warnIfOpen(address, tls, logger)
   const certificates = tls === undefined ? undefined : await watchCertificates(tls, logger)
-  const credentials = certificates?.credentials ?? ServerCredentials.createInsecure()
-  const injector = server.createConnectionInjector(credentials)
-  forgetEndedStreams(server)
-  const listening = await listen(address, (socket) => injector.injectConnection(socket)).catch(
-    (error: unknown) => {
-      certificates?.close()
-      throw error
-    },
-  )
+  const onFault = (error: unknown): void =>
+    logger.error({ error: error instanceof Error ? error.name : typeof error }, 'a call failed')
+  const listening = await listen(address, certificates, (socket, peer) => {
+    const connection = serveConnection(socket, { methods, peer, onFault })
+    connections.add(connection)
+    socket.once('close', () => connections.delete(connection))
+  }).catch((error: unknown) => {
+    certificates?.close()
+    throw error
+  })
+  const ticking = setInterval(() => connections.tick(), TICK_MS)
+  ticking.unref()
 
   const stop = (): void => {
+    clearInterval(ticking)
     listening.stopAccepting()
     listening.cutOff()
-    server.forceShutdown()
     certificates?.close()
   }
   return {
@@ -98,7 +71,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
     drain: async (timeoutMs) => {
       health.setServing(false)
       const closeHealth = (): void => health.close()
-      await drain({ server, listening, services, closeHealth, timeoutMs, logger })
+      await drain({ connections, listening, services, closeHealth, timeoutMs, logger })
       stop()
     },
     close: () => {
@@ -109,8 +82,36 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   }
 }
 
+/** Those that are open. */
+class Connections {
+  readonly #open = new Set<Connection>()
+  #onEmpty = (): void => {}
+
+  add(connection: Connection): void {
+    this.#open.add(connection)
+  }
+
+  delete(connection: Connection): void {
+    this.#open.delete(connection)
+    if (this.#open.size === 0) this.#onEmpty()
+  }
+
+  tick(): void {
+    for (const connection of this.#open) connection.tick()
+  }
+
+  /** Resolves when the last one is closed. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve
+      if (this.#open.size === 0) resolve()
+      for (const connection of this.#open) connection.drain()
+    })
+  }
+}
+
 interface Draining {
-  readonly server: Server
+  readonly connections: Connections
   readonly listening: Listening
   readonly services: readonly GrpcService[]
   readonly closeHealth: () => void
@@ -119,17 +120,15 @@ interface Draining {
 }
 
 const drain = async (draining: Draining): Promise<void> => {
-  const { server, listening, services, closeHealth, timeoutMs, logger } = draining
+  const { connections, listening, services, closeHealth, timeoutMs, logger } = draining
   const deadline = Date.now() + timeoutMs
   listening.stopAccepting()
-  // From Node 24 on, tryShutdown calls back while calls are under way: the connections tell when they have ended.
-  server.tryShutdown(() => undefined)
-  const stopped = listening.allClosed()
+  const drained = connections.drain()
   for (const service of services) {
     await within(deadline, Promise.resolve(service.drain?.(Math.max(0, deadline - Date.now()))))
   }
   closeHealth()
-  if (!(await within(deadline, stopped))) logger.warn({ timeoutMs }, 'calls cut off at shutdown')
+  if (!(await within(deadline, drained))) logger.warn({ timeoutMs }, 'calls cut off at shutdown')
 }
 
 /** false: the time is up. */

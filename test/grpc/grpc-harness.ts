@@ -2,8 +2,9 @@
 
 import { create } from '@bufbuild/protobuf'
 import { Client, credentials, status } from '@grpc/grpc-js'
-import type { ServiceError, UntypedServiceImplementation } from '@grpc/grpc-js'
+import type { ServiceError } from '@grpc/grpc-js'
 import {
+  Authorization,
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
@@ -16,9 +17,11 @@ import type {
   HealthCheckRequest,
   HealthCheckResponse,
 } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
-import { AUTHORIZATION, authorizationService, healthService } from '../../src/grpc/protos.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
-import type { GrpcServer, GrpcService } from '../../src/grpc/server.js'
+import type { GrpcServer } from '../../src/grpc/server.js'
+import type { GrpcService } from '../../src/grpc/service.js'
+import { unaryMethod } from '../../src/grpc/typed-methods.js'
+import { authorizationService, healthService } from '../support/grpc-client.js'
 import { recordingLogger } from './recording-logger.js'
 
 const started: GrpcServer[] = []
@@ -44,16 +47,14 @@ export const connect = (server: GrpcServer): Client => {
   return client
 }
 
-export const authorization = (check: UntypedServiceImplementation[string]): GrpcService => ({
-  name: AUTHORIZATION,
-  definition: authorizationService,
-  implementation: { check },
+export const authorization = (
+  check: () => CheckResponse | Promise<CheckResponse>,
+): GrpcService => ({
+  name: Authorization.typeName,
+  methods: { Check: unaryMethod(Authorization.method.check, check) },
 })
 
-export const allowing = authorization(
-  (_call: unknown, callback: (e: null, r: CheckResponse) => void) =>
-    callback(null, create(CheckResponseSchema)),
-)
+export const allowing = authorization(() => create(CheckResponseSchema))
 
 export const method = <Request, Response>(definition: typeof healthService, name: string) => {
   const found = definition[name]

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
-import type { Client, ServerDuplexStream } from '@grpc/grpc-js'
+import type { Client } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
@@ -12,13 +12,9 @@ import type {
   HealthCheckRequest,
   HealthCheckResponse,
 } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
-import {
-  AUTHORIZATION,
-  EXTERNAL_PROCESSOR,
-  externalProcessorService,
-  healthService,
-} from '../../src/grpc/protos.js'
-import type { GrpcService } from '../../src/grpc/server.js'
+import { ExternalProcessor } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { GrpcService, StreamCall } from '../../src/grpc/service.js'
+import { AUTHORIZATION, externalProcessorService, healthService } from '../support/grpc-client.js'
 import {
   closeAll,
   allowing,
@@ -76,8 +72,11 @@ describe('drain', () => {
   test('waits for a running check, refuses new ones, then is down', async () => {
     const finishers: (() => void)[] = []
     const server = await start([
-      authorization((_call: unknown, callback: (e: null, r: CheckResponse) => void) =>
-        finishers.push(() => callback(null, create(CheckResponseSchema))),
+      authorization(
+        () =>
+          new Promise<CheckResponse>((resolve) => {
+            finishers.push(() => resolve(create(CheckResponseSchema)))
+          }),
       ),
     ])
     const running = check(connect(server))
@@ -101,18 +100,24 @@ describe('drain', () => {
   })
 
   test('lets a service end its streams, and cuts off what is left when the time is up', async () => {
-    const streams: ServerDuplexStream<unknown, unknown>[] = []
+    const streams: StreamCall[] = []
+    const nothing = (): void => undefined
     const processor = (drain?: GrpcService['drain']): GrpcService => ({
-      name: EXTERNAL_PROCESSOR,
-      definition: externalProcessorService,
-      implementation: {
-        process: (stream: ServerDuplexStream<unknown, unknown>) => void streams.push(stream),
+      name: ExternalProcessor.typeName,
+      methods: {
+        Process: {
+          type: 'stream',
+          open: (call) => {
+            streams.push(call)
+            return { onMessage: nothing, onEnd: nothing, onCancel: nothing, onDrain: nothing }
+          },
+        },
       },
       ...(drain !== undefined && { drain }),
     })
     const polite = await start([
       processor(() => {
-        streams.forEach((s) => s.emit('error', { code: status.UNAVAILABLE, details: 'stopping' }))
+        streams.forEach((call) => call.end(status.UNAVAILABLE, 'stopping'))
       }),
     ])
     const ended = openStream(connect(polite))

@@ -7,8 +7,7 @@ import { status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import { AUTHORIZATION } from '../../src/grpc/protos.js'
+import { AUTHORIZATION } from '../support/grpc-client.js'
 import {
   closeAll,
   allowing,
@@ -102,12 +101,10 @@ describe('faults', () => {
 
   test('a handler that throws fails its call, without its message', async () => {
     let calls = 0
-    const service = authorization(
-      (_call: unknown, callback: (e: null, r: CheckResponse) => void) => {
-        if (calls++ === 0) throw new Error('secret detail')
-        callback(null, create(CheckResponseSchema))
-      },
-    )
+    const service = authorization(() => {
+      if (calls++ === 0) throw new Error('secret detail')
+      return create(CheckResponseSchema)
+    })
     const client = connect(await start([service]))
     const error = await check(client).catch((reason: unknown) => reason as ServiceError)
     expect(error).toMatchObject({ code: status.UNKNOWN })

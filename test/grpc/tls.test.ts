@@ -4,23 +4,22 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { create } from '@bufbuild/protobuf'
 import { Client, credentials } from '@grpc/grpc-js'
-import type { ChannelCredentials, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import type { ChannelCredentials } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
+  Authorization,
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import type {
-  CheckRequest,
-  CheckResponse,
-} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { isPrivatePeer } from '../../src/grpc/peer.js'
-import { AUTHORIZATION, authorizationService, messageCodec } from '../../src/grpc/protos.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
+import { unaryMethod } from '../../src/grpc/typed-methods.js'
 import { selfSigned } from '../support/certificates.js'
 import type { KeyPair } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
+import { AUTHORIZATION, messageCodec } from '../support/grpc-client.js'
 import { recordingLogger } from './recording-logger.js'
 
 let folder: string
@@ -59,21 +58,11 @@ const start = async (clientCa?: string): Promise<GrpcServer> => {
   const files = await install(localhost)
   const tls =
     clientCa === undefined ? files : { ...files, clientCa: await file('ca.pem', clientCa) }
-  const check = (
-    call: ServerUnaryCall<CheckRequest, CheckResponse>,
-    callback: sendUnaryData<CheckResponse>,
-  ): void => {
-    peers.push(
-      isPrivatePeer(
-        { getPeer: () => '192.0.2.1:1', getAuthContext: () => call.getAuthContext() },
-        { loopback: false },
-      ),
-    )
-    callback(null, create(CheckResponseSchema))
-  }
-  const services = [
-    { name: AUTHORIZATION, definition: authorizationService, implementation: { check } },
-  ]
+  const check = unaryMethod(Authorization.method.check, (_request, { peer }) => {
+    peers.push(isPrivatePeer(peer, { loopback: false }))
+    return create(CheckResponseSchema)
+  })
+  const services = [{ name: Authorization.typeName, methods: { Check: check } }]
   server = await startGrpcServer({ address: '127.0.0.1:0', tls, services, logger })
   return server
 }
@@ -173,13 +162,15 @@ describe('TLS', () => {
 
 describe('a private peer', () => {
   const from = (address: string, loopback: boolean): boolean =>
-    isPrivatePeer({ getPeer: () => address, getAuthContext: () => ({}) }, { loopback })
+    isPrivatePeer({ type: 'tcp', address, hasCertificate: false }, { loopback })
 
-  const LOOPBACK = ['127.0.0.1:5000', '::1:5000', '::ffff:127.0.0.1:5000', '127.8.8.8:1']
+  const LOOPBACK = ['127.0.0.1', '::1', '::ffff:127.0.0.1', '127.8.8.8']
 
   test('is whoever comes over a Unix socket', () => {
-    expect(from('unknown', false)).toBe(true)
-    expect(from('unknown', true)).toBe(true)
+    for (const loopback of [true, false])
+      expect(
+        isPrivatePeer({ type: 'unix', address: '', hasCertificate: false }, { loopback }),
+      ).toBe(true)
   })
   test.each(LOOPBACK)('is %s where loopback is trusted', (address) =>
     expect(from(address, true)).toBe(true),
@@ -187,7 +178,7 @@ describe('a private peer', () => {
   test.each(LOOPBACK)('is not %s where it is not', (address) =>
     expect(from(address, false)).toBe(false),
   )
-  test.each(['10.0.0.1:5000', '::ffff:10.0.0.1:1', 'fe80::1:5', '127.evil.example:80', ''])(
+  test.each(['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1', '127.evil.example', ''])(
     'is not %s',
     (address) => expect(from(address, true)).toBe(false),
   )

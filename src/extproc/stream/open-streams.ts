@@ -1,7 +1,6 @@
 // The streams that are open, and how they end in a drain: by themselves while there is time, then with UNAVAILABLE.
 
-import { status } from '@grpc/grpc-js'
-import { BoxMap } from '../../grpc/box-map.js'
+import { Status } from '../../grpc/status.js'
 import type { ProcessStream } from './process-stream.js'
 
 export interface OpenStreams {
@@ -12,17 +11,17 @@ export interface OpenStreams {
 }
 
 export const createOpenStreams = (): OpenStreams => {
-  // By number, as a stream holds the bodies of its request: what has ended must not stay in memory.
-  const open = new BoxMap<number, ProcessStream>()
-  let number = 0
+  // In boxes that are emptied, as a stream holds the bodies of its request: what a Set has outgrown keeps what was in it.
+  const open = new Set<{ stream: ProcessStream | undefined }>()
   let onEmpty = () => {}
 
   return {
     add: (stream) => {
-      const id = number++
-      open.set(id, stream)
+      const box: { stream: ProcessStream | undefined } = { stream }
+      open.add(box)
       return () => {
-        open.delete(id)
+        box.stream = undefined
+        open.delete(box)
         if (open.size === 0) onEmpty()
       }
     },
@@ -35,7 +34,7 @@ export const createOpenStreams = (): OpenStreams => {
           resolve()
         }
       })
-      for (const stream of [...open.values()]) stream.fail(status.UNAVAILABLE, 'shutting down')
+      for (const { stream } of [...open]) stream?.fail(Status.UNAVAILABLE, 'shutting down')
     },
   }
 }

@@ -1,18 +1,24 @@
 // One ext_proc stream: messages to the processor one at a time, answers back, and an end that is never OK while an answer is owed.
 
-import { once } from 'node:events'
-import { status, type ServerDuplexStream } from '@grpc/grpc-js'
 import type {
   ProcessingRequest,
   ProcessingResponse,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { Status } from '../../grpc/status.js'
+import type { TypedStreamCall, TypedStreamListener } from '../../grpc/typed-methods.js'
 import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
 
-export type ProcessCall = ServerDuplexStream<ProcessingRequest, ProcessingResponse>
+export type ProcessCall = TypedStreamCall<ProcessingResponse>
+export type ProcessListener = TypedStreamListener<ProcessingRequest>
 
 export interface ProcessStream {
   /** Ends it with this status; nothing happens when it has ended. Envoy refuses the request then. */
-  fail(code: status, details: string): void
+  fail(code: Status, details: string): void
+}
+
+export interface RunningStream {
+  readonly stream: ProcessStream
+  readonly listener: ProcessListener
 }
 
 export interface ProcessStreamDeps {
@@ -23,21 +29,22 @@ export interface ProcessStreamDeps {
   onEnd(): void
 }
 
-export const runProcessStream = (call: ProcessCall, deps: ProcessStreamDeps): ProcessStream => {
+export const runProcessStream = (call: ProcessCall, deps: ProcessStreamDeps): RunningStream => {
   const ended = new AbortController()
   // One message after the other, in the order in which they came.
   let turn: Promise<void> = Promise.resolve()
+  const outgoing = new Outgoing()
 
   const end = (finish: () => void): void => {
     if (ended.signal.aborted) return
     ended.abort()
+    outgoing.taken()
     finish()
     deps.onEnd()
   }
-  const fail = (code: status, details: string): void =>
-    end(() => call.emit('error', { code, details }))
+  const fail = (code: Status, details: string): void => end(() => call.end(code, details))
   const send = (response: ProcessingResponse): void => {
-    if (!ended.signal.aborted) call.write(response)
+    if (!ended.signal.aborted && !call.send(response)) outgoing.waits()
   }
   const processor = deps.createProcessor({ send, signal: ended.signal })
 
@@ -45,36 +52,47 @@ export const runProcessStream = (call: ProcessCall, deps: ProcessStreamDeps): Pr
     if (ended.signal.aborted) return
     try {
       await dispatch(processor, message)
-      await written(call, ended.signal)
+      await outgoing.done
     } catch (error) {
       if (ended.signal.aborted) return
       deps.onError(error)
-      fail(status.INTERNAL, 'the request could not be processed')
+      fail(Status.INTERNAL, 'the request could not be processed')
     } finally {
       call.resume()
     }
   }
-  call.on('data', (message: ProcessingRequest) => {
-    call.pause()
-    turn = turn.then(() => take(message))
-  })
-  // Envoy has closed its side. OK would let a request pass whose answer is still owed.
-  call.on('end', () => {
-    turn = turn.then(() => {
-      if (processor.isDone()) end(() => call.end())
-      else fail(status.UNAVAILABLE, 'the stream was closed before its answer')
-    })
-  })
-  call.on('cancelled', () => end(() => {}))
-  call.on('error', () => end(() => {}))
-  return { fail }
+  const listener: ProcessListener = {
+    onMessage: (message) => {
+      call.pause()
+      turn = turn.then(() => take(message))
+    },
+    // Envoy has closed its side. OK would let a request pass whose answer is still owed.
+    onEnd: () => {
+      turn = turn.then(() => {
+        if (processor.isDone()) end(() => call.end())
+        else fail(Status.UNAVAILABLE, 'the stream was closed before its answer')
+      })
+    },
+    onCancel: () => end(() => {}),
+    onDrain: () => outgoing.taken(),
+  }
+  return { stream: { fail }, listener }
 }
 
-/** Resolves when Envoy takes what was sent: no more is read from it before, so no more is held here. */
-const written = async (call: ProcessCall, signal: AbortSignal): Promise<void> => {
-  if (!call.writableNeedDrain || signal.aborted) return
-  // Rejects where the stream has ended: then nothing is to be waited for.
-  await once(call, 'drain', { signal }).catch(() => {})
+/** What was sent and Envoy has not taken: no more is read from it before, so no more is held here. */
+class Outgoing {
+  /** Resolves when Envoy has taken all, or the stream has ended. */
+  done: Promise<void> | undefined
+  #resolve = (): void => {}
+
+  waits(): void {
+    this.done ??= new Promise((resolve) => (this.#resolve = resolve))
+  }
+
+  taken(): void {
+    this.#resolve()
+    this.done = undefined
+  }
 }
 
 const dispatch = (processor: Processor, message: ProcessingRequest): Promise<void> | void => {

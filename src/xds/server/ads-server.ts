@@ -1,10 +1,11 @@
 // The ADS service: every connected Envoy gets its gateway's snapshot, state of the world or incremental.
 
-import { status } from '@grpc/grpc-js'
-import type { ServerDuplexStream } from '@grpc/grpc-js'
-import { discoveryService, DISCOVERY } from '../../grpc/protos.js'
+import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/discovery/v3/ads_pb.js'
 import type { Peer } from '../../grpc/peer.js'
-import type { GrpcService } from '../../grpc/server.js'
+import type { GrpcService } from '../../grpc/service.js'
+import { GrpcError, Status } from '../../grpc/status.js'
+import { streamMethod } from '../../grpc/typed-methods.js'
+import type { TypedStreamCall, TypedStreamListener } from '../../grpc/typed-methods.js'
 import { createLogLimit, type LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import { AdsStream } from './ads-stream.js'
@@ -43,7 +44,7 @@ export interface AdsOptions extends AdsObserver {
     xdsNack(type: string, node: string): void
   }
   /** Whether private keys may go to the other end (decision 32). */
-  mayReceiveSecrets(call: Peer): boolean
+  mayReceiveSecrets(peer: Peer): boolean
   /** How long changes wait for the answer to what they build on; default 3,000. */
   readonly patienceMs?: number
 }
@@ -54,8 +55,6 @@ export interface AdsService extends GrpcService {
   /** Ends every stream. */
   close(): void
 }
-
-type Call<Request, Response> = ServerDuplexStream<Request, Response> & Peer
 
 interface Open {
   readonly peer: AdsPeer
@@ -75,9 +74,9 @@ export const createAdsService = (options: AdsOptions): AdsService => {
   let streams = 0
   const serve =
     <Request extends AnyRequest, Response>(dialect: Dialect<Request, Response>) =>
-    (call: Call<Request, Response>): void => {
+    (call: TypedStreamCall<Response>): TypedStreamListener<Request> => {
       streams += 1
-      serveStream({ call, dialect, options, open, number: streams })
+      return serveStream({ call, dialect, options, open, number: streams })
     }
   options.cache.subscribe(() => {
     for (const { stream } of [...open]) stream.push()
@@ -86,11 +85,16 @@ export const createAdsService = (options: AdsOptions): AdsService => {
     for (const { end } of [...open]) end()
   }
   return {
-    name: DISCOVERY,
-    definition: discoveryService,
-    implementation: {
-      streamAggregatedResources: serve(world),
-      deltaAggregatedResources: serve(incremental),
+    name: AggregatedDiscoveryService.typeName,
+    methods: {
+      StreamAggregatedResources: streamMethod(
+        AggregatedDiscoveryService.method.streamAggregatedResources,
+        serve(world),
+      ),
+      DeltaAggregatedResources: streamMethod(
+        AggregatedDiscoveryService.method.deltaAggregatedResources,
+        serve(incremental),
+      ),
     },
     drain: close,
     settled: () => [...open].every(({ stream }) => stream.isCurrent()),
@@ -99,7 +103,7 @@ export const createAdsService = (options: AdsOptions): AdsService => {
 }
 
 interface Serving<Request, Response> {
-  readonly call: Call<Request, Response>
+  readonly call: TypedStreamCall<Response>
   readonly dialect: Dialect<Request, Response>
   readonly options: AdsOptions
   readonly open: Set<Open>
@@ -108,8 +112,9 @@ interface Serving<Request, Response> {
 
 const serveStream = <Request extends AnyRequest, Response>(
   serving: Serving<Request, Response>,
-): void => {
+): TypedStreamListener<Request> => {
   const { call, dialect, options, open } = serving
+  const outgoing = new Outgoing(call)
   let entry: Open | undefined
   const leave = (): void => {
     if (entry === undefined || !open.delete(entry)) return
@@ -121,35 +126,65 @@ const serveStream = <Request extends AnyRequest, Response>(
     if (entry === undefined) {
       const peer = peerOf(request, serving.number)
       if (peer === undefined) {
-        return end(call, status.INVALID_ARGUMENT, 'the first request of a stream must carry node')
+        throw new GrpcError(
+          Status.INVALID_ARGUMENT,
+          'the first request of a stream must carry node',
+        )
       }
       const limit = createLogLimit(() => performance.now())
-      const stream = createStream(serving, { peer, limit, form: formOf(request, dialect.protocol) })
+      const form = formOf(request, dialect.protocol)
+      const stream = createStream(serving, { peer, limit, form, outgoing })
       entry = { peer, stream, limit, end: () => (leave(), void call.end()) }
       open.add(entry)
       options.logger.info({ ...peer, protocol: dialect.protocol }, 'Envoy connected')
     }
     handle(entry, dialect.read(request), options)
   }
-  call.on('data', (request: Request) => {
-    try {
-      receive(request)
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      options.logger.error({ ...entry?.peer, reason }, 'ADS stream failed')
-      end(call, status.INTERNAL, 'internal error')
-    }
-  })
-  call.on('end', () => {
-    leave()
-    call.end()
-  })
-  call.on('cancelled', leave)
-  call.on('error', leave)
+  return {
+    onMessage: (request) => {
+      try {
+        receive(request)
+      } catch (error) {
+        if (error instanceof GrpcError) throw error
+        const reason = error instanceof Error ? error.message : String(error)
+        options.logger.error({ ...entry?.peer, reason }, 'ADS stream failed')
+        throw new GrpcError(Status.INTERNAL, 'internal error')
+      }
+    },
+    onEnd: () => {
+      leave()
+      call.end()
+    },
+    onCancel: leave,
+    onDrain: () => outgoing.drained(),
+  }
 }
 
-/** What the first request of a stream says. */
-interface Begun {
+/** What a stream sends: one response after the other, as fast as Envoy takes them. */
+class Outgoing<Response> {
+  readonly #call: Pick<TypedStreamCall<Response>, 'send'>
+  #sent: (() => void) | undefined
+
+  constructor(call: Pick<TypedStreamCall<Response>, 'send'>) {
+    this.#call = call
+  }
+
+  /** sent: called later, when there is room for more. */
+  send(response: Response, sent: () => void): void {
+    if (this.#call.send(response)) setImmediate(sent)
+    else this.#sent = sent
+  }
+
+  drained(): void {
+    const sent = this.#sent
+    this.#sent = undefined
+    sent?.()
+  }
+}
+
+/** What the first request of a stream says, and where its responses go. */
+interface Begun<Response> {
+  readonly outgoing: Outgoing<Response>
   readonly peer: AdsPeer
   readonly form: Form
   readonly limit: LogLimit
@@ -157,9 +192,9 @@ interface Begun {
 
 const createStream = <Request, Response>(
   { call, dialect, options }: Serving<Request, Response>,
-  { peer, limit, form }: Begun,
+  { peer, limit, form, outgoing }: Begun<Response>,
 ): AdsStream => {
-  const secrets = options.mayReceiveSecrets(call)
+  const secrets = options.mayReceiveSecrets(call.peer)
   let warned = false
   return new AdsStream({
     protocol: dialect.protocol,
@@ -173,7 +208,7 @@ const createStream = <Request, Response>(
       return withoutSecrets(snapshot)
     },
     write: (push, sent) => {
-      call.write(dialect.write(push), sent)
+      outgoing.send(dialect.write(push), sent)
       options.metrics.xdsPush(shortType(push.typeUrl))
       options.onSent?.(peer, push.typeUrl, push.version)
     },
@@ -216,14 +251,6 @@ const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
 
 const formOf = ({ node }: AnyRequest, protocol: Protocol): Form =>
   protocol === 'incremental' && takesVirtualHosts(node) ? 'split' : 'whole'
-
-const end = <Request, Response>(
-  call: Call<Request, Response>,
-  code: status,
-  details: string,
-): void => {
-  call.emit('error', { code, details })
-}
 
 const withoutSecrets = (snapshot: NodeSnapshot): NodeSnapshot =>
   new Map([...snapshot].filter(([typeUrl]) => typeUrl !== SECRET_TYPE))

@@ -3,10 +3,13 @@
 import { create } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { runProcessStream, type ProcessCall } from '../../../src/extproc/stream/process-stream.js'
+import { runProcessStream } from '../../../src/extproc/stream/process-stream.js'
 import type { Processor, ProcessorStream } from '../../../src/extproc/stream/processor.js'
-import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { EXTERNAL_PROCESSOR, externalProcessorService } from '../../../src/grpc/protos.js'
+import {
+  ExternalProcessor,
+  ProcessingResponseSchema,
+} from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { streamMethod } from '../../../src/grpc/typed-methods.js'
 import { body, request } from '../support/messages.js'
 import { startProcServer, type ProcServer } from '../support/stream.js'
 
@@ -51,11 +54,10 @@ beforeEach(async () => {
   ended = own
   streams = []
   server = await startProcServer({
-    name: EXTERNAL_PROCESSOR,
-    definition: externalProcessorService,
-    implementation: {
-      process: (call: ProcessCall) => {
-        runProcessStream(call, {
+    name: ExternalProcessor.typeName,
+    methods: {
+      Process: streamMethod(ExternalProcessor.method.process, (call) => {
+        const { listener } = runProcessStream(call, {
           createProcessor: (stream) => {
             streams.push(stream)
             return slow(stream)
@@ -63,7 +65,8 @@ beforeEach(async () => {
           onError: (error) => errors.push(error),
           onEnd: () => own.push(1),
         })
-      },
+        return listener
+      }),
     },
   })
 })

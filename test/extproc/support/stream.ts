@@ -14,9 +14,9 @@ import {
   type ProcessingRequest,
   type ProcessingResponse,
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { EXTERNAL_PROCESSOR, messageCodec } from '../../../src/grpc/protos.js'
 import { startGrpcServer } from '../../../src/grpc/server.js'
-import type { GrpcService } from '../../../src/grpc/server.js'
+import type { GrpcService } from '../../../src/grpc/service.js'
+import { EXTERNAL_PROCESSOR, messageCodec } from '../../support/grpc-client.js'
 import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
 import type { Logger } from '../../../src/logger.js'
 

@@ -12,7 +12,7 @@ import type {
   DeltaDiscoveryResponse,
   DiscoveryResponse,
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import { discoveryService } from '../../../src/grpc/protos.js'
+import { discoveryService } from '../../support/grpc-client.js'
 import { encodeResource } from '../../../src/xds/encode/encode.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'

@@ -1,0 +1,53 @@
+// The head of a request → which method is called, and until when.
+
+import type { RequestHead } from '../http2/request-head.js'
+import type { GrpcMethod, GrpcService } from './service.js'
+
+export type CallHead =
+  | { readonly type: 'call'; readonly method: GrpcMethod; readonly timeoutMs: number | undefined }
+  | { readonly type: 'unimplemented' }
+  | { readonly type: 'not-grpc' }
+
+export type Methods = ReadonlyMap<string, GrpcMethod>
+
+export const methodsOf = (services: readonly GrpcService[]): Methods =>
+  new Map(
+    services.flatMap(({ name, methods }) =>
+      Object.entries(methods).map(([method, served]) => [`/${name}/${method}`, served] as const),
+    ),
+  )
+
+export const valuesOf = (head: RequestHead, name: string): readonly string[] =>
+  head.fields.filter(([own]) => own === name).map(([, value]) => value)
+
+export function readCallHead(head: RequestHead, methods: Methods): CallHead {
+  const [contentType = ''] = valuesOf(head, 'content-type')
+  if (head.method !== 'POST' || !/^application\/grpc(?:$|[+;])/.test(contentType))
+    return { type: 'not-grpc' }
+  const method = methods.get(head.path)
+  if (method === undefined) return { type: 'unimplemented' }
+  const [timeout] = valuesOf(head, 'grpc-timeout')
+  return {
+    type: 'call',
+    method,
+    timeoutMs: timeout === undefined ? undefined : readTimeout(timeout),
+  }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+}
+/** Of a timer of Node; a month, and so none. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+
+/** undefined: none, or none that can be read. */
+function readTimeout(text: string): number | undefined {
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? []
+  const ms = Number(digits) * (UNIT_MS[unit ?? ''] ?? NaN)
+  return ms <= MAX_TIMEOUT_MS ? ms : undefined
+}

@@ -1,0 +1,102 @@
+// A socket → a connection of HTTP/2 whose streams are calls of gRPC.
+
+import type { Socket } from 'node:net'
+import { Connection } from '../http2/connection.js'
+import type { RequestHead } from '../http2/request-head.js'
+import type { Stream, StreamHandler } from '../http2/stream.js'
+import { SocketTransport } from '../http2/transport.js'
+import { readCallHead, type CallHead, type Methods } from './call-head.js'
+import type { Peer } from './peer.js'
+import { MessageStream } from './message-stream.js'
+import { encodeTrailersOnly, NOT_GRPC_HEADERS, NOT_GRPC_TEXT, Status } from './status.js'
+import { UnaryCall, type CallConnection } from './unary-call.js'
+
+export interface ServeOptions {
+  readonly methods: Methods
+  readonly peer: Peer
+  /** A fault of ours; no message of it may be logged, as it may hold what a request held. */
+  onFault(error: unknown): void
+}
+
+export const serveConnection = (socket: Socket, options: ServeOptions): Connection => {
+  const { methods, peer } = options
+  const onFault = (error: unknown): void => options.onFault(error)
+  const shared: CallConnection = { peer, held: { bytes: 0 }, onFault }
+  // A head is the same object for as long as a client sends the same block.
+  let lastHead: RequestHead | undefined
+  let lastCall: CallHead | undefined
+  const callOf = (head: RequestHead): CallHead => {
+    if (lastCall === undefined || lastHead !== head) {
+      lastCall = readCallHead(head, methods)
+      lastHead = head
+    }
+    return lastCall
+  }
+  const connection = new Connection({
+    transport: new SocketTransport(socket),
+    open: (head, stream) => openCall({ call: callOf(head), head, stream, connection: shared }),
+    now: () => performance.now(),
+    onFault,
+  })
+  socket.on('data', (chunk: Buffer) => connection.receive(chunk))
+  socket.on('drain', () => connection.onDrain())
+  socket.on('close', () => connection.onClose())
+  // 'close' follows.
+  socket.on('error', () => {})
+  return connection
+}
+
+interface Opening {
+  readonly call: CallHead
+  readonly head: RequestHead
+  readonly stream: Stream
+  readonly connection: CallConnection
+}
+
+function openCall({ call, head, stream, connection }: Opening): StreamHandler {
+  switch (call.type) {
+    case 'not-grpc':
+      return new Refusal(stream, NOT_GRPC_HEADERS, NOT_GRPC_TEXT)
+    case 'unimplemented':
+      return new Refusal(stream, NO_SUCH_METHOD)
+    case 'call': {
+      const { method, timeoutMs } = call
+      if (method.type === 'unary') return new UnaryCall(method, stream, head, timeoutMs, connection)
+      const opened = new MessageStream(stream, head, timeoutMs, connection)
+      opened.open(method)
+      return opened
+    }
+  }
+}
+
+const NO_SUCH_METHOD = encodeTrailersOnly(Status.UNIMPLEMENTED, 'no such method')
+
+const NOTHING = new Uint8Array(0)
+
+/** Lets the request come to its end, unread, and says no. */
+class Refusal implements StreamHandler {
+  readonly #stream: Stream
+  readonly #headers: Uint8Array
+  readonly #content: Uint8Array | undefined
+
+  constructor(stream: Stream, headers: Uint8Array, content?: Uint8Array) {
+    this.#stream = stream
+    this.#headers = headers
+    this.#content = content
+  }
+
+  onData(bytes: Buffer): void {
+    this.#stream.consume(bytes.length)
+  }
+
+  onEnd(): void {
+    this.#stream.respond(this.#headers, this.#content === undefined)
+    if (this.#content === undefined) return
+    this.#stream.send(NOTHING, this.#content)
+    this.#stream.end()
+  }
+
+  onReset(): void {}
+
+  onDrain(): void {}
+}

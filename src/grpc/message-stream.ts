@@ -1,0 +1,168 @@
+// One call of a method with messages both ways: each to its listener, one after the other, as fast as it takes them.
+
+import type { RequestHead } from '../http2/request-head.js'
+import type { Stream, StreamHandler } from '../http2/stream.js'
+import { valuesOf } from './call-head.js'
+import { MessageReader, prefixOf } from './message-reader.js'
+import type { Peer } from './peer.js'
+import type { StreamCall, StreamListener, StreamMethod } from './service.js'
+import {
+  encodeTrailers,
+  encodeTrailersOnly,
+  GrpcError,
+  RESPONSE_HEADERS,
+  Status,
+} from './status.js'
+import type { CallConnection } from './unary-call.js'
+
+export class MessageStream implements StreamCall, StreamHandler {
+  readonly deadline: number
+  readonly #stream: Stream
+  readonly #head: RequestHead
+  readonly #connection: CallConnection
+  readonly #reader: MessageReader
+  #listener: StreamListener | undefined
+  #timer: NodeJS.Timeout | undefined
+  /** Bytes that the client has not been given back. */
+  #untaken = 0
+  #isPaused = false
+  #isDelivering = false
+  #hasResponded = false
+  #hasEnded = false
+  #isOver = false
+
+  constructor(
+    stream: Stream,
+    head: RequestHead,
+    timeoutMs: number | undefined,
+    connection: CallConnection,
+  ) {
+    this.#stream = stream
+    this.#head = head
+    this.#connection = connection
+    this.#reader = new MessageReader(connection.held)
+    this.deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs
+    if (timeoutMs === undefined) return
+    const late = new GrpcError(Status.DEADLINE_EXCEEDED, 'the deadline has passed')
+    this.#timer = setTimeout(() => this.#fail(late), timeoutMs)
+  }
+
+  get peer(): Peer {
+    return this.#connection.peer
+  }
+
+  /** The method may send, and end the call, before it returns. */
+  open(method: StreamMethod): void {
+    this.#guard(() => {
+      const listener = method.open(this)
+      if (!this.#isOver) this.#listener = listener
+    })
+  }
+
+  isCancelled(): boolean {
+    return this.#isOver
+  }
+
+  metadata(name: string): readonly string[] {
+    return valuesOf(this.#head, name)
+  }
+
+  send(message: Uint8Array): boolean {
+    if (this.#isOver) return true
+    if (!this.#hasResponded) this.#stream.respond(RESPONSE_HEADERS)
+    this.#hasResponded = true
+    return this.#stream.send(prefixOf(message), message)
+  }
+
+  end(status: Status = Status.OK, details = ''): void {
+    if (this.#isOver) return
+    this.#finish()
+    if (this.#hasResponded) this.#stream.end(encodeTrailers(status, details))
+    else this.#stream.respond(encodeTrailersOnly(status, details), true)
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#deliver()
+  }
+
+  onData(bytes: Buffer): void {
+    if (this.#isOver) return
+    this.#untaken += bytes.length
+    this.#guard(() => this.#reader.push(bytes))
+    this.#deliver()
+  }
+
+  onEnd(): void {
+    this.#hasEnded = true
+    this.#deliver()
+  }
+
+  onReset(): void {
+    this.#cancel()
+  }
+
+  onDrain(): void {
+    this.#guard(() => this.#listener?.onDrain())
+  }
+
+  #deliver(): void {
+    // A listener that resumes while it takes a message gets the next one when it is done with this one.
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    this.#guard(() => this.#deliverAll())
+    this.#isDelivering = false
+  }
+
+  #deliverAll(): void {
+    while (!this.#isPaused && !this.#isOver) {
+      const message = this.#reader.next()
+      if (message === undefined) break
+      this.#listener?.onMessage(message)
+    }
+    if (this.#isPaused || this.#isOver) return
+    // The rest is the beginning of a message, whose end may be further away than the window reaches.
+    this.#stream.consume(this.#untaken)
+    this.#untaken = 0
+    if (!this.#hasEnded) return
+    if (this.#reader.length > 0) throw new GrpcError(Status.INTERNAL, 'a message without its end')
+    this.#hasEnded = false
+    this.#listener?.onEnd()
+  }
+
+  #guard(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      if (!(error instanceof GrpcError)) this.#connection.onFault(error)
+      this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return
+    const listener = this.#listener
+    if (error instanceof GrpcError) this.end(error.status, error.message)
+    else this.end(Status.UNKNOWN, 'the call failed')
+    listener?.onCancel()
+  }
+
+  #cancel(): void {
+    if (this.#isOver) return
+    const listener = this.#listener
+    this.#finish()
+    this.#guard(() => listener?.onCancel())
+  }
+
+  /** Lets go of its listener: a table that knew the call may live on for a while. */
+  #finish(): void {
+    this.#isOver = true
+    this.#listener = undefined
+    this.#reader.clear()
+    clearTimeout(this.#timer)
+  }
+}

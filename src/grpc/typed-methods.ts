@@ -1,0 +1,78 @@
+// Methods that take and give messages of the protos, as methods of bytes.
+
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethod, MessageShape } from '@bufbuild/protobuf'
+import type { Call, StreamCall, StreamMethod, UnaryMethod } from './service.js'
+import { GrpcError, Status } from './status.js'
+
+/** A StreamCall whose messages are those of a proto. */
+export interface TypedStreamCall<Response> extends Omit<StreamCall, 'send'> {
+  send(message: Response): boolean
+}
+
+export interface TypedStreamListener<Request> {
+  onMessage(message: Request): void
+  onEnd(): void
+  onCancel(): void
+  onDrain(): void
+}
+
+/** The parts of a method that say what its messages are. */
+type Described<Input extends DescMessage, Output extends DescMessage> = Pick<DescMethod, 'kind'> & {
+  readonly input: Input
+  readonly output: Output
+}
+
+export const unaryMethod = <Input extends DescMessage, Output extends DescMessage>(
+  { input, output }: Described<Input, Output>,
+  handle: (
+    request: MessageShape<Input>,
+    call: Call,
+  ) => MessageShape<Output> | Promise<MessageShape<Output>>,
+): UnaryMethod => ({
+  type: 'unary',
+  handle: (bytes, call) => {
+    const answer = handle(decode(input, bytes), call)
+    return answer instanceof Promise
+      ? answer.then((late) => toBinary(output, late))
+      : toBinary(output, answer)
+  },
+})
+
+export const streamMethod = <Input extends DescMessage, Output extends DescMessage>(
+  { input, output }: Described<Input, Output>,
+  open: (call: TypedStreamCall<MessageShape<Output>>) => TypedStreamListener<MessageShape<Input>>,
+): StreamMethod => ({
+  type: 'stream',
+  open: (call) => {
+    const listener = open(typedCall(call, output))
+    return {
+      onMessage: (bytes) => listener.onMessage(decode(input, bytes)),
+      onEnd: () => listener.onEnd(),
+      onCancel: () => listener.onCancel(),
+      onDrain: () => listener.onDrain(),
+    }
+  },
+})
+
+const typedCall = <Output extends DescMessage>(
+  call: StreamCall,
+  output: Output,
+): TypedStreamCall<MessageShape<Output>> => ({
+  peer: call.peer,
+  deadline: call.deadline,
+  isCancelled: () => call.isCancelled(),
+  metadata: (name) => call.metadata(name),
+  send: (message) => call.send(toBinary(output, message)),
+  end: (status, details) => call.end(status, details),
+  pause: () => call.pause(),
+  resume: () => call.resume(),
+})
+
+function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
+  try {
+    return fromBinary(schema, bytes)
+  } catch {
+    throw new GrpcError(Status.INTERNAL, 'a message that cannot be read')
+  }
+}

@@ -1,0 +1,279 @@
+// One connection of an HTTP/2 server (RFC 9113): the frames that come, to the streams that they concern.
+
+import { FrameBudget } from './frame-budget.js'
+import { FrameReader, type Frame } from './frame-reader.js'
+import { expectLength, expectStream, withoutPadding } from './frame-rules.js'
+import { HeaderBlocks, type HeaderBlock } from './header-blocks.js'
+import { Outbound } from './outbound.js'
+import {
+  ConnectionError,
+  DEFAULT_WINDOW,
+  ErrorCode,
+  Flag,
+  FrameType,
+  MAX_STREAM_ID,
+  MAX_WINDOW,
+  Setting,
+} from './protocol.js'
+import type { RequestHead } from './request-head.js'
+import { encodeSettings, readSettings } from './settings.js'
+import type { Stream, StreamHandler } from './stream.js'
+import { Streams } from './streams.js'
+import { Keepalive } from './keepalive.js'
+import type { Transport } from './transport.js'
+
+export interface ConnectionOptions {
+  readonly transport: Transport
+  /** Who answers a new stream; it may do so at once. */
+  open(head: RequestHead, stream: Stream): StreamHandler
+  /** Milliseconds, of any clock that only goes forward. */
+  now(): number
+  /** A fault of ours, after which the connection is over. */
+  onFault(error: unknown): void
+}
+
+/** Envoy opens up to 1,024 before it has our SETTINGS. */
+export const MAX_CONCURRENT_STREAMS = 4_096
+/** Of a header list, and of the header block that carries it. */
+export const MAX_HEADER_LIST_BYTES = 65_536
+
+/** What all streams together may send before we say so: it is given back at once, as streams have windows of their own. */
+const CONNECTION_WINDOW = 16 * 1024 * 1024
+
+const SETTINGS = encodeSettings([
+  [Setting.MAX_CONCURRENT_STREAMS, MAX_CONCURRENT_STREAMS],
+  [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST_BYTES],
+])
+
+/** Of the PING that measures how far a drain has come. */
+const DRAIN_PING = Buffer.from('drained?', 'latin1')
+
+/** A peer that does not answer it has had its time. */
+const DRAIN_MS = 1_000
+
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #outbound: Outbound
+  readonly #reader = new FrameReader((frame) => this.#onFrame(frame))
+  readonly #headers = new HeaderBlocks(MAX_HEADER_LIST_BYTES)
+  readonly #budget = new FrameBudget()
+  readonly #streams: Streams
+  readonly #keepalive: Keepalive
+  readonly #stopped = (): boolean => this.#isOver
+  #receiveWindow = DEFAULT_WINDOW
+  #hasSettings = false
+  /** 'noticed': a peer that knows it opens no stream; 'drained': new streams are not served. */
+  #drain: 'no' | 'noticed' | 'drained' = 'no'
+  #drainSince = Infinity
+  /** The peer has said GOAWAY. */
+  #isLeaving = false
+  #isOver = false
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.#outbound = new Outbound(options.transport)
+    this.#streams = new Streams(
+      this.#outbound,
+      {
+        maxStreams: MAX_CONCURRENT_STREAMS,
+        open: (head, stream) => options.open(head, stream),
+        now: () => options.now(),
+      },
+      () => this.#closeIfDrained(),
+    )
+    this.#keepalive = new Keepalive(options.now())
+    this.#outbound.frame(FrameType.SETTINGS, 0, 0, SETTINGS)
+    this.#giveBack(CONNECTION_WINDOW - DEFAULT_WINDOW)
+  }
+
+  get openStreams(): number {
+    return this.#streams.size
+  }
+
+  /** Bytes of the peer. Throws nothing. */
+  receive(chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#keepalive.heard(this.#options.now())
+    this.#outbound.hold()
+    try {
+      this.#reader.read(chunk, this.#stopped)
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) this.#options.onFault(error)
+      this.#fail(error instanceof ConnectionError ? error.code : ErrorCode.INTERNAL_ERROR)
+    } finally {
+      this.#outbound.release()
+    }
+  }
+
+  /** The socket has taken all that was written. */
+  onDrain(): void {
+    if (!this.#isOver) this.#outbound.onDrain()
+  }
+
+  /** The socket is gone. */
+  onClose(): void {
+    this.#isOver = true
+    this.#streams.cancelAll()
+  }
+
+  /** Looks at the clock: to be called about once a second. */
+  tick(): void {
+    if (this.#isOver) return
+    const now = this.#options.now()
+    const verdict = this.#keepalive.look(now, {
+      hasPreface: this.#reader.hasPreface,
+      pending: this.#outbound.isBlocked ? this.#options.transport.pending : 0,
+    })
+    if (verdict === 'dead') return this.#options.transport.destroy()
+    if (verdict === 'ping') this.#outbound.frame(FrameType.PING, 0, 0, Keepalive.PAYLOAD)
+    this.#streams.resetStalled(now)
+    if (now - this.#drainSince > DRAIN_MS) this.#drained()
+  }
+
+  /**
+   * Section 6.8: says that no stream should follow, serves those that were on their way, then no more; the connection
+   * ends with its last stream.
+   */
+  drain(): void {
+    if (this.#isOver || this.#drain !== 'no') return
+    this.#drain = 'noticed'
+    this.#drainSince = this.#options.now()
+    this.#outbound.goAway(MAX_STREAM_ID, ErrorCode.NO_ERROR)
+    this.#outbound.frame(FrameType.PING, 0, 0, DRAIN_PING)
+  }
+
+  #drained(): void {
+    if (this.#drain !== 'noticed') return
+    this.#drain = 'drained'
+    this.#outbound.goAway(this.#streams.lastId, ErrorCode.NO_ERROR)
+    this.#closeIfDrained()
+  }
+
+  #closeIfDrained(): void {
+    if (this.#streams.size === 0 && (this.#isLeaving || this.#drain === 'drained')) this.#end()
+  }
+
+  #fail(code: number): void {
+    if (this.#isOver) return
+    this.#outbound.goAway(this.#streams.lastId, code)
+    this.#end()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#outbound.flush()
+    this.#streams.cancelAll()
+    this.#options.transport.close()
+  }
+
+  #onFrame(frame: Frame): void {
+    // Section 3.4: the client's preface ends with a SETTINGS frame.
+    if (!this.#hasSettings && (frame.type !== FrameType.SETTINGS || (frame.flags & Flag.ACK) !== 0))
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'no SETTINGS after the preface')
+    // Section 4.3: nothing may stand between the frames of a header block.
+    if (this.#headers.isOpen && frame.type !== FrameType.CONTINUATION)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block without its end')
+    if (frame.type > FrameType.CONTINUATION) return // Section 5.5.
+    expectStream(frame)
+    this.#dispatch(frame)
+  }
+
+  #dispatch(frame: Frame): void {
+    switch (frame.type) {
+      case FrameType.DATA:
+        return this.#onData(frame)
+      case FrameType.HEADERS:
+        return this.#onBlock(this.#headers.begin(frame))
+      case FrameType.CONTINUATION:
+        if (frame.from === frame.to) this.#spend()
+        return this.#onBlock(this.#headers.continue(frame))
+      case FrameType.PRIORITY:
+        this.#spend()
+        return this.#streams.prioritize(frame)
+      case FrameType.RST_STREAM:
+        return this.#streams.cancel(expectLength(frame, 4).streamId)
+      case FrameType.SETTINGS:
+        return this.#onSettings(frame)
+      case FrameType.PING:
+        return this.#onPing(frame)
+      case FrameType.GOAWAY:
+        // Section 6.8: the peer opens no more streams (by section 5.1.1 there are none of ours).
+        if (frame.to - frame.from < 8)
+          throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'GOAWAY of a broken length')
+        this.#isLeaving = true
+        return this.#closeIfDrained()
+      case FrameType.WINDOW_UPDATE:
+        return this.#onWindowUpdate(frame)
+      default:
+        // Section 8.4: a client must not push.
+        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'PUSH_PROMISE of a client')
+    }
+  }
+
+  #spend(): void {
+    this.#budget.take(this.#options.now(), this.#outbound.answered)
+  }
+
+  /** Section 6.1. */
+  #onData(frame: Frame): void {
+    const { buffer, from, to, flags, streamId } = frame
+    const length = to - from
+    // It is given back long before it is used up: one stream must not hold up the others.
+    this.#receiveWindow -= length
+    if (this.#receiveWindow < CONNECTION_WINDOW / 2)
+      this.#giveBack(CONNECTION_WINDOW - this.#receiveWindow)
+    const endStream = (flags & Flag.END_STREAM) !== 0
+    if (length === 0 && !endStream) this.#spend()
+    const content = withoutPadding(frame)
+    this.#streams.receive(streamId, buffer.subarray(content.from, content.to), length, endStream)
+  }
+
+  #giveBack(length: number): void {
+    this.#receiveWindow += length
+    this.#outbound.number(FrameType.WINDOW_UPDATE, 0, length)
+  }
+
+  #onBlock(block: HeaderBlock | undefined): void {
+    if (block !== undefined) this.#streams.open(block, this.#drain === 'drained')
+  }
+
+  /** Section 6.5. */
+  #onSettings({ flags, buffer, from, to }: Frame): void {
+    this.#hasSettings = true
+    if ((flags & Flag.ACK) !== 0) {
+      if (from === to) return
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'an acknowledgement with a payload')
+    }
+    this.#spend()
+    const settings = readSettings(buffer.subarray(from, to))
+    // Before what a larger window lets go.
+    this.#outbound.frame(FrameType.SETTINGS, Flag.ACK, 0, NO_PAYLOAD)
+    for (const [id, value] of settings) {
+      this.#outbound.applySetting(id, value)
+      if (id === Setting.INITIAL_WINDOW_SIZE) this.#streams.setInitialWindow(value)
+    }
+  }
+
+  /** Section 6.7. */
+  #onPing(frame: Frame): void {
+    expectLength(frame, 8)
+    const payload = frame.buffer.subarray(frame.from, frame.to)
+    if ((frame.flags & Flag.ACK) === 0) {
+      this.#spend()
+      this.#outbound.frame(FrameType.PING, Flag.ACK, 0, payload)
+    } else if (payload.equals(DRAIN_PING)) this.#drained()
+  }
+
+  /** Section 6.9. */
+  #onWindowUpdate(frame: Frame): void {
+    expectLength(frame, 4)
+    const increment = frame.buffer.readUInt32BE(frame.from) & MAX_WINDOW
+    if (frame.streamId !== 0) return this.#streams.growWindow(frame.streamId, increment)
+    if (increment === 0)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE by nothing')
+    this.#outbound.growWindow(increment)
+  }
+}
+
+const NO_PAYLOAD = new Uint8Array(0)

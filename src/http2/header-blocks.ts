@@ -1,0 +1,98 @@
+// HEADERS and CONTINUATION frames → header lists (RFC 9113, sections 4.3, 6.2 and 6.10).
+
+import type { Frame } from './frame-reader.js'
+import { expectLength, withoutPadding } from './frame-rules.js'
+import { HeaderListTooLarge, HpackDecoder } from './hpack-decoder.js'
+import { ConnectionError, DEFAULT_TABLE_SIZE, ErrorCode, Flag } from './protocol.js'
+import type { HeaderField } from './static-table.js'
+
+export interface HeaderBlock {
+  readonly streamId: number
+  readonly endStream: boolean
+  /** The stream is said to depend on itself. */
+  readonly dependsOnItself: boolean
+  /** The same object for equal blocks, for a while. */
+  readonly list: readonly HeaderField[]
+}
+
+interface OpenBlock {
+  readonly streamId: number
+  readonly endStream: boolean
+  readonly dependsOnItself: boolean
+  readonly parts: Buffer[]
+  length: number
+}
+
+/** Exclusive flag and stream dependency, and weight. */
+const PRIORITY_BYTES = 5
+
+export class HeaderBlocks {
+  readonly #decoder: HpackDecoder
+  readonly #maxBytes: number
+  #open: OpenBlock | undefined
+
+  constructor(maxBytes: number) {
+    this.#decoder = new HpackDecoder(DEFAULT_TABLE_SIZE, maxBytes)
+    this.#maxBytes = maxBytes
+  }
+
+  /** A CONTINUATION frame must come. */
+  get isOpen(): boolean {
+    return this.#open !== undefined
+  }
+
+  /** undefined: it goes on. @throws {ConnectionError} */
+  begin(frame: Frame): HeaderBlock | undefined {
+    const { flags, buffer, streamId } = frame
+    const { from, to } = withoutPadding(frame)
+    const hasPriority = (flags & Flag.PRIORITY) !== 0
+    if (hasPriority && to - from < PRIORITY_BYTES)
+      throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'no priority fields')
+    const begun = {
+      streamId,
+      endStream: (flags & Flag.END_STREAM) !== 0,
+      dependsOnItself: hasPriority && dependency(buffer, from) === streamId,
+    }
+    const start = hasPriority ? from + PRIORITY_BYTES : from
+    if ((flags & Flag.END_HEADERS) !== 0) return { ...begun, list: this.#decode(buffer, start, to) }
+    this.#open = { ...begun, parts: [Buffer.from(buffer.subarray(start, to))], length: to - start }
+    return undefined
+  }
+
+  /** undefined: it goes on. @throws {ConnectionError} */
+  continue({ streamId, flags, buffer, from, to }: Frame): HeaderBlock | undefined {
+    const open = this.#open
+    if (open?.streamId !== streamId)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'CONTINUATION of nothing')
+    open.length += to - from
+    if (open.length > this.#maxBytes) throw tooLarge()
+    open.parts.push(Buffer.from(buffer.subarray(from, to)))
+    if ((flags & Flag.END_HEADERS) === 0) return undefined
+    this.#open = undefined
+    const block = Buffer.concat(open.parts)
+    const { endStream, dependsOnItself } = open
+    return { streamId, endStream, dependsOnItself, list: this.#decode(block, 0, block.length) }
+  }
+
+  #decode(block: Buffer, from: number, to: number): readonly HeaderField[] {
+    try {
+      return this.#decoder.decode(block, from, to)
+    } catch (error) {
+      if (error instanceof HeaderListTooLarge) throw tooLarge()
+      if (!(error instanceof RangeError)) throw error
+      throw new ConnectionError(ErrorCode.COMPRESSION_ERROR, error.message)
+    }
+  }
+}
+
+/** Section 5.3.1 of RFC 7540: kept, as clients may still send it. */
+export const dependency = (buffer: Buffer, at: number): number =>
+  buffer.readUInt32BE(at) & 0x7fffffff
+
+/** The rest of the block is not read, and so the state of the decoder is lost: the connection must end (section 4.3). */
+const tooLarge = (): ConnectionError =>
+  new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'a header list that is too large')
+
+/** Section 6.3. */
+export const isPriorityOfItself = (frame: Frame): boolean =>
+  dependency(expectLength(frame, PRIORITY_BYTES).buffer, frame.from) === frame.streamId

@@ -1,0 +1,172 @@
+// Header blocks → header fields: HPACK's decoder (RFC 7541) with its dynamic table.
+
+import { decodeHuffman } from './huffman.js'
+import { STATIC_TABLE, type HeaderField } from './static-table.js'
+
+/** The header list is larger than we take: the block cannot be read to its end. */
+export class HeaderListTooLarge extends Error {}
+
+/** Of a field in a table or a list: its bytes, and 32 (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
+const FIELD_OVERHEAD = 32
+/** Larger ones are not made of anything that fits into a header block. */
+const MAX_INTEGER_SHIFT = 21
+
+export class HpackDecoder {
+  readonly #maxTableSize: number
+  readonly #maxListSize: number
+  /** The oldest first. */
+  #table: HeaderField[] = []
+  #tableSize = 0
+  #tableLimit: number
+  #changed = false
+  #block: Buffer = Buffer.alloc(0)
+  #at = 0
+  #end = 0
+  readonly #memo = new BlockMemo()
+
+  /** maxTableSize: our SETTINGS_HEADER_TABLE_SIZE. */
+  constructor(maxTableSize: number, maxListSize: number) {
+    this.#maxTableSize = maxTableSize
+    this.#maxListSize = maxListSize
+    this.#tableLimit = maxTableSize
+  }
+
+  /**
+   * The same list for the same block, as long as the table stays as it is.
+   * @throws {RangeError} it is no header block: COMPRESSION_ERROR. @throws {HeaderListTooLarge}
+   */
+  decode(block: Buffer, from: number, to: number): readonly HeaderField[] {
+    const known = this.#memo.find(block, from, to)
+    if (known !== undefined) return known
+    this.#block = block
+    this.#at = from
+    this.#end = to
+    this.#changed = false
+    this.#readSizeUpdates()
+    const list = this.#readFields()
+    if (this.#changed) this.#memo.forget()
+    else this.#memo.keep(block.subarray(from, to), list)
+    return list
+  }
+
+  /** They stand at the beginning of a block alone (RFC 7541, section 4.2). */
+  #readSizeUpdates(): void {
+    while (this.#at < this.#end && ((this.#block[this.#at] as number) & 0xe0) === 0x20) {
+      const size = this.#integer(5)
+      if (size > this.#maxTableSize) throw new RangeError('a table larger than allowed')
+      this.#tableLimit = size
+      this.#changed = true
+      this.#evict(0)
+    }
+  }
+
+  #readFields(): readonly HeaderField[] {
+    const list: HeaderField[] = []
+    let size = 0
+    while (this.#at < this.#end) {
+      const field = this.#field(this.#block[this.#at] as number)
+      size += sizeOf(field)
+      if (size > this.#maxListSize) throw new HeaderListTooLarge()
+      list.push(field)
+    }
+    return list
+  }
+
+  #field(first: number): HeaderField {
+    if ((first & 0x80) !== 0) return this.#entry(this.#integer(7)) // section 6.1
+    if ((first & 0xe0) === 0x20) throw new RangeError('a size update between fields')
+    const isAdded = (first & 0xc0) === 0x40 // section 6.2.1; else 6.2.2 and 6.2.3
+    const index = this.#integer(isAdded ? 6 : 4)
+    const name = index === 0 ? this.#string() : this.#entry(index)[0]
+    const field: HeaderField = [name, this.#string()]
+    if (isAdded) this.#add(field)
+    return field
+  }
+
+  /** Section 5.1. */
+  #integer(prefixBits: number): number {
+    const mask = (1 << prefixBits) - 1
+    let value = this.#byte() & mask
+    if (value < mask) return value
+    for (let shift = 0; shift <= MAX_INTEGER_SHIFT; shift += 7) {
+      const byte = this.#byte()
+      value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return value
+    }
+    throw new RangeError('an integer too large')
+  }
+
+  #byte(): number {
+    if (this.#at >= this.#end) throw new RangeError('a block that ends early')
+    return this.#block[this.#at++] as number
+  }
+
+  /** Section 5.2. Each byte is a character: field values are octets. */
+  #string(): string {
+    const isHuffman = this.#at < this.#end && ((this.#block[this.#at] as number) & 0x80) !== 0
+    const length = this.#integer(7)
+    const from = this.#at
+    if (length > this.#end - from) throw new RangeError('a string that ends after its block')
+    this.#at += length
+    return isHuffman
+      ? decodeHuffman(this.#block, from, this.#at)
+      : this.#block.toString('latin1', from, this.#at)
+  }
+
+  /** Section 2.3.3: the static table first, then the dynamic one, the newest first. */
+  #entry(index: number): HeaderField {
+    const field =
+      index <= STATIC_TABLE.length
+        ? STATIC_TABLE[index - 1]
+        : this.#table[this.#table.length - (index - STATIC_TABLE.length)]
+    if (field === undefined) throw new RangeError('an index of no entry')
+    return field
+  }
+
+  /** Section 4.4: one that is larger than the table empties it, and that is no error. */
+  #add(field: HeaderField): void {
+    this.#changed = true
+    const size = sizeOf(field)
+    this.#evict(size)
+    if (size > this.#tableLimit) return
+    this.#table.push(field)
+    this.#tableSize += size
+  }
+
+  #evict(room: number): void {
+    let evicted = 0
+    while (this.#tableSize + room > this.#tableLimit && evicted < this.#table.length) {
+      this.#tableSize -= sizeOf(this.#table[evicted] as HeaderField)
+      evicted += 1
+    }
+    if (evicted > 0) this.#table.splice(0, evicted)
+  }
+}
+
+const sizeOf = ([name, value]: HeaderField): number => name.length + value.length + FIELD_OVERHEAD
+
+/** The blocks that came last and changed no table: a client sends the same one for most of its calls. */
+class BlockMemo {
+  readonly #blocks: { readonly bytes: Buffer; readonly list: readonly HeaderField[] }[] = []
+  #next = 0
+
+  find(block: Buffer, from: number, to: number): readonly HeaderField[] | undefined {
+    for (const { bytes, list } of this.#blocks)
+      if (bytes.length === to - from && bytes.compare(block, from, to) === 0) return list
+    return undefined
+  }
+
+  keep(block: Buffer, list: readonly HeaderField[]): void {
+    if (block.length > MAX_REMEMBERED_BYTES) return
+    this.#blocks[this.#next] = { bytes: Buffer.from(block), list }
+    this.#next = (this.#next + 1) % REMEMBERED_BLOCKS
+  }
+
+  forget(): void {
+    this.#blocks.length = 0
+    this.#next = 0
+  }
+}
+
+const REMEMBERED_BLOCKS = 4
+const MAX_REMEMBERED_BYTES = 1_024

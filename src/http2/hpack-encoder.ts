@@ -1,0 +1,36 @@
+// Header fields → header blocks that need no state: every field is a literal that nobody indexes (RFC 7541, section 6.2.2).
+
+import { STATIC_TABLE, type HeaderField } from './static-table.js'
+
+/** Names and values are ASCII. */
+export function encodeHeaderBlock(fields: readonly HeaderField[]): Buffer {
+  return Buffer.concat(fields.map(encodeField))
+}
+
+/** "Dynamic table size update" to 0 (section 6.3): what a peer waits for that has made its table smaller. */
+export const EMPTY_TABLE = Buffer.from([0x20])
+
+function encodeField([name, value]: HeaderField): Buffer {
+  const indexed = STATIC_TABLE.findIndex(([n, v]) => n === name && v === value)
+  if (indexed >= 0) return encodeInteger(indexed + 1, 7, 0x80)
+  const named = STATIC_TABLE.findIndex(([n]) => n === name)
+  return named >= 0
+    ? Buffer.concat([encodeInteger(named + 1, 4, 0), encodeString(value)])
+    : Buffer.concat([Buffer.of(0), encodeString(name), encodeString(value)])
+}
+
+function encodeString(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1')
+  return Buffer.concat([encodeInteger(bytes.length, 7, 0), bytes])
+}
+
+/** Section 5.1. */
+function encodeInteger(value: number, prefixBits: number, pattern: number): Buffer {
+  const mask = (1 << prefixBits) - 1
+  if (value < mask) return Buffer.of(pattern | value)
+  const bytes = [pattern | mask]
+  let rest = value - mask
+  for (; rest >= 0x80; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80)
+  bytes.push(rest)
+  return Buffer.from(bytes)
+}

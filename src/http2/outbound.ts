@@ -1,0 +1,157 @@
+// What a connection sends: frames within the peer's windows (RFC 9113, section 5.2) and as fast as the socket takes them.
+
+import { FrameWriter } from './frame-writer.js'
+import { EMPTY_TABLE } from './hpack-encoder.js'
+import {
+  ConnectionError,
+  DEFAULT_MAX_FRAME_SIZE,
+  DEFAULT_TABLE_SIZE,
+  DEFAULT_WINDOW,
+  ErrorCode,
+  Flag,
+  FrameType,
+  MAX_WINDOW,
+  Setting,
+} from './protocol.js'
+import type { Transport } from './transport.js'
+
+/** A stream that has more to send than could leave at once. */
+export interface Sender {
+  /** Sends one frame. false: it has nothing more that may leave now. */
+  sendMore(): boolean
+}
+
+/** Beyond it nothing more is read or sent until the socket has taken all. */
+const MAX_PENDING_BYTES = 262_144
+
+export class Outbound {
+  readonly #transport: Transport
+  readonly #writer: FrameWriter
+  readonly #waiting = new Set<Sender>()
+  #window = DEFAULT_WINDOW
+  #maxFrameSize = DEFAULT_MAX_FRAME_SIZE
+  #isBlocked = false
+  /** Table sizes go down only when the encoder says so (RFC 7541, section 4.2); ours uses no table. */
+  #owesSizeUpdate = false
+  /** Of new streams. */
+  initialWindow = DEFAULT_WINDOW
+  /** So many responses have begun. */
+  answered = 0
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+    this.#writer = new FrameWriter((bytes) => this.#output(bytes))
+  }
+
+  /** The socket holds more than it should. */
+  get isBlocked(): boolean {
+    return this.#isBlocked
+  }
+
+  /** The bytes that a DATA frame of a stream with this window may carry now. */
+  room(streamWindow: number): number {
+    if (this.#isBlocked) return 0
+    return Math.max(0, Math.min(streamWindow, this.#window, this.#maxFrameSize))
+  }
+
+  /** Nothing leaves between hold() and release(), within one tick. */
+  hold(): void {
+    this.#writer.hold()
+  }
+
+  release(): void {
+    this.#writer.release()
+  }
+
+  flush(): void {
+    this.#writer.flush()
+  }
+
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.#writer.frame(payload.length, type, flags, streamId)
+    this.#writer.bytes(payload)
+  }
+
+  /** RST_STREAM, WINDOW_UPDATE: frames of one number. */
+  number(type: number, streamId: number, value: number): void {
+    this.#writer.frame(4, type, 0, streamId)
+    this.#writer.uint32(value)
+  }
+
+  /** block: at most DEFAULT_MAX_FRAME_SIZE less one. */
+  headers(streamId: number, block: Uint8Array, endStream: boolean): void {
+    const flags = Flag.END_HEADERS | (endStream ? Flag.END_STREAM : 0)
+    const update = this.#owesSizeUpdate ? EMPTY_TABLE.length : 0
+    this.#writer.frame(update + block.length, FrameType.HEADERS, flags, streamId)
+    if (update > 0) this.#writer.bytes(EMPTY_TABLE)
+    this.#writer.bytes(block)
+    this.#owesSizeUpdate = false
+    this.answered += 1
+  }
+
+  /** One frame of both, for which there is room(). */
+  data(streamId: number, prefix: Uint8Array, payload: Uint8Array): void {
+    const length = prefix.length + payload.length
+    this.#window -= length
+    this.#writer.frame(length, FrameType.DATA, 0, streamId)
+    this.#writer.bytes(prefix)
+    this.#writer.bytes(payload)
+  }
+
+  /** Section 6.8. */
+  goAway(lastStreamId: number, code: number): void {
+    this.#writer.frame(8, FrameType.GOAWAY, 0, 0)
+    this.#writer.uint32(lastStreamId)
+    this.#writer.uint32(code)
+  }
+
+  wait(sender: Sender): void {
+    this.#waiting.add(sender)
+  }
+
+  forget(sender: Sender): void {
+    this.#waiting.delete(sender)
+  }
+
+  /** Section 6.9, of the connection. @throws {ConnectionError} */
+  growWindow(increment: number): void {
+    this.#window += increment
+    if (this.#window > MAX_WINDOW)
+      throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31-1')
+    this.sendWaiting()
+  }
+
+  /** INITIAL_WINDOW_SIZE concerns streams, and is left to who has them. */
+  applySetting(id: number, value: number): void {
+    if (id === Setting.MAX_FRAME_SIZE) this.#maxFrameSize = value
+    if (id === Setting.HEADER_TABLE_SIZE) this.#owesSizeUpdate ||= value < DEFAULT_TABLE_SIZE
+  }
+
+  /** One frame of each in turn, so that no stream waits for another one's end. */
+  sendWaiting(): void {
+    // Those that are put back come again in this loop.
+    for (const sender of this.#waiting) {
+      if (this.room(MAX_WINDOW) === 0) return
+      this.#waiting.delete(sender)
+      if (sender.sendMore()) this.#waiting.add(sender)
+    }
+  }
+
+  /** The socket has taken all. */
+  onDrain(): void {
+    if (!this.#isBlocked) return
+    this.#isBlocked = false
+    this.#transport.resume()
+    this.sendWaiting()
+  }
+
+  #output(bytes: Buffer): boolean {
+    this.#transport.write(bytes)
+    const { pending } = this.#transport
+    if (pending > MAX_PENDING_BYTES && !this.#isBlocked) {
+      this.#isBlocked = true
+      this.#transport.pause()
+    }
+    return pending === 0
+  }
+}

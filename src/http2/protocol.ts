@@ -1,0 +1,71 @@
+// The numbers of HTTP/2 (RFC 9113), and the error that ends a connection.
+
+/** Section 6. */
+export const FrameType = {
+  DATA: 0x0,
+  HEADERS: 0x1,
+  PRIORITY: 0x2,
+  RST_STREAM: 0x3,
+  SETTINGS: 0x4,
+  PUSH_PROMISE: 0x5,
+  PING: 0x6,
+  GOAWAY: 0x7,
+  WINDOW_UPDATE: 0x8,
+  CONTINUATION: 0x9,
+} as const
+
+export const Flag = {
+  ACK: 0x1,
+  END_STREAM: 0x1,
+  END_HEADERS: 0x4,
+  PADDED: 0x8,
+  PRIORITY: 0x20,
+} as const
+
+/** Section 6.5.2. */
+export const Setting = {
+  HEADER_TABLE_SIZE: 0x1,
+  ENABLE_PUSH: 0x2,
+  MAX_CONCURRENT_STREAMS: 0x3,
+  INITIAL_WINDOW_SIZE: 0x4,
+  MAX_FRAME_SIZE: 0x5,
+  MAX_HEADER_LIST_SIZE: 0x6,
+} as const
+
+/** Section 7. */
+export const ErrorCode = {
+  NO_ERROR: 0x0,
+  PROTOCOL_ERROR: 0x1,
+  INTERNAL_ERROR: 0x2,
+  FLOW_CONTROL_ERROR: 0x3,
+  STREAM_CLOSED: 0x5,
+  FRAME_SIZE_ERROR: 0x6,
+  REFUSED_STREAM: 0x7,
+  CANCEL: 0x8,
+  COMPRESSION_ERROR: 0x9,
+  ENHANCE_YOUR_CALM: 0xb,
+} as const
+
+/** Section 3.4. */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
+
+/** Section 4.1. */
+export const FRAME_HEADER_BYTES = 9
+/** What both sides begin with (section 6.5.2); ours stay so. */
+export const DEFAULT_WINDOW = 65_535
+export const DEFAULT_MAX_FRAME_SIZE = 16_384
+export const DEFAULT_TABLE_SIZE = 4_096
+/** Section 6.9.1. */
+export const MAX_WINDOW = 2 ** 31 - 1
+export const MAX_STREAM_ID = 2 ** 31 - 1
+
+/** Section 5.4.1: said by GOAWAY, and the connection is over. */
+export class ConnectionError extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message)
+    this.name = 'ConnectionError'
+  }
+}

@@ -1,0 +1,189 @@
+// The streams of one connection: which are open, which were, and what frames mean for either (RFC 9113, section 5.1).
+
+import type { Frame } from './frame-reader.js'
+import { isPriorityOfItself, type HeaderBlock } from './header-blocks.js'
+import type { Outbound } from './outbound.js'
+import { ConnectionError, ErrorCode, FrameType, MAX_WINDOW } from './protocol.js'
+import { areWellFormedTrailers, readRequestHead, type RequestHead } from './request-head.js'
+import type { HeaderField } from './static-table.js'
+import { Stream, type StreamHandler, type StreamOwner } from './stream.js'
+
+export interface StreamsOptions {
+  readonly maxStreams: number
+  open(head: RequestHead, stream: Stream): StreamHandler
+  now(): number
+}
+
+/** Streams that we closed while the peer had more to send: so many are remembered. */
+const MAX_CLOSED_EARLY = 4_096
+/** How long a response that has ended waits for a peer that takes nothing. */
+const STALL_MS = 30_000
+
+export class Streams implements StreamOwner {
+  readonly outbound: Outbound
+  readonly #options: StreamsOptions
+  readonly #onClosed: () => void
+  readonly #open = new Map<number, Stream>()
+  /**
+   * The one that was opened last stays out of the table: most end before another one begins, and a table that is written
+   * with every call keeps what was in it until the next full collection.
+   */
+  #newest: Stream | undefined
+  readonly #closedEarly = new Set<number>()
+  #lastId = 0
+  #lastList: readonly HeaderField[] | undefined
+  #lastHead: RequestHead | undefined
+
+  constructor(outbound: Outbound, options: StreamsOptions, onClosed: () => void) {
+    this.outbound = outbound
+    this.#options = options
+    this.#onClosed = onClosed
+  }
+
+  get size(): number {
+    return this.#open.size + (this.#newest === undefined ? 0 : 1)
+  }
+
+  /** The highest one that the peer has opened. */
+  get lastId(): number {
+    return this.#lastId
+  }
+
+  now(): number {
+    return this.#options.now()
+  }
+
+  closed(stream: Stream, early: boolean): void {
+    if (this.#newest === stream) this.#newest = undefined
+    else this.#open.delete(stream.id)
+    if (early) this.#remember(stream.id)
+    this.#onClosed()
+  }
+
+  /** A header block: a request, or the trailers of one. refuses: no new request is served. */
+  open(block: HeaderBlock, refuses: boolean): void {
+    const stream = this.#find(block.streamId)
+    if (stream !== undefined) return this.#trailers(stream, block)
+    const { streamId: id } = block
+    if (id % 2 === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'an even stream')
+    if (id <= this.#lastId) {
+      if (this.#closedEarly.has(id)) return
+      throw new ConnectionError(ErrorCode.STREAM_CLOSED, 'HEADERS on a closed stream')
+    }
+    // Section 6.8: beyond the last one that GOAWAY named; the peer may open it again elsewhere.
+    if (refuses) return
+    this.#lastId = id
+    const head = this.#head(block.list)
+    // Section 5.1.2.
+    if (this.size >= this.#options.maxStreams) this.#refuse(id, ErrorCode.REFUSED_STREAM)
+    else if (head === undefined || block.dependsOnItself) this.#refuse(id, ErrorCode.PROTOCOL_ERROR)
+    else this.#begin(id, head, block.endStream)
+  }
+
+  /** DATA; length: with padding. */
+  receive(id: number, content: Buffer, length: number, endStream: boolean): void {
+    const stream = this.#find(id)
+    if (stream !== undefined && !stream.hasRequest)
+      return stream.receive(content, length, endStream)
+    this.#expectNotIdle(id)
+    if (this.#closedEarly.has(id)) return
+    // Section 6.1: "the recipient MUST respond with a stream error of type STREAM_CLOSED".
+    if (stream !== undefined) stream.fail(ErrorCode.STREAM_CLOSED)
+    else this.#refuse(id, ErrorCode.STREAM_CLOSED)
+  }
+
+  /** RST_STREAM (section 6.4). */
+  cancel(id: number): void {
+    this.#expectNotIdle(id)
+    this.#find(id)?.cancel()
+  }
+
+  /** PRIORITY (section 6.3): nothing is done by it. */
+  prioritize(frame: Frame): void {
+    // An error of a stream may be one of the connection (section 5.4.2); one that is idle cannot be reset (section 5.1).
+    if (isPriorityOfItself(frame))
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself')
+  }
+
+  /** WINDOW_UPDATE (section 6.9). */
+  growWindow(id: number, increment: number): void {
+    this.#expectNotIdle(id)
+    const stream = this.#find(id)
+    if (increment === 0) stream?.fail(ErrorCode.PROTOCOL_ERROR)
+    else stream?.growWindow(increment)
+  }
+
+  /** Section 6.9.2. @throws {ConnectionError} */
+  setInitialWindow(value: number): void {
+    const difference = value - this.outbound.initialWindow
+    this.outbound.initialWindow = value
+    for (const stream of this.#all()) {
+      if (!stream.mayGrow(difference, MAX_WINDOW))
+        throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31-1')
+      stream.growWindow(difference)
+    }
+  }
+
+  resetStalled(now: number): void {
+    for (const stream of this.#all())
+      if (now - stream.stalledSince > STALL_MS) stream.fail(ErrorCode.CANCEL)
+  }
+
+  cancelAll(): void {
+    for (const stream of this.#all()) stream.cancel()
+  }
+
+  #all(): readonly Stream[] {
+    return this.#newest === undefined
+      ? [...this.#open.values()]
+      : [...this.#open.values(), this.#newest]
+  }
+
+  #find(id: number): Stream | undefined {
+    return this.#newest?.id === id ? this.#newest : this.#open.get(id)
+  }
+
+  #begin(id: number, head: RequestHead, endStream: boolean): void {
+    if (this.#newest !== undefined) this.#open.set(this.#newest.id, this.#newest)
+    const stream = new Stream(id, this, { contentLength: head.contentLength, endStream })
+    this.#newest = stream
+    stream.handler = this.#options.open(head, stream)
+    if (endStream) stream.receiveEnd()
+  }
+
+  /** Section 8.1: they end the request, and have no pseudo-header fields. */
+  #trailers(stream: Stream, { endStream, list }: HeaderBlock): void {
+    if (stream.hasRequest) stream.fail(ErrorCode.STREAM_CLOSED)
+    else if (!endStream || !areWellFormedTrailers(list)) stream.fail(ErrorCode.PROTOCOL_ERROR)
+    else stream.receiveEnd()
+  }
+
+  #head(list: readonly HeaderField[]): RequestHead | undefined {
+    if (this.#lastList !== list) {
+      this.#lastHead = readRequestHead(list)
+      this.#lastList = list
+    }
+    return this.#lastHead
+  }
+
+  #refuse(id: number, code: number): void {
+    this.outbound.number(FrameType.RST_STREAM, id, code)
+    this.#remember(id)
+  }
+
+  /** Section 5.1: frames that were on their way when we closed a stream are ignored. */
+  #remember(id: number): void {
+    this.#closedEarly.add(id)
+    if (this.#closedEarly.size <= MAX_CLOSED_EARLY) return
+    for (const oldest of this.#closedEarly) {
+      this.#closedEarly.delete(oldest)
+      return
+    }
+  }
+
+  /** Section 5.1: nothing but HEADERS and PRIORITY may come on an idle stream. */
+  #expectNotIdle(id: number): void {
+    if (id > this.#lastId || id % 2 === 0)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a frame on an idle stream')
+  }
+}

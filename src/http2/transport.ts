@@ -1,0 +1,56 @@
+// What a connection of HTTP/2 needs of its socket, and that of a socket of Node.
+
+import type { Socket } from 'node:net'
+
+export interface Transport {
+  /** Bytes that were written and have not left. */
+  readonly pending: number
+  write(bytes: Buffer): void
+  /** Reads nothing until resume(). */
+  pause(): void
+  resume(): void
+  /** After what was written has left; soon in any case. */
+  close(): void
+  /** At once. */
+  destroy(): void
+}
+
+/** How long a peer may take to read the last bytes. */
+const LINGER_MS = 1_000
+
+export class SocketTransport implements Transport {
+  readonly #socket: Socket
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  get pending(): number {
+    return this.#socket.writableLength
+  }
+
+  write(bytes: Buffer): void {
+    this.#socket.write(bytes)
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  close(): void {
+    const socket = this.#socket
+    // What still comes is read and dropped: unread bytes would make the kernel reset the connection, and our last words be lost.
+    socket.resume()
+    socket.end()
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+}

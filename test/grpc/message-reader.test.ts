@@ -1,0 +1,58 @@
+// Messages out of bytes that come in any pieces, and the bound of what unfinished ones may hold.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { MessageReader, prefixOf, type Held } from '../../src/grpc/message-reader.js'
+import { GrpcError } from '../../src/grpc/status.js'
+
+const framed = (message: Uint8Array): Buffer => Buffer.concat([prefixOf(message), message])
+
+test('whatever the pieces, the messages come as they were sent, and nothing is held at the end', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.uint8Array({ maxLength: 600 }), { maxLength: 6 }),
+      fc.array(fc.nat(), { maxLength: 6 }),
+      (messages, cuts) => {
+        const bytes = Buffer.concat(messages.map(framed))
+        const held: Held = { bytes: 0 }
+        const reader = new MessageReader(held)
+        const read: Buffer[] = []
+        let from = 0
+        for (const to of [
+          ...cuts.map((at) => at % (bytes.length + 1)).sort((a, b) => a - b),
+          bytes.length,
+        ]) {
+          reader.push(bytes.subarray(from, to))
+          from = to
+          for (let next = reader.next(); next !== undefined; next = reader.next()) read.push(next)
+        }
+        expect(read.map((message) => message.toString('hex'))).toEqual(
+          messages.map((message) => Buffer.from(message).toString('hex')),
+        )
+        reader.clear()
+        expect(held.bytes).toBe(0)
+      },
+    ),
+  )
+})
+
+test('the unfinished messages of one connection are bounded together, and what ends frees its part', () => {
+  const held: Held = { bytes: 0 }
+  const begin = (): MessageReader => {
+    const reader = new MessageReader(held)
+    reader.push(framed(Buffer.alloc(30_000_000)).subarray(0, 29_000_000))
+    return reader
+  }
+  const first = begin()
+  begin()
+  expect(begin).toThrow(GrpcError)
+  expect(held.bytes).toBeLessThanOrEqual(64 * 1024 * 1024)
+  first.clear()
+  begin()
+})
+
+test('what a prefix announces takes no memory before it comes', () => {
+  const held: Held = { bytes: 0 }
+  new MessageReader(held).push(framed(Buffer.alloc(30_000_000)).subarray(0, 5))
+  expect(held.bytes).toBeLessThan(1_000)
+})

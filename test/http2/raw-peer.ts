@@ -1,0 +1,167 @@
+// The client's end of a connection without a socket: frames as a test writes them, and those that came back.
+
+import { Connection, type ConnectionOptions } from '../../src/http2/connection.js'
+import { encodeHeaderBlock } from '../../src/http2/hpack-encoder.js'
+import { Flag, FrameType, PREFACE } from '../../src/http2/protocol.js'
+import { encodeSettings } from '../../src/http2/settings.js'
+import type { HeaderField } from '../../src/http2/static-table.js'
+import type { Stream, StreamHandler } from '../../src/http2/stream.js'
+
+export interface SentFrame {
+  readonly type: number
+  readonly flags: number
+  readonly streamId: number
+  readonly payload: Buffer
+}
+
+export const frame = (
+  type: number,
+  flags: number,
+  streamId: number,
+  payload: Uint8Array = Buffer.alloc(0),
+): Buffer => {
+  const header = Buffer.alloc(9)
+  header.writeUIntBE(payload.length, 0, 3)
+  header[3] = type
+  header[4] = flags
+  header.writeUInt32BE(streamId, 5)
+  return Buffer.concat([header, payload])
+}
+
+export const uint32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+export const settings = (...pairs: (readonly [number, number])[]): Buffer =>
+  frame(FrameType.SETTINGS, 0, 0, encodeSettings(pairs))
+
+export const REQUEST: readonly HeaderField[] = [
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':path', '/a'],
+]
+
+export const headers = (
+  streamId: number,
+  { end = false, fields = REQUEST }: { end?: boolean; fields?: readonly HeaderField[] } = {},
+): Buffer =>
+  frame(
+    FrameType.HEADERS,
+    Flag.END_HEADERS | (end ? Flag.END_STREAM : 0),
+    streamId,
+    encodeHeaderBlock(fields),
+  )
+
+export const data = (streamId: number, content: string | Uint8Array, end = false): Buffer =>
+  frame(FrameType.DATA, end ? Flag.END_STREAM : 0, streamId, Buffer.from(content))
+
+export const rst = (streamId: number): Buffer => frame(FrameType.RST_STREAM, 0, streamId, uint32(8))
+
+export const ping = (text = '12345678'): Buffer => frame(FrameType.PING, 0, 0, Buffer.from(text))
+
+export const goAway = (): Buffer =>
+  frame(FrameType.GOAWAY, 0, 0, Buffer.concat([uint32(0), uint32(0)]))
+
+export const windowUpdate = (streamId: number, increment: number): Buffer =>
+  frame(FrameType.WINDOW_UPDATE, 0, streamId, uint32(increment))
+
+const OK = encodeHeaderBlock([[':status', '200']])
+
+/** What a test's handler does with a stream: nothing, or what it overrides. */
+export const handler = (own: Partial<StreamHandler> = {}): StreamHandler => ({
+  onData: () => {},
+  onEnd: () => {},
+  onReset: () => {},
+  onDrain: () => {},
+  ...own,
+})
+
+/** Answers a request with its own content. */
+export const echo = (stream: Stream): StreamHandler => {
+  const parts: Buffer[] = []
+  return handler({
+    onData: (bytes) => {
+      stream.consume(bytes.length)
+      parts.push(Buffer.from(bytes))
+    },
+    onEnd: () => {
+      stream.respond(OK)
+      stream.send(Buffer.alloc(0), Buffer.concat(parts))
+      stream.end()
+    },
+  })
+}
+
+export class RawPeer {
+  readonly connection: Connection
+  readonly faults: unknown[] = []
+  /** What the fake socket says that it has not sent. */
+  pending = 0
+  isPaused = false
+  ending: 'open' | 'closed' | 'destroyed' = 'open'
+  clock = 0
+  #received = Buffer.alloc(0)
+
+  constructor(open: ConnectionOptions['open'] = (_head, stream) => echo(stream)) {
+    const write = (bytes: Buffer): void => {
+      this.#received = Buffer.concat([this.#received, bytes])
+    }
+    const pending = (): number => this.pending
+    this.connection = new Connection({
+      transport: {
+        get pending() {
+          return pending()
+        },
+        write,
+        pause: () => (this.isPaused = true),
+        resume: () => (this.isPaused = false),
+        close: () => (this.ending = 'closed'),
+        destroy: () => (this.ending = 'destroyed'),
+      },
+      open,
+      now: () => this.clock,
+      onFault: (error) => this.faults.push(error),
+    })
+  }
+
+  /** The preface and SETTINGS, and whatever comes with them. */
+  greet(...more: readonly Buffer[]): this {
+    this.write(PREFACE, settings(), ...more)
+    return this
+  }
+
+  /** In one piece. */
+  write(...parts: readonly Buffer[]): void {
+    this.connection.receive(Buffer.concat(parts))
+  }
+
+  /** Frames since the last time, when this tick's have been written. */
+  async frames(): Promise<readonly SentFrame[]> {
+    await new Promise((resolve) => setImmediate(resolve))
+    const frames: SentFrame[] = []
+    let at = 0
+    while (at < this.#received.length) {
+      const end = at + 9 + this.#received.readUIntBE(at, 3)
+      frames.push({
+        type: this.#received[at + 3] ?? -1,
+        flags: this.#received[at + 4] ?? -1,
+        streamId: this.#received.readUInt32BE(at + 5),
+        payload: this.#received.subarray(at + 9, end),
+      })
+      at = end
+    }
+    this.#received = Buffer.alloc(0)
+    return frames
+  }
+
+  async of(type: number): Promise<readonly SentFrame[]> {
+    return (await this.frames()).filter((sent) => sent.type === type)
+  }
+
+  /** The error code of GOAWAY; undefined: there was none. */
+  async goAwayCode(): Promise<number | undefined> {
+    return (await this.of(FrameType.GOAWAY)).at(-1)?.payload.readUInt32BE(4)
+  }
+}

@@ -1,0 +1,73 @@
+// The services of the protos as a client of grpc-js calls them, and as its server serves them.
+
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf'
+import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
+import { Authorization } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { AggregatedDiscoveryService } from '../../src/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
+import { ExternalProcessor } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { Health } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+
+/** One direction of a method: a message to bytes and back. Either throws on what it cannot take. */
+export interface Codec<T> {
+  serialize(this: void, message: T): Buffer
+  deserialize(this: void, bytes: Buffer): T
+}
+
+export interface GrpcMethod<Request, Response> {
+  /** "/package.Service/Method" */
+  readonly path: string
+  readonly requestStream: boolean
+  readonly responseStream: boolean
+  readonly request: Codec<Request>
+  readonly response: Codec<Response>
+}
+
+/** A method for grpc-js; a service that decodes by hand gives codecs of its own. */
+export const grpcMethod = <Request, Response>(
+  method: GrpcMethod<Request, Response>,
+): MethodDefinition<Request, Response> => ({
+  path: method.path,
+  requestStream: method.requestStream,
+  responseStream: method.responseStream,
+  requestSerialize: method.request.serialize,
+  requestDeserialize: method.request.deserialize,
+  responseSerialize: method.response.serialize,
+  responseDeserialize: method.response.deserialize,
+})
+
+export const messageCodec = <Desc extends DescMessage>(
+  schema: Desc,
+): Codec<MessageShape<Desc>> => ({
+  serialize(message) {
+    const bytes = toBinary(schema, message)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  },
+  deserialize: (bytes) => fromBinary(schema, bytes),
+})
+
+/** Methods are keyed by their name in lowerCamelCase: check, process, streamAggregatedResources, ... */
+const grpcService = (service: DescService): ServiceDefinition =>
+  Object.fromEntries(
+    service.methods.map((method) => [
+      method.localName,
+      grpcMethod({
+        path: `/${service.typeName}/${method.name}`,
+        requestStream:
+          method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
+        responseStream:
+          method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+        request: messageCodec(method.input),
+        response: messageCodec(method.output),
+      }),
+    ]),
+  )
+
+export const AUTHORIZATION = 'envoy.service.auth.v3.Authorization'
+export const DISCOVERY = 'envoy.service.discovery.v3.AggregatedDiscoveryService'
+export const EXTERNAL_PROCESSOR = 'envoy.service.ext_proc.v3.ExternalProcessor'
+
+export const authorizationService: ServiceDefinition = grpcService(Authorization)
+export const externalProcessorService: ServiceDefinition = grpcService(ExternalProcessor)
+export const discoveryService: ServiceDefinition = grpcService(AggregatedDiscoveryService)
+export const healthService: ServiceDefinition = grpcService(Health)
