@@ -200,6 +200,21 @@ describe.each([
     expect(await requests.stop()).toEqual(['200 one', '200 two'])
   })
 
+  test('a cluster that went while the server was away goes after the routes to it: no request is lost', async () => {
+    const [one, two] = [await backend('one'), await backend('two')]
+    ads.publish({ 'default/gw': [listener(port), routes('one'), ...cluster('one', one)] })
+    const envoy = await connect()
+    expect(await get()).toBe('200 one')
+    await eventually(() => expect(ads.settled()).toBe(true))
+    const requests = traffic()
+    await ads.stop()
+    ads.publish({ 'default/gw': [listener(port), routes('two'), ...cluster('two', two)] })
+    await ads.start()
+    await eventually(async () => expect(await get()).toBe('200 two'), 30_000)
+    await eventually(async () => expect(await clusterNames(envoy)).toEqual(['two']))
+    expect(await requests.stop()).toEqual(['200 one', '200 two'])
+  })
+
   test('two Envoys get the gateways that they serve', async () => {
     const other = await freePort()
     const [one, two] = [await backend('one'), await backend('two')]

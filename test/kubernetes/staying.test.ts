@@ -29,6 +29,15 @@ afterAll(async () => {
   await cluster.close()
 })
 
+describe('connections to the API server that are dead without an end', () => {
+  test('are found within 10 s: what has changed meanwhile is in force', async () => {
+    network.freeze()
+    await cluster.allow('request.method in ["GET", "PUT"]')
+    await eventually(async () => expect(await cluster.statusOf('PUT')).toBe(200), 20_000)
+    expect(await cluster.statusOf('POST')).toBe(403)
+  })
+})
+
 describe('an API server', () => {
   test('that is away changes nothing', async () => {
     await cluster.api.stop()

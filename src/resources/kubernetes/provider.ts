@@ -15,7 +15,7 @@ import {
 } from '../kinds/resources.js'
 import type { KubernetesClient } from './client.js'
 import { createObjectStore, objectKey } from './objects.js'
-import { referencedObjects, referenceKey } from './references.js'
+import { gatewaysBeyond, MOST_SECRETS, referencedObjects, referenceKey } from './references.js'
 import { startReflector, type Reflector, type ReflectorScope } from './reflector.js'
 
 export interface KubernetesProviderOptions {
@@ -44,6 +44,7 @@ export interface KubernetesProvider extends ResourceProvider {
 
 export function createKubernetesProvider(options: KubernetesProviderOptions): KubernetesProvider {
   const kinds = kindsOf(options.apiGroup)
+  const controllerName = `${options.apiGroup}/gatehouse`
   const store = createObjectStore(kinds)
   const lists = new Map<string, Watched>()
   const objects = new Map<string, Watched>()
@@ -67,7 +68,7 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
     }),
   })
   const followReferences = (resources: Resources): void => {
-    const found = referencedObjects(resources, `${options.apiGroup}/gatehouse`)
+    const found = referencedObjects(resources, controllerName)
     const wanted = new Map(found.map((each) => [referenceKey(each), each]))
     for (const [key, watched] of objects)
       if (!wanted.has(key)) {
@@ -98,7 +99,12 @@ export function createKubernetesProvider(options: KubernetesProviderOptions): Ku
       state?.complete === true || watched.every(({ reflector }) => reflector.synced())
     const read = {
       resources: collected.resources,
-      problems: [...unread, ...store.problems(), ...collected.problems],
+      problems: [
+        ...unread,
+        ...store.problems(),
+        ...collected.problems,
+        ...tooManySecrets(collected.resources, controllerName),
+      ],
       undecoded: [...store.undecoded(), ...[...lists.values()].flatMap(unreadPolicies)],
       complete,
     }
@@ -174,6 +180,14 @@ function kindNamed(kinds: readonly Kind[], name: string): Kind {
   if (kind === undefined) throw new Error(`there is no kind ${name}`)
   return kind
 }
+
+/** The Gateway itself stays as it is: its first Secrets are read. */
+const tooManySecrets = (resources: Resources, controllerName: string): readonly Problem[] =>
+  gatewaysBeyond(resources, controllerName).map((gateway) => ({
+    source: KUBERNETES,
+    message: `its listeners name more than ${MOST_SECRETS} Secrets; only the first ${MOST_SECRETS} are read`,
+    ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', ...gateway, stays: true },
+  }))
 
 /** While they cannot be read, the policy of a new route may be among those that were missed. */
 const unreadPolicies = ({ scope, reflector }: Watched): readonly Problem[] =>

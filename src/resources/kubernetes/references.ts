@@ -23,13 +23,41 @@ export function referencedObjects(
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
 }
 
+/** Above any Gateway with a certificate for each of its listeners, of which it may have 64; each Secret is a watch. */
+export const MOST_SECRETS = 64
+
+/** Gateways with more Secrets than are read. */
+export const gatewaysBeyond = (
+  resources: Resources,
+  controllerName: string,
+): readonly ResourceName[] =>
+  certificatesByGateway(resources, controllerName)
+    .filter(({ secrets }) => secrets.length > MOST_SECRETS)
+    .map(({ gateway }) => gateway)
+
 export const referenceKey = ({ kind, namespace, name }: ObjectReference): string =>
   `${kind}/${namespace}/${name}`
 
-function certificates(
+const certificates = (resources: Resources, controllerName: string): readonly ObjectReference[] =>
+  certificatesByGateway(resources, controllerName).flatMap(({ secrets }) =>
+    secrets.slice(0, MOST_SECRETS),
+  )
+
+interface ResourceName {
+  readonly namespace: string
+  readonly name: string
+}
+
+interface GatewaySecrets {
+  readonly gateway: ResourceName
+  /** Unique, in the order of the listeners. */
+  readonly secrets: readonly ObjectReference[]
+}
+
+function certificatesByGateway(
   { gatewayClasses, gateways, referenceGrants }: Resources,
   controllerName: string,
-): readonly ObjectReference[] {
+): readonly GatewaySecrets[] {
   const ours = new Set(
     gatewayClasses
       .filter(({ spec }) => spec.controllerName === controllerName)
@@ -37,8 +65,8 @@ function certificates(
   )
   return gateways
     .filter(({ spec }) => ours.has(spec.gatewayClassName))
-    .flatMap(({ metadata, spec }) =>
-      spec.listeners
+    .map(({ metadata, spec }) => {
+      const named = spec.listeners
         .flatMap(({ tls }) => tls?.certificateRefs ?? [])
         .filter(({ group, kind }) => group === '' && kind === 'Secret')
         .map(({ name, namespace = metadata.namespace }) => ({
@@ -46,12 +74,14 @@ function certificates(
           namespace,
           name,
         }))
-        .filter(
-          (secret) =>
-            secret.namespace === metadata.namespace ||
-            referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
-        ),
-    )
+      const unique = [...new Map(named.map((secret) => [referenceKey(secret), secret])).values()]
+      const secrets = unique.filter(
+        (secret) =>
+          secret.namespace === metadata.namespace ||
+          referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
+      )
+      return { gateway: { namespace: metadata.namespace, name: metadata.name }, secrets }
+    })
 }
 
 const grants = (

@@ -13,7 +13,7 @@ import { incremental, world, type AnyRequest, type Dialect } from './protocols.j
 import type { StreamRequest } from './ads-stream.js'
 import type { Form, NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
 import type { Protocol } from './type-stream.js'
-import { PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
+import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
 import { takesVirtualHosts } from './vhds.js'
 
 /** One stream of one Envoy. */
@@ -207,8 +207,11 @@ const createStream = <Request, Response>(
       warned = true
       return withoutSecrets(snapshot)
     },
+    clustersOf: (version) => options.cache.worlds.recall(peer.cluster, version),
     write: (push, sent) => {
       outgoing.send(dialect.write(push), sent)
+      if (dialect.protocol === 'state-of-the-world' && push.typeUrl === CLUSTER_TYPE)
+        options.cache.worlds.remember(peer.cluster, push.version, push.resources)
       options.metrics.xdsPush(shortType(push.typeUrl))
       options.onSent?.(peer, push.typeUrl, push.version)
     },

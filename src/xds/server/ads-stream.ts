@@ -1,5 +1,6 @@
 // One ADS stream: requests in, responses out, in an order that never leaves Envoy with a reference to nothing.
 
+import type { EncodedResource } from '../encode/encode.js'
 import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
 import { TypeStream } from './type-stream.js'
 import type { MayRemove, Protocol, Push } from './type-stream.js'
@@ -34,6 +35,8 @@ export interface StreamRequest {
   readonly nonce: string
   /** Present: Envoy refuses what the nonce stands for. */
   readonly refusal?: string
+  /** State of the world: the version that Envoy has, also from a stream before. */
+  readonly version?: string
   /** Brings the subscription up to date; first: of its type on this stream. */
   subscribe(type: TypeStream, first: boolean): void
 }
@@ -44,6 +47,8 @@ export interface StreamOptions {
   snapshot(): NodeSnapshot | undefined
   /** sent is called when there is room for more. */
   write(push: Push, sent: () => void): void
+  /** State of the world: the clusters of a version that this Envoy may have from a stream before. */
+  clustersOf?(version: string): readonly EncodedResource[] | undefined
   /** isAll: nothing of the type is refused. */
   onAck(typeUrl: string, version: string, isAll: boolean): void
   onNack(typeUrl: string, version: string, reason: string): void
@@ -78,6 +83,7 @@ export class AdsStream {
     if (known !== undefined && this.#isStale(type, request.nonce)) return
     if (request.nonce !== '') this.#settle(type, request)
     request.subscribe(type, known === undefined)
+    if (known === undefined && type.typeUrl === CLUSTER_TYPE) this.#recall(type, request.version)
     if (known === undefined && type.typeUrl === ENDPOINT_TYPE)
       this.#forgetEndpointsOf(this.#types.get(CLUSTER_TYPE)?.delivery.underWay() ?? [])
     if (type.subscription.names.size > MAX_NAMES)
@@ -113,6 +119,11 @@ export class AdsStream {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
+  }
+
+  #recall({ delivery }: TypeStream, version = ''): void {
+    const clusters = version === '' ? undefined : this.#options.clustersOf?.(version)
+    if (clusters !== undefined) delivery.stillHas(clusters)
   }
 
   #wanted(type: TypeStream, snapshot: NodeSnapshot): ResourceMap {

@@ -243,6 +243,13 @@ export class Delivery {
     for (const [name, version] of Object.entries(versions)) this.#held.set(name, { version })
   }
 
+  /** State of the world: what Envoy has from an earlier stream. */
+  stillHas(resources: readonly EncodedResource[]): void {
+    this.#known = undefined
+    for (const resource of resources)
+      this.#held.set(resource.name, { version: resource.version, resource })
+  }
+
   /** As if never sent: the next response has them. */
   forget(names: Iterable<string>): void {
     this.#known = undefined

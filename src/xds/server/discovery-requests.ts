@@ -10,6 +10,7 @@ import type { TypeStream } from './type-stream.js'
 /** State of the world: the request holds the whole list of names. */
 export const subscribeToWorld = (request: DiscoveryRequest): StreamRequest => ({
   ...common(request),
+  version: request.versionInfo,
   subscribe: (type, first) => {
     const added = type.subscription.replace(request.resourceNames)
     type.delivery.forgetUnless((name) => type.subscription.wants(name))

@@ -1,6 +1,7 @@
 // The configuration of every gateway as it should be: set whole, told to the streams that serve it.
 
 import { hash } from 'node:crypto'
+import { SentWorlds } from './sent-worlds.js'
 import type { EncodedResource } from '../encode/encode.js'
 
 /** By name. */
@@ -21,6 +22,8 @@ export type XdsSnapshot = ReadonlyMap<string, GatewaySnapshot>
 const EMPTY: NodeSnapshot = new Map()
 
 export class SnapshotCache {
+  /** What Envoys that ask for the state of the world may come back with. */
+  readonly worlds = new SentWorlds()
   #current: XdsSnapshot | undefined
   readonly #listeners = new Set<() => void>()
 

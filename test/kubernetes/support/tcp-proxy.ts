@@ -14,6 +14,8 @@ export interface TcpProxy {
   lead(...targets: readonly Target[]): void
   /** Passes nothing on any more, and leaves the connections open. */
   hang(): void
+  /** Passes nothing on over the connections that there are, and leaves them open; new ones are as before. */
+  freeze(): void
   /** Breaks every connection. */
   cut(): void
   close(): Promise<void>
@@ -54,6 +56,9 @@ export async function startTcpProxy(host: string, ...first: readonly Target[]): 
     lead: (...next) => (targets = next),
     hang: () => {
       hangs = true
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    freeze: () => {
       for (const socket of sockets) socket.unpipe().pause()
     },
     cut,

@@ -1,10 +1,15 @@
 // Which Secrets of a cluster are read: those that may be served, and no others.
 
 import { expect, test } from 'vitest'
-import { referencedObjects, referenceKey } from '../../../src/resources/kubernetes/references.js'
+import {
+  gatewaysBeyond,
+  referencedObjects,
+  referenceKey,
+} from '../../../src/resources/kubernetes/references.js'
 import type { PlainMap } from '../../../src/resources/decode/field-path.js'
 import { decodeObject } from '../../../src/resources/decode/decode.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import type { Resources } from '../../../src/resources/kinds/resources.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
 
 const GROUP = 'gateway.networking.k8s.io'
@@ -43,13 +48,16 @@ const grant = (to: object, from: object = {}): PlainMap => ({
   },
 })
 
-function readWith(...more: readonly PlainMap[]): readonly string[] {
+function resourcesOf(...objects: readonly PlainMap[]): Resources {
   const kinds = kindsOf('policy.gatehouse.dev')
-  const decoded = [gatewayClass, shop, ...more].flatMap(
+  const decoded = [gatewayClass, ...objects].flatMap(
     (object) => decodeObject(object, 'kubernetes', kinds).resources,
   )
-  return referencedObjects(collectResources(decoded).resources, CONTROLLER).map(referenceKey)
+  return collectResources(decoded).resources
 }
+
+const readWith = (...more: readonly PlainMap[]): readonly string[] =>
+  referencedObjects(resourcesOf(shop, ...more), CONTROLLER).map(referenceKey)
 
 test.each([
   ['no grant', [], []],
@@ -59,4 +67,36 @@ test.each([
   ['a grant for a Gateway of another API', [grant({}, { group: 'example.com' })], []],
 ] as const)('of another namespace with %s', (_, grants, read) => {
   expect(readWith(...grants)).toEqual(read)
+})
+
+test('of one Gateway 64 are read, the first ones, and it is said which has more', () => {
+  const named = (name: string, count: number): PlainMap => ({
+    ...shop,
+    metadata: { name, namespace: 'shop' },
+    spec: {
+      ...shop.spec,
+      listeners: Array.from({ length: count }, (_, index) => `s${String(index)}`).flatMap(
+        // Two listeners for each five Secrets, which count once.
+        (_, index, names) =>
+          index % 5 > 1
+            ? []
+            : {
+                name: `l${String(index)}`,
+                port: 443,
+                protocol: 'HTTPS',
+                hostname: `h${String(index)}.example`,
+                tls: {
+                  certificateRefs: names
+                    .slice(index - (index % 5), index - (index % 5) + 5)
+                    .map((secretName) => ({ kind: 'Secret', name: secretName })),
+                },
+              },
+      ),
+    },
+  })
+  const resources = resourcesOf(named('gw', 65), named('other', 64))
+  expect(gatewaysBeyond(resources, CONTROLLER)).toEqual([{ namespace: 'shop', name: 'gw' }])
+  const read = referencedObjects(resourcesOf(named('gw', 65)), CONTROLLER)
+  expect(read).toHaveLength(64)
+  expect(read.map(({ name }) => name)).not.toContain('s64')
 })

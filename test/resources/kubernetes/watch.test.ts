@@ -47,10 +47,30 @@ test('one that cannot even be asked for has failed, and nothing is thrown', asyn
   expect(ends).toEqual([new Error('no credentials')])
 })
 
-test('one that is answered is not given up', async () => {
+test('one whose end does not come is given up within 10 s, as its connection may be dead', async () => {
   const { begun, ends, reached } = start(Promise.resolve(new AbortController()))
   expect((await begun).signal.aborted).toBe(false)
-  await vi.advanceTimersByTimeAsync(200_000)
+  await vi.advanceTimersByTimeAsync(4_900)
+  expect((await begun).signal.aborted).toBe(false)
+  await vi.advanceTimersByTimeAsync(5_100)
+  expect((await begun).signal.aborted).toBe(true)
   expect(ends).toEqual([])
   expect(reached()).toBe(1)
+})
+
+test('the API server is asked to end it well before', async () => {
+  const asked: unknown[] = []
+  const inner = {
+    watch: (_: string, query: unknown) => {
+      asked.push(query)
+      return Promise.resolve(new AbortController())
+    },
+  } as unknown as Watch
+  for (let count = 0; count < 20; count += 1)
+    await patientWatch(inner, () => undefined).watch('/api/v1/services', {}, vi.fn(), vi.fn())
+  for (const query of asked)
+    expect(query).toMatchObject({
+      allowWatchBookmarks: true,
+      timeoutSeconds: expect.toSatisfy((value: number) => value >= 5 && value <= 7) as number,
+    })
 })

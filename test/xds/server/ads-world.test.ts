@@ -220,3 +220,41 @@ describe('refusals', () => {
     expect(ads.service.settled()).toBe(true)
   })
 })
+
+describe('an Envoy that comes back', () => {
+  const before = { clusters: ['a'], listeners: ['l'], routes: ['r=1'] }
+  const after = { clusters: ['b'], listeners: ['l'], routes: ['r=2'] }
+
+  /** The version of the clusters that it has. */
+  const left = async (cluster = '*'): Promise<string> => {
+    ads.publish(before, cluster)
+    const stream = ads.envoy.world()
+    stream.ask(CLUSTER_TYPE, [], { node: { ...node, cluster } })
+    const response = await stream.next()
+    stream.ack(response)
+    stream.cancel()
+    return response.versionInfo
+  }
+
+  test('keeps the clusters that are gone until its routes have changed', async () => {
+    const versionInfo = await left()
+    ads.publish(after)
+    const stream = ads.envoy.world()
+    stream.ask(CLUSTER_TYPE, [], { node, versionInfo })
+    // It knows what it had asked for, and asks for all of it at once.
+    stream.ask(LISTENER_TYPE)
+    stream.ask(ROUTE_TYPE, ['r'])
+    expect(await take(stream)).toBe('Cluster b a')
+    expect(await take(stream)).toBe('Listener l')
+    expect(await take(stream)).toBe('RouteConfiguration r')
+    expect(await take(stream)).toBe('Cluster b')
+  })
+
+  test('is not told of the clusters of another gateway, whatever version it names', async () => {
+    const versionInfo = await left('ns/other')
+    ads.publish(after)
+    const stream = ads.envoy.world()
+    stream.ask(CLUSTER_TYPE, [], { node, versionInfo })
+    expect(await take(stream)).toBe('Cluster b')
+  })
+})

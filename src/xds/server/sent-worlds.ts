@@ -1,0 +1,36 @@
+// The clusters that Envoys were sent as the state of the world, by version: one that comes back names the version it has, and
+// what is gone since then must stay until its routes have changed. A response without them would delete them at once.
+
+import type { EncodedResource } from '../encode/encode.js'
+
+/** Resources in all; the oldest responses are forgotten first. */
+const MOST = 100_000
+
+export class SentWorlds {
+  readonly #byVersion = new Map<string, readonly EncodedResource[]>()
+  #size = 0
+
+  /** cluster: node.cluster, as no Envoy may learn what another gateway has. */
+  remember(cluster: string, version: string, world: readonly EncodedResource[]): void {
+    const key = keyOf(cluster, version)
+    this.#forget(key)
+    this.#byVersion.set(key, world)
+    this.#size += world.length
+    for (const oldest of this.#byVersion.keys()) {
+      if (this.#size <= MOST || oldest === key) return
+      this.#forget(oldest)
+    }
+  }
+
+  /** undefined: not known any more, or sent by another process. */
+  recall(cluster: string, version: string): readonly EncodedResource[] | undefined {
+    return this.#byVersion.get(keyOf(cluster, version))
+  }
+
+  #forget(key: string): void {
+    this.#size -= this.#byVersion.get(key)?.length ?? 0
+    this.#byVersion.delete(key)
+  }
+}
+
+const keyOf = (cluster: string, version: string): string => `${version} ${cluster}`
