@@ -8,6 +8,7 @@ import { takeTour } from '../demo/tour.js'
 import { printWhatToTry } from '../demo/what-to-try.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
+import { startReaderThread } from '../resources/files/reader-thread.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { startProblem } from './servers.js'
@@ -66,6 +67,7 @@ function start(
       createFileProvider({
         paths: [folder],
         apiGroup: settings.apiGroup,
+        reader: startReaderThread({ apiGroup: settings.apiGroup }),
         onWarning: (message) => logger.warn({}, message),
       }),
     onFatal: (error) => fatal.abort(error),

@@ -4,6 +4,7 @@ import { startApp, type App, type AppDeps } from '../app.js'
 import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
+import { startReaderThread } from '../resources/files/reader-thread.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
@@ -62,6 +63,7 @@ async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   const provider = createFileProvider({
     paths: settings.resources,
     apiGroup: settings.apiGroup,
+    reader: startReaderThread({ apiGroup: settings.apiGroup }),
     onWarning: (message) => logger.warn({}, message),
   })
   return { provider }

@@ -2,22 +2,24 @@
 // processes and to remove its folders. No other way to end by SIGKILL leaves nothing behind.
 
 import { rmSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import type { Kept } from './keeper.js'
 
 let kept: Kept = { groups: [], folders: [] }
 
-process.on('message', (message: Kept) => (kept = message))
-
 // What Gatehouse is asked to do by a signal is its own affair; the keeper follows it at the end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
-/** The pipe is closed by the system, however Gatehouse ended. */
-process.on('disconnect', () => {
-  for (const group of kept.groups) kill(group)
-  for (const folder of kept.folders)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
-  process.exit()
-})
+// What was written to a pipe is read before its end, also where both came before this program was loaded.
+createInterface({ input: process.stdin })
+  .on('line', (line) => (kept = JSON.parse(line) as Kept))
+  /** The system closes the pipe, however Gatehouse ended. */
+  .on('close', () => {
+    for (const group of kept.groups) kill(group)
+    for (const folder of kept.folders)
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+    process.exit()
+  })
 
 function kill(group: number): void {
   try {

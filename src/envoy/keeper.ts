@@ -1,7 +1,9 @@
 // Child processes and folders of ours → ended and removed when we end, however suddenly: by a small process that holds
 // a pipe to us (keeper-main.ts).
 
-import { fork, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../logger.js'
 
@@ -30,7 +32,7 @@ class KeeperProcess implements Keeper {
   readonly #logger: Logger
   readonly #groups = new Set<number>()
   readonly #folders = new Set<string>()
-  #child: ChildProcess | undefined
+  #keeper: ChildProcess | undefined
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -38,32 +40,32 @@ class KeeperProcess implements Keeper {
   }
 
   #start(): void {
-    const child = fork(PROGRAM, [], {
-      execArgv: FLAGS,
+    const keeper = spawn(execPath, [...FLAGS, PROGRAM], {
       env: {},
       // A session of its own: what ends our group, or our terminal, is not to end it.
       detached: true,
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['pipe', 'ignore', 'ignore'],
     })
-    this.#child = child
-    child.unref()
-    child.channel?.unref()
-    child.once('error', () => this.#restart(child))
-    child.once('exit', () => this.#restart(child))
+    this.#keeper = keeper
+    keeper.unref()
+    ;(keeper.stdin as Socket).unref()
+    // That it is gone is seen by its exit.
+    keeper.stdin.on('error', () => undefined)
+    keeper.once('error', () => this.#restart(keeper))
+    keeper.once('exit', () => this.#restart(keeper))
     this.#tell()
   }
 
-  #restart(child: ChildProcess): void {
-    if (this.#child !== child) return
-    this.#child = undefined
+  #restart(keeper: ChildProcess): void {
+    if (this.#keeper !== keeper) return
+    this.#keeper = undefined
     this.#logger.warn({}, 'the process that ends Envoy with Gatehouse is gone; starting it again')
     setTimeout(() => this.#start(), RESTART_MS).unref()
   }
 
   #tell(): void {
     const kept: Kept = { groups: [...this.#groups], folders: [...this.#folders] }
-    // An error says that it is gone, which its exit says too.
-    if (this.#child?.connected === true) this.#child.send(kept, () => undefined)
+    this.#keeper?.stdin?.write(`${JSON.stringify(kept)}\n`)
   }
 
   keep(child: ChildProcess): void {

@@ -110,7 +110,7 @@ const decodeResource = (
   const strangers = kind.strictness === 'lenient' ? [] : unknownAtTop(value)
   if (!metadata.ok || !body.ok || strangers.length > 0) {
     const findings = [metadata, body].flatMap((part) => (part.ok ? [] : part.error))
-    const problems = [...strangers, ...findings].map((finding) =>
+    const problems = atMost([...strangers, ...findings]).map((finding) =>
       problemOf(finding, path, value, context),
     )
     return { ...NOTHING, problems }
@@ -126,6 +126,17 @@ const decodeResource = (
   const position = context.positionOf(path, 'value')
   return { ...NOTHING, resources: [{ collection: kind.collection, resource, position }] }
 }
+
+/** Each costs a search for its position, a line in the log and one in the status. */
+const MAX_FINDINGS = 50
+
+const atMost = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.length <= MAX_FINDINGS
+    ? findings
+    : [
+        ...findings.slice(0, MAX_FINDINGS),
+        at([], `has ${findings.length - MAX_FINDINGS} problems more`),
+      ]
 
 const decodeBody = (value: PlainMap, kind: Kind): Result<DecodedFields, Finding[]> => {
   const { schema, strictness } = kind

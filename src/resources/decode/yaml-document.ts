@@ -1,10 +1,13 @@
 // The text of a file → its YAML (or JSON) documents, and a document → plain values with the position of each.
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node } from 'yaml'
 import type { FieldPath } from './field-path.js'
 
 const MAX_DEPTH = 100
+/** Of one map, and of all maps of a document. */
+const MAX_MAP_KEYS = 10_000
+const MAX_KEYS = 500_000
 
 /** A piece of a file that holds one document. */
 export interface DocumentText {
@@ -65,11 +68,17 @@ export const parseYaml = ({
       stringKeys: true,
       logLevel: 'error',
       lineCounter,
+      // The parser compares each key with all before it; findKeyFaults does it in linear time.
+      uniqueKeys: false,
     })
     const faults = [...document.errors, ...document.warnings].map((error) => ({
       message: error.message,
       ...at(error.pos[0]),
     }))
+    if (faults.length === 0)
+      faults.push(
+        ...findKeyFaults(document).map(({ message, offset }) => ({ message, ...at(offset) })),
+      )
     if (faults.length > 0) return { ok: false, error: faults }
     const value: unknown = document.toJS({ maxAliasCount: 100 })
     const positionOf = (path: FieldPath, part: 'key' | 'value') =>
@@ -84,6 +93,39 @@ export const parseYaml = ({
       error instanceof ReferenceError ? error.message : 'is nested too deeply or is not YAML'
     return { ok: false, error: [{ message, ...at(0) }] }
   }
+}
+
+interface KeyFault {
+  readonly message: string
+  readonly offset: number
+}
+
+/** Keys that stand twice in a map, or the first map that has too many of them. */
+function findKeyFaults(document: Document): readonly KeyFault[] {
+  const twice: KeyFault[] = []
+  let tooMany: KeyFault | undefined
+  let total = 0
+  visit(document, {
+    Map(_, map) {
+      total += map.items.length
+      const most = total > MAX_KEYS ? MAX_KEYS : MAX_MAP_KEYS
+      if (total > MAX_KEYS || map.items.length > MAX_MAP_KEYS) {
+        const where = total > MAX_KEYS ? 'the document' : 'a map'
+        const message = `${where} has more than ${most} keys: split it`
+        tooMany = { message, offset: rangeStart(map) ?? 0 }
+        return visit.BREAK
+      }
+      const keys = new Set<unknown>()
+      for (const { key } of map.items) {
+        const value = isScalar(key) ? key.value : key
+        if (keys.has(value))
+          twice.push({ message: 'Map keys must be unique', offset: rangeStart(key) ?? 0 })
+        keys.add(value)
+      }
+      return undefined
+    },
+  })
+  return tooMany === undefined ? twice : [tooMany]
 }
 
 /** Half of a character: no UTF-8 can hold it, and so no message to Envoy can. */

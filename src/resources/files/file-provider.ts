@@ -4,14 +4,15 @@ import { watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { debounce } from '../decode/debounce.js'
-import { EMPTY_RECORD, type FileRecord } from './file-record.js'
+import { EMPTY_RECORD, recordOf, type FileRecord } from './file-record.js'
 import { findFiles, type FileTree, type FoundFile } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
 import { SeenWrites } from './seen-writes.js'
 import { doubtOf, inForceOf, QUIET_MS } from './unsettled.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
-import { readRecord, stateOf } from './load-resources.js'
+import { stateOf } from './load-resources.js'
+import { readerInPlace, type DocumentReader } from './read-documents.js'
 import type { ResourceProvider, ProviderState } from '../kinds/resources.js'
 
 export interface FileProviderOptions {
@@ -21,6 +22,8 @@ export interface FileProviderOptions {
   readonly apiGroup: string
   /** A sentence for the log: a folder cannot be watched and is polled instead. */
   readonly onWarning: (message: string) => void
+  /** In this thread, if absent. */
+  readonly reader?: DocumentReader
   /** node:fs's watch, if absent. */
   readonly watch?: WatchFolder
 }
@@ -29,6 +32,8 @@ const DEBOUNCE = { quiet: 50, maxWait: 400 }
 /** A tree that still grows then is looked at again when its watchers say so. */
 const MAX_LOOKS = 10
 const POLL_INTERVAL = 1000
+/** Files that are read side by side. */
+const AT_ONCE = 32
 /** How long a file that became empty counts as one that is being written. */
 const EMPTY_FOR = 500
 
@@ -65,6 +70,7 @@ interface Writing {
 class FileProvider implements ResourceProvider {
   readonly #options: FileProviderOptions
   readonly #kinds
+  readonly #reader
   readonly #files = new Map<string, ReadFile>()
   readonly #writes = new SeenWrites()
   readonly #changed = debounce(() => void this.#refresh(), DEBOUNCE)
@@ -81,6 +87,7 @@ class FileProvider implements ResourceProvider {
   constructor(options: FileProviderOptions) {
     this.#options = options
     this.#kinds = kindsOf(options.apiGroup)
+    this.#reader = options.reader ?? readerInPlace(this.#kinds)
     this.#watcher = createFolderWatcher({
       watch: options.watch ?? watch,
       onChange: (event, name) => {
@@ -105,6 +112,7 @@ class FileProvider implements ResourceProvider {
     clearInterval(this.#polling)
     clearTimeout(this.#again)
     this.#watcher.close()
+    this.#reader.close()
     await this.#running
   }
 
@@ -118,8 +126,11 @@ class FileProvider implements ResourceProvider {
     if (this.#closed) return
     const { tree, opened } = await this.#watchedTree()
     const changed = [this.#forget(tree), this.#settle(tree)]
-    for (const file of tree.files)
-      if (!this.#isKnown(file)) changed.push(await this.#read(file, opened))
+    const unknown = tree.files.filter((file) => !this.#isKnown(file))
+    for (let first = 0; first < unknown.length && !this.#closed; first += AT_ONCE) {
+      const some = unknown.slice(first, first + AT_ONCE)
+      changed.push(...(await Promise.all(some.map((file) => this.#read(file, opened)))))
+    }
     if (this.#closed) return
     this.#report(tree, changed.includes(true))
     this.#writes.forgetOld()
@@ -186,7 +197,9 @@ class FileProvider implements ResourceProvider {
   async #read(file: FoundFile, opened: ReadonlySet<string>): Promise<boolean> {
     const { path, stamp, inode } = file
     const before = this.#files.get(path)
-    const record = await readRecord(file, this.#kinds, before && this.#lastGood(path, before))
+    const last = before && this.#lastGood(path, before)
+    const read = await this.#reader.read(file, last?.documents ?? new Map())
+    const record = recordOf(read, path, this.#kinds, last)
     const writing = await this.#writing(file, before, opened)
     const emptySince = before?.emptySince ?? performance.now()
     if (wasEmptied(record, before) && performance.now() - emptySince < EMPTY_FOR) {

@@ -1,19 +1,11 @@
-// The bytes of one file, and what it gave before → what it gives now: a document that does not decode
+// The documents of one file, and what it gave before → what it gives now: a document that does not decode
 // leaves its last good version in force (decision 27), and one that did not change is not decoded again.
 
-import {
-  decodeDocument,
-  joinDecoded,
-  type Decoded,
-  type DecodedResource,
-} from '../decode/decode.js'
+import { joinDecoded, type Decoded, type DecodedResource } from '../decode/decode.js'
 import type { Kind } from '../kinds/kinds.js'
 import { resourceKeyOf, resourceKey } from '../decode/resource-set.js'
 import type { Problem } from '../kinds/resources.js'
-import { splitDocuments } from '../decode/yaml-document.js'
-
-const MAX_DOCUMENTS = 20_000
-export const MAX_FILE_BYTES = 32 * 1024 * 1024
+import { decodeDocuments, type ReadFile } from './read-documents.js'
 
 export interface FileRecord {
   readonly resources: readonly DecodedResource[]
@@ -26,7 +18,7 @@ export interface FileRecord {
   readonly unread?: true
 }
 
-/** By its text, in FileRecord.documents. */
+/** By the hash of its text, in FileRecord.documents. */
 interface DecodedDocument {
   readonly line: number
   readonly decoded: Decoded
@@ -46,41 +38,37 @@ export const decodeFile = (
   file: string,
   kinds: readonly Kind[],
   previous = EMPTY_RECORD,
+): FileRecord =>
+  recordOf(decodeDocuments(bytes, file, kinds, previous.documents), file, kinds, previous)
+
+/** read: with what previous does not know. */
+export const recordOf = (
+  read: ReadFile,
+  file: string,
+  kinds: readonly Kind[],
+  previous = EMPTY_RECORD,
 ): FileRecord => {
-  if (bytes.length > MAX_FILE_BYTES)
-    return brokenFile(file, `is larger than ${MAX_FILE_BYTES} bytes`, previous)
-  const text = decodeUtf8(bytes)
-  if (text === undefined) return brokenFile(file, 'is not UTF-8 text', previous)
-  const pieces = splitDocuments(text)
-  if (pieces.length > MAX_DOCUMENTS)
-    return brokenFile(file, `has more than ${MAX_DOCUMENTS} documents`, previous)
+  if (read.type === 'broken') {
+    const record = brokenFile(file, read.message, previous)
+    return read.unread === true ? { ...record, unread: true } : record
+  }
   const documents = new Map<string, DecodedDocument>()
-  const parts = pieces.map((piece) => {
-    const before = previous.documents.get(piece.text)
-    const decoded =
-      before === undefined
-        ? decodeDocument(piece, file, kinds)
-        : moveLines(before.decoded, piece.line - before.line)
-    documents.set(piece.text, { line: piece.line, decoded })
-    return decoded
+  const parts = read.documents.flatMap(({ hash, line, decoded }) => {
+    const before = previous.documents.get(hash)
+    const part = before === undefined ? decoded : moveLines(before.decoded, line - before.line)
+    if (part === undefined) return []
+    documents.set(hash, { line, decoded: part })
+    return [part]
   })
   const known = new Set(kinds.map(({ kind }) => kind))
   return { ...keepLastGood(joinDecoded(parts), previous, known), documents }
 }
 
 /** A file that cannot be read as a whole: everything it gave before stays. */
-export const brokenFile = (file: string, message: string, previous = EMPTY_RECORD): FileRecord => {
+const brokenFile = (file: string, message: string, previous = EMPTY_RECORD): FileRecord => {
   const problem = { source: file, message }
   const decoded = { resources: [], problems: [problem], notes: [] }
   return { ...keepLastGood(decoded, previous, new Set()), documents: previous.documents }
-}
-
-const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }
 
 /** known: the kinds that there are. */

@@ -1,16 +1,10 @@
 // Files and folders → the resources in them, once: what `check` and `translate` read.
 
-import { readFile } from 'node:fs/promises'
-import {
-  brokenFile,
-  decodeFile,
-  EMPTY_RECORD,
-  MAX_FILE_BYTES,
-  type FileRecord,
-} from './file-record.js'
-import { codeOf, findFiles, type FoundFile } from './file-tree.js'
+import { recordOf, type FileRecord } from './file-record.js'
+import { findFiles } from './file-tree.js'
+import { readDocuments } from './read-documents.js'
 import type { ReadState, Unsettled } from '../decode/quarantine.js'
-import { kindsOf, type Kind } from '../kinds/kinds.js'
+import { kindsOf } from '../kinds/kinds.js'
 import { collectResources } from '../decode/resource-set.js'
 import type { Problem, ProviderState } from '../kinds/resources.js'
 
@@ -22,22 +16,9 @@ export const loadResources = async (
   const kinds = kindsOf(apiGroup)
   const tree = await findFiles(paths)
   const records: FileRecord[] = []
-  for (const file of tree.files) records.push(await readRecord(file, kinds))
+  for (const file of tree.files)
+    records.push(recordOf(await readDocuments(file, kinds, new Map()), file.path, kinds))
   return stateOf(records, tree.problems)
-}
-
-export const readRecord = async (
-  { path, size }: FoundFile,
-  kinds: readonly Kind[],
-  previous = EMPTY_RECORD,
-): Promise<FileRecord> => {
-  if (size > MAX_FILE_BYTES)
-    return brokenFile(path, `is larger than ${MAX_FILE_BYTES} bytes`, previous)
-  try {
-    return decodeFile(await readFile(path), path, kinds, previous)
-  } catch (error) {
-    return { ...brokenFile(path, `cannot be read: ${codeOf(error)}`, previous), unread: true }
-  }
 }
 
 /** records: in path order. */

@@ -52,6 +52,17 @@ describe('documents of a file', () => {
 describe('traps of YAML', () => {
   it.each([
     ['duplicate keys', `${SERVICE}kind: Service\n`, ['f.yaml:5:1 Map keys must be unique']],
+    // As many as would take minutes if each were compared with all before it.
+    [
+      'a map of too many keys',
+      `# a comment\nkind: Service\nmetadata:\n${Array.from({ length: 150_000 }, (_, i) => `  k${i}: v\n`).join('')}`,
+      ['f.yaml:4:3 a map has more than 10000 keys: split it'],
+    ],
+    [
+      'too many keys in all',
+      `items:\n${Array.from({ length: 51 }, () => `- {${Array.from({ length: 9_900 }, (_, i) => `k${i}`).join(',')}}\n`).join('')}`,
+      ['f.yaml:52:3 the document has more than 500000 keys: split it'],
+    ],
     ['tabs', 'a:\n\tb: 1', ['f.yaml:2:1 Tabs are not allowed as indentation']],
     [
       'an alias without its anchor',

@@ -1,0 +1,17 @@
+// The program of the reader's thread: a file's path → its documents, one file after the other.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { kindsOf } from '../kinds/kinds.js'
+import type { ReadAnswer, ReadQuestion } from './reader-thread.js'
+import { readDocuments } from './read-documents.js'
+
+const kinds = kindsOf(workerData as string)
+const answer = (text: ReadAnswer): void => parentPort?.postMessage(text)
+let turn: Promise<void> = Promise.resolve()
+
+parentPort?.on('message', ({ path, size, known }: ReadQuestion) => {
+  turn = turn.then(async () => {
+    answer(await readDocuments({ path, size }, kinds, new Set(known)))
+  })
+})
+answer('loaded')

@@ -1,0 +1,127 @@
+// Reads and decodes files in a thread of its own: no file, whatever is in it, holds up a request or ends the process.
+
+import { getHeapStatistics } from 'node:v8'
+import { Worker } from 'node:worker_threads'
+import type { DocumentReader, ReadFile } from './read-documents.js'
+
+export interface ReadQuestion {
+  readonly path: string
+  readonly size: number
+  readonly known: readonly string[]
+}
+
+/** The first says that its program is loaded. */
+export type ReadAnswer = ReadFile | 'loaded'
+
+export interface ReaderThreadOptions {
+  readonly apiGroup: string
+  /** For one file; default 30 s. */
+  readonly timeoutMs?: number
+  /** Default half of what this thread may have. */
+  readonly heapMb?: number
+  /** Of the compiled program. */
+  readonly program?: URL
+}
+
+const TIMEOUT_MS = 30_000
+const PROGRAM = new URL('./reader-main.js', import.meta.url)
+
+export const startReaderThread = (options: ReaderThreadOptions): DocumentReader =>
+  new ReaderThread(options)
+
+interface Waiting extends ReadQuestion {
+  readonly done: (read: ReadFile) => void
+}
+
+/** It answers in order, one file at a time: when it ends, it was the first that waits that has ended it. */
+class ReaderThread implements DocumentReader {
+  readonly #options: ReaderThreadOptions
+  #worker: Worker | undefined
+  #waiting: Waiting[] = []
+  #deadline: NodeJS.Timeout | undefined
+  /** Only from then on the time is that of the files. */
+  #isLoaded = false
+  #closed = false
+
+  constructor(options: ReaderThreadOptions) {
+    this.#options = options
+    // It takes a while to load, which the first file should not wait for.
+    this.#worker = this.#start()
+  }
+
+  read(
+    { path, size }: { readonly path: string; readonly size: number },
+    known: ReadonlyMap<string, unknown>,
+  ): Promise<ReadFile> {
+    if (this.#closed) return Promise.resolve(CLOSED)
+    return new Promise((done) => {
+      this.#waiting.push({ path, size, known: [...known.keys()], done })
+      this.#send(this.#waiting.length - 1)
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#deadline)
+    void this.#worker?.terminate()
+    for (const { done } of this.#waiting.splice(0)) done(CLOSED)
+  }
+
+  #start(): Worker {
+    const heapMb = this.#options.heapMb ?? getHeapStatistics().heap_size_limit / 2 / 1024 / 1024
+    const worker = new Worker(this.#options.program ?? PROGRAM, {
+      workerData: this.#options.apiGroup,
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapMb) },
+      // Not those of a debugger or a test runner.
+      execArgv: [],
+    })
+    let problem = 'it ended'
+    worker.on('message', (answer: ReadAnswer) => {
+      if (this.#worker !== worker) return
+      if (answer === 'loaded') this.#isLoaded = true
+      else this.#waiting.shift()?.done(answer)
+      this.#startDeadline()
+    })
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      problem =
+        error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'it takes too much memory' : error.message
+    })
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#replace(problem)
+    })
+    worker.unref()
+    return worker
+  }
+
+  #send(index: number): void {
+    const question = this.#waiting[index]
+    if (question === undefined) return
+    this.#worker ??= this.#start()
+    const { path, size, known } = question
+    this.#worker.postMessage({ path, size, known } satisfies ReadQuestion)
+    if (index === 0) this.#startDeadline()
+  }
+
+  #startDeadline(): void {
+    clearTimeout(this.#deadline)
+    const { timeoutMs = TIMEOUT_MS } = this.#options
+    if (this.#waiting.length === 0 || !this.#isLoaded) return
+    this.#deadline = setTimeout(() => {
+      const worker = this.#worker
+      this.#replace(`it takes longer than ${timeoutMs / 1000} s`)
+      void worker?.terminate()
+    }, timeoutMs)
+  }
+
+  /** The rest is asked of another thread. */
+  #replace(problem: string): void {
+    this.#worker = undefined
+    this.#isLoaded = false
+    clearTimeout(this.#deadline)
+    if (this.#closed) return
+    this.#waiting.shift()?.done({ type: 'broken', message: `cannot be parsed: ${problem}` })
+    for (const index of this.#waiting.keys()) this.#send(index)
+  }
+}
+
+const CLOSED: ReadFile = { type: 'broken', message: 'is not read any more', unread: true }

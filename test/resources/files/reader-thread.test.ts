@@ -1,0 +1,85 @@
+// The thread that reads files, and what becomes of a file that ends it.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import { readerInPlace } from '../../../src/resources/files/read-documents.js'
+import {
+  startReaderThread,
+  type ReaderThreadOptions,
+} from '../../../src/resources/files/reader-thread.js'
+
+const BUILT = resolve(import.meta.dirname, '../../../dist/resources/files/reader-main.js')
+const apiGroup = 'policy.gatehouse.dev'
+
+const service = (name: string, more = '') =>
+  `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\nspec: { ports: [{ port: 80 }] }\n${more}`
+
+const reader = (options: Partial<ReaderThreadOptions> = {}) => {
+  const started = startReaderThread({ apiGroup, program: pathToFileURL(BUILT), ...options })
+  onTestFinished(() => started.close())
+  return started
+}
+
+const fileOf = (text: string) => {
+  const folder = mkdtempSync(join(tmpdir(), 'reader-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'a.yaml')
+  writeFileSync(path, text)
+  return { path, size: Buffer.byteLength(text) }
+}
+
+/** More than a small thread can hold, or can read in a moment. */
+const large = () => fileOf(Array.from({ length: 300_000 }, (_, i) => `- { a: ${i} }\n`).join(''))
+
+test('it reads what this thread would read', async () => {
+  const file = fileOf(`${service('a')}---\nkind: [\n---\n${service('b')}`)
+  const expected = await readerInPlace(kindsOf(apiGroup)).read(file, new Map())
+  expect(expected.type === 'documents' && expected.documents).toHaveLength(3)
+  expect(await reader().read(file, new Map())).toEqual(expected)
+})
+
+test('what is known is not decoded again', async () => {
+  const file = fileOf(`${service('a')}---\n${service('b')}`)
+  const read = await reader().read(file, new Map())
+  const [a, b] = read.type === 'documents' ? read.documents : []
+  const again = await reader().read(file, new Map([[a?.hash ?? '', undefined]]))
+  expect(again).toEqual({ type: 'documents', documents: [{ hash: a?.hash, line: 1 }, b] })
+})
+
+test.each<[string, Partial<ReaderThreadOptions>, RegExp]>([
+  ['takes too much memory', { heapMb: 24 }, /^cannot be parsed: it takes too much memory$/],
+  ['takes too long', { timeoutMs: 700 }, /^cannot be parsed: it takes longer than 0\.7 s$/],
+])(
+  'a file that %s is a problem of its own, and the others are read',
+  async (_, options, message) => {
+    const thread = reader(options)
+    const [bad, good] = [large(), fileOf(service('a'))]
+    const reads = [thread.read(bad, new Map()), thread.read(good, new Map())]
+    const [broken, fine] = await Promise.all(reads)
+    expect(broken).toEqual({ type: 'broken', message: expect.stringMatching(message) as string })
+    expect(fine).toMatchObject({ documents: [{ line: 1, decoded: { problems: [] } }] })
+  },
+)
+
+test('a thread that crashes is a problem of the file that it was reading', async () => {
+  const crash = `import { parentPort } from 'node:worker_threads'
+    parentPort.on('message', () => { throw new Error('boom') })`
+  const program = new URL(`data:text/javascript,${encodeURIComponent(crash)}`)
+  const thread = reader({ program })
+  const file = fileOf(service('a'))
+  const broken = { type: 'broken', message: 'cannot be parsed: boom' }
+  const reads = [thread.read(file, new Map()), thread.read(file, new Map())]
+  expect(await Promise.all(reads)).toEqual([broken, broken])
+})
+
+test('what still waits when it is closed is not read', async () => {
+  const thread = reader()
+  const waiting = thread.read(large(), new Map())
+  thread.close()
+  expect(await waiting).toMatchObject({ type: 'broken', unread: true })
+  expect(await thread.read(fileOf(''), new Map())).toMatchObject({ type: 'broken' })
+})
