@@ -124,7 +124,7 @@ describe('verdicts', () => {
     expect(second.requests).toHaveLength(1)
   })
 
-  test('a mask leaves tool calls, images, ids and unknown members as they were', async () => {
+  test('a mask leaves tool calls, images and ids as they were, and reaches members that nobody knows', async () => {
     const body = chat('', {
       messages: [
         { role: 'system', content: 'a secret', x_cache: { a: [1.0, 'secret'] } },
@@ -148,10 +148,13 @@ describe('verdicts', () => {
     await stack.post('/both', body)
     const expected = body
       .replace('a secret', 'a ****')
+      .replace('[1,"secret"]', '[1,"****"]')
       .replace('"text":"secret"', '"text":"****"')
       .replace('found a secret', 'found a ****')
     expect(stack.llm.requests[0]?.body).toBe(expected)
     expect(asked(stack.webhook)[0]?.messages?.map(({ role }) => role)).toEqual([
+      'system',
+      // Of x_cache.
       'system',
       'user',
       'assistant',

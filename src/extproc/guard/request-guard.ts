@@ -38,6 +38,8 @@ export interface RequestGuard {
   attributes(): Attributes
   /** The request had a body: its reply must be an LLM's. */
   hadBody(): boolean
+  /** Envoy has shown it to us. */
+  wasSeen(): boolean
   /** It was answered by us: no response will come. */
   isRefused(): boolean
 }
@@ -49,6 +51,7 @@ export function createRequestGuard(
 ): RequestGuard {
   let attributes: Attributes = {}
   let hadBody = false
+  let wasSeen = false
   let timer: NodeJS.Timeout | undefined
 
   const refuse = (refused: Refused): void => {
@@ -88,6 +91,7 @@ export function createRequestGuard(
   return {
     headers: (message, { config, metadata }) => {
       phase.expectHeaders()
+      wasSeen = true
       if (guard.response.length > 0) expectFullDuplex('reply', config?.responseBodyMode)
       const request = guardedRequest(message, metadata)
       attributes = request.attributes
@@ -105,6 +109,7 @@ export function createRequestGuard(
     trailers: () => phase.trailers(),
     attributes: () => attributes,
     hadBody: () => hadBody,
+    wasSeen: () => wasSeen,
     isRefused: () => phase.state === 'refused',
   }
 }

@@ -18,6 +18,7 @@ import type { HeldBody } from './held-body.js'
 import {
   busyReply,
   inspectReply,
+  isSuccess,
   TOO_LARGE,
   unreadableReply,
   type Headers,
@@ -39,7 +40,7 @@ export interface ResponseGuard {
 
 export function createResponseGuard(
   guard: Guard,
-  request: Pick<RequestGuard, 'attributes' | 'hadBody'>,
+  request: Pick<RequestGuard, 'attributes' | 'hadBody' | 'wasSeen'>,
   stream: ProcessorStream,
   deps: GuardDeps,
 ): ResponseGuard {
@@ -83,11 +84,14 @@ export function createResponseGuard(
     mayBeArray = isArray === undefined
     if (isArray === true) startStream(jsonArray(deps.maxBodyBytes), identity)
   }
+  /** A filter before ours has answered, with our 401 for instance: the request has never left. */
+  const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)
   const begin = (message: HttpHeaders): void => {
     const path = requestPath(request.attributes())
-    const plan = message.endOfStream
-      ? ({ type: 'pass' } as const)
-      : replyPlan(guard, headers, path, deps)
+    const plan =
+      message.endOfStream || isOfTheGateway()
+        ? ({ type: 'pass' } as const)
+        : replyPlan(guard, headers, path, deps)
     phase.become(plan.type !== 'pass' ? 'holding' : message.endOfStream ? 'done' : 'passing')
     if (plan.type === 'pass') stream.send(headersMessage('response'))
     else if (plan.type === 'refuse') refuseUnread(plan.problem)
