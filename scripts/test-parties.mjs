@@ -1,10 +1,11 @@
 // npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak, LiteLLM,
-// Presidio), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
+// Presidio, h2spec), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
 // that suite needs is got.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { findH2spec } from './h2spec.mjs'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
 import { installPythonProgram } from './python-program.mjs'
 import { runScript } from './runtime.mjs'
@@ -32,6 +33,7 @@ await runScript(async () => {
     installPackages()
   }
   if (wants('browser')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
+  if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('keycloak')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')

@@ -226,6 +226,21 @@ describe('a call', () => {
   })
 })
 
+test('10,000 calls that their client resets leave the connection alone', async () => {
+  await serve({ Echo: echo })
+  expect((await ask('/a.Service/Echo', message('x'))).status).toBe(0)
+  let goneAway = false
+  session.on('goaway', () => (goneAway = true))
+  for (let at = 0; at < 10_000; at++) {
+    const stream = open('/a.Service/Echo')
+    stream.on('error', nothing)
+    stream.close(constants.NGHTTP2_CANCEL)
+    if (at % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect((await ask('/a.Service/Echo', message('x'))).status).toBe(0)
+  expect(goneAway).toBe(false)
+})
+
 describe('a stream', () => {
   // Of one test each: what becomes of the streams of the one before may be told late.
   let opened: StreamCall[] = []

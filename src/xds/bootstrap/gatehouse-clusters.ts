@@ -28,21 +28,41 @@ export interface GatehouseConnection {
 
 const CONNECT_TIMEOUT_MS = 1_000
 
-/** Every request of a guarded route holds an ext_proc stream to its end; Envoy's default is 1024. */
+/**
+ * Every request of a guarded route holds an ext_proc stream to its end; Envoy's default is 1024. A request whose connection
+ * ends under it is tried again by Envoy, and by default no more than 3 at a time: all others would be 503.
+ */
 const CIRCUIT_BREAKERS: JsonObject = {
-  thresholds: [{ max_connections: 65_536, max_pending_requests: 65_536, max_requests: 65_536 }],
+  thresholds: [
+    {
+      max_connections: 65_536,
+      max_pending_requests: 65_536,
+      max_requests: 65_536,
+      max_retries: 65_536,
+    },
+  ],
 }
 
-const HTTP2: JsonObject = {
+/** What our server allows (MAX_CONCURRENT_STREAMS): Envoy knows it before our SETTINGS come. */
+const MAX_CONCURRENT_STREAMS = 4_096
+
+/** Requests wait for checks and guards: where nobody is at home they must end soon, within 1.15 s (jitter) and 3 s. */
+const REQUESTS_KEEPALIVE: JsonObject = { interval: '1s', timeout: '3s' }
+const ADS_KEEPALIVE: JsonObject = { interval: '30s', timeout: '5s' }
+
+const http2 = (keepalive: JsonObject): JsonObject => ({
   'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': any(
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
     {
       explicit_http_config: {
-        http2_protocol_options: { connection_keepalive: { interval: '30s', timeout: '5s' } },
+        http2_protocol_options: {
+          max_concurrent_streams: MAX_CONCURRENT_STREAMS,
+          connection_keepalive: keepalive,
+        },
       },
     },
   ),
-}
+})
 
 /** A replica that drains says so; a connection alone would not. */
 const HEALTH_CHECKS: readonly JsonObject[] = [
@@ -90,10 +110,15 @@ const transportSocket = (tls: GatehouseTls): JsonObject => ({
   }),
 })
 
+interface Care {
+  readonly keepalive: JsonObject
+  readonly healthChecks?: readonly JsonObject[]
+}
+
 const buildGatehouseCluster = (
   name: string,
   connection: GatehouseConnection,
-  healthChecks?: readonly JsonObject[],
+  { keepalive, healthChecks }: Care,
 ): JsonObject =>
   jsonObject({
     name,
@@ -105,16 +130,19 @@ const buildGatehouseCluster = (
       endpoints: [{ lb_endpoints: [{ endpoint: { address: envoyAddress(connection.address) } }] }],
     },
     circuit_breakers: CIRCUIT_BREAKERS,
-    typed_extension_protocol_options: HTTP2,
+    typed_extension_protocol_options: http2(keepalive),
     health_checks: healthChecks,
     transport_socket: connection.tls && transportSocket(connection.tls),
   })
 
 export const buildXdsCluster = (connection: GatehouseConnection): JsonObject =>
-  buildGatehouseCluster(XDS_CLUSTER, connection)
+  buildGatehouseCluster(XDS_CLUSTER, connection, { keepalive: ADS_KEEPALIVE })
 
 /** ext_authz and ext_proc. */
 export const buildServerClusters = (connection: GatehouseConnection): readonly JsonObject[] =>
   [EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER].map((name) =>
-    buildGatehouseCluster(name, connection, HEALTH_CHECKS),
+    buildGatehouseCluster(name, connection, {
+      keepalive: REQUESTS_KEEPALIVE,
+      healthChecks: HEALTH_CHECKS,
+    }),
   )

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findEnvoy } from '../../../src/envoy/find-envoy.js'
 import { validateConfig } from '../../../src/envoy/validate.js'
+import { MAX_CONCURRENT_STREAMS } from '../../../src/http2/connection.js'
 import { buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseConnection } from '../../../src/xds/bootstrap/gatehouse-clusters.js'
 import { selfSigned } from '../../support/certificates.js'
@@ -63,4 +64,11 @@ test('says which Gateway it serves, and asks in the way that was chosen', () => 
   expect(bootstrap({ address }, true)).toMatchObject({
     dynamic_resources: { ads_config: { api_type: 'GRPC' } },
   })
+})
+
+test('says as many streams as our server allows', () => {
+  const config = JSON.stringify(
+    bootstrap({ address: { type: 'unix', path: '/run/gatehouse.sock' } }),
+  )
+  expect(config.split(`"max_concurrent_streams":${String(MAX_CONCURRENT_STREAMS)}`)).toHaveLength(4)
 })

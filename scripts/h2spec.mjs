@@ -1,0 +1,26 @@
+// Where h2spec is, which holds servers to RFC 9113 and RFC 7541: built once from its Go module and kept in the user's cache.
+
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { attempt, cacheFolder, onPath } from './install.mjs'
+import { SetupError } from './setup-error.mjs'
+
+/** The last one that is a Go module; it is older than modules, hence the suffix. */
+const H2SPEC = 'v2.2.1+incompatible'
+
+/** Its path. say: a sentence for the person who waits. */
+export function findH2spec(say) {
+  const folder = join(cacheFolder(), 'h2spec-v2.2.1')
+  const program = join(folder, 'h2spec')
+  if (existsSync(program)) return program
+  if (onPath('go') === undefined)
+    throw new SetupError('go is missing, which builds h2spec: install it (https://go.dev)')
+  say(`building h2spec ${H2SPEC} into ${folder} (once, about a minute)`)
+  mkdirSync(folder, { recursive: true })
+  attempt('go', ['install', `github.com/summerwind/h2spec/cmd/h2spec@${H2SPEC}`], {
+    env: { ...process.env, GOBIN: folder },
+    trouble:
+      'h2spec could not be built: see the message of go above; is its module proxy reachable?',
+  })
+  return program
+}

@@ -1,0 +1,26 @@
+// h2spec against our server: each of its cases, of RFC 9113 (as it was in RFC 7540) and RFC 7541, passes.
+
+import { execFile } from 'node:child_process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
+import { recordingLogger } from '../grpc/recording-logger.js'
+
+let server: GrpcServer
+
+beforeAll(async () => {
+  const { logger } = recordingLogger()
+  server = await startGrpcServer({ address: '127.0.0.1:0', services: [], logger })
+})
+afterAll(() => server.close())
+
+test('all 145 cases pass', async () => {
+  const [host = '', port = ''] = server.address.split(':')
+  const program = process.env['GATEHOUSE_TEST_H2SPEC'] ?? 'h2spec'
+  const report = await new Promise<string>((resolve) => {
+    execFile(program, ['-h', host, '-p', port, '--timeout', '10'], (_error, stdout) =>
+      resolve(stdout),
+    )
+  })
+  const failures = report.slice(Math.max(0, report.indexOf('Failures:')))
+  expect(report, failures).toContain('145 tests, 145 passed, 0 skipped, 0 failed')
+}, 300_000)
