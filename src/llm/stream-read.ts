@@ -14,7 +14,7 @@ import type { LlmApi } from './text/api.js'
 import { sourceOf, type SaidText, type Source } from './text/said.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Repeat, StreamEvent } from './text/stream-event.js'
-import { spokenAt, whole, type Said } from './text/stream-said.js'
+import { beside, spokenAt, type Said } from './text/stream-said.js'
 
 /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
 export function readStreamEvent(data: string): Result<StreamEvent, string> {
@@ -62,12 +62,12 @@ function readTypedForm(json: Source, root: JsonObjectNode): Form {
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', readMessageEvent(json, root, type)]
   const api = apiOfError(root)
-  if (api !== undefined) return [api, whole(anythingIn(root, spokenAt(json, 'event'), true))]
+  if (api !== undefined) return [api, beside(anythingIn(root, spokenAt(json, 'event'), true))]
   if (type === undefined)
     throw new UnreadableForm('an event of the stream is of a form that is not known')
   return [
     member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
-    whole(anythingIn(root, spokenAt(json, 'event'), false)),
+    beside(anythingIn(root, spokenAt(json, 'event'), false)),
   ]
 }
 

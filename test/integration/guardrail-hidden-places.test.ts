@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   answerJson,
+  asked,
   chat,
   completion,
   startGuardedStack,
@@ -144,6 +145,22 @@ describe('beside the reply', () => {
     expect(answer.body).not.toMatch(/sec|ret"/)
     expect(answer.body.match(/\*\*\*\*/g)).toHaveLength(stream.match(/secret|sec"/g)?.length ?? 0)
     expect(answer.body.match(/^data: /gm)).toHaveLength(events.length)
+  })
+
+  test('what every chunk of a stream repeats is asked about once', async () => {
+    const chunk = {
+      choices: [{ index: 0, delta: { content: 'hi ' }, at: 'a note' }],
+      more: 'a secret',
+    }
+    const stream = `data: ${JSON.stringify(chunk)}\n\n`.repeat(20)
+    stack.llm.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream)
+    })
+    const answer = await stack.post('/both', chat('hi', { stream: true }))
+    expect(answer.body).toBe(stream.replaceAll('secret', '****'))
+    const shown = asked(stack.webhook).flatMap(({ choices = [] }) => choices)
+    const contents = shown.map(({ message }) => message.content)
+    expect(contents.sort()).toEqual(['a note', 'a secret', 'hi '.repeat(20)])
   })
 
   test('log probabilities of a stream that are ahead of its text', async () => {

@@ -11,12 +11,12 @@ import {
 import { roleOf } from '../text/message.js'
 import { below, textOf, type At, type SaidText, type Source } from '../text/said.js'
 import {
+  beside,
+  goingOn,
   indexOf,
   repeated,
-  saidIn,
   spokenAt,
   together,
-  whole,
   type Said,
 } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
@@ -30,7 +30,7 @@ export const readChunk = (json: Source, root: JsonObjectNode): Said =>
       const choice = asObject(item, 'a choice')
       return readChoice(json, choice, indexOf(json, member(choice, 'index'), at))
     }),
-    whole(besideIn(root, spokenAt(json, 'event'), ['choices'])),
+    beside(besideIn(root, spokenAt(json, 'event'), ['choices'])),
   ])
 
 const READ: ReadonlySet<string> = new Set(['delta', 'message', 'text'])
@@ -47,9 +47,9 @@ function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said
     said.push(one)
   for (const one of message === undefined ? [] : messageTexts(asObject(message, 'a message'), at))
     said.push(one)
-  const open = new Set(said.map((one) => one.channel))
+  const begun = said.length
   sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
-  const { texts, ends } = saidIn(said, (one) => open.has(one))
+  const { texts, ends } = together([goingOn(said.slice(0, begun)), beside(said.slice(begun))])
   const isLast = present(member(choice, 'finish_reason')) !== undefined
   return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
 }

@@ -3,7 +3,7 @@
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
 import { below, type At, type SaidText, type Source } from '../text/said.js'
-import { indexOf, saidIn, spokenAt, together, whole, type Said } from '../text/stream-said.js'
+import { beside, indexOf, saidIn, spokenAt, together, type Said } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideIn } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
@@ -16,7 +16,7 @@ export function readGeminiChunk(json: Source, root: JsonObjectNode): Said {
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
   return together([
     ...items.map((item, at) => readCandidate(json, asObject(item, 'a candidate'), at)),
-    whole(besideIn(root, spokenAt(json, 'event'), ['candidates'])),
+    beside(besideIn(root, spokenAt(json, 'event'), ['candidates'])),
   ])
 }
 
@@ -29,12 +29,16 @@ function readCandidate(json: Source, candidate: JsonObjectNode, at: number): Sai
   const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
   const spoken = spokenAt(json, channel, role)
   const said: SaidText[] = content === undefined ? [] : contentTexts(content, spoken)
+  const begun = said.length
   sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 })
   const goesOn = new Set(['text', 'thought', 'part'].map((word) => `${channel} ${word}`))
-  const { texts, ends } = saidIn(
-    said,
-    (one) => goesOn.has(one) || one.startsWith(`${channel} part `) || IN_CALL.test(one),
-  )
+  const { texts, ends } = together([
+    saidIn(
+      said.slice(0, begun),
+      (one) => goesOn.has(one) || one.startsWith(`${channel} part `) || IN_CALL.test(one),
+    ),
+    beside(said.slice(begun)),
+  ])
   // A model thinks before it speaks: what it thought need not wait for the end of what it says.
   const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')
   const isLast = present(member(candidate, 'finishReason')) !== undefined

@@ -12,6 +12,7 @@ import {
 import { roleOf } from '../text/message.js'
 import { callOf, textOf, type At, type SaidText, type Source } from '../text/said.js'
 import {
+  beside,
   goingOn,
   indexOf,
   NOTHING,
@@ -41,7 +42,7 @@ export function readResponseEvent(json: Source, root: JsonObjectNode, type: stri
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
   const [read, said] = readStep(event) ?? readOther(event)
   const rest = besideIn(root, spokenAt(json, 'event'), read)
-  return together([said, whole(rest)])
+  return together([said, beside(rest)])
 }
 
 /** The members that say what the event says, and what that is; undefined: the event is not known. */

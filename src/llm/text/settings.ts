@@ -47,7 +47,8 @@ const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {
     $defs propertyordering propertyname timezone jsonpath`,
   mime: 'mimetype mediatype responsemimetype contenttype',
   url: 'url uri urls uris',
-  blob: 'signature embedding obfuscation',
+  // p: the padding of Mistral's streams.
+  blob: 'signature embedding obfuscation p',
   credential: 'authorizationtoken authorization apikey accesstoken',
 }
 

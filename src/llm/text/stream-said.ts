@@ -29,6 +29,12 @@ export const goingOn = (texts: readonly SaidText[]): Said => saidIn(texts, () =>
 
 export const whole = (texts: readonly SaidText[]): Said => saidIn(texts, () => false)
 
+/** What stands beside the speech, in every event perhaps: where it is the same again, it has been shown. */
+export const beside = (texts: readonly SaidText[]): Said => ({
+  texts: texts.map((text) => (text.form === 'tokens' ? text : { ...text, isRepeat: true })),
+  ends: [],
+})
+
 /** Texts that say again, whole, what their channels said. */
 export const repeated = (texts: readonly SaidText[]): readonly SaidText[] =>
   texts.map((text) => ({ ...text, isRepeat: true }))

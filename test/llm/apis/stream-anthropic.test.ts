@@ -206,20 +206,20 @@ describe('the message', () => {
 
   test('an error beside text hides none of it', () => {
     const said = { ...delta({ type: 'text_delta', text: 'A' }), error: { message: 'x', said: 'B' } }
-    expect(saidIn(said)).toEqual(['1 text: A', 'event error said: B'])
+    expect(saidIn(said)).toEqual(['1 text: A', 'event error said = B'])
     const error = { type: 'error', error: { message: 'x', said: 'B' }, delta: { text: 'C' } }
-    expect(saidIn(error)).toEqual(['event error said: B', 'event delta text: C'])
+    expect(saidIn(error)).toEqual(['event error said = B', 'event delta text = C'])
   })
 })
 
 test.each([
-  [{ type: 'of_tomorrow', said: 'A fox' }, 'event said'],
-  [delta({ type: 'of_tomorrow', said: 'A fox' }), '1 said'],
-  [block({ type: 'of_tomorrow', said: 'A fox' }), '1 said'],
-  [delta({ type: 'text_delta', text: ['A fox'] }), '1 text 0'],
-  [delta({ type: 'text_delta', Text: 'A fox' }), '1 Text'],
+  [{ type: 'of_tomorrow', said: 'A fox' }, 'event said ='],
+  [delta({ type: 'of_tomorrow', said: 'A fox' }), '1 said:'],
+  [block({ type: 'of_tomorrow', said: 'A fox' }), '1 said:'],
+  [delta({ type: 'text_delta', text: ['A fox'] }), '1 text 0:'],
+  [delta({ type: 'text_delta', Text: 'A fox' }), '1 Text:'],
 ])('%o is not known, and read', (data, channel) => {
-  expect(saidIn(data)).toEqual([`${channel}: A fox`])
+  expect(saidIn(data)).toEqual([`${channel} A fox`])
 })
 
 test.each([

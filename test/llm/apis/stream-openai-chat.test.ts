@@ -133,7 +133,7 @@ describe('what a chunk says', () => {
       ...delta({ content: 'a fox' }),
       error: { message: 'Overloaded', code: 'overloaded', failed_generation: 'the bear' },
     }
-    expect(saidIn(data)).toEqual(['0 content: a fox', 'event error failed_generation: the bear'])
+    expect(saidIn(data)).toEqual(['0 content: a fox', 'event error failed_generation = the bear'])
   })
 })
 

@@ -65,7 +65,7 @@ describe('an error of the LLM', () => {
 
   test('is text where it quotes the model', () => {
     const error = { message: 'Failed to call a function.', failed_generation: '<function=bear>' }
-    expect(saidIn({ error })).toEqual(['event error failed_generation: <function=bear>'])
-    expect(saidIn({ error: { message: 'x' }, output: ['bear'] })).toEqual(['event output 0: bear'])
+    expect(saidIn({ error })).toEqual(['event error failed_generation = <function=bear>'])
+    expect(saidIn({ error: { message: 'x' }, output: ['bear'] })).toEqual(['event output 0 = bear'])
   })
 })

@@ -288,9 +288,9 @@ describe('other events', () => {
   test('a text where none belongs is read all the same', () => {
     const data = { ...place, type: 'response.output_text.done', text: 'A', item: { content: 'B' } }
     expect(saidIn({ ...data, notes: { text: 'C' } })).toEqual([
-      'event item content: B',
-      'event notes text: C',
       '1 content 0 = A',
+      'event item content = B',
+      'event notes text = C',
     ])
   })
 })
