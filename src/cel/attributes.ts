@@ -28,6 +28,8 @@ export type Root = 'jwt' | 'llmRequest' | 'request' | 'source'
 /** JSON whose CEL form is made once, when a rule first reads it: claims live as long as their token is remembered. */
 export interface LazyValue<T extends Json = Json> {
   readonly json: T
+  /** What it was read from, where json has numbers rounded. */
+  readonly exact?: string
   /** @throws CelLimitError when it is nested too deeply. */
   celValue(): CelValue
 }
@@ -72,7 +74,11 @@ export const lazyValue = <T extends Json>(json: T, text?: string): LazyValue<T> 
   const exact = text !== undefined && mayBeRounded(text) ? text : undefined
   let converted: CelValue | undefined
   const convert = (): CelValue => (exact === undefined ? toCelValue(json) : parseJsonText(exact))
-  return { json, celValue: () => (converted ??= convert()) }
+  return {
+    json,
+    ...(exact !== undefined && { exact }),
+    celValue: () => (converted ??= convert()),
+  }
 }
 
 /** The value of one variable. members: those that the expression reads; "*": all. */

@@ -2,8 +2,9 @@
 // is encoded once and sent again and again. Held equal to the generated encoder by a test.
 
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { LazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { CLAIMS_KEY } from '../ir/names.js'
+import { CLAIMS_KEY, EXACT_CLAIMS_KEY } from '../ir/names.js'
 import type { Decision, Reply } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 
@@ -28,11 +29,11 @@ export function encodeDecision(decision: Decision, forwardToken: boolean): Uint8
 
 function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Array {
   const form = forwardToken ? 'kept' : 'removed'
-  return (token.allowed[form] ??= encodeAllow(forwardToken, token.claims.json))
+  return (token.allowed[form] ??= encodeAllow(forwardToken, token.claims))
 }
 
 /** status 1 stays empty: OK. ok_response 3 { headers_to_remove 5 }, dynamic_metadata 4. */
-function encodeAllow(forwardToken: boolean, claims?: JsonObject): Uint8Array {
+function encodeAllow(forwardToken: boolean, claims?: LazyValue<JsonObject>): Uint8Array {
   const writer = new BinaryWriter()
   bytes(writer, 1).fork().join()
   bytes(writer, 3).fork()
@@ -41,7 +42,11 @@ function encodeAllow(forwardToken: boolean, claims?: JsonObject): Uint8Array {
   writer.join()
   if (claims !== undefined) {
     bytes(writer, 4).fork()
-    writeFields(writer, { [CLAIMS_KEY]: claims })
+    const { json, exact } = claims
+    writeFields(writer, {
+      [CLAIMS_KEY]: json,
+      ...(exact !== undefined && { [EXACT_CLAIMS_KEY]: exact }),
+    })
     writer.join()
   }
   return writer.finish()

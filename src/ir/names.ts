@@ -7,6 +7,8 @@ export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
 /** Namespace of the dynamic metadata that holds the verified claims, and the key below it (decision 6). */
 export const CLAIMS_NAMESPACE = 'envoy.filters.http.ext_authz'
 export const CLAIMS_KEY = 'jwt'
+/** The claims as JSON text, beside CLAIMS_KEY where they have whole numbers beyond 2^53: metadata has doubles alone. */
+export const EXACT_CLAIMS_KEY = 'jwt_json'
 
 /** Names of the clusters in the bootstrap that lead to Gatehouse. */
 export const XDS_CLUSTER = 'gatehouse_xds'

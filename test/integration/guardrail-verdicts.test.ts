@@ -18,7 +18,7 @@ import {
 } from '../support/guardrails.js'
 import { bearer } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'
-import { keySet, newKey, signToken } from '../support/tokens.js'
+import { keySet, newKey, signText, signToken } from '../support/tokens.js'
 
 const ISSUER = 'https://idp.example/'
 const key = await newKey('k1')
@@ -39,7 +39,10 @@ beforeAll(async () => {
     ...guardedRoute('/two', { request: [hook('guard'), hook('second')] }),
     ...guardedRoute('/head', { request: [hook('guard', { headers })] }),
     ...guardedRoute('/tools', { response: [hook('guard', { inspectToolCalls: true })] }),
-    ...guardedRoute('/claims', both(hook('guard', { headers: { 'x-user': 'jwt.sub' } }))),
+    ...guardedRoute(
+      '/claims',
+      both(hook('guard', { headers: { 'x-user': 'jwt.sub', 'x-account': 'jwt.account' } })),
+    ),
     proxyPolicy('claims-tokens', 'claims', {
       jwtAuthentication: {
         providers: [{ issuer: ISSUER, jwks: { inline: JSON.stringify(keySet(key)) } }],
@@ -213,5 +216,17 @@ test('claims of a verified token reach the headers in both phases; without a tok
   expect(stack.webhook.requests.map(({ url, headers }) => [url, headers['x-user']])).toEqual([
     ['/request', 'alice'],
     ['/response', 'alice'],
+  ])
+})
+
+test('numbers beyond 2^53 of a token reach the headers as they were sent', async () => {
+  const exp = Math.floor(Date.now() / 1000) + 300
+  const account = '9007199254740993'
+  const payload = `{"iss":"${ISSUER}","sub":"alice","exp":${String(exp)},"account":${account}}`
+  const token = await signText(key, payload)
+  expect((await stack.post('/claims', chat('hi'), bearer(token))).status).toBe(200)
+  expect(stack.webhook.requests.map(({ headers }) => headers['x-account'])).toEqual([
+    account,
+    account,
   ])
 })

@@ -1,6 +1,7 @@
 // Keys and tokens of an issuer that tests control: good ones, and whatever else an attacker would send.
 
 import {
+  CompactSign,
   SignJWT,
   exportJWK,
   generateKeyPair,
@@ -50,3 +51,9 @@ export const now = (): number => Math.floor(Date.now() / 1000)
 
 export const base64url = (value: object | string): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+/** A token whose payload is this text, as no encoder of ours would write it. */
+export const signText = ({ kid, alg, privateKey }: SigningKey, payload: string): Promise<string> =>
+  new CompactSign(new TextEncoder().encode(payload))
+    .setProtectedHeader({ alg, kid })
+    .sign(privateKey)

@@ -1,10 +1,10 @@
 // The headers of a guarded request, and the claims of its token → what expressions read, and why its body cannot be read.
 
-import { lazyValue, type Attributes } from '../../cel/attributes.js'
+import { lazyValue, type Attributes, type LazyValue } from '../../cel/attributes.js'
 import type { Metadata } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Json } from '../../ir/json.js'
-import { CLAIMS_KEY, CLAIMS_NAMESPACE } from '../../ir/names.js'
+import { CLAIMS_KEY, CLAIMS_NAMESPACE, EXACT_CLAIMS_KEY } from '../../ir/names.js'
 import { isJsonType } from './content-type.js'
 import { requestScheme } from '../../oauth/base-url.js'
 import { headersOf } from '../stream/request-view.js'
@@ -21,7 +21,8 @@ export interface GuardedRequest {
 export function guardedRequest(message: HttpHeaders, metadata?: Metadata): GuardedRequest {
   const headers = headersOf(message)
   const one = (name: string): string => headers.get(name)?.[0] ?? ''
-  const claims = metadata?.filterMetadata[CLAIMS_NAMESPACE]?.[CLAIMS_KEY] as Json | undefined
+  const { [CLAIMS_KEY]: claims, [EXACT_CLAIMS_KEY]: exact } =
+    metadata?.filterMetadata[CLAIMS_NAMESPACE] ?? {}
   return {
     attributes: {
       request: {
@@ -35,7 +36,7 @@ export function guardedRequest(message: HttpHeaders, metadata?: Metadata): Guard
         version: '',
         headers: new Map([...headers].map(([name, values]) => [name, oneOrAll(values)])),
       },
-      ...(claims === undefined ? {} : { jwt: lazyValue(claims) }),
+      ...(claims === undefined ? {} : { jwt: claimsValue(claims, exact) }),
     },
     contentLength: /^\d{1,15}$/.test(one('content-length'))
       ? Number(one('content-length'))
@@ -43,6 +44,9 @@ export function guardedRequest(message: HttpHeaders, metadata?: Metadata): Guard
     problem: problemOf(headers.get('content-type') ?? [], headers.get('content-encoding') ?? []),
   }
 }
+
+const claimsValue = (claims: Json, exact: unknown): LazyValue =>
+  lazyValue(claims, typeof exact === 'string' ? exact : undefined)
 
 const oneOrAll = (values: readonly string[]): string | readonly string[] => {
   const [first, ...others] = values
