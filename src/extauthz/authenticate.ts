@@ -82,38 +82,55 @@ function withoutToken(jwt: CompiledJwt, bearer: BearerToken): Authentication {
 const noKeysAtAll = (jwt: CompiledJwt): boolean =>
   jwt.providers.every((provider) => provider.keys === undefined)
 
-async function verifyNew(
+type Outcome = Authentication | UnknownKey
+
+/** At once, unless a key has to be fetched, or is so large that a thread verifies by it. */
+type Soon<T> = T | Promise<T>
+
+const andThen = <T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> =>
+  value instanceof Promise ? value.then(next) : next(value)
+
+const verifyNew = (
   jwt: CompiledJwt,
   token: string,
   digest: string,
   context: AuthenticationContext,
-): Promise<Authentication> {
-  const outcome = await verifyToken(jwt, token, digest, context)
-  if (outcome.type === 'verified') return outcome
-  if (jwt.mode === 'Permissive') return ANONYMOUS
-  return noKeysAtAll(jwt) ? UNAVAILABLE : outcome
-}
+): Soon<Authentication> =>
+  andThen(verifyToken(jwt, token, digest, context), (outcome) => {
+    if (outcome.type === 'verified') return outcome
+    if (jwt.mode === 'Permissive') return ANONYMOUS
+    return noKeysAtAll(jwt) ? UNAVAILABLE : outcome
+  })
 
-async function verifyToken(
+function verifyToken(
   jwt: CompiledJwt,
   text: string,
   digest: string,
   context: AuthenticationContext,
-): Promise<Authentication> {
+): Soon<Authentication> {
   const jws = parseJws(text)
   if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }
   const claims = readClaims(jws)
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
-  const issuer = claim(claims.json, 'iss')
   const attempt = { jws, claims, size: text.length, digest, context }
-  const providers = ofIssuer(jwt, issuer)
-  const outcome = await tryProviders(providers, attempt)
-  if (outcome.type !== 'unknown-key') return outcome
+  const providers = ofIssuer(jwt, claim(claims.json, 'iss'))
+  return andThen(tryProviders(providers, attempt), (outcome) =>
+    outcome.type === 'unknown-key' ? tryFreshKeys(providers, outcome, attempt) : outcome,
+  )
+}
+
+async function tryFreshKeys(
+  providers: readonly Provider[],
+  { provider }: UnknownKey,
+  attempt: Attempt,
+): Promise<Authentication> {
+  const { jws, claims, context } = attempt
+  const issuer = claim(claims.json, 'iss')
   const hasKey = (renewed: CompiledJwt): boolean =>
     ofIssuer(renewed, issuer).some(
       ({ keys }) => keys !== undefined && chooseKey(jws, keys) !== undefined,
     )
-  const fresh = await context.withFreshKeys(outcome.provider, jws, hasKey)
+  const fresh = await context.withFreshKeys(provider, jws, hasKey)
   if (fresh.type === 'unanswered') return UNANSWERED
   if (fresh.type === 'unknown') return withoutKey(providers)
   const renewed = ofIssuer(fresh.jwt, issuer)
@@ -146,39 +163,42 @@ interface UnknownKey {
   readonly provider: Provider
 }
 
+const UNKNOWN_ISSUER: Outcome = { type: 'refused', fault: 'unknown-issuer' }
+
 /** The first that accepts; else an unknown key comes before keys that were never fetched, and both before what the last one said. */
-async function tryProviders(
-  providers: readonly Provider[],
+function tryProviders(
+  [provider, ...others]: readonly Provider[],
   attempt: Attempt,
-): Promise<Authentication | UnknownKey> {
-  let last: Authentication | UnknownKey = { type: 'refused', fault: 'unknown-issuer' }
-  for (const provider of providers) {
-    const outcome = await tryProvider(provider, attempt)
+  last = UNKNOWN_ISSUER,
+): Soon<Outcome> {
+  if (provider === undefined) return last
+  return andThen(tryProvider(provider, attempt), (outcome) => {
     if (outcome.type === 'verified') return outcome
-    if (last.type === 'refused' || (last.type === 'unavailable' && outcome.type === 'unknown-key'))
-      last = outcome
-  }
-  return last
+    const isTelling =
+      last.type === 'refused' || (last.type === 'unavailable' && outcome.type === 'unknown-key')
+    return tryProviders(others, attempt, isTelling ? outcome : last)
+  })
 }
 
 /** Claims first: a token that is refused whatever its signature costs no verification and no fetch. */
-async function tryProvider(
-  provider: Provider,
-  attempt: Attempt,
-): Promise<Authentication | UnknownKey> {
-  const { jws, claims, size, digest, context } = attempt
+function tryProvider(provider: Provider, attempt: Attempt): Soon<Outcome> {
+  const { jws, claims, context } = attempt
   if (provider.keys === undefined) return UNAVAILABLE
-  const json = claims.json
-  const fault = claimsFault(jws, json, provider, context.nowSeconds)
+  const fault = claimsFault(jws, claims.json, provider, context.nowSeconds)
   if (fault !== undefined) return { type: 'refused', fault }
   const key = chooseKey(jws, provider.keys)
   if (key === undefined)
     return provider.source.type === 'remote'
       ? { type: 'unknown-key', provider }
       : { type: 'refused', fault: 'unknown-key' }
-  if (!(await verifyJws(jws, key))) return { type: 'refused', fault: 'bad-signature' }
-  const until = (claim(json, 'exp') as number) + LEEWAY_SECONDS
+  return andThen(verifyJws(jws, key), (isGood) =>
+    isGood ? remember(provider, attempt) : { type: 'refused', fault: 'bad-signature' },
+  )
+}
+
+function remember({ memory }: Provider, { claims, size, digest }: Attempt): Authentication {
+  const until = (claim(claims.json, 'exp') as number) + LEEWAY_SECONDS
   const token: RememberedToken = { claims, until, size, allowed: {} }
-  provider.memory.remember(digest, token)
+  memory.remember(digest, token)
   return { type: 'verified', token }
 }

@@ -2,6 +2,7 @@
 // check when anything it waits for fails, hangs or comes too late.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { CheckOptions } from '../../src/extauthz/check.js'
 import { buildAuthzTable, type AuthzTable } from '../../src/extauthz/authz-table.js'
 import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import type { JwtProvider } from '../../src/ir/authz-entry.js'
@@ -251,30 +252,63 @@ describe('an unknown kid', () => {
 })
 
 describe('a check that cannot be finished', () => {
+  /** A key of 4,224 bits: a thread verifies by it. */
+  let large: SigningKey
+  beforeAll(async () => {
+    large = await signingKey('RS256', 'large', { modulusLength: 4224 })
+  })
+
+  /** What makes it wait: the tokens, and what their tables come to. */
+  const waits = (): [string, SigningKey, () => AuthzTable, Partial<CheckOptions>][] => {
+    let current = table(before)
+    const fetching = {
+      refetchKeySet: () => {
+        current = table(before, after)
+        return Promise.resolve(FETCHED)
+      },
+    }
+    return [
+      ['keys that are fetched', after, () => current, fetching],
+      ['a thread that verifies', large, () => table(large), {}],
+    ]
+  }
+
   test('is refused when its deadline passed while it waited', async () => {
-    const token = await sign(before)
-    let now = NOW * 1000
-    const { check, observed } = checker(() => table(before), {
-      now: () => (now += 100),
-    })
-    const answer = await check(
-      { headers: [bearer(token)] },
-      { isCancelled: () => false, deadline: NOW * 1000 + 150 },
-    )
-    expect(answer.status).toBe(503)
-    expect(observed.decisions[0]).toMatchObject({ decision: 'deny', reason: 'deadline' })
+    for (const [what, key, current, options] of waits()) {
+      const token = await sign(key)
+      let now = NOW * 1000
+      const { check, observed } = checker(current, { ...options, now: () => (now += 100) })
+      const answer = await check(
+        { headers: [bearer(token)] },
+        { isCancelled: () => false, deadline: NOW * 1000 + 150 },
+      )
+      expect(answer.status, what).toBe(503)
+      expect(observed.decisions[0]).toMatchObject({ decision: 'deny', reason: 'deadline' })
+    }
   })
 
   test('is refused when Envoy gave it up while it waited', async () => {
-    const token = await sign(before)
-    let cancelled = false
-    const { check } = checker(() => table(before))
-    const answer = check(
-      { headers: [bearer(token)] },
-      { isCancelled: () => cancelled, deadline: Infinity },
-    )
-    cancelled = true
-    expect((await answer).status).toBe(503)
+    for (const [what, key, current, options] of waits()) {
+      const token = await sign(key)
+      let cancelled = false
+      const { check } = checker(current, options)
+      const answer = check(
+        { headers: [bearer(token)] },
+        { isCancelled: () => cancelled, deadline: Infinity },
+      )
+      cancelled = true
+      expect((await answer).status, what).toBe(503)
+    }
+  })
+
+  test('is let through by a large key that a thread verifies by, and only by its signature', async () => {
+    const { check } = checker(() => table(large))
+    const token = await sign(large)
+    const [header, , signature] = token.split('.')
+    const [, payload] = (await sign(before, { sub: 'bob' })).split('.')
+    const other = `${header}.${payload}.${signature}`
+    expect((await check({ headers: [bearer(token)] })).status).toBe(200)
+    expect((await check({ headers: [bearer(other)] })).status).toBe(401)
   })
 
   test('is refused when a part of it throws, and the log holds nothing of the request', async () => {

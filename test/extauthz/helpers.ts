@@ -22,8 +22,12 @@ export interface SigningKey {
   readonly jwk: JWK
 }
 
-export async function signingKey(alg = 'RS256', kid: string | null = 'k1'): Promise<SigningKey> {
-  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+export async function signingKey(
+  alg = 'RS256',
+  kid: string | null = 'k1',
+  more: { readonly modulusLength?: number } = {},
+): Promise<SigningKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true, ...more })
   const jwk = { ...(await exportJWK(publicKey)), alg, use: 'sig', ...(kid !== null && { kid }) }
   return { privateKey, jwk }
 }
