@@ -109,7 +109,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const FENCES: Record<string, string> = {
   '@marcbachmann/cel-js': 'cel/',
   '@bufbuild/re2': 'cel/',
-  jose: 'extauthz/',
   '@kubernetes/client-node': 'resources/kubernetes/',
   zod: 'resources/',
   'prom-client': 'admin/',

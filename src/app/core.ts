@@ -98,6 +98,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     remote,
     names,
     publisher,
+    rememberedTokens: settings.rememberedTokens,
     options: {
       listenAddress: settings.listenAddress,
       trustedHops: settings.trustedHops,

@@ -20,6 +20,8 @@ export interface PipelineDeps {
     current(): Snapshot | undefined
   }
   readonly options: XdsOptions
+  /** Verified tokens, for each provider; absent: the default. */
+  readonly rememberedTokens?: number
   readonly logger: Logger
   /** A change could not be turned into a snapshot: a bug. */
   onFailure(): void
@@ -132,7 +134,7 @@ function createPatience(deps: PipelineDeps, run: () => void): Patience {
 }
 
 function advance(provider: ProviderState, deps: PipelineDeps, patience: Patience): Translation {
-  const { translator, remote, names, publisher, options, logger } = deps
+  const { translator, remote, names, publisher, options, rememberedTokens, logger } = deps
   const translation = translator.translate(provider.resources, remote.state(), names?.state())
   remote.want(translation.wanted)
   names?.want(translation.names)
@@ -140,7 +142,7 @@ function advance(provider: ProviderState, deps: PipelineDeps, patience: Patience
   // Decision 27: at the start there is no last good version that a broken document could fall back on.
   if (previous === undefined && !provider.complete) return translation
   if (patience.waitsFor(translation.names)) return translation
-  const snapshot = buildSnapshot(translation.ir, options, previous)
+  const snapshot = buildSnapshot(translation.ir, options, previous, rememberedTokens)
   if (publisher.publish(snapshot))
     logger.info({ revision: snapshot.revision }, 'configuration published')
   return translation

@@ -10,6 +10,7 @@ import type {
 import { differences } from '../incremental/diff.js'
 import { persistentMap, type PersistentMap } from '../incremental/persistent-map.js'
 import { HeaderNames } from './header-names.js'
+import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
 import { countUses, providerOf, type Provider, type Providers } from './provider.js'
 
 export interface AuthzTable {
@@ -52,13 +53,18 @@ export interface CompiledRules {
 }
 
 /** previous: entries that are the same objects are taken over; so are providers, with the tokens they remember, whose content is the same. */
-export function buildAuthzTable(list: readonly AuthzEntry[], previous?: AuthzTable): AuthzTable {
+export function buildAuthzTable(
+  list: readonly AuthzEntry[],
+  previous?: AuthzTable,
+  rememberedTokens = DEFAULT_REMEMBERED_TOKENS,
+): AuthzTable {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
-  const providers = countUses(known?.providers ?? persistentMap(), {
-    removed: removed.flatMap(providersOf),
-    added: added.flatMap(providersOf),
-  })
+  const providers = countUses(
+    known?.providers ?? persistentMap(),
+    { removed: removed.flatMap(providersOf), added: added.flatMap(providersOf) },
+    rememberedTokens,
+  )
   const entries = (known?.entries ?? persistentMap<CompiledEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
     ...added.map((entry) => [entry.key, compileEntry(entry, providers)] as const),

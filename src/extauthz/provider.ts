@@ -31,12 +31,13 @@ export const providerOf = (providers: Providers, provider: JwtProvider): Provide
 export function countUses(
   known: Providers,
   { removed, added }: Differences<JwtProvider>,
+  rememberedTokens: number,
 ): Providers {
   const changes = new Map<string, { readonly provider: Provider; readonly uses: number }>()
   const count = (named: JwtProvider, more: number): void => {
     const id = contentId(named)
     const { provider, uses } = changes.get(id) ??
-      known.get(id) ?? { provider: buildProvider(named), uses: 0 }
+      known.get(id) ?? { provider: buildProvider(named, rememberedTokens), uses: 0 }
     changes.set(id, { provider, uses: uses + more })
   }
   for (const provider of added) count(provider, 1)
@@ -46,9 +47,18 @@ export function countUses(
   )
 }
 
-function buildProvider({ issuer, audiences, keySet }: JwtProvider): Provider {
+function buildProvider(
+  { issuer, audiences, keySet }: JwtProvider,
+  rememberedTokens: number,
+): Provider {
   const keys = keySet.state === 'available' ? { keys: importKeys(keySet.jwks) } : {}
-  return { issuer, audiences, source: keySet.source, memory: new TokenMemory(), ...keys }
+  return {
+    issuer,
+    audiences,
+    source: keySet.source,
+    memory: new TokenMemory(rememberedTokens),
+    ...keys,
+  }
 }
 
 export const importKeys = (jwks: JsonObject): readonly VerificationKey[] =>

@@ -19,50 +19,61 @@ export interface RememberedToken {
   judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
 }
 
-/** Half of what is remembered at most: two generations, of which the older is dropped when the younger is full. */
-const GENERATION_SIZE = 5_000
+/** --remembered-tokens: a token of 700 bytes takes about 3 KB with its claims and the answer that lets it in. */
+export const DEFAULT_REMEMBERED_TOKENS = 40_000
 
-/** As that, of their tokens' bytes: 1,024 of the longest ones. What is kept of each is a small multiple of it. */
-const GENERATION_BYTES = 16 * 1024 * 1024
+/** On average, of a token as sent. What is kept of it is about four times its length. */
+const BYTES_PER_TOKEN = 1024
+const LONGEST_TOKEN = 16 * 1024
 
 export const tokenDigest = (token: string): string => hash('sha256', token, 'base64')
 
+/** The tokens that were used last. */
 export class TokenMemory {
-  private young = new Map<string, RememberedToken>()
-  private old = new Map<string, RememberedToken>()
-  private youngBytes = 0
+  /** In the order of their last use. */
+  private readonly tokens = new Map<string, RememberedToken>()
+  private bytes = 0
 
   constructor(
-    private readonly generationSize = GENERATION_SIZE,
-    private readonly generationBytes = GENERATION_BYTES,
+    private readonly maxTokens = DEFAULT_REMEMBERED_TOKENS,
+    private readonly maxBytes = Math.max(maxTokens * BYTES_PER_TOKEN, LONGEST_TOKEN),
   ) {}
 
   /** undefined: never seen, forgotten, or past its exp. */
   find(digest: string, nowSeconds: number): RememberedToken | undefined {
-    const found = this.young.get(digest) ?? this.old.get(digest)
+    const found = this.tokens.get(digest)
     if (found === undefined) return undefined
     if (nowSeconds >= found.until) {
-      this.young.delete(digest)
-      this.old.delete(digest)
+      this.forget(digest, found)
       return undefined
     }
-    if (!this.young.has(digest)) this.remember(digest, found)
+    this.tokens.delete(digest)
+    this.tokens.set(digest, found)
     return found
   }
 
   remember(digest: string, token: RememberedToken): void {
-    const isFull =
-      this.young.size >= this.generationSize || this.youngBytes + token.size > this.generationBytes
-    if (isFull) {
-      this.old = this.young
-      this.young = new Map()
-      this.youngBytes = 0
+    const known = this.tokens.get(digest)
+    if (known !== undefined) this.forget(digest, known)
+    for (const [oldest, its] of this.tokens) {
+      if (this.hasRoomFor(token)) break
+      this.forget(oldest, its)
     }
-    this.young.set(digest, token)
-    this.youngBytes += token.size
+    if (!this.hasRoomFor(token)) return
+    this.tokens.set(digest, token)
+    this.bytes += token.size
   }
 
   get size(): number {
-    return this.young.size + this.old.size
+    return this.tokens.size
+  }
+
+  private hasRoomFor({ size }: RememberedToken): boolean {
+    return this.tokens.size < this.maxTokens && this.bytes + size <= this.maxBytes
+  }
+
+  private forget(digest: string, { size }: RememberedToken): void {
+    this.tokens.delete(digest)
+    this.bytes -= size
   }
 }

@@ -192,6 +192,12 @@ export const FLAGS = {
     commands: SERVERS,
     meaning: 'how long the body of a guarded request may take to come; then it is answered 408',
   }),
+  rememberedTokens: oneOr(readInteger(0, 10_000_000), '40000', {
+    value: 'N',
+    commands: SERVERS,
+    meaning:
+      'how many verified tokens are remembered for each provider, about 3 KB each; others are verified again',
+  }),
   drainTimeout: oneOr(readDuration(0, 3_600_000, '0s to 1h'), '10s', {
     value: 'D',
     commands: SERVERS,

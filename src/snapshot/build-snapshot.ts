@@ -23,10 +23,15 @@ export interface Snapshot {
 }
 
 /** An equal Ir gives back previous itself. Throws (buildXds, encodeResource) when there is a bug in the translation. */
-export function buildSnapshot(ir: Ir, options: XdsOptions, previous?: Snapshot): Snapshot {
+export function buildSnapshot(
+  ir: Ir,
+  options: XdsOptions,
+  previous?: Snapshot,
+  rememberedTokens?: number,
+): Snapshot {
   const revision = revisionOf(ir)
   if (revision === previous?.revision) return previous
-  const authzTable = buildAuthzTable(ir.authz, previous?.authzTable)
+  const authzTable = buildAuthzTable(ir.authz, previous?.authzTable, rememberedTokens)
   const built = previous && { ir: previous.ir, options: previous.options, xds: previous.xdsJson }
   const xdsJson = buildXds(ir, options, built)
   const xds = xdsJson === previous?.xdsJson ? previous.xds : encodeXds(xdsJson, previous?.xds)

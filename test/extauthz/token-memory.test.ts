@@ -6,20 +6,34 @@ import { TokenMemory, tokenDigest } from '../../src/extauthz/token-memory.js'
 
 const token = (until: number, size = 1) => ({ claims: lazyValue({}), until, size, allowed: {} })
 
-test('holds at most two generations', () => {
+test('holds those that were used last', () => {
   const memory = new TokenMemory(10)
   for (let i = 0; i < 1000; i++) memory.remember(String(i), token(100))
-  expect(memory.size).toBeLessThanOrEqual(20)
-  expect(memory.find('999', 0)).toBeDefined()
-  expect(memory.find('0', 0)).toBeUndefined()
+  expect(memory.size).toBe(10)
+  for (let i = 990; i < 1000; i++) expect(memory.find(String(i), 0)).toBeDefined()
+  expect(memory.find('989', 0)).toBeUndefined()
 })
 
-test('holds at most two generations of bytes', () => {
+test('holds as many live tokens as it is for, however often they come', () => {
+  const memory = new TokenMemory(100)
+  for (let i = 0; i < 100; i++) memory.remember(String(i), token(100))
+  for (let times = 0; times < 5; times++)
+    for (let i = 0; i < 100; i++) expect(memory.find(String(i), 0)).toBeDefined()
+})
+
+test('holds at most so many bytes', () => {
   const memory = new TokenMemory(10, 100)
   for (let i = 0; i < 1000; i++) memory.remember(String(i), token(100, 30))
-  expect(memory.size).toBeLessThanOrEqual(6)
+  expect(memory.size).toBe(3)
   expect(memory.find('999', 0)).toBeDefined()
-  expect(memory.find('998', 0)).toBeDefined()
+  memory.remember('larger than all', token(100, 101))
+  expect(memory.find('larger than all', 0)).toBeUndefined()
+})
+
+test('may hold none', () => {
+  const memory = new TokenMemory(0)
+  memory.remember('a', token(100))
+  expect(memory.find('a', 0)).toBeUndefined()
 })
 
 test('keeps a token that is asked for while others come and go', () => {
