@@ -61,7 +61,10 @@ export interface EventTexts {
 }
 
 /** The event's data with other texts, the same string when none is another. */
-export function rewriteEvent(event: StreamEvent, texts: EventTexts): string {
+export function rewriteEvent(
+  event: Pick<StreamEvent, 'pieces' | 'repeats'> & { readonly json: Pick<JsonText, 'text'> },
+  texts: EventTexts,
+): string {
   const { text } = event.json
   const edits = new Map<number, Edit>()
   const empty = (echo: Span): void => void edits.set(echo.start, { ...echo, json: 'null' })

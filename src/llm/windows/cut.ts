@@ -1,17 +1,13 @@
 // Where a text that a webhook has seen may be cut: what is before the cut leaves, what is behind it is shown again
-// with what comes (decision 20).
+// with what comes (decision 20a).
 
-import type { Change } from './align.js'
+import { agreementAtEnd, type Change } from './align.js'
 import { splitsPair } from './surrogates.js'
 
-/** Characters that a match may be long. */
-export const CONTEXT = 256
-/** Characters that are held for a clean cut before a lesser one will do. */
-const HELD_LONG = 4096
 /** Characters on which both texts agree on either side of a lesser cut. */
-const AGREEMENT = 16
+const AGREEMENT = 8
 /** How far back white space is looked for. */
-const NEAR = 256
+const NEAR = 64
 
 export interface SeenText {
   readonly original: string
@@ -19,62 +15,87 @@ export interface SeenText {
   readonly changes: readonly Change[]
 }
 
+export interface Margins {
+  /** Characters that a match may be long. */
+  readonly holdBack: number
+  /** Characters at the end that the webhooks still need: a match of which more is to come may begin there. */
+  readonly needed: number
+  /** How far from the beginning of the window a match cannot have begun before it. */
+  readonly beginning: number
+}
+
 export interface Cut {
   /** An offset of the original; both texts agree there. */
   readonly at: number
-  /** No match lies across it: the next window begins there. Across a lesser cut, two windows must see the match. */
-  readonly isClean: boolean
+  /** The same place in the changed text. */
+  readonly to: number
 }
 
-/** from: an offset of the original; what is before it has left. undefined: nothing may leave yet. */
-export function chooseCut(seen: SeenText, from: number): Cut | undefined {
-  const stretches = agreements(seen).reverse()
-  const last = (margin: number): number | undefined => {
-    for (const stretch of stretches) {
-      const at = cutWithin(seen.original, stretch, margin, from)
-      if (at !== undefined) return at
-    }
-    return undefined
+export interface CleanCut extends Cut {
+  /** No match lies across it either, and it is a better beginning for the next window: white space, where there is some. */
+  readonly next: Cut
+}
+
+/** from: an offset of the original; what is before it has left. undefined: no place is a match away from every change. */
+export function cleanCut(
+  seen: SeenText,
+  from: number,
+  { holdBack, needed, beginning }: Margins,
+): CleanCut | undefined {
+  const { original } = seen
+  for (const { start, end, shift } of agreements(seen).reverse()) {
+    const low = start === 0 ? beginning : start + holdBack
+    const high = Math.min(end === original.length ? end : end - holdBack, original.length - needed)
+    const at = splitsPair(original, high) ? high - 1 : high
+    if (at < Math.max(low, from + 1)) continue
+    const next = afterSpace(original, at, low)
+    return { at, to: at + shift, next: { at: next, to: next + shift } }
   }
-  const clean = last(CONTEXT)
-  if (clean !== undefined) return { at: clean, isClean: true }
-  const lesser = seen.original.length - from > HELD_LONG ? last(AGREEMENT) : undefined
-  return lesser === undefined ? undefined : { at: lesser, isClean: false }
+  return undefined
+}
+
+/** The last place between two changes, however near they are, on which both texts agree all the same. */
+export function lesserCut(seen: SeenText, from: number, { needed }: Margins): Cut | undefined {
+  const { original, changed } = seen
+  // The end of both is the same place, so nothing before it can be one that is behind it in the other.
+  const tail = Math.min(needed, agreementAtEnd(original, changed))
+  for (const { start, end, shift } of agreements(seen).reverse()) {
+    const low = Math.max(start + AGREEMENT, from + 1)
+    const high = Math.min(end - AGREEMENT, original.length - needed)
+    const found = high < low ? high : Math.max(low, afterSpace(original, high, low))
+    const at = splitsPair(original, found) ? found - 1 : found
+    if (at >= low && at + shift <= changed.length - tail) return { at, to: at + shift }
+  }
+  return undefined
+}
+
+function afterSpace(text: string, high: number, low: number): number {
+  for (let at = high; at > low && at > high - NEAR; at -= 1)
+    if (/\s/.test(text.charAt(at - 1))) return at
+  return high
 }
 
 interface Stretch {
   readonly start: number
   readonly end: number
-}
-
-/** The last place that is so far from the changes around the stretch and from what is not seen yet. */
-function cutWithin(
-  text: string,
-  { start, end }: Stretch,
-  margin: number,
-  from: number,
-): number | undefined {
-  const low = Math.max(start === 0 ? 0 : start + margin, from + 1)
-  const high = Math.min(end === text.length ? end : end - margin, text.length - CONTEXT)
-  for (let at = high; at >= low && at > high - NEAR; at -= 1)
-    if (/\s/.test(text.charAt(at - 1))) return at
-  const at = splitsPair(text, high) ? high - 1 : high
-  return at >= low ? at : undefined
+  /** How much further on it is in the changed text. */
+  readonly shift: number
 }
 
 /** Where both texts agree beyond doubt, in their order. */
 function agreements(seen: SeenText): Stretch[] {
   const { original, changes } = seen
   const stretches: Stretch[] = []
-  let start = 0
+  let [start, shift] = [0, 0]
   changes.forEach((change, index) => {
     const left = changes[index - 1]?.end ?? 0
     const right = changes[index + 1]?.start ?? original.length
     const { before, after } = doubt(seen, change, { start: left, end: right })
-    stretches.push({ start, end: change.start - before })
+    stretches.push({ start, end: change.start - before, shift })
     start = change.end + after
+    shift = change.to - change.end
   })
-  stretches.push({ start, end: original.length })
+  stretches.push({ start, end: original.length, shift })
   return stretches.filter(({ start: first, end }) => first < end)
 }
 
@@ -85,7 +106,7 @@ function agreements(seen: SeenText): Stretch[] {
 function doubt(
   { original, changed }: SeenText,
   { start, end, from, to }: Change,
-  between: Stretch,
+  between: Pick<Stretch, 'start' | 'end'>,
 ): { readonly before: number; readonly after: number } {
   let [before, after] = [0, 0]
   if (start < end && from < to) return { before, after }

@@ -1,8 +1,8 @@
 // One channel of a streamed reply while it is held: what of it is free to leave, and what that has become.
 
 import type { Piece } from '../text/stream-event.js'
-import { CONTEXT } from './cut.js'
-import type { HeldText, Release, TextEdit } from './held-text.js'
+import type { Sliced } from './align.js'
+import type { HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
 import { createWholeText } from './whole-text.js'
 import { createWindowedText } from './windowed-text.js'
 
@@ -11,11 +11,11 @@ export type Speaker = Pick<Piece, 'kind' | 'role' | 'form' | 'isJson'>
 export interface HeldChannel {
   readonly speaker: Speaker
   /** What is to be shown of it. push, end and answered are the channel's. */
-  readonly text: Pick<HeldText, 'length' | 'unseen' | 'isDue' | 'isTimed' | 'take'>
+  readonly text: Pick<HeldText, 'length' | 'unseen' | 'due' | 'take' | 'isStuck'>
   push(text: string): void
   end(): void
-  /** content: what became of the text that was taken. */
-  answered(content: string): void
+  /** What webhooks say of the text that was taken. */
+  answered(answer: WindowAnswer): Sliced<void>
   /** Whether everything before this offset may leave. */
   isFree(upTo: number): boolean
   /** Nothing more comes. */
@@ -31,6 +31,8 @@ export interface HeldChannel {
 }
 
 export interface ChannelForm {
+  /** Characters that a match may be long. */
+  readonly holdBack: number
   /** Shown once, when all of it is there; otherwise in windows, as it comes. */
   readonly isWhole: boolean
   /** Whether so many more characters of it may be kept for being said again. */
@@ -39,9 +41,9 @@ export interface ChannelForm {
 
 export function createHeldChannel(
   speaker: Speaker,
-  { isWhole, mayKeep }: ChannelForm,
+  { holdBack, isWhole, mayKeep }: ChannelForm,
 ): HeldChannel {
-  const text = isWhole ? createWholeText() : createWindowedText()
+  const text = isWhole ? createWholeText() : createWindowedText(holdBack)
   let said: string | undefined = ''
   let free = 0
   let isEnded = false
@@ -64,7 +66,9 @@ export function createHeldChannel(
       isEnded = true
       add(text.end())
     },
-    answered: (content) => add(text.answered(content)),
+    *answered(answer) {
+      add(yield* text.answered(answer))
+    },
     get isEnded() {
       return isEnded
     },
@@ -73,12 +77,12 @@ export function createHeldChannel(
     leave: (start, part) => {
       const upTo = start + part.length
       const now = edited(part, start, edits, isEnded && upTo === text.length)
-      if (said === undefined) edits = edits.filter((edit) => edit.end + CONTEXT >= upTo)
+      if (said === undefined) edits = edits.filter((edit) => edit.end + holdBack >= upTo)
       return now
     },
     isNearChange: (start, end) =>
       [...edits, ...(ahead ?? [])].some(
-        (edit) => edit.start <= end + CONTEXT && edit.end + CONTEXT >= start,
+        (edit) => edit.start <= end + holdBack && edit.end + holdBack >= start,
       ),
     get said() {
       return said

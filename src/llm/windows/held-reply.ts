@@ -2,14 +2,9 @@
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
 import { withData, type Frame } from '../framing/frame.js'
-import {
-  isEnded,
-  rewriteEvent,
-  type Piece,
-  type Repeat,
-  type StreamEvent,
-} from '../text/stream-event.js'
-import { createHeldChannel, type HeldChannel } from './held-channel.js'
+import { rewriteEvent, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
+import type { HeldChannel } from './held-channel.js'
+import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type Said } from './reply-channels.js'
 
 export interface HeldReply {
   /** event: what the frame's data says; absent: nothing that is to be seen. */
@@ -28,124 +23,142 @@ export interface HeldReply {
   problem(): string | undefined
 }
 
-/** What a place of a frame waits for. */
-interface Wait {
-  readonly said: Piece | Repeat
-  readonly channel: HeldChannel
-  /** Where the text begins in the channel. */
-  readonly start: number
-  readonly text: string
+/** What an event says, without its tree. */
+type EventPlaces = Pick<StreamEvent, 'pieces' | 'repeats' | 'ends'> & {
+  readonly json: Pick<StreamEvent['json'], 'text'>
+}
+
+/** Sees what leaves, and may keep the end of a text until it has been seen. */
+export interface Watch {
+  left(event: LeavingEvent): void
+  /** Whether all that has left of these channels has been seen. */
+  isSeen(ends: StreamEvent['ends']): boolean
+}
+
+/** What the places of an event say as it leaves: one text for each piece and repeat. */
+export interface LeavingEvent extends Pick<StreamEvent, 'pieces' | 'repeats' | 'ends'> {
+  readonly pieceTexts: readonly string[]
+  readonly repeatTexts: readonly string[]
 }
 
 interface Item {
   readonly frame: Frame
-  readonly event: StreamEvent | undefined
-  readonly pieces: readonly (Wait | undefined)[]
-  readonly repeats: readonly (Wait | undefined)[]
+  readonly event: EventPlaces | undefined
+  readonly ends: StreamEvent['ends']
+  readonly pieces: readonly (Said | undefined)[]
+  readonly repeats: readonly (Said | undefined)[]
+  /** What leaves: there when all of it is free, and only the watch keeps it. */
+  now?: string
 }
 
-/** That are open at once. */
-const MOST_CHANNELS = 1024
+export function createHeldReply(form: ReplyForm, watch?: Watch): HeldReply {
+  return new HeldFrames(form, watch)
+}
 
-/** maxSize: UTF-16 units that may be held. */
-export function createHeldReply(inspectsToolCalls: boolean, maxSize: number): HeldReply {
-  const named = new Map<string, HeldChannel>()
-  /** Repeats that are texts of their own, and texts whose name has gone to another. */
-  const nameless = new Set<HeldChannel>()
-  const items: Item[] = []
-  let [held, kept] = [0, 0]
+/** The end of everything. */
+const ALL: StreamEvent['ends'] = ['']
 
-  const isShown = ({ kind }: Piece | Repeat): boolean => kind === 'text' || inspectsToolCalls
-  const open = (said: Piece | Repeat, isWhole: boolean): HeldChannel =>
-    createHeldChannel(said, {
-      isWhole,
-      mayKeep: (length) => {
-        kept += length
-        return kept <= maxSize
-      },
-    })
-  const holdPiece = (piece: Piece): Wait | undefined => {
-    if (!isShown(piece)) return undefined
-    let channel = named.get(piece.channel)
-    if (channel === undefined || channel.isEnded) {
-      // What has ended may still be to be shown.
-      if (channel?.isDone() === false) nameless.add(channel)
-      const isWhole = piece.kind === 'tool-call' || piece.isJson === true || piece.form === 'json'
-      channel = open(piece, isWhole)
-      named.set(piece.channel, channel)
+class HeldFrames implements HeldReply {
+  private readonly texts: ReplyChannels
+  private items: Item[] = []
+  private held = 0
+
+  constructor(
+    private readonly form: ReplyForm,
+    private readonly watch: Watch | undefined,
+  ) {
+    this.texts = new ReplyChannels(form)
+  }
+
+  add(frame: Frame, event?: StreamEvent): void {
+    this.held += frame.raw.length
+    const pieces = (event?.pieces ?? []).map((piece) => this.texts.piece(piece))
+    const repeats = (event?.repeats ?? []).map((repeat) => this.texts.repeat(repeat))
+    const ends = event?.ends ?? (frame.data === undefined ? [] : ALL)
+    if (event !== undefined) this.texts.end(ends)
+    this.items.push({ frame, event: event && placesOf(event), ends, pieces, repeats })
+  }
+
+  end(): void {
+    this.texts.end(ALL)
+  }
+
+  channels(): Iterable<HeldChannel> {
+    return this.texts.live()
+  }
+
+  ready(): string {
+    let raw = ''
+    let count = 0
+    for (const item of this.items) {
+      if (!this.mayLeave(item)) break
+      raw += item.now ?? ''
+      this.held -= item.frame.raw.length
+      count += 1
     }
-    const { length: start } = channel.text
-    channel.push(piece.text)
-    return { said: piece, channel, start, text: piece.text }
-  }
-  const holdRepeat = (repeat: Repeat): Wait | undefined => {
-    if (!isShown(repeat)) return undefined
-    const { text } = repeat
-    const known = named.get(repeat.channel)
-    if (known?.said === text) return { said: repeat, channel: known, start: 0, text }
-    const channel = open(repeat, true)
-    channel.push(text)
-    channel.end()
-    if (known === undefined) named.set(repeat.channel, channel)
-    else nameless.add(channel)
-    return { said: repeat, channel, start: 0, text }
-  }
-  const channels = (): readonly HeldChannel[] =>
-    [...named.values(), ...nameless].filter((channel) => !channel.isDone())
-  const forgetDone = (): void => {
-    for (const channel of nameless) if (channel.isDone()) nameless.delete(channel)
-    if (named.size <= MOST_CHANNELS) return
-    for (const [name, channel] of named) if (channel.isDone()) named.delete(name)
+    if (count > 0) this.items = this.items.slice(count)
+    this.texts.forgetDone()
+    return raw
   }
 
-  return {
-    add: (frame, event) => {
-      held += frame.raw.length
-      const pieces = (event?.pieces ?? []).map(holdPiece)
-      const repeats = (event?.repeats ?? []).map(holdRepeat)
-      const ends = event?.ends ?? []
-      if (ends.length > 0)
-        for (const [name, channel] of named) if (isEnded(name, ends)) channel.end()
-      items.push({ frame, event, pieces, repeats })
-    },
-    end: () => {
-      for (const channel of named.values()) channel.end()
-    },
-    channels,
-    ready: () => {
-      const blocked = items.findIndex((item) => !isReady(item))
-      const free = items.splice(0, blocked === -1 ? items.length : blocked)
-      for (const { frame } of free) held -= frame.raw.length
-      const raw = free.map(rewritten).join('')
-      forgetDone()
-      return raw
-    },
-    isEmpty: () => items.length === 0,
-    unseen: () => channels().reduce((sum, { text }) => sum + text.unseen, 0),
-    problem: () =>
-      held > maxSize
-        ? 'it says more at once than the guardrail may hold'
-        : channels().length > MOST_CHANNELS
-          ? 'it has too many texts at once'
-          : undefined,
+  isEmpty(): boolean {
+    return this.items.length === 0
+  }
+
+  unseen(): number {
+    return this.texts.live().reduce((sum, { text }) => sum + text.unseen, 0)
+  }
+
+  problem(): string | undefined {
+    const live = this.texts.live()
+    if (this.held > this.form.maxSize) return 'it says more at once than the guardrail may hold'
+    if (live.length > MOST_CHANNELS) return 'it has too many texts at once'
+    if (live.some(({ text }) => text.isStuck)) return 'a text changes so much that it cannot be cut'
+    return undefined
+  }
+
+  private mayLeave(item: Item): boolean {
+    if (item.now === undefined) {
+      if (!isFree(item)) return false
+      item.now = this.leave(item)
+    }
+    return item.ends.length === 0 || (this.watch?.isSeen(item.ends) ?? true)
+  }
+
+  private leave({ frame, event, ends, pieces, repeats }: Item): string {
+    if (event === undefined) {
+      this.watch?.left({ pieces: [], repeats: [], ends, pieceTexts: [], repeatTexts: [] })
+      return frame.raw
+    }
+    const now = (wait: Said | undefined) => wait?.channel.leave(wait.start, wait.said.text)
+    const texts = { pieces: pieces.map(now), repeats: repeats.map(now) }
+    const or = (changed: readonly (string | undefined)[], said: readonly (Piece | Repeat)[]) =>
+      said.map(({ text }, index) => changed[index] ?? text)
+    this.watch?.left({
+      ...event,
+      pieceTexts: or(texts.pieces, event.pieces),
+      repeatTexts: or(texts.repeats, event.repeats),
+    })
+    const emptied = [...pieces, ...repeats].flatMap((wait) => {
+      if (wait?.said.echoes === undefined) return []
+      const { channel, start, said } = wait
+      return channel.isNearChange(start, start + said.text.length) ? (said.echoes ?? []) : []
+    })
+    const data = rewriteEvent(event, { ...texts, emptied })
+    return data === event.json.text ? frame.raw : withData(frame, data)
   }
 }
 
-const isReady = ({ pieces, repeats }: Item): boolean =>
+const placesOf = ({ pieces, repeats, ends, json: { text } }: StreamEvent): EventPlaces => ({
+  pieces,
+  repeats,
+  ends,
+  json: { text },
+})
+
+const isFree = ({ pieces, repeats }: Item): boolean =>
   [...pieces, ...repeats].every((wait) => {
     if (wait === undefined) return true
-    const { said, channel, start, text } = wait
-    return channel.isFree(start + text.length + (said.isAhead ? 1 : 0)) || channel.isDone()
+    const { said, channel, start } = wait
+    return channel.isFree(start + said.text.length + (said.isAhead ? 1 : 0)) || channel.isDone()
   })
-
-function rewritten({ frame, event, pieces, repeats }: Item): string {
-  if (event === undefined) return frame.raw
-  const now = (wait: Wait | undefined) => wait?.channel.leave(wait.start, wait.text)
-  const emptied = [...pieces, ...repeats].flatMap((wait) => {
-    if (wait?.said.echoes === undefined) return []
-    const { channel, start, text } = wait
-    return channel.isNearChange(start, start + text.length) ? wait.said.echoes : []
-  })
-  const data = rewriteEvent(event, { pieces: pieces.map(now), repeats: repeats.map(now), emptied })
-  return data === event.json.text ? frame.raw : withData(frame, data)
-}

@@ -21,14 +21,16 @@ export function createWholeText(): HeldText {
       if (state === 'comes') state = 'ended'
       return text === '' ? all([]) : undefined
     },
-    isDue: isUnseen,
-    isTimed: () => false,
+    due: () => (isUnseen() ? 'at-once' : 'no'),
     take: () => {
       if (!isUnseen()) return undefined
       state = 'asked'
       return text
     },
-    answered: (content) =>
-      all(content === text ? [] : [{ start: 0, end: text.length, text: content }]),
+    // eslint-disable-next-line require-yield -- there is nothing to compare
+    *answered({ content }) {
+      return all(content === text ? [] : [{ start: 0, end: text.length, text: content }])
+    },
+    isStuck: false,
   }
 }

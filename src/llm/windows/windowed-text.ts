@@ -1,91 +1,252 @@
 // A text that is shown in windows as it comes: each begins with what was seen but is held, and ends at white space
 // where there is some (decision 20).
+//
+//   released   what is before it has left; it may only grow
+//   base       where windows begin: at a clean cut, or the hold-back before what has left
+//   seen       where the last window ended
+//   asked      a window that is shown; no other is shown until it is answered, and compared
+//
+// An answer moves released and base (settle), in this order of preference: to a clean cut, a match away from every change;
+// to a place that is known without comparing, the end of an earlier window; to a lesser cut, where much is held.
 
-import { align } from './align.js'
-import { chooseCut, CONTEXT, type SeenText } from './cut.js'
-import type { HeldText, Release, TextEdit } from './held-text.js'
-import { endsInHalf, splitsPair } from './surrogates.js'
+import { agreementAtEnd, align, type Change, type Sliced } from './align.js'
+import { cleanCut, lesserCut, type Cut, type Margins, type SeenText } from './cut.js'
+import type { Due, HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
+import { KnownPlaces, type Place, type Seen } from './known-places.js'
+import { splitsPair } from './surrogates.js'
+import { endOfWindow } from './window-end.js'
 
-/** Unseen characters that make a window. */
-const WINDOW = 1024
-/** White space is looked for among so many last characters. */
-const NEAR = 256
-/** Where webhooks leave nothing as it was, more and more is held: beyond this, time alone makes no window. */
-const MOST_FOR_TIME = 16 * 1024
+/** Unseen characters that make a window of themselves; where nothing changes a window may have three times as many. */
+export const WINDOW = 4096
+/** Characters that are seen and held at most: beyond them a text that cannot be cut ends its stream. */
+export const MOST_HELD = 16 * 1024
+/** A window ends at white space, which is up to so much before the bound. */
+const NEAR_BOUND = 64
+/** Shorter windows that are tried before a text counts as one that cannot be cut. */
+const MOST_PROBES = 8
+/** Beyond so many a lesser cut will do. */
+const MUCH_HELD = 4096
 
 interface Answer extends SeenText {
   /** Where it begins in the whole text. */
   readonly base: number
 }
 
-export function createWindowedText(): HeldText {
+/** holdBack: characters that a match may be long. */
+export const createWindowedText = (holdBack: number): HeldText => new WindowedText(holdBack)
+
+class WindowedText implements HeldText {
   /** From base on: what the next window begins with, and what is unseen. */
-  let text = ''
-  let base = 0
-  let [released, seen] = [0, 0]
-  let isEnded = false
-  let asked: string | undefined
-  let last: Answer = { base: 0, original: '', changed: '', changes: [] }
+  private text = ''
+  private base = 0
+  private released = 0
+  private seen = 0
+  private isEnded = false
+  private asked: string | undefined
+  /** A window that ends where one may be cut, shown in order to know whether it can; those since the last cut. */
+  private isProbe = false
+  private probes = 0
+  private probed = 0
+  /** Whether windows begin where no match lies across. */
+  private beginsClean = true
+  /** Whether the last answer left hardly anything held. */
+  private isClean = false
+  private needed: number
+  private readonly places = new KnownPlaces()
+  private last: Answer = { base: 0, original: '', changed: '', changes: [] }
 
-  const length = (): number => base + text.length
-  const unseen = (): number => length() - seen
-  const held = (): number => seen - released
-
-  /** at: an offset of the answer's text. */
-  const release = (at: number): Release => {
-    const edits = editsOf(last, released - last.base, at)
-    released = last.base + at
-    return { upTo: released, edits, ahead: changesFrom(last, at) }
+  constructor(private readonly holdBack: number) {
+    this.needed = holdBack - 1
   }
-  const settle = (): Release | undefined => {
-    if (isEnded && unseen() === 0) return release(last.original.length)
-    const cut = chooseCut(last, released - base)
-    if (cut === undefined) return undefined
-    const next = cut.isClean ? cut.at : Math.max(0, cut.at - CONTEXT)
-    const from = splitsPair(text, next) ? next - 1 : next
-    const freed = release(cut.at)
-    text = text.slice(from)
-    base += from
+
+  get length(): number {
+    return this.base + this.text.length
+  }
+
+  get unseen(): number {
+    return this.length - this.seen
+  }
+
+  get isStuck(): boolean {
+    return this.asked === undefined && this.isFull() && this.probes >= MOST_PROBES
+  }
+
+  push(more: string): void {
+    this.text += more
+  }
+
+  end(): Release | undefined {
+    this.isEnded = true
+    return this.asked === undefined && this.unseen === 0
+      ? this.release(this.last.original.length)
+      : undefined
+  }
+
+  due(): Due {
+    if (this.asked !== undefined || this.unseen === 0) return 'no'
+    if (this.isEnded || this.unseen >= WINDOW || this.isFull()) return 'at-once'
+    // Where cuts are rare each window has much in it that was seen: fewer of them, then.
+    if (this.unseen < (this.seen - this.base - 4 * this.holdBack) / 8) return 'no'
+    const frees = (end: number): boolean => end > this.seen && end - this.needed > this.released
+    if (frees(this.endOfNext())) return 'yes'
+    return frees(this.length) ? 'in-word' : 'no'
+  }
+
+  take(): string | undefined {
+    if (this.asked !== undefined || this.unseen === 0) return undefined
+    if (this.isFull()) return this.takeProbe()
+    const atSpace = this.endOfNext()
+    const end = atSpace - this.needed > this.released ? atSpace : this.endOfNext(false)
+    if (end <= this.seen) return undefined
+    this.asked = this.text.slice(0, end - this.base)
+    this.seen = end
+    return this.asked
+  }
+
+  /** As much is held as may be. */
+  private isFull(): boolean {
+    return this.seen > this.released + MOST_HELD - NEAR_BOUND
+  }
+
+  /** Ends at the white space before the last probe's, behind which enough has been seen. */
+  private takeProbe(): string | undefined {
+    if (this.probes >= MOST_PROBES) return undefined
+    const from = this.released - this.base
+    const limit = this.probes === 0 ? this.last.original.length - this.needed : this.probed - 1
+    this.probes = limit > from ? this.probes + 1 : MOST_PROBES
+    this.probed = endOfWindow(this.text, from, limit, true)
+    this.isProbe = true
+    this.asked = this.text.slice(0, this.probed)
+    return this.asked
+  }
+
+  *answered(answer: WindowAnswer): Sliced<Release | undefined> {
+    return this.isProbe ? yield* this.probeAnswered(answer) : yield* this.windowAnswered(answer)
+  }
+
+  private *probeAnswered({ content }: WindowAnswer): Sliced<Release | undefined> {
+    const { last, places } = this
+    this.isProbe = false
+    if (last.changed.startsWith(content))
+      places.addWithin({ original: this.asked ?? '', changed: content })
+    const known = this.knownCut(last)
+    this.asked = undefined
+    if (known === undefined) return undefined
+    const left = places.placeAt(this.released - this.base)
+    this.last = { ...last, changes: yield* alignBetween([left, known], last) }
+    return this.cut(known, this.beginningBefore(known))
+  }
+
+  private *windowAnswered({ content: changed, needed }: WindowAnswer): Sliced<Release | undefined> {
+    const { base, places } = this
+    const original = this.asked ?? ''
+    this.needed = needed ?? this.holdBack - 1
+    places.compare({ changed })
+    const known = this.knownCut({ original, changed })
+    const left = places.placeAt(this.released - base)
+    const changes = yield* alignBetween([left, known], { original, changed })
+    this.last = { base, original, changed, changes }
+    this.asked = undefined
+    return this.settle(known)
+  }
+
+  private settle(known: Place | undefined): Release | undefined {
+    const { last, base } = this
+    const from = this.released - base
+    this.places.addEnd(last)
+    if (this.isEnded && this.unseen === 0) return this.release(last.original.length)
+    const clean = cleanCut(last, from, this.margins())
+    this.isClean = clean !== undefined && clean.at >= last.original.length - 2 * this.holdBack
+    if (clean !== undefined && clean.at >= (known?.at ?? 0)) {
+      this.beginsClean = true
+      return this.cut(clean, clean.next)
+    }
+    if (known !== undefined) return this.cut(known, this.beginningBefore(known))
+    const held = this.seen - this.released
+    const lesser = held > MUCH_HELD ? lesserCut(last, from, this.margins()) : undefined
+    return lesser && this.cut(lesser, undefined)
+  }
+
+  private margins(): Margins {
+    const { holdBack, needed, beginsClean } = this
+    return { holdBack, needed, beginning: beginsClean ? 0 : holdBack }
+  }
+
+  /** The end of an earlier window from which on enough has been seen. */
+  private knownCut(seen: Seen): Place | undefined {
+    const { original, changed } = seen
+    const tail = Math.max(this.needed, Math.min(this.holdBack, agreementAtEnd(original, changed)))
+    const limit = { at: original.length - this.needed, to: changed.length - tail }
+    const place = this.places.lastUpTo(limit)
+    return place !== undefined && place.at > this.released - this.base ? place : undefined
+  }
+
+  private beginningBefore({ at, to }: Place): Place {
+    const place = this.places.lastUpTo({ at: at - this.holdBack, to: to - this.holdBack })
+    if (place === undefined) return { at: 0, to: 0 }
+    this.beginsClean = false
+    return place
+  }
+
+  /** next: where windows begin from now on; undefined: the hold-back before the cut, wherever that is. */
+  private cut(cut: Cut, next: Place | undefined): Release {
+    this.probes = 0
+    const freed = this.release(cut.at)
+    if (next === undefined) {
+      this.beginsClean = false
+      this.places.clear()
+      this.beginAt(Math.max(0, cut.at - this.holdBack))
+      return freed
+    }
+    if (this.places.placeAt(cut.at) === undefined) this.places.add({ at: cut.at, to: cut.to })
+    this.places.beginAt(next)
+    this.beginAt(next.at)
     return freed
   }
-  return {
-    get length() {
-      return length()
-    },
-    get unseen() {
-      return unseen()
-    },
-    push: (more) => {
-      text += more
-    },
-    end: () => {
-      isEnded = true
-      return asked === undefined && unseen() === 0 ? settle() : undefined
-    },
-    isDue: () => unseen() > 0 && (isEnded || unseen() >= Math.max(WINDOW, held() / 4)),
-    isTimed: () => unseen() > 0 && held() <= MOST_FOR_TIME,
-    take: () => {
-      if (asked !== undefined || unseen() === 0) return undefined
-      const end = isEnded ? text.length : endOfWindow(text, seen - base)
-      if (end <= seen - base) return undefined
-      asked = text.slice(0, end)
-      seen = base + end
-      return asked
-    },
-    answered: (changed) => {
-      const original = asked ?? ''
-      asked = undefined
-      last = { base, original, changed, changes: align(original, changed) }
-      return settle()
-    },
+
+  /** at: an offset of the text that windows begin with now. */
+  private beginAt(at: number): void {
+    const from = splitsPair(this.text, at) ? at - 1 : at
+    this.text = this.text.slice(from)
+    this.base += from
+  }
+
+  /** at: an offset of the answer's text. */
+  private release(at: number): Release {
+    const edits = editsOf(this.last, this.released - this.last.base, at)
+    this.released = this.last.base + at
+    return { upTo: this.released, edits, ahead: changesFrom(this.last, at) }
+  }
+
+  /** Where a window would end, in the whole text. */
+  private endOfNext(isAtSpace = true): number {
+    const most = Math.min(
+      this.seen + (this.isClean ? 3 * WINDOW : WINDOW),
+      this.released + MOST_HELD,
+      this.length,
+    )
+    if (this.isEnded && most === this.length) return most
+    return this.base + endOfWindow(this.text, this.seen - this.base, most - this.base, isAtSpace)
   }
 }
 
-/** from: what is before it has been seen. */
-function endOfWindow(text: string, from: number): number {
-  for (let at = text.length; at > from && at > text.length - NEAR; at -= 1)
-    if (/\s/.test(text.charAt(at - 1))) return at
-  return endsInHalf(text) ? text.length - 1 : text.length
+/** places: where both texts are known to be at the same place. The texts are compared between them. */
+function* alignBetween(
+  places: readonly (Place | undefined)[],
+  { original, changed }: Seen,
+): Sliced<readonly Change[]> {
+  const changes: Change[] = []
+  let { at, to }: Place = { at: 0, to: 0 }
+  for (const next of [...places, { at: original.length, to: changed.length }]) {
+    if (next === undefined) continue
+    const [first, now] = [at, to]
+    const part = yield* align(original.slice(first, next.at), changed.slice(now, next.to))
+    for (const { start, end, from, to: last } of part)
+      changes.push({ start: first + start, end: first + end, from: now + from, to: now + last })
+    at = next.at
+    to = next.to
+  }
+  return changes
 }
 
 /** from, to: offsets of the answer's text; of a change that begins before from, the rest is replaced. */

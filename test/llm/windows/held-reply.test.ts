@@ -42,14 +42,19 @@ function textsIn(stream: string, count: number): readonly string[] {
 
 /** What leaves when the bytes come in such chunks, and windows are answered after so many of them. */
 function leaves(stream: string, chunks: readonly number[], mask: Masked['mask']): string {
-  const held = createHeldReply(false, Number.MAX_SAFE_INTEGER)
+  const held = createHeldReply({
+    inspectsToolCalls: false,
+    holdBack: 256,
+    maxSize: Number.MAX_SAFE_INTEGER,
+  })
   const reader = createSseReader(Number.MAX_SAFE_INTEGER)
   const bytes = Buffer.from(stream)
   const open = new Map<HeldChannel, string>()
   let out = ''
   const ask = (isTime: boolean): void => {
     for (const channel of held.channels()) {
-      const isDue = channel.text.isDue() || (isTime && channel.text.isTimed())
+      const due = channel.text.due()
+      const isDue = due === 'at-once' || (isTime && due !== 'no')
       const window = isDue && !open.has(channel) ? channel.text.take() : undefined
       if (window !== undefined) open.set(channel, window)
     }
@@ -57,7 +62,8 @@ function leaves(stream: string, chunks: readonly number[], mask: Masked['mask'])
   const answer = (): void => {
     for (const [channel, window] of [...open]) {
       open.delete(channel)
-      channel.answered(applyMask(window, mask))
+      for (const slice of channel.answered({ content: applyMask(window, mask) }))
+        expect(slice).toBeUndefined()
     }
     out += held.ready()
   }

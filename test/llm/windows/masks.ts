@@ -44,11 +44,13 @@ const replacement = fc.oneof(
   fc.string({ maxLength: 300 }),
 )
 
-/** A text and literals of it, each up to 256 characters long and never half a character. */
-export const anyMasked = (maxWords: number): fc.Arbitrary<Masked> =>
+/** A text and literals of it, each up to so many characters long and never half a character. */
+export const anyMasked = (maxWords: number, longest = 256): fc.Arbitrary<Masked> =>
   anyText(maxWords).chain((text) =>
     fc
-      .array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 256 }), replacement), { maxLength: 5 })
+      .array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: longest }), replacement), {
+        maxLength: 5,
+      })
       .map((picks) => ({ text, mask: maskOf(text, picks) })),
   )
 
@@ -80,4 +82,32 @@ export const denselyMasked: fc.Arbitrary<Masked> = fc
       ['Bob', ''],
       ['李雷', '[the name of a person]'],
     ]),
+  }))
+
+export interface WhollyMasked {
+  readonly text: string
+  readonly webhook: (window: string) => string
+}
+
+/** Item after item, each masked by a pattern, with a blank or a comma between them. */
+export const whollyMasked: fc.Arbitrary<WhollyMasked> = fc
+  .tuple(
+    fc.constantFrom(
+      (at: number) => `user${at}@example.com`,
+      (at: number) => `maria.mail${at * 7919}@mail.example`,
+      () => 'secret',
+      (at: number) => ['Ann Lee', 'Bob Ray', 'Eve'][at % 3] ?? '',
+      (at: number) => `4111 1111 1111 ${String(1000 + (at % 9000))}`,
+    ),
+    fc.constantFrom(' ', ', ', '\n', ' | '),
+    fc.constantFrom('****', '[email]', '[the name of a person]', 'X', 'a, b'),
+    fc.integer({ min: 300, max: 1200 }),
+  )
+  .map(([item, separator, instead, count]) => ({
+    text: Array.from({ length: count }, (_, at) => item(at)).join(separator),
+    webhook: (window) =>
+      window.replace(
+        /[\w.]+@[\w.]*\w|secret|Ann Lee|Bob Ray|Eve|\d{4} \d{4} \d{4} \d{4}/g,
+        instead,
+      ),
   }))
