@@ -63,6 +63,12 @@ export interface Webhook {
   /** Sorted by name. */
   readonly headers: readonly WebhookHeader[]
   readonly inspectToolCalls: boolean
+  /** Of streamed replies (decision 20): characters that a match may be long. */
+  readonly holdBack: number
+  /** Milliseconds between two windows of one text. */
+  readonly minIntervalMs: number
+  /** Async: text leaves before it is seen; a reject ends the stream. */
+  readonly mode: 'Sync' | 'Async'
   /** Milliseconds; absent: none (decision 21). */
   readonly deadlineMs?: number
   /** Decision 22; 0: no limit. */

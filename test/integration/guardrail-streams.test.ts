@@ -1,5 +1,6 @@
 // Streamed replies through the whole product, with the official client: checked as they come, masked, and ended (decision 20).
 
+import { setTimeout as wait } from 'node:timers/promises'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
@@ -12,6 +13,8 @@ import {
   service,
   startGuardedStack,
   type GuardedStack,
+  type Reply,
+  type Wire,
 } from '../support/guardrails.js'
 import { freePort } from '../support/ports.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
@@ -23,6 +26,8 @@ beforeAll(async () => {
     ...service('nobody', await freePort()),
     ...guardedRoute('/tools', { response: [hook('guard', { inspectToolCalls: true })] }),
     ...guardedRoute('/away', { response: [hook('nobody')] }),
+    ...guardedRoute('/words', { response: [hook('guard', { holdBack: 20, minInterval: '10ms' })] }),
+    ...guardedRoute('/async', { response: [hook('guard', { mode: 'Async' })] }),
     ...guardedRoute('/open', { response: [hook('nobody', { failureMode: 'FailOpen' })] }),
   ])
 })
@@ -88,6 +93,99 @@ test('a little text comes when time has passed, although the model says nothing 
   let rest = ''
   for await (const piece of stream) rest += piece
   expect(rest).toContain('word')
+})
+
+/** Masks every address, and every text that begins with "nothing" whole. */
+const maskAddresses: Reply = ({ body }, response) => {
+  const { choices = [] } = (JSON.parse(body) as { body: Wire }).body
+  const masked = choices.map(({ message: { role, content } }) => ({
+    message: {
+      role,
+      content: content.startsWith('nothing') ? 'XXX' : content.replace(/\S+@\S+/g, '[email]'),
+    },
+  }))
+  answerJson({ action: { body: { choices: masked } } })(undefined, response)
+}
+
+test.each([
+  ['a blank', ' '],
+  ['a line end', '\n'],
+  ['a comma', ', '],
+])(
+  'a stream of nothing but masks with %s between them leaves as it comes',
+  async (_name, between) => {
+    stack.webhook.answer(maskAddresses)
+    const reply = nextReply(stack.llm)
+    const stream = pieces(await ask('/words'))
+    const llm = await reply
+    const item = (at: number): string => `user${at}@example.com${between}`
+    let [said, count] = ['', 0]
+    // The model goes on until the client has got some of it, and has not ended then.
+    for (let next = stream.next(); said.length < 3000;) {
+      llm.say(Array.from({ length: 20 }, (_, at) => item(count + at)).join(''))
+      count += 20
+      const piece = await Promise.race([next, wait(20)])
+      if (piece === undefined) continue
+      said += piece.value as string
+      next = stream.next()
+    }
+    expect(count).toBeLessThan(5000)
+    llm.say('the end')
+    llm.finish()
+    llm.end()
+    for await (const piece of stream) said += piece
+    expect(said).toBe(
+      `${`[email]${between}`.repeat(count)}the end`.replaceAll('[email],', '[email]'),
+    )
+    expect(Math.max(...windows().map(({ length }) => length))).toBeLessThan(25_000)
+  },
+)
+
+test('a text of which nothing is left as it was ends its stream with an error, long before the model ends', async () => {
+  stack.webhook.answer(maskAddresses)
+  const reply = nextReply(stack.llm)
+  const texts: string[] = []
+  const error = ask('/both')
+    .then((stream) => read(stream, texts))
+    .catch((raised: unknown) => raised)
+  const llm = await reply
+  llm.say(`nothing ${'of this is left '.repeat(5000)}`, { size: 160 })
+  expect(await error).toMatchObject({ code: 'guardrail_unreadable' })
+  expect(texts.join('')).toBe('')
+  await llm.closed
+})
+
+test('a policy says how much is held back', async () => {
+  const reply = nextReply(stack.llm)
+  const stream = pieces(await ask('/words'))
+  const llm = await reply
+  llm.say('word '.repeat(8), { size: 5 })
+  // 40 characters of a model that goes on: all but the last 19 of them leave.
+  let said = ''
+  while (said.length < 20) said += (await stream.next()).value as string
+  expect(said).toBe('word '.repeat(4))
+  llm.say('secret ', { size: 1 })
+  llm.finish()
+  llm.end()
+  for await (const piece of stream) said += piece
+  expect(said).toBe(`${'word '.repeat(8)}**** `)
+})
+
+test('mode Async: text passes at once, and a reject ends the stream', async () => {
+  const reply = nextReply(stack.llm)
+  const texts: string[] = []
+  const error = ask('/async')
+    .then((stream) => read(stream, texts))
+    .catch((raised: unknown) => raised)
+  const llm = await reply
+  llm.say('hello')
+  await eventually(() => expect(texts[0]).toBe('hello'))
+  expect(windows()).toEqual([])
+  llm.say(' and now I block')
+  llm.finish()
+  llm.end()
+  expect(await error).toMatchObject({ code: 'content_filter', message: 'request blocked' })
+  expect(texts[0]).toBe('hello and now I block')
 })
 
 test('what no webhook changes passes byte for byte', async () => {

@@ -1,23 +1,33 @@
-// The bytes of a streamed reply → what may leave of it, as it comes (decision 20): its events, their texts, what the
-// webhooks say of them, and the end of it all when one says no.
+// The bytes of a streamed reply → what may leave of it, as it comes (decision 20), in three layers: frames (frames.ts: bytes,
+// events), windows (windows.ts: when a text is shown, and what leaves by the answer) and webhooks (webhooks.ts: who is asked).
+//
+//   state    | begins when                                    | bytes that come  | what leaves
+//   ---------|------------------------------------------------|------------------|------------------------------------
+//   open     | the headers have been answered                 | are read         | what the webhooks of mode Sync freed
+//   full     | 4,096 characters are unseen while one is asked | wait             | the same
+//   ending   | the LLM has ended                              | none             | the rest, as it is freed
+//   watched  | all but the ends of texts has left             | none             | these, when mode Async has seen all
+//   over     | all has left                                   | none             | nothing
+//   refused  | a reject, no verdict, what cannot be read      | are dropped      | an error, after what was free
+//   left     | the client or Envoy has left                   | are dropped      | nothing
 
-import type { Attributes } from '../../cel/attributes.js'
-import type { Frame, FrameReader } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
-import { createHeldReply } from '../../llm/windows/held-reply.js'
+import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js'
+import { WatchedReply } from '../../llm/windows/watched-reply.js'
+import type { FrameReader } from '../../llm/framing/frame.js'
 import type { Result } from '../../result.js'
-import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
-import { askWebhooks, type AskedEntry, type GuardDeps } from '../webhook/ask-webhooks.js'
-import type { Guard } from '../webhook/compiled-guard.js'
-import { createEventIntake } from './event-intake.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { createEventIntake, type EventIntake } from './event-intake.js'
+import { createFrames, type Frames } from './frames.js'
 import {
   refusalOf,
   unavailableStream,
   unreadableStream,
   type StreamRefusal,
 } from './stream-refusal.js'
-import { createWindowAsker } from './window-asker.js'
+import { webhooksOf, type WebhookContext } from './webhooks.js'
+import { createWindows, type WindowEvents, type Windows } from './windows.js'
 
 export interface StreamedReply {
   /** Resolves when it takes more. */
@@ -32,89 +42,128 @@ export interface ReplyOutput {
   refuse(refusal: StreamRefusal, api: LlmApi | undefined): void
 }
 
-export interface StreamContext {
-  readonly guard: Guard
-  readonly attributes: Attributes
+export interface StreamContext extends WebhookContext {
   /** Of its Content-Encoding. */
   readonly decoder: Decoder
   readonly reader: FrameReader
-  /** Ends everything. */
-  readonly signal: AbortSignal
 }
 
 /** Unseen characters with which nothing more is read while webhooks are being asked. */
 const MOST_UNSEEN = 4096
 
-export function createStreamedReply(
-  { guard, attributes, decoder, reader, signal }: StreamContext,
+export const createStreamedReply = (
+  context: StreamContext,
   output: ReplyOutput,
   deps: GuardDeps,
-): StreamedReply {
-  const { route, response: webhooks } = guard
-  const isOpen = webhooks.every(({ webhook }) => webhook.failureMode === 'FailOpen')
-  const inspectsToolCalls = webhooks.some(({ webhook }) => webhook.inspectToolCalls)
-  const held = createHeldReply(inspectsToolCalls, deps.maxBodyBytes)
-  const intake = createEventIntake(held, isOpen)
-  let isStopped = false
-  let wake = (): void => {}
-  const progress = (): Promise<void> => new Promise((resolve) => (wake = resolve))
+): StreamedReply => new GuardedStream(context, output, deps)
 
-  const flush = (): void => {
-    const text = isStopped ? '' : held.ready()
-    if (text !== '') output.send(text)
-  }
-  const stop = (): void => {
-    isStopped = true
-    asker.close()
-    decoder.close()
-    wake()
-  }
-  const refuse = (refusal: StreamRefusal): void => {
-    if (isStopped) return
-    flush()
-    stop()
-    output.refuse(refusal, intake.api)
-  }
-  const ask = (entry: AskedEntry) =>
-    askWebhooks({ route, phase: 'response', webhooks, entries: [entry], attributes, signal }, deps)
-  const asker = createWindowAsker(held, ask, {
-    answered: () => {
-      flush()
-      wake()
-    },
-    ended: (decision) => (decision.type === 'aborted' ? stop() : refuse(refusalOf(decision))),
-    failed: (error) => {
-      const kind = error instanceof Error ? error.name : typeof error
-      deps.logger.error({ route, error: kind }, 'a window of a reply could not be shown')
-      refuse(unavailableStream('it failed within'))
-    },
-  })
-  signal.addEventListener('abort', stop, { once: true })
+class GuardedStream implements StreamedReply {
+  private readonly held: HeldReply
+  private readonly intake: EventIntake
+  private readonly frames: Frames
+  private readonly windows: Windows
+  /** There when webhooks of mode Async are. */
+  private readonly watched: WatchedReply | undefined
+  private readonly watching: Windows | undefined
+  private isStopped = false
+  private wake = (): void => {}
 
-  const take = (frames: Result<readonly Frame[], string>): void => {
-    const taken = frames.ok ? intake.take(frames.value) : frames
-    if (!taken.ok) return refuse(unreadableStream(taken.error))
-    asker.look()
-    flush()
+  constructor(
+    context: StreamContext,
+    private readonly output: ReplyOutput,
+    private readonly deps: GuardDeps,
+  ) {
+    const { guard, decoder, reader, signal } = context
+    const [sync, async] = [webhooksOf('Sync', context, deps), webhooksOf('Async', context, deps)]
+    const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
+    this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
+    this.held = createHeldReply(sync.form, this.watched)
+    this.intake = createEventIntake(this.held, passesUnread)
+    const isStopped = (): boolean => this.isStopped
+    this.frames = createFrames({ decoder, reader, intake: this.intake, isStopped })
+    const events = this.windowEvents(guard.route)
+    this.windows = createWindows(this.held, sync, events)
+    this.watching = this.watched && createWindows(this.watched, async, events)
+    signal.addEventListener('abort', () => this.stop(), { once: true })
   }
-  const read = async (decoded: Promise<Uint8Array | undefined>): Promise<void> => {
-    const bytes = await decoded
-    if (isStopped) return
-    if (bytes === undefined) refuse(unreadableStream(UNREADABLE_ENCODING))
-    else take(reader.push(bytes))
+
+  async push(bytes: Uint8Array): Promise<void> {
+    if (!this.isStopped) this.took(await this.frames.push(bytes))
+    while (!this.isStopped && this.isFull()) await this.progress()
   }
-  return {
-    push: async (bytes) => {
-      if (!isStopped) await read(decoder.push(bytes))
-      while (!isStopped && asker.isAsking() && held.unseen() > MOST_UNSEEN) await progress()
-    },
-    end: async () => {
-      if (!isStopped) await read(decoder.end())
-      if (!isStopped) take(reader.end())
-      held.end()
-      take({ ok: true, value: [] })
-      while (!isStopped && !held.isEmpty()) await progress()
-      asker.close()
-    },
+
+  async end(): Promise<void> {
+    if (!this.isStopped) this.took(await this.frames.end())
+    this.held.end()
+    this.look()
+    while (!this.isStopped && !this.held.isEmpty()) await this.progress()
+    this.watched?.end()
+    this.look()
+    while (!this.isStopped && this.watched?.isSeen() === false) await this.progress()
+    this.windows.close()
+    this.watching?.close()
+  }
+
+  private isFull(): boolean {
+    const { held, windows, watched, watching } = this
+    return (
+      (windows.isAsking() && held.unseen() > MOST_UNSEEN) ||
+      (watching?.isAsking() === true && (watched?.unseen() ?? 0) > MOST_UNSEEN)
+    )
+  }
+
+  private progress(): Promise<void> {
+    return new Promise((resolve) => (this.wake = resolve))
+  }
+
+  private took(taken: Result<undefined, string>): void {
+    if (this.isStopped) return
+    if (taken.ok) this.look()
+    else this.refuse(unreadableStream(taken.error))
+  }
+
+  private look(): void {
+    if (this.isStopped) return
+    this.windows.look()
+    this.flush()
+  }
+
+  private flush(): void {
+    const text = this.isStopped ? '' : this.held.ready()
+    this.watching?.look()
+    if (text !== '') this.output.send(text)
+  }
+
+  private windowEvents(route: string): WindowEvents {
+    return {
+      answered: () => {
+        this.flush()
+        const problem = this.held.problem()
+        if (problem !== undefined) this.refuse(unreadableStream(problem))
+        this.wake()
+      },
+      ended: (decision) =>
+        decision.type === 'aborted' ? this.stop() : this.refuse(refusalOf(decision)),
+      failed: (error) => {
+        const kind = error instanceof Error ? error.name : typeof error
+        this.deps.logger.error({ route, error: kind }, 'a window of a reply could not be shown')
+        this.refuse(unavailableStream('it failed within'))
+      },
+    }
+  }
+
+  private refuse(refusal: StreamRefusal): void {
+    if (this.isStopped) return
+    this.flush()
+    this.stop()
+    this.output.refuse(refusal, this.intake.api)
+  }
+
+  private stop(): void {
+    this.isStopped = true
+    this.windows.close()
+    this.watching?.close()
+    this.frames.close()
+    this.wake()
   }
 }

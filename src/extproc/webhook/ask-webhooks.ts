@@ -56,13 +56,15 @@ export interface Question {
   readonly webhooks: readonly CompiledWebhook[]
   readonly entries: readonly AskedEntry[]
   readonly attributes: Attributes
+  /** What is asked about has passed already: a change of it is no verdict. */
+  readonly hasPassed?: boolean
   /** Gives it up. */
   readonly signal: AbortSignal
 }
 
 export type Decision =
-  /** contents: one per entry. */
-  | { readonly type: 'pass'; readonly contents: readonly string[] }
+  /** contents: one per entry. needed: characters at the end of a window that a webhook still needs. */
+  | { readonly type: 'pass'; readonly contents: readonly string[]; readonly needed: number }
   | { readonly type: 'reject'; readonly status: number; readonly text: string }
   | { readonly type: 'unavailable' }
   /** Nobody waits for the answer any more. */
@@ -71,8 +73,9 @@ export type Decision =
 export async function askWebhooks(question: Question, deps: GuardDeps): Promise<Decision> {
   const { entries } = question
   let contents: readonly string[] = entries.map(({ content }) => content)
+  let needed = 0
   for (const compiled of question.webhooks) {
-    const { inspectToolCalls, failureMode } = compiled.webhook
+    const { inspectToolCalls, failureMode, holdBack } = compiled.webhook
     const indexes = entries.flatMap(({ kind }, index) =>
       kind === 'text' || inspectToolCalls ? [index] : [],
     )
@@ -81,14 +84,18 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     const verdict = await askOne(question, compiled, shown, deps)
     if (question.signal.aborted) return { type: 'aborted' }
     if (!verdict.ok && failureMode === 'FailClosed') return { type: 'unavailable' }
-    if (!verdict.ok || verdict.value.type === 'allow') continue
-    if (verdict.value.type === 'reject') return verdict.value
-    const { contents: given } = verdict.value
+    const passing = verdict.ok ? verdict.value : ALLOW
+    if (passing.type === 'reject') return passing
+    needed = Math.max(needed, passing.holdBack ?? holdBack - 1)
+    if (passing.type === 'allow') continue
+    const { contents: given } = passing
     const changed = new Map(indexes.map((index, i) => [index, given[i]]))
     contents = contents.map((content, index) => changed.get(index) ?? content)
   }
-  return { type: 'pass', contents }
+  return { type: 'pass', contents, needed }
 }
+
+const ALLOW: Verdict = { type: 'allow' }
 
 function shownEntry(
   entries: readonly AskedEntry[],
@@ -139,7 +146,7 @@ async function verdictOf(
   shown: readonly Shown[],
   deps: GuardDeps,
 ): Promise<Result<Verdict, string>> {
-  const { phase, signal } = question
+  const { phase, hasPassed, signal } = question
   const { pools, maxBodyBytes } = deps
   const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
   const answer = await pools.call({
@@ -156,7 +163,10 @@ async function verdictOf(
   if (!answer.ok) return err(describeFailure(answer.error))
   const { status, body } = answer.value
   if (status < 200 || status > 299) return err(`it answered HTTP ${status}`)
-  return readVerdict(body, phase, shown)
+  const verdict = await readVerdict(body, phase, shown)
+  return verdict.ok && verdict.value.type === 'modify' && hasPassed === true
+    ? err('it changes what has passed already, as a webhook of mode Async cannot')
+    : verdict
 }
 
 function requestWithinBudget(

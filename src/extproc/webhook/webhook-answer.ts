@@ -19,10 +19,16 @@ export interface Shown {
   readonly isWritable: boolean
 }
 
+/** What a verdict that lets text pass may say of it. */
+export interface Passing {
+  /** Characters at the end of a window that the webhook still needs; absent: what the policy says. */
+  readonly holdBack?: number
+}
+
 export type Verdict =
-  | { readonly type: 'allow' }
+  | ({ readonly type: 'allow' } & Passing)
   /** One content per entry that was shown. */
-  | { readonly type: 'modify'; readonly contents: readonly string[] }
+  | ({ readonly type: 'modify'; readonly contents: readonly string[] } & Passing)
   | { readonly type: 'reject'; readonly status: number; readonly text: string }
 
 /** The error is a sentence without any text of the answer. */
@@ -39,13 +45,28 @@ export async function readVerdict(
   const action = root.members.get('action')
   if (action?.type !== 'object') return err('the answer has no action')
   const [body, status] = ['body', 'status_code'].map((name) => action.members.get(name))
-  if (body === undefined && status === undefined) return ok({ type: 'allow' })
-  if (body?.type === 'string') return readReject(body.value, statusOf(status, read.value))
-  if (body?.type === 'object' && status === undefined) return readModify(body, phase, shown)
-  return err('the action is neither allow, modify nor reject')
+  const passing = passingOf(root, read.value)
+  if (!passing.ok) return passing
+  if (body === undefined && status === undefined) return ok({ type: 'allow', ...passing.value })
+  if (body?.type === 'string') return readReject(body.value, numberOf(status, read.value))
+  if (body?.type !== 'object' || status !== undefined)
+    return err('the action is neither allow, modify nor reject')
+  const contents = await readModify(body, phase, shown)
+  return contents.ok ? ok({ type: 'modify', contents: contents.value, ...passing.value }) : contents
 }
 
-const statusOf = (node: JsonNode | undefined, { text }: JsonText): number =>
+const MOST_HELD_BACK = 4096
+
+function passingOf(root: JsonObjectNode, json: JsonText): Result<Passing, string> {
+  const node = root.members.get('holdBack')
+  if (node === undefined) return ok({})
+  const holdBack = numberOf(node, json)
+  return Number.isInteger(holdBack) && holdBack >= 0 && holdBack <= MOST_HELD_BACK
+    ? ok({ holdBack })
+    : err(`holdBack is not an integer from 0 to ${MOST_HELD_BACK}`)
+}
+
+const numberOf = (node: JsonNode | undefined, { text }: JsonText): number =>
   node?.type === 'number' ? Number(text.slice(node.start, node.end)) : NaN
 
 function readReject(text: string, status: number): Result<Verdict, string> {
@@ -58,7 +79,7 @@ async function readModify(
   body: JsonObjectNode,
   phase: Phase,
   shown: readonly Shown[],
-): Promise<Result<Verdict, string>> {
+): Promise<Result<readonly string[], string>> {
   const [messages, choices] = ['messages', 'choices'].map((name) => body.members.get(name))
   const [own, other] = phase === 'request' ? [messages, choices] : [choices, messages]
   if (own?.type !== 'array' || other !== undefined)
@@ -72,7 +93,7 @@ async function readModify(
     if (!content.ok) return content
     contents.push(content.value)
   }
-  return ok({ type: 'modify', contents })
+  return ok(contents)
 }
 
 const messageOf = (choice: JsonNode | undefined): JsonNode | undefined =>

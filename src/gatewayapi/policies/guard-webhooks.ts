@@ -45,6 +45,9 @@ function webhookOf(
     failureMode: spec.failureMode,
     headers: headersOf(spec),
     inspectToolCalls: spec.inspectToolCalls,
+    holdBack: spec.holdBack,
+    minIntervalMs: spec.minInterval,
+    mode: spec.mode,
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
     ...limits,
   }

@@ -46,14 +46,18 @@ export function translatePromptGuard(
     request: webhooks.filter(({ phase }) => phase === 'request'),
     response: webhooks.filter(({ phase }) => phase === 'response'),
     uses: found.map(({ backend }) => (backend.ok ? backend.value.target : backend.error.target)),
-    problems: found.flatMap(({ spec, place, backend }) => [
+    problems: found.flatMap(({ phase, spec, place, backend }) => [
       ...(backend.ok ? [] : [`${place}: ${backend.error.message}`]),
+      ...(phase === 'request' && spec.mode === 'Async' ? [`${place}.mode: ${NO_ASYNC}`] : []),
       ...Object.entries(spec.headers).flatMap(([name, source]) =>
         headerProblems(name, source).map((problem) => `${place}.headers["${name}"]: ${problem}`),
       ),
     ]),
   }
 }
+
+const NO_ASYNC =
+  'Async is for streamed replies; a prompt cannot be called back, so webhooks of the request phase are Sync'
 
 const PSEUDO = new Set([':path', ':method', ':authority'])
 

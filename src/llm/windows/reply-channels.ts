@@ -4,8 +4,8 @@ import { isEnded, type Piece, type Repeat, type StreamEvent } from '../text/stre
 import { createHeldChannel, type HeldChannel } from './held-channel.js'
 
 export interface ReplyForm {
-  /** Whether tool calls are shown too. */
-  readonly inspectsToolCalls: boolean
+  /** everything: tool calls too. */
+  readonly shows: 'nothing' | 'texts' | 'everything'
   /** Characters that a match may be long. */
   readonly holdBack: number
   /** UTF-16 units that may be held. */
@@ -77,7 +77,8 @@ export class ReplyChannels {
   }
 
   private isShown({ kind }: Piece | Repeat): boolean {
-    return kind === 'text' || this.form.inspectsToolCalls
+    const { shows } = this.form
+    return shows === 'everything' || (shows === 'texts' && kind === 'text')
   }
 
   private open(said: Piece | Repeat, isWhole: boolean): HeldChannel {

@@ -27,7 +27,6 @@ export function createWholeText(): HeldText {
       state = 'asked'
       return text
     },
-    // eslint-disable-next-line require-yield -- there is nothing to compare
     *answered({ content }) {
       return all(content === text ? [] : [{ start: 0, end: text.length, text: content }])
     },

@@ -112,7 +112,10 @@ class WindowedText implements HeldText {
   private takeProbe(): string | undefined {
     if (this.probes >= MOST_PROBES) return undefined
     const from = this.released - this.base
-    const limit = this.probes === 0 ? this.last.original.length - this.needed : this.probed - 1
+    const { original, changed } = this.last
+    // As many characters as are needed, of the changed text too, which may be much shorter.
+    const behind = Math.ceil(this.holdBack * Math.max(1, original.length / (changed.length + 1)))
+    const limit = this.probes === 0 ? original.length - behind : this.probed - 1
     this.probes = limit > from ? this.probes + 1 : MOST_PROBES
     this.probed = endOfWindow(this.text, from, limit, true)
     this.isProbe = true

@@ -147,6 +147,7 @@ export const FRAMING_HEADERS: readonly string[] = [
 ]
 
 const MAX_HEADERS = 64
+const MAX_HOLD_BACK = 4096
 
 const webhook = z.object({
   backendRef: backendRef().describe('The webhook server.'),
@@ -169,6 +170,26 @@ const webhook = z.object({
     .boolean()
     .default(false)
     .describe('Send the arguments of tool calls to the webhook too.'),
+  holdBack: z
+    .int()
+    .min(1)
+    .max(MAX_HOLD_BACK)
+    .default(256)
+    .describe(
+      'Of streamed replies: how many characters a match may be long. So many are held back at the end of what was shown.',
+    ),
+  minInterval: duration()
+    .refine((ms) => ms >= 10 && ms <= 10_000, 'minInterval must be from 10ms to 10s')
+    .prefault('300ms')
+    .describe(
+      'Of streamed replies: the time between two windows of one text, so that a fast model costs fewer calls.',
+    ),
+  mode: z
+    .enum(['Sync', 'Async'])
+    .default('Sync')
+    .describe(
+      'Of streamed replies. Sync: text leaves when the webhook has seen it. Async: text leaves at once, and a reject ends the stream; such a webhook cannot change it.',
+    ),
 })
 
 const guards = z

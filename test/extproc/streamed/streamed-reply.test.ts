@@ -1,6 +1,6 @@
 // A streamed reply by itself: every way in which a webhook, a window or the stream can fail, and what is left of it.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
 import { err, ok } from '../../../src/result.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
@@ -10,6 +10,7 @@ import {
   createStreamedReply,
   type StreamedReply,
 } from '../../../src/extproc/streamed/streamed-reply.js'
+import type { Webhook } from '../../../src/ir/proc-entry.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 
@@ -58,12 +59,19 @@ const masked = (content: string) => ({
 })
 
 const open = (...modes: readonly ('FailClosed' | 'FailOpen')[]) => openEncoded(identity, modes)
+const openWith = (response: readonly Webhook[]) => openGuard(identity, response)
 
 function openEncoded(
   decoder: Decoder,
   modes: readonly ('FailClosed' | 'FailOpen')[],
 ): StreamedReply {
-  const response = modes.map((failureMode) => webhook(1, { failureMode }))
+  return openGuard(
+    decoder,
+    modes.map((failureMode) => webhook(1, { failureMode })),
+  )
+}
+
+function openGuard(decoder: Decoder, response: readonly Webhook[]): StreamedReply {
   return createStreamedReply(
     {
       guard: compileGuard(guardEntry('k', { response })),
@@ -86,7 +94,7 @@ const told = (): string =>
   [...sent.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join('')
 /** Everything that is ready has happened. */
 const settled = () => vi.advanceTimersByTimeAsync(0)
-const WINDOW = 'word '.repeat(210)
+const LONG = 'word '.repeat(210)
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -100,27 +108,201 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('text is shown after 300 ms, and once more when more comes', async () => {
+const WORD = 'word '
+
+test('a webhook is asked when it could free something, not before, and once more when the last answer is back', async () => {
   const reply = open('FailClosed')
-  await reply.push(says('some words'))
-  await vi.advanceTimersByTimeAsync(299)
+  for (let count = 0; count < 51; count += 1) await reply.push(says(WORD))
+  await vi.advanceTimersByTimeAsync(1000)
   expect(asked).toHaveLength(0)
-  await vi.advanceTimersByTimeAsync(1)
-  expect(asked.map(({ text }) => text)).toEqual(['some '])
+  await reply.push(says(WORD))
+  expect(asked.map(({ text }) => text)).toEqual([WORD.repeat(52)])
+  await reply.push(says(WORD))
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(asked).toHaveLength(1)
   asked[0]?.answer(ALLOW)
   await settled()
-  expect(sent).toBe('')
+  expect(told()).toBe(WORD)
+  // The interval is over, and something is new.
+  expect(asked).toHaveLength(2)
+  asked[1]?.answer(ALLOW)
+  await settled()
+  expect(told()).toBe(WORD.repeat(2))
+  await reply.end()
+  expect([asked.length, told()]).toEqual([2, WORD.repeat(53)])
+})
+
+test('at least minInterval lies between two windows of a text, unless a whole window is unseen or it ends', async () => {
+  const reply = openWith([webhook(1, { minIntervalMs: 300 })])
+  await reply.push(says(WORD.repeat(60)))
+  asked[0]?.answer(ALLOW)
+  await reply.push(says(WORD.repeat(60)))
+  await vi.advanceTimersByTimeAsync(299)
+  expect(asked).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(asked).toHaveLength(2)
+  asked[1]?.answer(ALLOW)
+  await settled()
+  await reply.push(says(WORD.repeat(820)))
+  expect(asked).toHaveLength(3)
+  asked[2]?.answer(ALLOW)
+  await reply.push(says('the last'))
   const end = reply.end()
   await settled()
-  expect(asked[1]?.text).toBe('some words')
-  asked[1]?.answer(masked('some ****'))
+  expect(asked).toHaveLength(4)
+  asked[3]?.answer(ALLOW)
   await end
-  expect(told()).toBe('some ****')
+})
+
+test('the longest hold-back and the longest interval of several webhooks count', async () => {
+  const reply = openWith([
+    webhook(1, { holdBack: 20, minIntervalMs: 500 }),
+    webhook(1, { holdBack: 100, minIntervalMs: 50 }),
+  ])
+  await reply.push(says(WORD.repeat(19)))
+  expect(asked).toHaveLength(0)
+  await reply.push(says(WORD))
+  asked[0]?.answer(ALLOW)
+  await settled()
+  asked[1]?.answer(ALLOW)
+  await settled()
+  expect(told()).toBe('')
+  await reply.push(says(WORD))
+  await vi.advanceTimersByTimeAsync(499)
+  expect(asked).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(asked).toHaveLength(3)
+  leaving.abort()
+})
+
+test('a word that has not ended is waited for 50 ms, then shown', async () => {
+  const reply = openWith([webhook(1, { holdBack: 8 })])
+  await reply.push(says('many wor'))
+  await vi.advanceTimersByTimeAsync(49)
+  expect(asked).toHaveLength(0)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(asked.map(({ text }) => text)).toEqual(['many wor'])
+  leaving.abort()
+})
+
+test('an answer says how many characters it still needs', async () => {
+  const reply = open('FailClosed')
+  for (let count = 0; count < 52; count += 1) await reply.push(says(WORD))
+  asked[0]?.answer({ ...ALLOW, holdBack: 10 })
+  await settled()
+  expect(told()).toBe(WORD.repeat(50))
+  leaving.abort()
+})
+
+test.each([-1, 4097, 1.5, '10', null])('a holdBack of %j is no verdict', async (holdBack) => {
+  const reply = open('FailClosed')
+  await reply.push(says(LONG))
+  asked[0]?.answer({ ...ALLOW, holdBack })
+  await reply.end()
+  expect([told(), refused]).toEqual(['', ['guardrail_unavailable']])
+})
+
+test('a text of which nothing is left as it was ends the stream at the bound', async () => {
+  const reply = open('FailOpen')
+  let count = 0
+  for (; refused.length === 0 && count < 1000; count += 1) {
+    await reply.push(says('some words '.repeat(10)))
+    asked.at(-1)?.answer(masked('XXX'))
+    await settled()
+  }
+  await reply.end()
+  expect([told(), refused]).toEqual(['', ['guardrail_unreadable']])
+  expect(count * 110).toBeLessThan(20_000)
+})
+
+describe('a webhook of mode Async', () => {
+  const isAsync = { mode: 'Async' } as const
+
+  test('sees what has left, and a reject ends the stream', async () => {
+    const reply = openWith([webhook(1, isAsync)])
+    await reply.push(says(LONG))
+    expect(told()).toBe(LONG)
+    expect(asked.map(({ text }) => text)).toEqual([LONG])
+    asked[0]?.answer({ action: { body: 'no', status_code: 403 } })
+    await settled()
+    await reply.push(says('more'))
+    await reply.end()
+    expect([told(), refused]).toEqual([LONG, ['content_filter']])
+  })
+
+  test('keeps the end of the text until it has seen all of it', async () => {
+    const reply = openWith([webhook(1, isAsync)])
+    const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+    await reply.push(Buffer.concat([says('a few words'), Buffer.from(finish)]))
+    expect(sent).toBe(says('a few words').toString())
+    const end = reply.end()
+    await settled()
+    asked[0]?.answer(ALLOW)
+    await end
+    expect([sent, refused]).toEqual([says('a few words').toString() + finish, []])
+  })
+
+  test('a reject of the last words is told although the LLM has ended', async () => {
+    const reply = openWith([webhook(1, isAsync)])
+    await reply.push(says('a few words'))
+    const end = reply.end()
+    await settled()
+    asked[0]?.answer({ action: { body: 'no', status_code: 403 } })
+    await end
+    expect([told(), refused]).toEqual(['a few words', ['content_filter']])
+  })
+
+  test.each([
+    ['FailClosed', ['guardrail_unavailable']],
+    ['FailOpen', []],
+  ] as const)('a change is no verdict: %s', async (failureMode, codes) => {
+    const reply = openWith([webhook(1, { ...isAsync, failureMode })])
+    await reply.push(says('a secret'))
+    const end = reply.end()
+    await settled()
+    asked[0]?.answer(masked('a ****'))
+    await end
+    expect([told(), refused]).toEqual(['a secret', codes])
+  })
+
+  test('sees what one of mode Sync made of the text', async () => {
+    const reply = openWith([webhook(1), webhook(1, isAsync)])
+    await reply.push(says('a secret'))
+    const end = reply.end()
+    await settled()
+    asked[0]?.answer(masked('a ****'))
+    await settled()
+    expect([told(), asked[1]?.text]).toEqual(['a ****', 'a ****'])
+    asked[1]?.answer(ALLOW)
+    await end
+    expect(refused).toEqual([])
+  })
+
+  test('that is slow stops the reading of more', async () => {
+    const reply = openWith([webhook(1, isAsync)])
+    await reply.push(says(LONG))
+    let taken = false
+    const push = reply.push(says(WORD.repeat(1000))).then(() => (taken = true))
+    await settled()
+    expect([taken, asked.length]).toEqual([false, 1])
+    asked[0]?.answer(ALLOW)
+    await push
+    leaving.abort()
+  })
+
+  test('that hangs when the client leaves is left', async () => {
+    const reply = openWith([webhook(1, isAsync)])
+    await reply.push(says(LONG))
+    const end = reply.end()
+    leaving.abort()
+    await end
+    expect([asked[0]?.signal.aborted, refused]).toEqual([true, []])
+  })
 })
 
 test('one window of a text at a time, those of other texts beside it', async () => {
   const reply = open('FailClosed')
-  await reply.push(Buffer.concat([says(WINDOW), says(WINDOW, 1), says(WINDOW)]))
+  await reply.push(Buffer.concat([says(LONG), says(LONG, 1), says(LONG)]))
   expect(asked).toHaveLength(2)
   leaving.abort()
 })
@@ -140,7 +322,7 @@ test('a second webhook sees what the first one changed', async () => {
 
 test('a webhook that has no verdict ends the stream when it fails closed', async () => {
   const reply = open('FailOpen', 'FailClosed')
-  await reply.push(says(WINDOW))
+  await reply.push(says(LONG))
   asked[0]?.fail()
   await settled()
   asked[1]?.fail()
@@ -150,7 +332,7 @@ test('a webhook that has no verdict ends the stream when it fails closed', async
 
 test('a bug while a window is shown ends the stream, however webhooks fail', async () => {
   const reply = open('FailOpen')
-  await reply.push(says(WINDOW))
+  await reply.push(says(LONG))
   asked[0]?.throw(new Error('bug'))
   await reply.end()
   expect([told(), refused]).toEqual(['', ['guardrail_unavailable']])
@@ -163,7 +345,8 @@ test('what was seen leaves, what comes after a reject does not', async () => {
   await settled()
   const seen = told()
   expect(seen.length).toBeGreaterThan(700)
-  await reply.push(says(WINDOW))
+  await reply.push(says(LONG))
+  await vi.advanceTimersByTimeAsync(300)
   asked[1]?.answer({ action: { body: 'no', status_code: 403 } })
   await settled()
   await reply.push(says('more'))
@@ -173,7 +356,7 @@ test('what was seen leaves, what comes after a reject does not', async () => {
 
 test('a stream that is left gives up the calls under way, and waits for nothing', async () => {
   const reply = open('FailClosed')
-  await reply.push(Buffer.concat([says(WINDOW), says('a few words', 1)]))
+  await reply.push(Buffer.concat([says(LONG), says('a few words', 1)]))
   const end = reply.end()
   await settled()
   leaving.abort()
@@ -186,16 +369,16 @@ test('a stream that is left while a piece is decoded waits for nothing', async (
   let close = (): void => {}
   const push = () => new Promise<undefined>((resolve) => (close = () => resolve(undefined)))
   const reply = openEncoded({ ...identity, push, close: () => close() }, ['FailClosed'])
-  const pushed = reply.push(says(WINDOW))
+  const pushed = reply.push(says(LONG))
   leaving.abort()
   await pushed
   await reply.end()
   expect([asked, told(), refused]).toEqual([[], '', []])
 })
 
-test('a stream that is left while text waits for more leaves no clock running', async () => {
-  const reply = open('FailClosed')
-  await reply.push(says('a few words'))
+test('a stream that is left while a word waits for its end leaves no clock running', async () => {
+  const reply = openWith([webhook(1, { holdBack: 8 })])
+  await reply.push(says('a few wor'))
   expect(vi.getTimerCount()).toBe(1)
   leaving.abort()
   expect(vi.getTimerCount()).toBe(0)
@@ -205,9 +388,9 @@ test('a stream that is left while text waits for more leaves no clock running', 
 
 test('no more is taken while much is unseen, until a webhook has answered', async () => {
   const reply = open('FailClosed')
-  await reply.push(says(WINDOW))
+  await reply.push(says(LONG))
   let taken = false
-  const push = reply.push(says(WINDOW.repeat(5))).then(() => (taken = true))
+  const push = reply.push(says(LONG.repeat(5))).then(() => (taken = true))
   await settled()
   expect(taken).toBe(false)
   asked[0]?.answer(ALLOW)

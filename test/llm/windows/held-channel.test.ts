@@ -168,9 +168,9 @@ test('nothing but masks with a blank or a comma between them: exact, and it leav
       expect(left.isStuck).toBe(false)
       expect(left.text).toBe(webhook(text))
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   )
-  const text = Array.from({ length: 4000 }, (_, at) => `user${at}@example.com `).join('')
+  const text = Array.from({ length: 1000 }, (_, at) => `user${at}@example.com `).join('')
   const { mostHeld, shown } = leaves(text, (window) => window.replace(/\S+@\S+/g, '[email]'), FAST)
   expect(mostHeld).toBeLessThan(1000)
   expect(shown).toBeLessThan(100 * text.length)
@@ -221,11 +221,15 @@ test('a short text of which nothing is left as it was leaves whole at its end', 
 })
 
 test('a webhook whose answers contradict each other: nothing that it never let pass leaves', () => {
-  const text = Array.from({ length: 2000 }, (_, at) => `item${at} `).join('')
+  const text = Array.from({ length: 800 }, (_, at) => `item${at} `).join('')
   fc.assert(
-    fc.property(steps, fc.infiniteStream(fc.nat({ max: 3 })), (all, dice) => {
+    fc.property(steps, fc.array(fc.nat({ max: 3 }), { minLength: 40 }), (all, dice) => {
+      let throws = 0
       const webhook = (window: string): string =>
-        window.replace(/item\d*/g, () => ['*', '[an item]', '', '##'][dice.next().value ?? 0] ?? '')
+        window.replace(/item\d*/g, () => {
+          throws += 1
+          return ['*', '[a thing]', '', '##'][dice[throws % dice.length] ?? 0] ?? ''
+        })
       const left = leaves(text, webhook, [...all, 'time', 'answer'])
       expect(left.text).not.toMatch(/item|\d/)
     }),

@@ -43,7 +43,7 @@ function textsIn(stream: string, count: number): readonly string[] {
 /** What leaves when the bytes come in such chunks, and windows are answered after so many of them. */
 function leaves(stream: string, chunks: readonly number[], mask: Masked['mask']): string {
   const held = createHeldReply({
-    inspectsToolCalls: false,
+    shows: 'texts',
     holdBack: 256,
     maxSize: Number.MAX_SAFE_INTEGER,
   })

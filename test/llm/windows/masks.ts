@@ -101,7 +101,7 @@ export const whollyMasked: fc.Arbitrary<WhollyMasked> = fc
     ),
     fc.constantFrom(' ', ', ', '\n', ' | '),
     fc.constantFrom('****', '[email]', '[the name of a person]', 'X', 'a, b'),
-    fc.integer({ min: 300, max: 1200 }),
+    fc.integer({ min: 100, max: 900 }),
   )
   .map(([item, separator, instead, count]) => ({
     text: Array.from({ length: count }, (_, at) => item(at)).join(separator),

@@ -1,0 +1,55 @@
+// The third layer of a streamed reply: who is asked about a window. The webhooks of mode Sync say what leaves, those of mode
+// Async are shown what has left.
+
+import type { Attributes } from '../../cel/attributes.js'
+import type { ReplyForm } from '../../llm/windows/reply-channels.js'
+import {
+  askWebhooks,
+  type AskedEntry,
+  type Decision,
+  type GuardDeps,
+} from '../webhook/ask-webhooks.js'
+import type { CompiledWebhook, Guard } from '../webhook/compiled-guard.js'
+
+export interface Webhooks {
+  /** Of what they see. */
+  readonly form: ReplyForm
+  readonly minIntervalMs: number
+  ask(entry: AskedEntry): Promise<Decision>
+}
+
+export interface WebhookContext {
+  readonly guard: Guard
+  readonly attributes: Attributes
+  readonly signal: AbortSignal
+}
+
+export function webhooksOf(
+  mode: 'Sync' | 'Async',
+  { guard, attributes, signal }: WebhookContext,
+  deps: GuardDeps,
+): Webhooks {
+  const webhooks = guard.response.filter(({ webhook }) => webhook.mode === mode)
+  const { route } = guard
+  const hasPassed = mode === 'Async'
+  return {
+    form: formOf(webhooks, deps.maxBodyBytes),
+    minIntervalMs: Math.max(0, ...webhooks.map(({ webhook }) => webhook.minIntervalMs)),
+    ask: (entry) =>
+      askWebhooks(
+        { route, phase: 'response', webhooks, entries: [entry], attributes, hasPassed, signal },
+        deps,
+      ),
+  }
+}
+
+const formOf = (webhooks: readonly CompiledWebhook[], maxSize: number): ReplyForm => ({
+  shows:
+    webhooks.length === 0
+      ? 'nothing'
+      : webhooks.some(({ webhook }) => webhook.inspectToolCalls)
+        ? 'everything'
+        : 'texts',
+  holdBack: Math.max(1, ...webhooks.map(({ webhook }) => webhook.holdBack)),
+  maxSize,
+})

@@ -1,0 +1,140 @@
+// The second layer of a streamed reply: when a window of a text is shown, and what becomes of the answer. One window of a text
+// at a time, several texts at once (decision 20).
+//
+//   a text is | until                                           | then
+//   ----------|-------------------------------------------------|--------------------------------------------
+//   waiting   | a webhook could free something new               | asked, or paused
+//   in a word | the word has ended, or 50 ms have passed         | asked, or paused
+//   paused    | minInterval has passed since it was asked        | what it is then
+//   asked     | the webhooks have answered and it was compared   | what it is then; gone when all of it is free
+//
+// What ended, and a text of which a whole window is unseen, is never paused.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { HeldChannel } from '../../llm/windows/held-channel.js'
+import type { AskedEntry, Decision } from '../webhook/ask-webhooks.js'
+
+/** Milliseconds that a window waits for the end of a word. */
+const WORD = 50
+
+export interface Windows {
+  /** Asks about what is due, and starts the clock for what is not. */
+  look(): void
+  isAsking(): boolean
+  /** Leaves no timer; what is asked already is for its signal to end. */
+  close(): void
+}
+
+export interface WindowEvents {
+  /** Something more may leave. */
+  answered(): void
+  /** The reply may not go on. */
+  ended(decision: Exclude<Decision, { readonly type: 'pass' }>): void
+  /** A bug. */
+  failed(error: unknown): void
+}
+
+export interface WindowWebhooks {
+  /** Milliseconds between two questions about one text. */
+  readonly minIntervalMs: number
+  ask(entry: AskedEntry): Promise<Decision>
+}
+
+export const createWindows = (
+  texts: { channels(): Iterable<HeldChannel> },
+  webhooks: WindowWebhooks,
+  events: WindowEvents,
+): Windows => new ScheduledWindows(texts, webhooks, events)
+
+interface Schedule {
+  pause?: NodeJS.Timeout | undefined
+  word?: NodeJS.Timeout | undefined
+  /** The word has had its time. */
+  isLate: boolean
+  isAsked: boolean
+}
+
+class ScheduledWindows implements Windows {
+  private readonly schedules = new Map<HeldChannel, Schedule>()
+  private isClosed = false
+
+  constructor(
+    private readonly texts: { channels(): Iterable<HeldChannel> },
+    private readonly webhooks: WindowWebhooks,
+    private readonly events: WindowEvents,
+  ) {}
+
+  look(): void {
+    if (this.isClosed) return
+    for (const channel of this.texts.channels()) this.lookAt(channel)
+  }
+
+  isAsking(): boolean {
+    return [...this.schedules.values()].some(({ isAsked }) => isAsked)
+  }
+
+  close(): void {
+    this.isClosed = true
+    for (const schedule of this.schedules.values()) stopClocks(schedule)
+    this.schedules.clear()
+  }
+
+  private lookAt(channel: HeldChannel): void {
+    const schedule = this.schedules.get(channel) ?? { isLate: false, isAsked: false }
+    if (this.isClosed || schedule.isAsked) return
+    const due = channel.text.due()
+    if (due === 'no') return
+    this.schedules.set(channel, schedule)
+    if (due !== 'at-once' && schedule.pause !== undefined) return
+    if (due === 'in-word' && !schedule.isLate) this.waitForWord(channel, schedule)
+    else void this.ask(channel, schedule)
+  }
+
+  private waitForWord(channel: HeldChannel, schedule: Schedule): void {
+    schedule.word ??= setTimeout(() => {
+      schedule.word = undefined
+      schedule.isLate = true
+      this.lookAt(channel)
+    }, WORD)
+  }
+
+  private async ask(channel: HeldChannel, schedule: Schedule): Promise<void> {
+    const content = channel.text.take()
+    if (content === undefined) return
+    stopClocks(schedule)
+    Object.assign(schedule, { isLate: false, isAsked: true })
+    schedule.pause = setTimeout(() => {
+      schedule.pause = undefined
+      this.lookAt(channel)
+    }, this.webhooks.minIntervalMs)
+    const { kind, role, isJson = false } = channel.speaker
+    try {
+      const decision = await this.webhooks.ask({ kind, role, content, isJson, isWritable: true })
+      if (this.isClosed) return
+      if (decision.type !== 'pass') return this.events.ended(decision)
+      const { contents, needed } = decision
+      const slices = channel.answered({ content: contents[0] ?? content, needed })
+      while (slices.next().done !== true) await nextTurn()
+      schedule.isAsked = false
+      if (!this.isClosed) this.goOn(channel, schedule)
+    } catch (error) {
+      this.events.failed(error)
+    }
+  }
+
+  private goOn(channel: HeldChannel, schedule: Schedule): void {
+    if (channel.isDone()) {
+      stopClocks(schedule)
+      this.schedules.delete(channel)
+    }
+    this.events.answered()
+    this.lookAt(channel)
+  }
+}
+
+function stopClocks(schedule: Schedule): void {
+  clearTimeout(schedule.pause)
+  clearTimeout(schedule.word)
+  schedule.pause = undefined
+  schedule.word = undefined
+}

@@ -1,0 +1,39 @@
+// What has left of a streamed reply, for webhooks that see it afterwards (mode Async): its texts are shown in windows too, and
+// the end of a text waits for the last of them.
+
+import type { HeldChannel } from './held-channel.js'
+import type { LeavingEvent, Watch } from './held-reply.js'
+import { ReplyChannels, type ReplyForm } from './reply-channels.js'
+
+export class WatchedReply implements Watch {
+  private readonly texts: ReplyChannels
+
+  constructor(form: ReplyForm) {
+    this.texts = new ReplyChannels(form)
+  }
+
+  left({ pieces, repeats, ends, pieceTexts, repeatTexts }: LeavingEvent): void {
+    pieces.forEach((piece, index) => this.texts.piece(piece, pieceTexts[index]))
+    repeats.forEach((repeat, index) => this.texts.repeat(repeat, repeatTexts[index]))
+    this.texts.end(ends)
+    this.texts.forgetDone()
+  }
+
+  isSeen(): boolean {
+    return this.texts.live().every((channel) => !channel.isEnded)
+  }
+
+  /** Nothing more leaves. */
+  end(): void {
+    this.texts.end([''])
+  }
+
+  channels(): Iterable<HeldChannel> {
+    return this.texts.live()
+  }
+
+  /** Characters that no webhook has been asked about. */
+  unseen(): number {
+    return this.texts.live().reduce((sum, { text }) => sum + text.unseen, 0)
+  }
+}
