@@ -121,7 +121,7 @@ test.each([
     const item = (at: number): string => `user${at}@example.com${between}`
     let [said, count] = ['', 0]
     // The model goes on until the client has got some of it, and has not ended then.
-    for (let next = stream.next(); said.length < 3000;) {
+    for (let next = stream.next(); said === '';) {
       llm.say(Array.from({ length: 20 }, (_, at) => item(count + at)).join(''))
       count += 20
       const piece = await Promise.race([next, wait(20)])
@@ -129,7 +129,7 @@ test.each([
       said += piece.value as string
       next = stream.next()
     }
-    expect(count).toBeLessThan(5000)
+    expect(count).toBeLessThan(1000)
     llm.say('the end')
     llm.finish()
     llm.end()
@@ -145,7 +145,7 @@ test('a text of which nothing is left as it was ends its stream with an error, l
   stack.webhook.answer(maskAddresses)
   const reply = nextReply(stack.llm)
   const texts: string[] = []
-  const error = ask('/both')
+  const error = ask('/words')
     .then((stream) => read(stream, texts))
     .catch((raised: unknown) => raised)
   const llm = await reply

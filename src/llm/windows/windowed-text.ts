@@ -68,7 +68,7 @@ class WindowedText implements HeldText {
   }
 
   get isStuck(): boolean {
-    return this.asked === undefined && this.isFull() && this.probes >= MOST_PROBES
+    return this.asked === undefined && this.isFull() && !this.mayProbe()
   }
 
   push(more: string): void {
@@ -84,7 +84,8 @@ class WindowedText implements HeldText {
 
   due(): Due {
     if (this.asked !== undefined || this.unseen === 0) return 'no'
-    if (this.isEnded || this.unseen >= WINDOW || this.isFull()) return 'at-once'
+    if (this.isFull()) return this.mayProbe() ? 'at-once' : 'no'
+    if (this.isEnded || this.unseen >= WINDOW) return 'at-once'
     // Where cuts are rare each window has much in it that was seen: fewer of them, then.
     if (this.unseen < (this.seen - this.base - 4 * this.holdBack) / 8) return 'no'
     const frees = (end: number): boolean => end > this.seen && end - this.needed > this.released
@@ -94,7 +95,7 @@ class WindowedText implements HeldText {
 
   take(): string | undefined {
     if (this.asked !== undefined || this.unseen === 0) return undefined
-    if (this.isFull()) return this.takeProbe()
+    if (this.isFull()) return this.mayProbe() ? this.takeProbe() : undefined
     const atSpace = this.endOfNext()
     const end = atSpace - this.needed > this.released ? atSpace : this.endOfNext(false)
     if (end <= this.seen) return undefined
@@ -109,18 +110,24 @@ class WindowedText implements HeldText {
   }
 
   /** Ends at the white space before the last probe's, behind which enough has been seen. */
-  private takeProbe(): string | undefined {
-    if (this.probes >= MOST_PROBES) return undefined
-    const from = this.released - this.base
-    const { original, changed } = this.last
-    // As many characters as are needed, of the changed text too, which may be much shorter.
-    const behind = Math.ceil(this.holdBack * Math.max(1, original.length / (changed.length + 1)))
-    const limit = this.probes === 0 ? original.length - behind : this.probed - 1
-    this.probes = limit > from ? this.probes + 1 : MOST_PROBES
-    this.probed = endOfWindow(this.text, from, limit, true)
+  private takeProbe(): string {
+    this.probed = endOfWindow(this.text, this.released - this.base, this.probeLimit(), true)
+    this.probes += 1
     this.isProbe = true
     this.asked = this.text.slice(0, this.probed)
     return this.asked
+  }
+
+  private mayProbe(): boolean {
+    return this.probes < MOST_PROBES && this.probeLimit() > this.released - this.base
+  }
+
+  private probeLimit(): number {
+    if (this.probes > 0) return this.probed - 1
+    const { original, changed } = this.last
+    // As many characters as are needed, of the changed text too, which may be much shorter.
+    const behind = Math.ceil(this.holdBack * Math.max(1, original.length / (changed.length + 1)))
+    return original.length - behind
   }
 
   *answered(answer: WindowAnswer): Sliced<Release | undefined> {
