@@ -51,6 +51,19 @@ const WEBHOOK_RULES: readonly Rule[] = [
   },
 ]
 
+const SYNC_ALONE: Rule = {
+  rule: `!has(self.mode) || self.mode == 'Sync'`,
+  message:
+    'Async is for streamed replies; a prompt cannot be called back, so webhooks of the request phase are Sync',
+}
+
+const INTERVAL_RULES: readonly Rule[] = [
+  {
+    rule: `duration(self) >= duration('10ms') && duration(self) <= duration('10s')`,
+    message: 'minInterval must be from 10ms to 10s',
+  },
+]
+
 /** Of a backendRef; for a Service that cannot be told from its name alone where to connect. */
 const backendRules = (apiGroup: string): readonly Rule[] => [
   {
@@ -135,9 +148,11 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
       message: 'authorization.policy.matchExpressions is empty; at least one expression is needed',
     },
   ],
-  'backend.ai.promptGuard.request.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.request.*.webhook': [...WEBHOOK_RULES, SYNC_ALONE],
+  'backend.ai.promptGuard.request.*.webhook.minInterval': INTERVAL_RULES,
   'backend.ai.promptGuard.request.*.webhook.backendRef': backendRules(apiGroup),
   'backend.ai.promptGuard.response.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.response.*.webhook.minInterval': INTERVAL_RULES,
   'backend.ai.promptGuard.response.*.webhook.backendRef': backendRules(apiGroup),
   'backend.http.requestTimeout': [
     { rule: `duration(self) >= duration('1ms')`, message: 'requestTimeout must be at least 1ms' },

@@ -93,7 +93,17 @@ describe('what is refused, where, and in which words', () => {
     [
       'ProxyPolicy',
       withWebhook('{ backendRef: { name: w, port: 80 }, timeout: 5s }'),
-      'f.yaml:9:67 spec.backend.ai.promptGuard.request[0].webhook.timeout: unknown field, expected one of backendRef, headers, failureMode, inspectToolCalls',
+      'f.yaml:9:67 spec.backend.ai.promptGuard.request[0].webhook.timeout: unknown field, expected one of backendRef, headers, failureMode, inspectToolCalls, holdBack, minInterval, mode',
+    ],
+    [
+      'ProxyPolicy',
+      withWebhook('{ backendRef: { name: w, port: 80 }, holdBack: 5000 }'),
+      'f.yaml:9:68 spec.backend.ai.promptGuard.request[0].webhook.holdBack: 5000 is out of range, expected at most 4096',
+    ],
+    [
+      'ProxyPolicy',
+      withWebhook('{ backendRef: { name: w, port: 80 }, minInterval: 1ms }'),
+      'f.yaml:9:71 spec.backend.ai.promptGuard.request[0].webhook.minInterval: minInterval must be from 10ms to 10s',
     ],
     [
       'ProxyPolicy',
