@@ -98,12 +98,12 @@ describe('what is refused, where, and in which words', () => {
     [
       'ProxyPolicy',
       withWebhook('{ backendRef: { name: w, port: 80 }, holdBack: 5000 }'),
-      'f.yaml:9:68 spec.backend.ai.promptGuard.request[0].webhook.holdBack: 5000 is out of range, expected at most 4096',
+      'f.yaml:9:77 spec.backend.ai.promptGuard.request[0].webhook.holdBack: 5000 is out of range, expected at most 4096',
     ],
     [
       'ProxyPolicy',
       withWebhook('{ backendRef: { name: w, port: 80 }, minInterval: 1ms }'),
-      'f.yaml:9:71 spec.backend.ai.promptGuard.request[0].webhook.minInterval: minInterval must be from 10ms to 10s',
+      'f.yaml:9:80 spec.backend.ai.promptGuard.request[0].webhook.minInterval: minInterval must be from 10ms to 10s',
     ],
     [
       'ProxyPolicy',
