@@ -3,6 +3,8 @@
 import { isIP } from 'node:net'
 import type { Destination, Endpoints } from '../../ir/destination.js'
 import { backendDestination, serviceDestination } from '../../ir/names.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import type { ServiceSpec } from '../../resources/kinds/service.js'
 import { err, ok, type Result } from '../../result.js'
 import { tlsTowards } from './backend-tls.js'
 import { query, type Context } from '../world/context.js'
@@ -101,7 +103,11 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   const tls = tlsTowards(context, target, servicePort?.name ?? '')
   if (!tls.ok) return brokenTls(`Service ${key}`, tls.error)
   const endpoints = endpointsOfService(context, service, ref.port, servicePort)
-  const checked = checkEndpoints(context, `Service ${key}`, endpoints)
+  const checked = checkEndpoints(
+    context,
+    `Service ${key}`,
+    envoyEndpoints(context, service, endpoints),
+  )
   const destination: Destination = {
     name: serviceDestination(namespace, ref.name, ref.port),
     endpoints: checked.endpoints,
@@ -112,6 +118,16 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   const reached = backendOf(target, destination, { fallback: dnsName, port: ref.port })
   return ok({ ...reached, ...checked, endpoints })
 }
+
+/** A cluster tells every endpoint of a Service: where it has told none, there is none that its DNS name would lead to. */
+const envoyEndpoints = (
+  { options }: Context,
+  { spec }: Resource<ServiceSpec>,
+  endpoints: Endpoints,
+): Endpoints =>
+  options.tenancy !== undefined && spec.externalName === undefined && endpoints.type === 'name'
+    ? { type: 'addresses', addresses: [] }
+    : endpoints
 
 function findProxyBackend(context: Context, namespace: string, ref: BackendRef): Lookup {
   const key = keyIn(namespace, ref.name)
