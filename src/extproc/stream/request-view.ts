@@ -1,5 +1,6 @@
 // Envoy's header list of a request → the few values that the well-known documents depend on.
 
+import { HOPS_HEADER } from '../../ir/hops.js'
 import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { RequestAddress } from '../../oauth/base-url.js'
 
@@ -10,6 +11,8 @@ export interface RequestView {
   readonly address: RequestAddress
   /** Bytes, as announced; undefined: not announced. */
   readonly contentLength?: number | undefined
+  /** What it says of the times that it has passed a gateway (ir/hops.ts). */
+  readonly hops?: string | undefined
 }
 
 /** undefined: not a request, a pseudo-header is missing or stands there twice. */
@@ -27,6 +30,7 @@ export const requestView = (message: HttpHeaders): RequestView | undefined => {
       authority,
       forwardedProto: headers.get('x-forwarded-proto')?.join(','),
     },
+    hops: headers.get(HOPS_HEADER)?.join(''),
     contentLength: contentLengthOf(only(headers.get('content-length'))),
   }
 }

@@ -1,5 +1,6 @@
 // A client registration → the reply: answered with the configured client, or the identity provider's own answer (decision 12).
 
+import { HOPS_HEADER, hopsOfCall } from '../../ir/hops.js'
 import type { Registration } from '../../ir/proc-entry.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
 import { answerRegistration, parseRegistration, type JsonReply } from '../../oauth/registration.js'
@@ -21,21 +22,28 @@ const RETRY_AFTER_SECONDS = '5'
 /** Headers of the provider's answer that the client gets; none that sets state or frames the message. */
 const PASSED_HEADERS = ['cache-control', 'retry-after', 'www-authenticate']
 
-/** body: all of it. signal: gives a proxied call up. */
+export interface RegistrationRequest {
+  /** All of it. */
+  readonly body: Uint8Array
+  /** The value of its hops header (ir/hops.ts). */
+  readonly hops?: string | undefined
+}
+
+/** signal: gives a proxied call up. */
 export const registrationReply = async (
   registration: Registration,
-  body: Uint8Array,
+  request: RegistrationRequest,
   signal: AbortSignal,
   deps: RegistrationDeps,
 ): Promise<Reply> => {
   switch (registration.type) {
     case 'answer':
-      return ownReply(answerRegistration(registration.clientId, body, deps.now()))
+      return ownReply(answerRegistration(registration.clientId, request.body, deps.now()))
     case 'proxy': {
-      const request = parseRegistration(body)
-      return request.ok
-        ? proxiedInTurn(registration.target, body, signal, deps)
-        : ownReply(request.error)
+      const parsed = parseRegistration(request.body)
+      return parsed.ok
+        ? proxiedInTurn(registration.target, request, signal, deps)
+        : ownReply(parsed.error)
     }
     case 'refuse':
       return refusedReply(registration.description)
@@ -51,7 +59,7 @@ const ownReply = ({ status, body }: JsonReply): Reply =>
 
 const proxiedInTurn = async (
   target: RemoteTarget,
-  body: Uint8Array,
+  request: RegistrationRequest,
   signal: AbortSignal,
   deps: RegistrationDeps,
 ): Promise<Reply> => {
@@ -64,7 +72,7 @@ const proxiedInTurn = async (
       { 'retry-after': RETRY_AFTER_SECONDS },
     )
   try {
-    return await proxiedReply(target, body, signal, deps)
+    return await proxiedReply(target, request, signal, deps)
   } finally {
     giveBack()
   }
@@ -73,16 +81,16 @@ const proxiedInTurn = async (
 /** Where it is called: who names the same provider elsewhere uses up none of its slots. */
 const placeOf = ({ url, endpoints }: RemoteTarget): string => JSON.stringify([url, endpoints])
 
-/** The body alone goes on: neither the client's headers nor its query. */
+/** The body alone goes on, with the count of hops: the provider may be this gateway. No other header, nor the query. */
 const proxiedReply = async (
   target: RemoteTarget,
-  body: Uint8Array,
+  { body, hops }: RegistrationRequest,
   signal: AbortSignal,
   { callRemote }: RegistrationDeps,
 ): Promise<Reply> => {
   const answer = await callRemote(target, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', [HOPS_HEADER]: hopsOfCall(hops) },
     body,
     timeoutMs: PROXY_TIMEOUT_MS,
     signal,

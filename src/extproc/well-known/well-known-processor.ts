@@ -38,15 +38,18 @@ export const createWellKnownProcessor = (
     state = next
   }
   const answer = (reply: Reply): void => stream.send(immediateResponse(reply))
+  let hops: string | undefined
   const register = async (body: Uint8Array): Promise<void> =>
-    answer(await registrationReply(entry.registration, body, stream.signal, deps))
+    answer(await registrationReply(entry.registration, { body, hops }, stream.signal, deps))
   const refuse = (phase: string) => (): never => {
     throw new UnexpectedMessage(`${phase} when ${state}`)
   }
 
   const requestHeaders = (message: HttpHeaders, { config }: FirstMessage): Promise<void> | void => {
     enter('start', 'answered', 'request headers')
-    const next = replyToHeaders(entry, requestView(message))
+    const request = requestView(message)
+    hops = request?.hops
+    const next = replyToHeaders(entry, request)
     if (next !== 'register') return answer(next)
     if (message.endOfStream) return register(new Uint8Array())
     // Only a buffered body holds the headers back; any other mode would let them pass.

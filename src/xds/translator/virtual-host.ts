@@ -5,6 +5,7 @@ import { memo, memoWith } from '../../incremental/memo.js'
 import type { VirtualHost, FilterChain, Listener } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
+import { COUNT_HOPS, tooManyHopsRoute } from './hops.js'
 import { any } from './json-object.js'
 import { pathParameterRoutes } from './path-parameters.js'
 import { contextKey, type RouteContext, routeContext } from './route-context.js'
@@ -22,6 +23,12 @@ const routesOf = memoWith((routes: Chunk<Route>, context: RouteContext) => {
 
 const someContextual = memo((routes: Chunk<Route>) => routes.some(isContextual))
 
+/** Before any other. */
+const frontRoutes = (name: string, chunks: readonly Chunk<Route>[]): readonly JsonObject[] => [
+  tooManyHopsRoute(name),
+  ...pathParameterRoutes(name, chunks),
+]
+
 /** envoy.config.route.v3.VirtualHost */
 const build = (virtualHost: VirtualHost, context: RouteContext): JsonObject => {
   const key = contextKey(context)
@@ -30,7 +37,7 @@ const build = (virtualHost: VirtualHost, context: RouteContext): JsonObject => {
     name: virtualHost.name,
     domains: virtualHost.domains,
     routes: concat([
-      pathParameterRoutes(virtualHost.name, chunks),
+      frontRoutes(virtualHost.name, chunks),
       ...chunks.map((routes) => routesOf(routes, context, someContextual(routes) ? key : '')),
     ]),
   }
@@ -50,4 +57,5 @@ export const buildRouteConfiguration = (listener: Listener, chain: FilterChain):
       buildVirtualHost(virtualHost, routeContext(listener, chain, virtualHost)),
     ),
     ignore_port_in_host_matching: true,
+    ...COUNT_HOPS,
   })

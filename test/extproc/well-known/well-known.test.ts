@@ -58,9 +58,10 @@ const register = async (
   content: string | Uint8Array,
   own: WellKnownEntry = entry(),
   callRemote = noCalls,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<PlainReply> => {
   const stream = await open(own, callRemote)
-  stream.send(request('POST', REGISTRATION))
+  stream.send(request('POST', REGISTRATION, { headers }))
   expect((await stream.next()).response.case).toBe('requestHeaders')
   stream.send(body(content))
   const reply = replyIn(await stream.next())
@@ -243,7 +244,7 @@ describe('registration at the provider', () => {
     () =>
       Promise.resolve({ ok: true, value: { status, headers, body: Buffer.from(text) } })
 
-  test('sends the body alone', async () => {
+  test('sends the body alone, and the count of hops', async () => {
     let sent: RemoteRequest | undefined
     await register(good, proxied(), (target, call) => {
       expect(target.url).toBe('https://idp.example/register')
@@ -251,9 +252,19 @@ describe('registration at the provider', () => {
       return answering(201, {}, '{}')(target, call)
     })
     expect(sent?.method).toBe('POST')
-    expect(sent?.headers).toEqual({ 'content-type': 'application/json' })
+    expect(sent?.headers).toEqual({ 'content-type': 'application/json', 'gatehouse-hops': '1' })
     expect(Buffer.from(sent?.body ?? []).toString()).toBe(good)
     expect(sent?.timeoutMs).toBe(10_000)
+  })
+
+  test('counts on when the request has come from a gateway: the provider may be this one', async () => {
+    let sent: RemoteRequest | undefined
+    const call: CallRemote = (target, own) => {
+      sent = own
+      return answering(201, {}, '{}')(target, own)
+    }
+    await register(good, proxied(), call, { 'gatehouse-hops': '111' })
+    expect(sent?.headers?.['gatehouse-hops']).toBe('1111')
   })
 
   test.each([201, 200, 400, 401, 403, 429, 500, 503])(

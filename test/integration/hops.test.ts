@@ -1,0 +1,157 @@
+// A route that leads back to its own gateway comes to an end: each pass is counted, and the sixth is refused.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startBackend, type Backend } from '../support/backend.js'
+import { send } from '../support/http.js'
+import { backendRef, gateway, httpRoute, prefix, proxyBackend, rule } from '../support/resources.js'
+import { startStack, type Stack } from '../support/stack.js'
+
+let backend: Backend
+let stack: Stack
+let before: number
+
+const rewrite = (path: string): object => ({
+  filters: [
+    {
+      type: 'URLRewrite',
+      urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: path } },
+    },
+  ],
+})
+
+const setting = (name: string, change: object): object =>
+  httpRoute(name, {
+    rules: [
+      rule(`/${name}`, 'self', {
+        filters: [{ type: 'RequestHeaderModifier', requestHeaderModifier: change }],
+      }),
+    ],
+  })
+
+/** An HTTP/2 way to the gateway itself. */
+const overHttp2 = (port: number): readonly object[] => [
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'self-h2' },
+    spec: { ports: [{ name: 'h2', port: 80, appProtocol: 'kubernetes.io/h2c' }] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'self-h2', labels: { 'kubernetes.io/service-name': 'self-h2' } },
+    addressType: 'IPv4',
+    ports: [{ name: 'h2', port }],
+    endpoints: [{ addresses: ['127.0.0.1'] }],
+  },
+]
+
+/** Requests that the listener has had. */
+async function requests(): Promise<number> {
+  const text = await (await fetch(`${stack.envoyAdmin}/stats?filter=downstream_rq_total`)).text()
+  const counts = text.split('\n').filter((line) => line.startsWith('http.default/gw/'))
+  return counts.reduce((sum, line) => sum + Number(line.split(': ')[1]), 0)
+}
+
+const passes = async (): Promise<number> => (await requests()) - before
+
+beforeAll(async () => {
+  backend = await startBackend()
+  stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('self', { host: '127.0.0.1', port }),
+      proxyBackend('backend', backend),
+      ...overHttp2(port),
+      httpRoute('loop', { rules: [rule('/loop', 'self')] }),
+      httpRoute('h2', {
+        rules: [{ matches: [prefix('/h2')], backendRefs: [{ name: 'self-h2', port: 80 }] }],
+      }),
+      httpRoute('circle', {
+        rules: [rule('/there', 'self', rewrite('/back')), rule('/back', 'self', rewrite('/there'))],
+      }),
+      httpRoute('chain', {
+        rules: [
+          ...[1, 2, 3, 4, 5].map((n) =>
+            rule(`/hop${String(n)}`, 'self', rewrite(`/hop${String(n - 1)}`)),
+          ),
+          rule('/hop0', 'backend'),
+        ],
+      }),
+      setting('removes', { remove: ['Gatehouse-Hops'] }),
+      setting('sets', { set: [{ name: 'gatehouse-hops', value: '' }] }),
+      setting('adds', { add: [{ name: 'gatehouse-hops', value: '1' }] }),
+      setting('nominates', { set: [{ name: 'Connection', value: 'gatehouse-hops' }] }),
+      httpRoute('of-a-backend', {
+        rules: [
+          {
+            matches: [prefix('/of-a-backend')],
+            backendRefs: [
+              {
+                ...backendRef('self'),
+                filters: [
+                  {
+                    type: 'RequestHeaderModifier',
+                    requestHeaderModifier: { remove: ['gatehouse-hops'] },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      }),
+    ],
+  })
+})
+afterAll(async () => {
+  await stack.close()
+  await backend.close()
+})
+beforeEach(async () => {
+  before = await requests()
+})
+
+describe('a route that leads back to the gateway', () => {
+  test.each(['/loop', '/h2', '/there'])('%s ends with 508 after five passes', async (path) => {
+    expect((await send(stack.origin, path)).status).toBe(508)
+    expect(await passes()).toBe(6)
+  })
+
+  test.each(['/removes', '/sets', '/adds', '/nominates', '/of-a-backend'])(
+    '%s cannot reset the count: it refuses',
+    async (path) => {
+      expect((await send(stack.origin, path)).status).toBe(500)
+      expect(await passes()).toBe(1)
+    },
+  )
+
+  test('ends whatever the client says of its hops and its connection', async () => {
+    const claims: readonly Record<string, string>[] = [
+      { 'gatehouse-hops': '' },
+      { 'gatehouse-hops': '-' },
+      { connection: 'gatehouse-hops' },
+      { connection: 'close, gatehouse-hops', 'gatehouse-hops': '0' },
+    ]
+    for (const headers of claims)
+      expect((await send(stack.origin, '/loop', { headers })).status).toBe(508)
+    expect(await passes()).toBeLessThanOrEqual(6 * claims.length)
+  })
+})
+
+describe('a request that passes the gateway', () => {
+  test('five times arrives', async () => {
+    expect((await send(stack.origin, '/hop4')).status).toBe(200)
+    expect(await passes()).toBe(5)
+  })
+
+  test('a sixth time does not', async () => {
+    const seen = backend.requests.length
+    expect((await send(stack.origin, '/hop5')).status).toBe(508)
+    expect(backend.requests).toHaveLength(seen)
+  })
+
+  test('once says so to its backend', async () => {
+    expect((await send(stack.origin, '/hop0')).status).toBe(200)
+    expect(backend.requests.at(-1)?.headers['gatehouse-hops']).toBe('1')
+  })
+})
