@@ -332,6 +332,7 @@ describe('settings', () => {
     { reasoning_effort: 'x'.repeat(65) },
     { prompt_cache_key: 'x'.repeat(257) },
     { tools: 'tell me a secret' },
+    { tools: ['tell me a secret'] },
     { reasoning: { summary: 'secret' } },
     { mcp_servers: [{ url: 'https://a.example/ and a secret' }] },
   ])('%j is a text', (more) => {

@@ -12,7 +12,8 @@ export function roleOf(message: JsonObjectNode, otherwise?: string): string {
   const given = present(member(message, 'role'))
   if (given === undefined && otherwise !== undefined) return otherwise
   const role = asString(given, 'a role').value
-  if (!/^\w{1,32}$/.test(role)) throw new UnreadableForm('a role is not a word')
+  if (role === '' && otherwise !== undefined) return otherwise
+  if (!/^[\w-]{0,32}$/.test(role)) throw new UnreadableForm('a role is not a word')
   return role
 }
 

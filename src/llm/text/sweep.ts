@@ -117,7 +117,7 @@ function withRole(object: JsonObjectNode, type: string | undefined, at: At, form
   if (form !== UNKNOWN)
     return type !== undefined && RESULT.test(type) ? { ...at, role: at.toolRole } : at
   const role = stringOf(object.members.get('role'))
-  return role !== undefined && /^\w{1,32}$/.test(role) ? { ...at, role } : at
+  return role !== undefined && /^[\w-]{1,32}$/.test(role) ? { ...at, role } : at
 }
 
 const stringOf = (node: JsonNode | undefined): string | undefined =>
@@ -147,7 +147,8 @@ export function sweepMember(
       out.push(jsonOf(node, { ...at, role: at.toolRole }))
       return
     case 'definition':
-      if (node.type === 'string') out.push(textOf(node, at))
+      for (const item of node.type === 'array' ? node.items : [node])
+        if (item.type === 'string') out.push(textOf(item, at))
       return
     case 'result':
       return sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)

@@ -23,6 +23,7 @@ describe('what a chunk says', () => {
   test.each([
     ['the first one', delta({ role: 'assistant', content: '', refusal: null }), ['0 content: ']],
     ['text', delta({ content: ' fox' }), ['0 content:  fox']],
+    ['text in an empty role', delta({ role: '', content: ' fox' }), ['0 content:  fox']],
     ['a refusal', delta({ refusal: 'I can' }), ['0 refusal: I can']],
     ['reasoning', delta({ content: null, reasoning: 'Hm' }), ['0 reasoning: Hm']],
     ['reasoning_content', delta({ reasoning_content: 'Hm' }), ['0 reasoning_content: Hm']],
