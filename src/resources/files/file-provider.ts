@@ -26,6 +26,8 @@ export interface FileProviderOptions {
   readonly reader?: DocumentReader
   /** node:fs's watch, if absent. */
   readonly watch?: WatchFolder
+  /** With more, nothing is read; 20,000, if absent. */
+  readonly maxFiles?: number
 }
 
 const DEBOUNCE = { quiet: 50, maxWait: 400 }
@@ -154,7 +156,7 @@ class FileProvider implements ResourceProvider {
   async #watchedTree(): Promise<WatchedTree> {
     const opened = new Set<string>()
     for (let looks = 1; ; looks++) {
-      const tree = await findFiles(this.#options.paths)
+      const tree = await findFiles(this.#options.paths, this.#options.maxFiles)
       const more = this.#closed ? [] : await this.#watcher.update(tree.folders)
       for (const folder of more) opened.add(folder)
       if (more.length === 0 || looks === MAX_LOOKS) return { tree, opened }

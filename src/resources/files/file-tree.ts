@@ -7,7 +7,6 @@ import type { Problem } from '../kinds/resources.js'
 
 const EXTENSIONS = ['.yaml', '.yml', '.json']
 const MAX_FILES = 20_000
-const TOO_MANY_FILES = `has more than ${MAX_FILES} files: nothing is read until there are fewer`
 
 export interface FileTree {
   /** Sorted by path. */
@@ -37,8 +36,11 @@ export interface FoundFile {
 }
 
 /** Never rejects: what cannot be read is a problem, with the path as its source. */
-export const findFiles = async (paths: readonly string[]): Promise<FileTree> => {
-  const walk = new Walk()
+export const findFiles = async (
+  paths: readonly string[],
+  maxFiles = MAX_FILES,
+): Promise<FileTree> => {
+  const walk = new Walk(maxFiles)
   for (const path of paths) await walk.root(path)
   return walk.tree()
 }
@@ -52,10 +54,16 @@ class Walk {
   /** Their links are, or are being, followed. */
   readonly #followed = new Set<string>()
 
+  constructor(readonly maxFiles: number) {}
+
+  #tooMany(): string {
+    return `has more than ${this.maxFiles} files: nothing is read until there are fewer`
+  }
+
   tree(): FileTree {
     const read = { folders: this.#folders, problems: this.#problems, unread: this.#lost.length > 0 }
-    if (this.#files.size > MAX_FILES) {
-      for (const root of this.#roots) this.#problem(root, TOO_MANY_FILES)
+    if (this.#files.size > this.maxFiles) {
+      for (const root of this.#roots) this.#problem(root, this.#tooMany())
       return { ...read, files: [], lost: this.#roots }
     }
     const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
