@@ -1,0 +1,34 @@
+// The whole suite on a machine that has something else to do: half of its cores are kept busy meanwhile.
+// `node scripts/test-busy.mjs [TIMES]`, default 10; ends with the first run that is not green.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
+import { root } from './stale.mjs'
+
+const BUSY = Math.max(1, Math.floor(availableParallelism() / 2))
+
+/** stress-ng where there is one, else loops that do nothing. */
+function keepBusy() {
+  const hasStress = spawnSync('stress-ng', ['--version'], { stdio: 'ignore' }).status === 0
+  if (hasStress) return [spawn('stress-ng', ['--cpu', String(BUSY)], { stdio: 'ignore' })]
+  const loop = () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' })
+  return Array.from({ length: BUSY }, loop)
+}
+
+await runScript(async () => {
+  const times = Number(process.argv[2] ?? 10)
+  await setup()
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const busy = keepBusy()
+  const stop = () => busy.forEach((child) => child.kill())
+  process.once('exit', stop)
+  for (let time = 1; time <= times; time++) {
+    process.stderr.write(`test-busy: run ${time} of ${times}, ${BUSY} cores kept busy\n`)
+    const { status } = spawnSync(process.execPath, [vitest, 'run'], { cwd: root, stdio: 'inherit' })
+    if (status !== 0) return status ?? 1
+  }
+  return 0
+})
