@@ -107,20 +107,8 @@ function createCheckMetrics(registers: Registry[]): CheckMetrics {
   }
 }
 
-/** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
-export function createMetrics(heldBytes = (): number => 0): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  new Gauge({
-    name: 'gatehouse_held_bytes',
-    help: 'Bytes that guarded bodies hold, of those that --held-bytes allows.',
-    registers,
-    collect() {
-      this.set(heldBytes())
-    },
-  })
+function createXdsMetrics(registers: Registry[]): Pick<Metrics, 'xdsNack' | 'xdsPush'> {
   const nodeLabel = boundedNodes()
-  collectDefaultMetrics({ register: registry })
   const nacks = new Counter({
     name: 'gatehouse_xds_nacks_total',
     help: 'Configurations that an Envoy refused.',
@@ -133,6 +121,15 @@ export function createMetrics(heldBytes = (): number => 0): Metrics {
     labelNames: ['type'] as const,
     registers,
   })
+  return {
+    xdsNack: (type, node) => nacks.inc({ type, node: nodeLabel(node) }),
+    xdsPush: (type) => pushes.inc({ type }),
+  }
+}
+
+function createResourceMetrics(
+  registers: Registry[],
+): Pick<Metrics, 'keySetFetch' | 'translationFailed' | 'resources'> {
   const keySetFetches = new Counter({
     name: 'gatehouse_key_set_fetches_total',
     help: 'Fetches of key sets.',
@@ -151,10 +148,6 @@ export function createMetrics(heldBytes = (): number => 0): Metrics {
     registers,
   })
   return {
-    xdsNack: (type, node) => nacks.inc({ type, node: nodeLabel(node) }),
-    xdsPush: (type) => pushes.inc({ type }),
-    checks: createCheckMetrics(registers),
-    guardrails: createGuardrailMetrics(registers),
     keySetFetch: (result) => keySetFetches.inc({ result }),
     translationFailed: () => translationFailures.inc(),
     resources(counts) {
@@ -162,6 +155,27 @@ export function createMetrics(heldBytes = (): number => 0): Metrics {
       for (const { kind, accepted, count } of counts)
         resources.set({ kind, accepted: String(accepted) }, count)
     },
+  }
+}
+
+/** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
+export function createMetrics(heldBytes = (): number => 0): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  new Gauge({
+    name: 'gatehouse_held_bytes',
+    help: 'Bytes that guarded bodies hold, of those that --held-bytes allows.',
+    registers,
+    collect() {
+      this.set(heldBytes())
+    },
+  })
+  collectDefaultMetrics({ register: registry })
+  return {
+    ...createXdsMetrics(registers),
+    ...createResourceMetrics(registers),
+    checks: createCheckMetrics(registers),
+    guardrails: createGuardrailMetrics(registers),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   }

@@ -2,29 +2,25 @@
 // Opens no socket by itself.
 
 import type { AdminSource } from '../admin/admin-server.js'
-import { createMetrics } from '../admin/metrics.js'
+import { createMetrics, type Metrics } from '../admin/metrics.js'
 import { countResources } from '../admin/status-report.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
-import { createTranslator } from '../gatewayapi/translator.js'
+import { createTranslator, type Translator } from '../gatewayapi/translator.js'
 import type { GrpcService } from '../grpc/service.js'
-import type { RemoteState } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
-import { createCallRemote, systemLookup } from '../remote/http-call.js'
-import { createNameStore } from '../remote/name-store.js'
-import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
-import { systemAuthorities } from '../remote/system-authorities.js'
-import { createWebhookPools } from '../remote/webhook-pools.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
+import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
+import { createAdminSource } from './admin-source.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
 import { createProblemLog } from './problem-log.js'
-import { configDump, remoteReport, refusals, resourcesReport, unpublished } from './report.js'
+import { createOutbound, type Outbound } from './outbound.js'
+import { refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
-import { callRules, tenancyOf } from './tenancy.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 
 export interface Core {
@@ -52,132 +48,96 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const now = (): number => Date.now()
   const heldBytes = createHeldBytes(settings.heldBytes ?? defaultHeldBytes())
   const metrics = createMetrics(() => heldBytes.held())
-  const ownService = (): readonly string[] => pipeline.state().translation?.ownAddresses ?? NONE
   const envoys = new Envoys()
-  const logProblems = createProblemLog(logger, settings.kubernetes)
-  const boundHeap = createHeapGrowth()
   const cache = new SnapshotCache()
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
   const caFile = systemCaFile(settings.environment)
-  const tenancy = tenancyOf(settings)
-  const calls = {
-    lookup: systemLookup,
-    systemAuthorities: systemAuthorities(caFile),
-    addresses: callRules(tenancy, settings.allowAddress, ownService),
-  }
-  const callRemote = createCallRemote(calls)
-  const pools = createWebhookPools(calls)
-  const remote: RemoteStore = createRemoteStore({
-    callRemote,
-    now,
-    logger,
-    metrics,
-    maxStaleMs: settings.jwksMaxStale,
-    onChange: (_state: RemoteState) => pipeline.remoteChanged(),
+  const outbound = createOutbound(settings, {
+    caFile,
+    ...{ logger, metrics, now, startTimer },
+    ownAddresses: () => pipeline.state().translation?.ownAddresses ?? NONE,
+    onChange: () => pipeline.remoteChanged(),
   })
-  const names =
-    tenancy &&
-    createNameStore({
-      lookup: systemLookup,
-      logger,
-      onChange: () => pipeline.remoteChanged(),
-      random: Math.random,
-      startTimer,
-    })
+  const { callRemote, pools, remote, names } = outbound
   const pipeline: Pipeline = createPipeline({
-    translator: createTranslator({
-      apiGroup: settings.apiGroup,
-      clusterDomain: settings.clusterDomain,
-      metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
-      isCluster: settings.kubernetes,
-      ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
-      ...(tenancy && { tenancy }),
-    }),
+    translator: translatorOf(settings, outbound),
     remote,
     names,
     publisher,
     rememberedTokens: settings.rememberedTokens,
-    options: {
-      listenAddress: settings.listenAddress,
-      trustedHops: settings.trustedHops,
-      systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
-      accessLog: false,
-      // Envoys beside ours are for `serve`; two `run`s on one port would each get a part of its requests.
-      exclusivePorts: ownEnvoy,
-    },
+    options: xdsOptions(settings, ownEnvoy, caFile),
     logger,
     onFailure: () => metrics.translationFailed(),
-    onRun: (state) => {
-      const resources = resourcesReport(state)
-      metrics.resources(countResources(resources))
-      boundHeap(resources.length)
-      logProblems(state)
-      onRun?.(state)
-    },
+    onRun: reportRuns(settings, logger, metrics, onRun),
     startTimer,
   })
-  const services = [
-    ...createCheckAndProcess({
-      publisher,
-      pipeline,
-      remote,
-      callRemote,
-      pools,
-      bodies: {
-        maxBodyBytes: settings.maxBodyBytes,
-        heldBytes,
-        bodyTimeoutMs: settings.bodyTimeout,
-      },
-      budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
-      metrics,
-      logger,
-      now,
-    }),
-    ads,
-  ]
+  const { maxBodyBytes, bodyTimeout: bodyTimeoutMs } = settings
+  const checkAndProcess = createCheckAndProcess({
+    ...{ publisher, pipeline, remote, callRemote, pools, metrics, logger, now },
+    bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs },
+    budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
+  })
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
-
+  const adminParts = { pipeline, publisher, envoys, remote, metrics, now }
   return {
     pipeline,
     envoys,
-    services,
+    services: [...checkAndProcess, ads],
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),
-    adminSource: (more) => {
-      const readiness = () => {
-        const reasons = [...obstacles(), ...more()]
-        return { ready: reasons.length === 0, reasons }
-      }
-      return {
-        readiness,
-        status: () => ({
-          ...readiness(),
-          ...revision(publisher.current()?.revision, pipeline.state().failure),
-          resources: resourcesReport(pipeline.state()),
-          envoys: envoys.report(),
-          remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
-        }),
-        configDump: () => configDump(publisher.current(), envoys.report()),
-        metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
-      }
-    },
+    adminSource: (more) => createAdminSource(adminParts, () => [...obstacles(), ...more()]),
     async close() {
       pipeline.close()
-      names?.close()
       publisher.close()
-      await Promise.all([remote.close(), pools.close()])
+      await outbound.close()
     },
   }
 }
 
-const NONE: readonly string[] = []
+const translatorOf = (settings: Settings, { tenancy }: Outbound): Translator =>
+  createTranslator({
+    apiGroup: settings.apiGroup,
+    clusterDomain: settings.clusterDomain,
+    metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
+    isCluster: settings.kubernetes,
+    ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
+    ...(tenancy && { tenancy }),
+  })
 
-const revision = (current: string | undefined, failure: string | undefined) => ({
-  ...(current !== undefined && { revision: current }),
-  ...(failure !== undefined && { failure }),
+const xdsOptions = (
+  { listenAddress, trustedHops }: Settings,
+  ownEnvoy: boolean,
+  caFile: string,
+): XdsOptions => ({
+  listenAddress,
+  trustedHops,
+  systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
+  accessLog: false,
+  // Envoys beside ours are for `serve`; two `run`s on one port would each get a part of its requests.
+  exclusivePorts: ownEnvoy,
 })
+
+/** What each run of the pipeline changes beside what it publishes: metrics, the log, the heap's growth. */
+function reportRuns(
+  { kubernetes }: Settings,
+  logger: Logger,
+  metrics: Metrics,
+  onRun: CoreDeps['onRun'],
+): (state: PipelineState) => void {
+  const logProblems = createProblemLog(logger, kubernetes)
+  const boundHeap = createHeapGrowth()
+  return (state) => {
+    const resources = resourcesReport(state)
+    metrics.resources(countResources(resources))
+    boundHeap(resources.length)
+    logProblems(state)
+    onRun?.(state)
+  }
+}
+
+const NONE: readonly string[] = []
 
 const startTimer = (callback: () => void, ms: number): (() => void) => {
   const timer = setTimeout(callback, ms)

@@ -1,0 +1,46 @@
+// The running parts → what the admin server asks them for.
+
+import type { AdminSource } from '../admin/admin-server.js'
+import type { Metrics } from '../admin/metrics.js'
+import type { RemoteStore } from '../remote/remote-store.js'
+import type { Envoys } from '../snapshot/envoys.js'
+import type { Publisher } from '../snapshot/publisher.js'
+import type { Pipeline } from './pipeline.js'
+import { configDump, remoteReport, resourcesReport } from './report.js'
+
+export interface AdminParts {
+  readonly pipeline: Pipeline
+  readonly publisher: Publisher
+  readonly envoys: Envoys
+  readonly remote: RemoteStore
+  readonly metrics: Metrics
+  readonly now: () => number
+}
+
+/** obstacles: why we are not ready; empty: we are. */
+export function createAdminSource(
+  { pipeline, publisher, envoys, remote, metrics, now }: AdminParts,
+  obstacles: () => readonly string[],
+): AdminSource {
+  const readiness = () => {
+    const reasons = obstacles()
+    return { ready: reasons.length === 0, reasons }
+  }
+  return {
+    readiness,
+    status: () => ({
+      ...readiness(),
+      ...revision(publisher.current()?.revision, pipeline.state().failure),
+      resources: resourcesReport(pipeline.state()),
+      envoys: envoys.report(),
+      remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
+    }),
+    configDump: () => configDump(publisher.current(), envoys.report()),
+    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+  }
+}
+
+const revision = (current: string | undefined, failure: string | undefined) => ({
+  ...(current !== undefined && { revision: current }),
+  ...(failure !== undefined && { failure }),
+})

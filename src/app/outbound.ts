@@ -1,0 +1,60 @@
+// Settings → what calls others: remote documents, names, webhooks.
+
+import type { Metrics } from '../admin/metrics.js'
+import type { RemoteState } from '../ir/remote-target.js'
+import type { Logger } from '../logger.js'
+import { createCallRemote, systemLookup } from '../remote/http-call.js'
+import { createNameStore } from '../remote/name-store.js'
+import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
+import { systemAuthorities } from '../remote/system-authorities.js'
+import { createWebhookPools } from '../remote/webhook-pools.js'
+import type { Settings } from '../settings.js'
+import { callRules, tenancyOf } from './tenancy.js'
+
+export interface OutboundDeps {
+  readonly caFile: string
+  readonly logger: Logger
+  readonly metrics: Metrics
+  /** Of Gatehouse's own Services, as the last translation knows them. */
+  readonly ownAddresses: () => readonly string[]
+  /** Documents or names have changed. */
+  readonly onChange: () => void
+  readonly now: () => number
+  readonly startTimer: (callback: () => void, ms: number) => () => void
+}
+
+export type Outbound = ReturnType<typeof createOutbound>
+
+export function createOutbound(settings: Settings, deps: OutboundDeps) {
+  const { logger, metrics, now, startTimer, onChange } = deps
+  const tenancy = tenancyOf(settings)
+  const calls = {
+    lookup: systemLookup,
+    systemAuthorities: systemAuthorities(deps.caFile),
+    addresses: callRules(tenancy, settings.allowAddress, deps.ownAddresses),
+  }
+  const callRemote = createCallRemote(calls)
+  const pools = createWebhookPools(calls)
+  const remote: RemoteStore = createRemoteStore({
+    callRemote,
+    now,
+    logger,
+    metrics,
+    maxStaleMs: settings.jwksMaxStale,
+    onChange: (_state: RemoteState) => onChange(),
+  })
+  const names =
+    tenancy &&
+    createNameStore({ lookup: systemLookup, logger, onChange, random: Math.random, startTimer })
+  return {
+    tenancy,
+    callRemote,
+    pools,
+    remote,
+    names,
+    async close(): Promise<void> {
+      names?.close()
+      await Promise.all([remote.close(), pools.close()])
+    },
+  }
+}
