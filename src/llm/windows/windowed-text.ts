@@ -40,6 +40,8 @@ class WindowedText implements HeldText {
   private text = ''
   private base = 0
   private released = 0
+  /** Where the pieces end that may not leave yet: each leaves whole. */
+  private pieces: number[] = []
   private seen = 0
   private isEnded = false
   private asked: string | undefined
@@ -73,6 +75,7 @@ class WindowedText implements HeldText {
 
   push(more: string): void {
     this.text += more
+    if (more !== '') this.pieces.push(this.length)
   }
 
   end(): Release | undefined {
@@ -88,7 +91,7 @@ class WindowedText implements HeldText {
     if (this.isEnded || this.unseen >= WINDOW) return 'at-once'
     // Where cuts are rare each window has much in it that was seen: fewer of them, then.
     if (this.unseen < (this.seen - this.base - 4 * this.holdBack) / 8) return 'no'
-    const frees = (end: number): boolean => end > this.seen && end - this.needed > this.released
+    const frees = (end: number): boolean => end > this.seen && this.couldFree(end)
     if (frees(this.endOfNext())) return 'yes'
     return frees(this.length) ? 'in-word' : 'no'
   }
@@ -97,11 +100,16 @@ class WindowedText implements HeldText {
     if (this.asked !== undefined || this.unseen === 0) return undefined
     if (this.isFull()) return this.mayProbe() ? this.takeProbe() : undefined
     const atSpace = this.endOfNext()
-    const end = atSpace - this.needed > this.released ? atSpace : this.endOfNext(false)
+    const end = this.couldFree(atSpace) ? atSpace : this.endOfNext(false)
     if (end <= this.seen) return undefined
     this.asked = this.text.slice(0, end - this.base)
     this.seen = end
     return this.asked
+  }
+
+  /** Whether the next piece could leave by the answer to a window that ends there. */
+  private couldFree(end: number): boolean {
+    return end - this.needed >= (this.pieces[0] ?? this.released + 1)
   }
 
   /** As much is held as may be. */
@@ -225,6 +233,8 @@ class WindowedText implements HeldText {
   private release(at: number): Release {
     const edits = editsOf(this.last, this.released - this.last.base, at)
     this.released = this.last.base + at
+    const next = this.pieces.findIndex((piece) => piece > this.released)
+    this.pieces = next === -1 ? [] : this.pieces.slice(next)
     return { upTo: this.released, edits, ahead: changesFrom(this.last, at) }
   }
 

@@ -200,6 +200,15 @@ test('the first character leaves when as many as the hold-back are there, not on
   }
 })
 
+test('a piece leaves whole: a webhook is not asked before all of the next one could leave', () => {
+  const channel = channelOf(64)
+  channel.push('a piece of 23 letters, ')
+  channel.push('x '.repeat(31))
+  expect(channel.text.due()).toBe('no')
+  channel.push('xx')
+  expect(channel.text.due()).toBe('in-word')
+})
+
 test.each([
   ['one word', () => 'XXX'],
   ['nothing', () => ''],
