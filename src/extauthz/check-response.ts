@@ -1,10 +1,10 @@
 // A Decision → the bytes of an envoy.service.auth.v3.CheckResponse. By hand, so that what lets a remembered token in
 // is encoded once and sent again and again. Held equal to the generated encoder by a test.
 
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { LazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { CLAIMS_KEY, EXACT_CLAIMS_KEY } from '../ir/names.js'
+import { BackwardWriter } from './backward-writer.js'
 import type { Decision, Reply } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 
@@ -32,23 +32,22 @@ function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Arr
   return (token.allowed[form] ??= encodeAllow(forwardToken, token.claims))
 }
 
+/** Checks are encoded one at a time. */
+const writer = new BackwardWriter()
+
 /** status 1 stays empty: OK. ok_response 3 { headers_to_remove 5 }, dynamic_metadata 4. */
 function encodeAllow(forwardToken: boolean, claims?: LazyValue<JsonObject>): Uint8Array {
-  const writer = new BinaryWriter()
-  bytes(writer, 1).fork().join()
-  bytes(writer, 3).fork()
-  for (const name of forwardToken ? NEVER_FROM_CLIENTS : ['authorization', ...NEVER_FROM_CLIENTS])
-    bytes(writer, 5).string(name)
-  writer.join()
+  writer.begin()
   if (claims !== undefined) {
-    bytes(writer, 4).fork()
-    const { json, exact } = claims
-    writeFields(writer, {
-      [CLAIMS_KEY]: json,
-      ...(exact !== undefined && { [EXACT_CLAIMS_KEY]: exact }),
-    })
-    writer.join()
+    if (claims.exact !== undefined) writeField(EXACT_CLAIMS_KEY, claims.exact)
+    writeField(CLAIMS_KEY, claims.json)
+    writer.end(4, 0)
   }
+  const response = writer.mark()
+  for (const name of NEVER_FROM_CLIENTS.toReversed()) writer.text(5, name)
+  if (!forwardToken) writer.text(5, 'authorization')
+  writer.end(3, response)
+  writer.end(1, writer.mark())
   return writer.finish()
 }
 
@@ -57,72 +56,71 @@ const ANONYMOUS_REMOVED = encodeAllow(false)
 
 /** status 1 { code 1 }, denied_response 2 { status 1 { code 1 }, headers 2, body 3 }. */
 function encodeReply(reply: Reply): Uint8Array {
-  const writer = new BinaryWriter()
-  bytes(writer, 1).fork()
-  varint(writer, 1).int32(RPC_CODES[reply.status])
-  writer.join()
-  bytes(writer, 2).fork()
-  bytes(writer, 1).fork()
-  varint(writer, 1).int32(reply.status)
-  writer.join()
-  for (const [name, value] of reply.headers) writeHeader(writer, name, value)
-  bytes(writer, 3).string(reply.body)
-  return writer.join().finish()
+  writer.begin()
+  writer.text(3, reply.body)
+  for (const [name, value] of reply.headers.toReversed()) writeHeader(name, value)
+  writeCode(reply.status)
+  writer.end(2, 0)
+  writeCode(RPC_CODES[reply.status])
+  return writer.finish()
+}
+
+/** 1 { code 1 } */
+function writeCode(code: number): void {
+  const status = writer.mark()
+  writer.number(1, code)
+  writer.end(1, status)
 }
 
 /** headers 2: HeaderValueOption { header 1 { key 1, value 2 }, append_action 3 }. */
-function writeHeader(writer: BinaryWriter, name: string, value: string): void {
-  bytes(writer, 2).fork()
-  bytes(writer, 1).fork()
-  bytes(writer, 1).string(name)
-  bytes(writer, 2).string(value)
-  writer.join()
-  varint(writer, 3).int32(OVERWRITE_IF_EXISTS_OR_ADD)
-  writer.join()
+function writeHeader(name: string, value: string): void {
+  const option = writer.mark()
+  writer.number(3, OVERWRITE_IF_EXISTS_OR_ADD)
+  const header = writer.mark()
+  writer.text(2, value)
+  writer.text(1, name)
+  writer.end(1, header)
+  writer.end(2, option)
 }
 
 /** google.protobuf.Struct: fields 1, each an entry { key 1, value 2 }. */
-function writeFields(writer: BinaryWriter, object: JsonObject): void {
-  for (const [key, value] of Object.entries(object)) {
-    bytes(writer, 1).fork()
-    bytes(writer, 1).string(key)
-    bytes(writer, 2).fork()
-    writeValue(writer, value)
-    writer.join().join()
+function writeFields(object: JsonObject): void {
+  const names = Object.keys(object)
+  for (let i = names.length - 1; i >= 0; i--) {
+    const name = names[i] ?? ''
+    writeField(name, object[name] ?? null)
   }
 }
 
+function writeField(name: string, value: Json): void {
+  const entry = writer.mark()
+  writeValue(value)
+  writer.end(2, entry)
+  writer.text(1, name)
+  writer.end(1, entry)
+}
+
 /** google.protobuf.Value: null 1, number 2, string 3, bool 4, struct 5, list 6 { values 1 }. */
-function writeValue(writer: BinaryWriter, value: Json): void {
-  if (value === null) varint(writer, 1).int32(0)
-  else if (typeof value === 'number') writer.tag(2, WireType.Bit64).double(value)
-  else if (typeof value === 'string') bytes(writer, 3).string(value)
-  else if (typeof value === 'boolean') varint(writer, 4).bool(value)
-  else if (isList(value)) writeList(writer, value)
+function writeValue(value: Json): void {
+  if (value === null) writer.number(1, 0)
+  else if (typeof value === 'number') writer.double(2, value)
+  else if (typeof value === 'string') writer.text(3, value)
+  else if (typeof value === 'boolean') writer.number(4, value ? 1 : 0)
   else {
-    bytes(writer, 5).fork()
-    writeFields(writer, value)
-    writer.join()
+    const part = writer.mark()
+    if (isList(value)) writeList(value)
+    else writeFields(value)
+    writer.end(isList(value) ? 6 : 5, part)
   }
 }
 
 const isList = (value: readonly Json[] | JsonObject): value is readonly Json[] =>
   Array.isArray(value)
 
-function writeList(writer: BinaryWriter, list: readonly Json[]): void {
-  bytes(writer, 6).fork()
-  for (const item of list) {
-    bytes(writer, 1).fork()
-    writeValue(writer, item)
-    writer.join()
+function writeList(list: readonly Json[]): void {
+  for (let i = list.length - 1; i >= 0; i--) {
+    const item = writer.mark()
+    writeValue(list[i] ?? null)
+    writer.end(1, item)
   }
-  writer.join()
-}
-
-function bytes(writer: BinaryWriter, field: number): BinaryWriter {
-  return writer.tag(field, WireType.LengthDelimited)
-}
-
-function varint(writer: BinaryWriter, field: number): BinaryWriter {
-  return writer.tag(field, WireType.Varint)
 }

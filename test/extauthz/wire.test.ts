@@ -201,6 +201,20 @@ describe('a CheckResponse', () => {
     )
   })
 
+  test('is whole however large the claims are, and stays so when the next one is written', () => {
+    const encoded = (name: string, length: number) => {
+      const claims: JsonObject = {
+        [name]: name.repeat(length),
+        list: Array<string>(length).fill(name),
+      }
+      const token = { claims: lazyValue(claims), until: 0, size: 0, allowed: {} }
+      return [claims, encodeDecision({ type: 'allow', reason: 'allowed', token }, true)] as const
+    }
+    const all = [1, 127, 128, 16_383, 16_384, 100_000, 3].map((length) => encoded('é', length))
+    for (const [claims, bytes] of all)
+      expect(fromBinary(CheckResponseSchema, bytes).dynamicMetadata).toEqual({ jwt: claims })
+  })
+
   test('writes every kind of value as google.protobuf.Value has it', () => {
     const claims = {
       n: null,
