@@ -16,10 +16,16 @@ export class CheckCounts {
 
   add(route: string, decision: string, reason: string): void {
     const known = this.counts.get(route)
-    const same = known?.find((one) => one.reason === reason && one.decision === decision)
-    if (same !== undefined) same.count += 1
-    else if (known !== undefined) known.push({ route, decision, reason, count: 1 })
-    else this.counts.set(route, [{ route, decision, reason, count: 1 }])
+    if (known === undefined) {
+      this.counts.set(route, [{ route, decision, reason, count: 1 }])
+      return
+    }
+    for (const one of known)
+      if (one.reason === reason && one.decision === decision) {
+        one.count += 1
+        return
+      }
+    known.push({ route, decision, reason, count: 1 })
   }
 
   /** Hands over what was counted since the last time. */

@@ -2,6 +2,7 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { CheckCounts } from './check-counts.js'
+import { CheckDurations } from './check-durations.js'
 
 export interface KindCount {
   readonly kind: string
@@ -93,12 +94,12 @@ function createCheckMetrics(registers: Registry[]): CheckMetrics {
     collect: () => checkCounts.flush((labels, count) => checks.inc(labels, count)),
   })
   const checkCounts = new CheckCounts()
-  const checkDuration = new Histogram({
+  const checkDuration = new CheckDurations({
     name: 'gatehouse_check_duration_seconds',
     help: 'Time from a check request to its answer.',
     buckets: CHECK_BUCKETS,
-    registers,
   })
+  for (const registry of registers) checkDuration.register(registry)
   return {
     observe(route, decision, reason, seconds) {
       checkCounts.add(route, decision, reason)

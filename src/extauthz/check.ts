@@ -65,23 +65,37 @@ export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
   const context: CheckContext = { options, limit, lookUps: new KeyLookUps(options) }
   return (bytes, call) => {
-    const finish = recorder(options, limit)
+    const start = performance.now()
+    let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
-      const entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
-      if (entry === undefined)
-        return finish(refuseUnchecked('unknown-route'), undefined, envelope.key)
+      entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
+      if (entry === undefined) return finish(context, start, UNKNOWN_ROUTE, undefined, envelope.key)
       const decision = decide(context, envelope, entry, call)
-      if (!(decision instanceof Promise)) return finish(decision, entry)
-      return decision
-        .then((late) => finish(late, entry))
-        .catch((error: unknown) => finish(failed(options, error), entry))
+      return decision instanceof Promise
+        ? finishLate(context, start, decision, entry)
+        : finish(context, start, decision, entry)
     } catch (error) {
-      return finish(error instanceof RangeError ? MALFORMED : failed(options, error), undefined)
+      const decision = error instanceof RangeError ? MALFORMED : failed(options, error)
+      return finish(context, start, decision, entry)
     }
   }
 }
 
+async function finishLate(
+  context: CheckContext,
+  start: number,
+  decision: Promise<Decision>,
+  entry: CompiledEntry,
+): Promise<Uint8Array> {
+  try {
+    return finish(context, start, await decision, entry)
+  } catch (error) {
+    return finish(context, start, failed(context.options, error), entry)
+  }
+}
+
+const UNKNOWN_ROUTE = refuseUnchecked('unknown-route')
 const MALFORMED = refuseUnchecked('malformed-check')
 
 /** Only the error's kind is told: its message may carry what the request carried. */
@@ -91,21 +105,21 @@ function failed({ logger }: CheckOptions, error: unknown): Decision {
 }
 
 /** Encodes a decision, counts it, and leaves one line in the log. */
-function recorder(
-  options: CheckOptions,
-  limit: LogLimit,
-): (decision: Decision, entry: CompiledEntry | undefined, key?: string) => Uint8Array {
-  const start = performance.now()
-  return (decision, entry, key) => {
-    const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true)
-    try {
-      record(options, decision, entry, (performance.now() - start) / 1000)
-      if (entry === undefined) warnOfUnknown(options, limit, decision, key)
-    } catch {
-      // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
-    }
-    return bytes
+function finish(
+  { options, limit }: CheckContext,
+  start: number,
+  decision: Decision,
+  entry: CompiledEntry | undefined,
+  key?: string,
+): Uint8Array {
+  const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true)
+  try {
+    record(options, decision, entry, (performance.now() - start) / 1000)
+    if (entry === undefined) warnOfUnknown(options, limit, decision, key)
+  } catch {
+    // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
   }
+  return bytes
 }
 
 function record(
@@ -150,15 +164,14 @@ function decide(
   const fault = pathFault(request.path, entry.entry.paths)
   if (fault !== undefined) return refusePath(fault)
   const source = entry.readsSource ? readSource(envelope) : undefined
-  const conclude = (authentication: Authentication): Decision =>
-    concludeCheck(context, entry, request, authentication, source)
-  if (entry.jwt === undefined) return conclude({ type: 'anonymous' })
+  if (entry.jwt === undefined) return authorize(context, entry, request, undefined, source)
   const authentication = authenticateRequest(context, entry, entry.jwt, request)
-  if (!(authentication instanceof Promise)) return conclude(authentication)
+  if (!(authentication instanceof Promise))
+    return concludeCheck(context, entry, request, authentication, source)
   return authentication.then((late) =>
     call.isCancelled() || options.now() >= call.deadline
       ? refuseUnchecked('deadline')
-      : conclude(late),
+      : concludeCheck(context, entry, request, late, source),
   )
 }
 
@@ -250,7 +263,7 @@ function warnOfBudget(
       'the rules of a route exceeded their budget; the request was refused',
     )
   } catch {
-    // As in recorder().
+    // As in finish().
   }
 }
 

@@ -35,3 +35,33 @@ test('checks are counted by route, decision and reason, from one reading to the 
     'gatehouse_checks_total{route="default/b",decision="allow",reason="allowed"} 1',
   ])
 })
+
+test('the durations of checks are a histogram of Prometheus', async () => {
+  const metrics = createMetrics()
+  for (const seconds of [0.00001, 0.00005, 0.0002, 0.3, 7])
+    metrics.checks.observe('default/a', 'allow', 'allowed', seconds)
+  const lines = (await metrics.text())
+    .split('\n')
+    .filter((line) => line.includes('gatehouse_check_duration_seconds'))
+  expect(lines).toEqual([
+    '# HELP gatehouse_check_duration_seconds Time from a check request to its answer.',
+    '# TYPE gatehouse_check_duration_seconds histogram',
+    ...[
+      ['0.00005', 2],
+      ['0.0001', 2],
+      ['0.00025', 3],
+      ['0.0005', 3],
+      ['0.001', 3],
+      ['0.0025', 3],
+      ['0.005', 3],
+      ['0.01', 3],
+      ['0.025', 3],
+      ['0.1', 3],
+      ['0.5', 4],
+      ['1', 4],
+      ['+Inf', 5],
+    ].map(([le, count]) => `gatehouse_check_duration_seconds_bucket{le="${le}"} ${count}`),
+    expect.stringMatching(/^gatehouse_check_duration_seconds_sum 7\.30/),
+    'gatehouse_check_duration_seconds_count 5',
+  ])
+})
