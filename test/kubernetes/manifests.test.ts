@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 import { eventually } from '../support/eventually.js'
 import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
 import type { AnyObject } from './support/api-call.js'
+import { containerNamed } from './support/pod.js'
 import { create, lint, objectsOf, render, ROOT, template } from './support/chart.js'
 
 const ENVOYS = [{ gateway: 'shop/gateway', replicas: 3, ports: [{ name: 'https', port: 443 }] }]
@@ -46,6 +47,18 @@ const find = (objects: readonly AnyObject[], kind: string, name: string): AnyObj
   if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
   return found
 }
+
+test.each([
+  ['', true],
+  ['shop/gateway', false],
+])(
+  'sidecars of the Gateway "%s" are told that an Envoy serves several: %s',
+  (gateway, isShared) => {
+    const objects = render({ mode: 'sidecar', 'sidecar.gateway': gateway })
+    const { args = [] } = containerNamed(objects, 'gatehouse')
+    expect(args.includes('--shared-envoys')).toBe(isShared)
+  },
+)
 
 describe('an API server', () => {
   let api: ApiServer

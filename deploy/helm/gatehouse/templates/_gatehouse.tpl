@@ -13,6 +13,9 @@
 {{- range .Values.namespaces }}
 - --namespace={{ . }}
 {{- end }}
+{{- if and (eq .Values.mode "sidecar") (not .Values.sidecar.gateway) }}
+- --shared-envoys
+{{- end }}
 {{- if include "gatehouse.hasTls" . }}
 - --grpc-tls-cert=/etc/gatehouse/tls/tls.crt
 - --grpc-tls-key=/etc/gatehouse/tls/tls.key
