@@ -35,6 +35,11 @@ function answer({ request }: ProcessingRequest): readonly ProcessingResponse[] {
 }
 
 const server = new Server({ 'grpc.max_concurrent_streams': 16_384 })
+// Envoy resets every stream when it is done with it, for which Node's HTTP/2 ends connections; grpc-js has no setting for it.
+Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, {
+  streamResetBurst: 2 ** 31,
+  streamResetRate: 2 ** 31,
+})
 server.addService(externalProcessorService, {
   process: (call: ServerDuplexStream<ProcessingRequest, ProcessingResponse>) => {
     call.on('data', (message: ProcessingRequest) => {

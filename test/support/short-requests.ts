@@ -24,7 +24,7 @@ export const documentRoute = async (): Promise<readonly object[]> => [
 
 /** Status → how often. */
 export const requestChats = (
-  { origin }: GuardedStack,
+  { origin }: Pick<GuardedStack, 'origin'>,
   count: number,
 ): Promise<Record<string, number>> =>
   requestMany({
@@ -38,7 +38,7 @@ export const requestChats = (
 
 /** Status → how often. */
 export const requestDocuments = (
-  { origin }: GuardedStack,
+  { origin }: Pick<GuardedStack, 'origin'>,
   count: number,
 ): Promise<Record<string, number>> =>
   requestMany({
