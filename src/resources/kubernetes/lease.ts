@@ -29,70 +29,97 @@ const LOOK_EVERY = 2_000
 const SURE_FOR = 10_000
 
 export function startLease(options: LeaseOptions): Lease {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(options.namespace)}/leases`
-  const own = `${path}/${encodeURIComponent(options.name)}`
-  let heldSince = -Infinity
-  let isHeld = false
-  let seen = { version: '', at: -Infinity }
-  let warned = ''
-  let closed = false
-  let timer: NodeJS.Timeout | undefined
-  let doubt: NodeJS.Timeout | undefined
+  const candidate = new Candidate(options)
+  candidate.start()
+  return candidate
+}
 
-  const settle = (held: boolean): void => {
-    if (held !== isHeld && !closed) options.onChange(held)
-    isHeld = held
+class Candidate implements Lease {
+  readonly #options: LeaseOptions
+  readonly #path: string
+  readonly #own: string
+  #heldSince = -Infinity
+  #isHeld = false
+  #seen = { version: '', at: -Infinity }
+  #warned = ''
+  #closed = false
+  #timer: NodeJS.Timeout | undefined
+  #doubt: NodeJS.Timeout | undefined
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(options: LeaseOptions) {
+    this.#options = options
+    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(options.namespace)}/leases`
+    this.#own = `${this.#path}/${encodeURIComponent(options.name)}`
   }
-  /** By our own clock alone: a holder that has not renewed it for its whole duration is gone. */
-  const isExpired = (lease: JsonObject): boolean => {
-    const version = versionOf(lease)
-    if (version !== seen.version) seen = { version, at: performance.now() }
-    const { leaseDurationSeconds } = specOf(lease)
-    const seconds = typeof leaseDurationSeconds === 'number' ? leaseDurationSeconds : 0
-    return performance.now() - seen.at > seconds * 1000
+
+  start(): void {
+    this.#running = this.#round()
   }
-  const take = async (): Promise<boolean> => {
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#running
+    clearTimeout(this.#doubt)
+    if (this.#isHeld) await release(this.#options, this.#own)
+  }
+
+  async #round(): Promise<void> {
+    try {
+      this.#settle(await this.#take())
+      this.#warned = ''
+    } catch (error) {
+      this.#failed(error)
+    }
+    if (!this.#closed)
+      this.#timer = setTimeout(() => this.start(), this.#isHeld ? RENEW_EVERY : LOOK_EVERY)
+  }
+
+  #failed(error: unknown): void {
+    // Another one was faster: no trouble.
+    const isRace = error instanceof KubernetesError && error.status === 409
+    const message = error instanceof Error ? error.message : String(error)
+    if (!isRace && message !== this.#warned)
+      this.#options.onWarning(`the Lease cannot be had: ${message}`)
+    if (!isRace) this.#warned = message
+    this.#settle(this.#isHeld && !isRace && performance.now() - this.#heldSince < SURE_FOR)
+  }
+
+  #settle(held: boolean): void {
+    if (held !== this.#isHeld && !this.#closed) this.#options.onChange(held)
+    this.#isHeld = held
+  }
+
+  async #take(): Promise<boolean> {
+    const { client, identity } = this.#options
     const began = performance.now()
-    const lease = await readLease(options.client, own)
-    if (lease === undefined) await options.client.call('POST', path, newLease(options, undefined))
+    const lease = await readLease(client, this.#own)
+    if (lease === undefined)
+      await client.call('POST', this.#path, newLease(this.#options, undefined))
     else {
       const holder = specOf(lease)['holderIdentity']
-      const isFree = holder === options.identity || holder === '' || holder === undefined
-      if (!isFree && !isExpired(lease)) return false
-      await options.client.call('PUT', own, newLease(options, lease))
+      const isFree = holder === identity || holder === '' || holder === undefined
+      if (!isFree && !this.#isExpired(lease)) return false
+      await client.call('PUT', this.#own, newLease(this.#options, lease))
     }
-    heldSince = began
+    this.#heldSince = began
     // A call that hangs, or a process that was stopped, must not leave us writing beside the next holder.
-    clearTimeout(doubt)
-    if (!closed) doubt = setTimeout(() => settle(false), SURE_FOR - (performance.now() - began))
+    clearTimeout(this.#doubt)
+    if (!this.#closed) {
+      const sureFor = SURE_FOR - (performance.now() - began)
+      this.#doubt = setTimeout(() => this.#settle(false), sureFor)
+    }
     return true
   }
-  const round = async (): Promise<void> => {
-    try {
-      settle(await take())
-      warned = ''
-    } catch (error) {
-      // Another one was faster: no trouble.
-      const isRace = error instanceof KubernetesError && error.status === 409
-      const message = error instanceof Error ? error.message : String(error)
-      if (!isRace && message !== warned) options.onWarning(`the Lease cannot be had: ${message}`)
-      if (!isRace) warned = message
-      settle(isHeld && !isRace && performance.now() - heldSince < SURE_FOR)
-    }
-    if (!closed) timer = setTimeout(next, isHeld ? RENEW_EVERY : LOOK_EVERY)
-  }
-  const next = (): void => {
-    running = round()
-  }
-  let running = round()
-  return {
-    close: async () => {
-      closed = true
-      clearTimeout(timer)
-      await running
-      clearTimeout(doubt)
-      if (isHeld) await release(options, own)
-    },
+
+  /** By our own clock alone: a holder that has not renewed it for its whole duration is gone. */
+  #isExpired(lease: JsonObject): boolean {
+    const version = versionOf(lease)
+    if (version !== this.#seen.version) this.#seen = { version, at: performance.now() }
+    const { leaseDurationSeconds } = specOf(lease)
+    const seconds = typeof leaseDurationSeconds === 'number' ? leaseDurationSeconds : 0
+    return performance.now() - this.#seen.at > seconds * 1000
   }
 }
 

@@ -44,64 +44,94 @@ export function startReflector(
   scope: ReflectorScope,
   events: ReflectorEvents,
 ): Reflector {
-  let isSynced = false
-  let problem: string | undefined
-  let pause = FIRST_PAUSE
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
-  let informer: ListWatch<KubernetesObject> | undefined
-  let path: KindPath
+  const reflector = new RunningReflector(client, scope, events)
+  void reflector.run()
+  return reflector
+}
 
-  const say = (synced: boolean, now: string | undefined): void => {
-    const isNews = synced !== isSynced || now !== problem
-    isSynced = synced
-    problem = now
-    if (isNews) events.changed()
+class RunningReflector implements Reflector {
+  readonly #client: KubernetesClient
+  readonly #scope: ReflectorScope
+  readonly #events: ReflectorEvents
+  #isSynced = false
+  #problem: string | undefined
+  #pause = FIRST_PAUSE
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+  #informer: ListWatch<KubernetesObject> | undefined
+  #path: KindPath | undefined
+
+  constructor(client: KubernetesClient, scope: ReflectorScope, events: ReflectorEvents) {
+    this.#client = client
+    this.#scope = scope
+    this.#events = events
   }
-  const retry = (error: unknown): void => {
-    if (closed || timer !== undefined) return
-    say(isSynced || (scope.isOptional === true && isForbidden(error)), sentenceOf(error))
-    timer = setTimeout(() => {
-      timer = undefined
-      void run()
-    }, pause)
-    pause = Math.min(pause * 2, LONGEST_PAUSE)
+
+  synced(): boolean {
+    return this.#isSynced
   }
-  const reached = (): void => {
-    pause = FIRST_PAUSE
-    if (!closed) say(true, undefined)
+
+  problem(): string | undefined {
+    return this.#problem
   }
-  /** A list that was asked for before the end may come after it. */
-  const open: ReflectorEvents = {
-    ...events,
-    put: (object, from) => {
-      if (!closed) events.put(object, from)
-    },
-    remove: (object) => {
-      if (!closed) events.remove(object)
-    },
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    void this.#informer?.stop()
   }
-  const run = async (): Promise<void> => {
+
+  async run(): Promise<void> {
     try {
       // Found anew each time: the CRD may have come, or serve another version now.
-      path = await findKindPath(client, scope.kind)
-      if (closed) return
-      informer ??= informerOf(client, scope, () => path, { ...open, reached, failed: retry })
-      await informer.start()
-      if (closed) await informer.stop()
+      this.#path = await findKindPath(this.#client, this.#scope.kind)
+      if (this.#closed) return
+      this.#informer ??= this.#createInformer()
+      await this.#informer.start()
+      if (this.#closed) await this.#informer.stop()
     } catch (error) {
-      retry(error)
+      this.#retry(error)
     }
   }
-  void run()
-  return {
-    synced: () => isSynced,
-    problem: () => problem,
-    close: () => {
-      closed = true
-      clearTimeout(timer)
-      void informer?.stop()
-    },
+
+  #createInformer(): ListWatch<KubernetesObject> {
+    const path = (): KindPath => {
+      if (this.#path === undefined) throw new Error('the path of the kind is not known yet')
+      return this.#path
+    }
+    // A list that was asked for before the end may come after it.
+    return informerOf(this.#client, this.#scope, path, {
+      put: (object, from) => {
+        if (!this.#closed) this.#events.put(object, from)
+      },
+      remove: (object) => {
+        if (!this.#closed) this.#events.remove(object)
+      },
+      changed: () => this.#events.changed(),
+      reached: () => {
+        this.#pause = FIRST_PAUSE
+        if (!this.#closed) this.#say(true, undefined)
+      },
+      failed: (error) => this.#retry(error),
+    })
+  }
+
+  #say(synced: boolean, problem: string | undefined): void {
+    const isNews = synced !== this.#isSynced || problem !== this.#problem
+    this.#isSynced = synced
+    this.#problem = problem
+    if (isNews) this.#events.changed()
+  }
+
+  #retry(error: unknown): void {
+    if (this.#closed || this.#timer !== undefined) return
+    const isAnswered = this.#scope.isOptional === true && isForbidden(error)
+    this.#say(this.#isSynced || isAnswered, sentenceOf(error))
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.run()
+    }, this.#pause)
+    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
   }
 }
 

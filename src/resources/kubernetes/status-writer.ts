@@ -6,9 +6,9 @@ import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
 import { memo } from '../../incremental/memo.js'
 import { KubernetesError, type KubernetesClient } from './client.js'
-import { findKindPath, listPath } from './kinds.js'
+import { findKindPath, listPath, type KindPath } from './kinds.js'
 import { trim } from './list.js'
-import { createStatusRetries } from './status-retries.js'
+import { createStatusRetries, type StatusRetries } from './status-retries.js'
 import { statusFor, type Said } from './status.js'
 import { kindsOf, type Kind } from '../kinds/kinds.js'
 import { resourceKey } from '../decode/resource-set.js'
@@ -44,132 +44,176 @@ export interface StatusWriter {
 
 const AT_ONCE = 4
 
-export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const kinds = new Map(kindsOf(options.apiGroup).map((kind) => [kind.kind, kind]))
-  const controllerName = `${options.apiGroup}/gatehouse`
-  const wanted = new Map<string, SaidOf>()
-  /** What was compared last: thousands stay the same at every change. */
-  const looked = new Map<string, { readonly object: JsonObject; readonly said: Said }>()
-  const queue = new Set<string>()
-  const running = new Set<Promise<void>>()
-  const paths = new Map<string, Promise<string>>()
-  /** Until the next look: what has failed would fail again. */
-  let isResting = false
-  let closed = false
+export const createStatusWriter = (options: StatusWriterOptions): StatusWriter =>
+  new Writer(options)
 
-  const pathOf = async (kind: Kind, { namespace, name }: SaidOf): Promise<string> => {
-    const scope = kind.clusterScoped === true ? undefined : namespace
-    const key = `${kind.kind} ${scope ?? ''}`
-    const found =
-      paths.get(key) ?? findKindPath(options.client, kind).then((path) => listPath(path, scope))
-    paths.set(key, found)
-    try {
-      return `${await found}/${encodeURIComponent(name)}/status`
-    } catch (error) {
-      paths.delete(key)
-      throw error
+class Writer implements StatusWriter {
+  readonly #options: StatusWriterOptions
+  readonly #kinds: ReadonlyMap<string, Kind>
+  readonly #controllerName: string
+  readonly #paths: StatusPaths
+  readonly #wanted = new Map<string, SaidOf>()
+  /** What was compared last: thousands stay the same at every change. */
+  readonly #looked = new Map<string, { readonly object: JsonObject; readonly said: Said }>()
+  readonly #queue = new Set<string>()
+  readonly #running = new Set<Promise<void>>()
+  readonly #retries: StatusRetries
+  /** Until the next look: what has failed would fail again. */
+  #isResting = false
+  #closed = false
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options
+    this.#kinds = new Map(kindsOf(options.apiGroup).map((kind) => [kind.kind, kind]))
+    this.#controllerName = `${options.apiGroup}/gatehouse`
+    this.#paths = new StatusPaths(options.client)
+    this.#retries = createStatusRetries(() => {
+      this.#isResting = false
+      // Who writes later looks at everything anew.
+      if (this.#closed || !options.mayWrite()) this.#retries.clear()
+      this.#pump()
+    })
+  }
+
+  update(said: readonly SaidOf[]): void {
+    this.#wanted.clear()
+    for (const each of said) this.#wanted.set(keyOf(each), each)
+    this.#lookAtAll()
+  }
+
+  changed(key: string): void {
+    const said = this.#wanted.get(key)
+    if (said === undefined || !this.#options.mayWrite()) return
+    this.#lookAt(key, said)
+    this.#pump()
+  }
+
+  refresh(): void {
+    this.#looked.clear()
+    this.#lookAtAll()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#running)
+    this.#retries.clear()
+  }
+
+  #lookAtAll(): void {
+    if (!this.#options.mayWrite()) return
+    for (const [key, said] of this.#wanted) this.#lookAt(key, said)
+    for (const key of this.#looked.keys())
+      if (!this.#wanted.has(key)) {
+        this.#looked.delete(key)
+        this.#retries.forget(key)
+      }
+    this.#pump()
+  }
+
+  #lookAt(key: string, said: SaidOf): void {
+    const object = this.#options.raw(key)
+    if (object === undefined) return
+    const before = this.#looked.get(key)
+    const saysNothingNew = before !== undefined && saysTheSame(before.said, said)
+    if (saysNothingNew && before.object === object) return
+    this.#looked.set(key, { object, said })
+    if (this.#statusFor(object, said) === undefined) return
+    // Overwritten; or the watch still shows what was before our last write.
+    if (saysNothingNew && generationOf(before.object) === generationOf(object)) {
+      if (!this.#queue.has(key)) this.#retries.later(key)
+      return
     }
+    this.#retries.forget(key)
+    this.#queue.add(key)
   }
-  const write = async (key: string, said: SaidOf): Promise<void> => {
-    const kind = kinds.get(said.kind)
-    const object = options.raw(key)
+
+  #pump(): void {
+    for (const keys of [this.#queue, this.#retries.due])
+      for (const key of keys) {
+        if (this.#running.size >= AT_ONCE || this.#closed || !this.#options.mayWrite()) return
+        if (keys === this.#retries.due && this.#isResting) return
+        keys.delete(key)
+        this.#begin(key)
+      }
+  }
+
+  #begin(key: string): void {
+    const said = this.#wanted.get(key)
+    if (said === undefined) {
+      this.#retries.forget(key)
+      return
+    }
+    const work = this.#write(key, said)
+      .then(() => this.#retries.written(key))
+      .catch((error: unknown) => this.#failed(key, said, error))
+      .finally(() => {
+        this.#running.delete(work)
+        this.#pump()
+      })
+    this.#running.add(work)
+  }
+
+  async #write(key: string, said: SaidOf): Promise<void> {
+    const kind = this.#kinds.get(said.kind)
+    const object = this.#options.raw(key)
     if (kind === undefined || object === undefined) return
-    const status = statusFor(object, said, { controllerName, now: timeNow() })
+    const status = this.#statusFor(object, said)
     if (status === undefined) return
-    const path = await pathOf(kind, said)
-    const answer = await options.client.call('PUT', path, withStatus(object, kind, status, path))
-    options.adopt(key, object, jsonOf(trim(answer)))
+    const { apiVersion, path } = await this.#paths.of(kind, said)
+    const body = { ...object, apiVersion, kind: kind.kind, metadata: metadataOf(object), status }
+    const answer = await this.#options.client.call('PUT', path, body)
+    this.#options.adopt(key, object, jsonOf(trim(answer)))
   }
-  const failed = (key: string, said: SaidOf, error: unknown): void => {
+
+  #failed(key: string, said: SaidOf, error: unknown): void {
     const status = error instanceof KubernetesError ? error.status : undefined
     // Gone, or served in another version now.
-    if (status === 404) paths.clear()
+    if (status === 404) this.#paths.clear()
     // What has changed in the meantime is brought by the watch.
     else if (status !== 409) {
       const message = error instanceof Error ? error.message : String(error)
       const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
-      options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
+      this.#options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
     }
-    isResting = true
-    retries.later(key)
+    this.#isResting = true
+    this.#retries.later(key)
   }
-  const begin = (key: string): void => {
-    const said = wanted.get(key)
-    if (said === undefined) {
-      retries.forget(key)
-      return
-    }
-    const work = write(key, said)
-      .then(() => retries.written(key))
-      .catch((error: unknown) => failed(key, said, error))
-      .finally(() => {
-        running.delete(work)
-        pump()
-      })
-    running.add(work)
+
+  #statusFor(object: JsonObject, said: SaidOf): JsonObject | undefined {
+    return statusFor(object, said, { controllerName: this.#controllerName, now: timeNow() })
   }
-  const pump = (): void => {
-    for (const keys of [queue, retries.due])
-      for (const key of keys) {
-        if (running.size >= AT_ONCE || closed || !options.mayWrite()) return
-        if (keys === retries.due && isResting) return
-        keys.delete(key)
-        begin(key)
+}
+
+/** Where statuses are written, by kind: asked of the API server once. */
+class StatusPaths {
+  readonly #client: KubernetesClient
+  readonly #kinds = new Map<string, Promise<KindPath>>()
+
+  constructor(client: KubernetesClient) {
+    this.#client = client
+  }
+
+  async of(
+    kind: Kind,
+    { namespace, name }: SaidOf,
+  ): Promise<{ readonly apiVersion: string; readonly path: string }> {
+    const found = this.#kinds.get(kind.kind) ?? findKindPath(this.#client, kind)
+    this.#kinds.set(kind.kind, found)
+    try {
+      const path = await found
+      const list = listPath(path, kind.clusterScoped === true ? undefined : namespace)
+      return {
+        apiVersion: path.apiVersion,
+        path: `${list}/${encodeURIComponent(name)}/status`,
       }
-  }
-  const retries = createStatusRetries(() => {
-    isResting = false
-    // Who writes later looks at everything anew.
-    if (closed || !options.mayWrite()) retries.clear()
-    pump()
-  })
-  const lookAt = (key: string, said: SaidOf): void => {
-    const object = options.raw(key)
-    if (object === undefined) return
-    const before = looked.get(key)
-    const saysNothingNew = before !== undefined && saysTheSame(before.said, said)
-    if (saysNothingNew && before.object === object) return
-    looked.set(key, { object, said })
-    if (statusFor(object, said, { controllerName, now: timeNow() }) === undefined) return
-    // Overwritten; or the watch still shows what was before our last write.
-    if (saysNothingNew && generationOf(before.object) === generationOf(object)) {
-      if (!queue.has(key)) retries.later(key)
-      return
+    } catch (error) {
+      this.#kinds.delete(kind.kind)
+      throw error
     }
-    retries.forget(key)
-    queue.add(key)
   }
-  const lookAtAll = (): void => {
-    if (!options.mayWrite()) return
-    for (const [key, said] of wanted) lookAt(key, said)
-    for (const key of looked.keys())
-      if (!wanted.has(key)) {
-        looked.delete(key)
-        retries.forget(key)
-      }
-    pump()
-  }
-  return {
-    update: (said) => {
-      wanted.clear()
-      for (const each of said) wanted.set(keyOf(each), each)
-      lookAtAll()
-    },
-    changed: (key) => {
-      const said = wanted.get(key)
-      if (said === undefined || !options.mayWrite()) return
-      lookAt(key, said)
-      pump()
-    },
-    refresh: () => {
-      looked.clear()
-      lookAtAll()
-    },
-    close: async () => {
-      closed = true
-      await Promise.all(running)
-      retries.clear()
-    },
+
+  clear(): void {
+    this.#kinds.clear()
   }
 }
 
@@ -188,14 +232,6 @@ const generationOf = ({ metadata }: JsonObject): unknown =>
 /** Seconds, as the API server writes them. */
 const timeNow = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z')
 
-/** The metadata's resourceVersion makes a conflict of any change in between. */
-function withStatus(
-  object: JsonObject,
-  { kind }: Kind,
-  status: JsonObject,
-  path: string,
-): JsonObject {
-  const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {}
-  const apiVersion = path.replace(/^\/apis\/([^/]+\/[^/]+)\/.*/, '$1')
-  return { ...object, apiVersion, kind, metadata, status }
-}
+/** Its resourceVersion makes a conflict of any change in between. */
+const metadataOf = ({ metadata }: JsonObject): JsonObject =>
+  isJsonObject(metadata) ? metadata : {}
