@@ -78,6 +78,38 @@ const backendRules = (apiGroup: string): readonly Rule[] => [
   },
 ]
 
+const JWT_RULES: readonly Rule[] = [
+  {
+    rule: 'has(self.mcp) ? size(self.providers) == 1 : true',
+    message: 'jwtAuthentication.mcp requires exactly one provider',
+  },
+  {
+    rule: `has(self.mcp) ? self.mode == 'Strict' : true`,
+    message: { expression: `'jwtAuthentication.mcp requires mode Strict, not ' + self.mode` },
+  },
+  {
+    rule: 'has(self.mcp) ? self.providers.all(p, has(p.audiences)) : true',
+    message: 'jwtAuthentication.mcp requires audiences',
+  },
+  {
+    rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_KEYS})`,
+    message: 'jwks: exactly one of remote and inline is needed, there is neither',
+  },
+  {
+    rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_PATH})`,
+    message: 'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',
+  },
+  {
+    rule: `has(self.mcp) ? self.providers[0].issuer.matches(${ISSUER_URL}) : true`,
+    message: 'issuer is not an http or https URL, which jwtAuthentication.mcp needs',
+  },
+  {
+    rule: `!(${IDP_TWO}) || ${HAS_PLACE} || self.providers[0].issuer.matches(${IDP_TWO_ISSUER})`,
+    message:
+      "jwks names no path, and none can be derived from the issuer: IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID",
+  },
+]
+
 /** apiGroup: {policy_api_group} of the specification. */
 export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
   '': [
@@ -98,37 +130,7 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
       },
     },
   ],
-  'traffic.jwtAuthentication': [
-    {
-      rule: 'has(self.mcp) ? size(self.providers) == 1 : true',
-      message: 'jwtAuthentication.mcp requires exactly one provider',
-    },
-    {
-      rule: `has(self.mcp) ? self.mode == 'Strict' : true`,
-      message: { expression: `'jwtAuthentication.mcp requires mode Strict, not ' + self.mode` },
-    },
-    {
-      rule: 'has(self.mcp) ? self.providers.all(p, has(p.audiences)) : true',
-      message: 'jwtAuthentication.mcp requires audiences',
-    },
-    {
-      rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_KEYS})`,
-      message: 'jwks: exactly one of remote and inline is needed, there is neither',
-    },
-    {
-      rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_PATH})`,
-      message: 'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',
-    },
-    {
-      rule: `has(self.mcp) ? self.providers[0].issuer.matches(${ISSUER_URL}) : true`,
-      message: 'issuer is not an http or https URL, which jwtAuthentication.mcp needs',
-    },
-    {
-      rule: `!(${IDP_TWO}) || ${HAS_PLACE} || self.providers[0].issuer.matches(${IDP_TWO_ISSUER})`,
-      message:
-        "jwks names no path, and none can be derived from the issuer: IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID",
-    },
-  ],
+  'traffic.jwtAuthentication': JWT_RULES,
   'traffic.jwtAuthentication.providers.*.jwks.remote': [
     {
       rule: `!has(self.jwksPath) || !self.jwksPath.matches('[\\\\s#\\\\\\\\\\\\p{Cc}]')`,
