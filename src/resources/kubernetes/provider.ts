@@ -14,7 +14,7 @@ import {
   type Resources,
 } from '../kinds/resources.js'
 import type { KubernetesClient } from './client.js'
-import { createObjectStore, objectKey } from './objects.js'
+import { createObjectStore, objectKey, type ObjectStore } from './objects.js'
 import { gatewaysBeyond, MOST_SECRETS, referencedObjects, referenceKey } from './references.js'
 import { startReflector, type Reflector, type ReflectorScope } from './reflector.js'
 
@@ -42,105 +42,137 @@ export interface KubernetesProvider extends ResourceProvider {
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
 }
 
-export function createKubernetesProvider(options: KubernetesProviderOptions): KubernetesProvider {
-  const kinds = kindsOf(options.apiGroup)
-  const controllerName = `${options.apiGroup}/gatehouse`
-  const store = createObjectStore(kinds)
-  const lists = new Map<string, Watched>()
-  const objects = new Map<string, Watched>()
-  let onChange: (state: ProviderState) => void = () => undefined
-  let state: ProviderState | undefined
-  let patientUntil = 0
-  let patience: NodeJS.Timeout | undefined
-  let closed = false
+export const createKubernetesProvider = (options: KubernetesProviderOptions): KubernetesProvider =>
+  new Provider(options)
 
-  const watchScope = (scope: ReflectorScope): Watched => ({
-    scope,
-    reflector: startReflector(options.client, scope, {
+class Provider implements KubernetesProvider {
+  readonly #options: KubernetesProviderOptions
+  readonly #kinds: readonly Kind[]
+  readonly #controllerName: string
+  readonly #store: ObjectStore
+  readonly #lists = new Map<string, Watched>()
+  readonly #objects = new Map<string, Watched>()
+  readonly #changed = debounce(() => this.#report(), DEBOUNCE)
+  #onChange: (state: ProviderState) => void = () => undefined
+  #state: ProviderState | undefined
+  #patientUntil = 0
+  #patience: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: KubernetesProviderOptions) {
+    this.#options = options
+    this.#kinds = kindsOf(options.apiGroup)
+    this.#controllerName = `${options.apiGroup}/gatehouse`
+    this.#store = createObjectStore(this.#kinds)
+  }
+
+  start(listener: (state: ProviderState) => void): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onChange = (now) => {
+        listener(now)
+        resolve()
+      }
+      this.#waitFor(PATIENCE)
+      for (const scope of listScopes(this.#kinds, this.#options.namespaces))
+        this.#lists.set(listKey(scope), this.#watch(scope))
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closed = true
+    this.#changed.cancel()
+    clearTimeout(this.#patience)
+    for (const { reflector } of this.#watched()) reflector.close()
+    return Promise.resolve()
+  }
+
+  raw(key: string): JsonObject | undefined {
+    return this.#store.raw(key)
+  }
+
+  adopt(key: string, basis: JsonObject, answer: JsonObject): void {
+    this.#store.adopt(key, basis, answer)
+  }
+
+  #watched(): readonly Watched[] {
+    return [...this.#lists.values(), ...this.#objects.values()]
+  }
+
+  #watch(scope: ReflectorScope): Watched {
+    const changed = (): void => this.#changed.call()
+    const reflector = startReflector(this.#options.client, scope, {
       put: (object, { apiVersion }) => {
-        if (store.put(object, scope.kind, apiVersion)) changed.call()
-        else options.onStatus(objectKey(object, scope.kind))
+        if (this.#store.put(object, scope.kind, apiVersion)) changed()
+        else this.#options.onStatus(objectKey(object, scope.kind))
       },
       remove: (object) => {
-        if (store.remove(object, scope.kind)) changed.call()
+        if (this.#store.remove(object, scope.kind)) changed()
       },
-      changed: () => changed.call(),
-    }),
-  })
-  const followReferences = (resources: Resources): void => {
-    const found = referencedObjects(resources, controllerName)
+      changed,
+    })
+    return { scope, reflector }
+  }
+
+  #followReferences(resources: Resources): void {
+    const found = referencedObjects(resources, this.#controllerName)
     const wanted = new Map(found.map((each) => [referenceKey(each), each]))
-    for (const [key, watched] of objects)
+    for (const [key, { scope, reflector }] of this.#objects)
       if (!wanted.has(key)) {
-        watched.reflector.close()
-        objects.delete(key)
-        store.remove({ metadata: { ...scopeNames(watched.scope) } }, watched.scope.kind)
+        reflector.close()
+        this.#objects.delete(key)
+        this.#store.remove({ metadata: { ...scopeNames(scope) } }, scope.kind)
       }
     for (const [key, { kind, namespace, name }] of wanted)
-      if (!objects.has(key)) {
-        const scope = { kind: kindNamed(kinds, kind), namespace, name, isOptional: true } as const
-        objects.set(key, watchScope(scope))
-        waitFor(OBJECT_PATIENCE)
+      if (!this.#objects.has(key)) {
+        const scope = {
+          kind: kindNamed(this.#kinds, kind),
+          namespace,
+          name,
+          isOptional: true,
+        } as const
+        this.#objects.set(key, this.#watch(scope))
+        this.#waitFor(OBJECT_PATIENCE)
       }
   }
-  const waitFor = (milliseconds: number): void => {
-    patientUntil = Math.max(patientUntil, performance.now() + milliseconds)
-    clearTimeout(patience)
-    patience = setTimeout(report, patientUntil - performance.now() + 1)
+
+  #waitFor(milliseconds: number): void {
+    this.#patientUntil = Math.max(this.#patientUntil, performance.now() + milliseconds)
+    clearTimeout(this.#patience)
+    const left = this.#patientUntil - performance.now()
+    this.#patience = setTimeout(() => this.#report(), left + 1)
   }
-  const report = (): void => {
-    if (closed || isBeginning()) return
-    const collected = collectResources(store.resources())
-    followReferences(collected.resources)
-    if (isBeginning()) return
-    const watched = [...lists.values(), ...objects.values()]
-    const unread = watched.flatMap(problemOf)
-    const complete =
-      state?.complete === true || watched.every(({ reflector }) => reflector.synced())
+
+  /** Nothing is wrong with what has not been listed yet, for a moment. */
+  #isBeginning(): boolean {
+    return (
+      performance.now() < this.#patientUntil &&
+      this.#watched().some(({ reflector }) => !reflector.synced() && !reflector.problem())
+    )
+  }
+
+  #report(): void {
+    if (this.#closed || this.#isBeginning()) return
+    const collected = collectResources(this.#store.resources())
+    this.#followReferences(collected.resources)
+    if (this.#isBeginning()) return
+    const watched = this.#watched()
+    const wasComplete = this.#state?.complete === true
+    const complete = wasComplete || watched.every(({ reflector }) => reflector.synced())
     const read = {
       resources: collected.resources,
       problems: [
-        ...unread,
-        ...store.problems(),
+        ...watched.flatMap(problemOf),
+        ...this.#store.problems(),
         ...collected.problems,
-        ...tooManySecrets(collected.resources, controllerName),
+        ...tooManySecrets(collected.resources, this.#controllerName),
       ],
-      undecoded: [...store.undecoded(), ...[...lists.values()].flatMap(unreadPolicies)],
+      undecoded: [...this.#store.undecoded(), ...[...this.#lists.values()].flatMap(unreadPolicies)],
       complete,
     }
-    state = complete
-      ? holdBackNewRoutes(read, state?.complete === true ? state : NOTHING_YET)
+    this.#state = complete
+      ? holdBackNewRoutes(read, wasComplete && this.#state ? this.#state : NOTHING_YET)
       : read
-    onChange(state)
-  }
-  const changed = debounce(report, DEBOUNCE)
-  /** Nothing is wrong with what has not been listed yet, for a moment. */
-  const isBeginning = (): boolean =>
-    performance.now() < patientUntil &&
-    [...lists.values(), ...objects.values()].some(
-      ({ reflector }) => !reflector.synced() && !reflector.problem(),
-    )
-
-  return {
-    start: (listener) =>
-      new Promise((resolve) => {
-        onChange = (now) => {
-          listener(now)
-          resolve()
-        }
-        waitFor(PATIENCE)
-        for (const scope of listScopes(kinds, options.namespaces))
-          lists.set(listKey(scope), watchScope(scope))
-      }),
-    close: () => {
-      closed = true
-      changed.cancel()
-      clearTimeout(patience)
-      for (const { reflector } of [...lists.values(), ...objects.values()]) reflector.close()
-      return Promise.resolve()
-    },
-    raw: (key) => store.raw(key),
-    adopt: (key, basis, answer) => store.adopt(key, basis, answer),
+    this.#onChange(this.#state)
   }
 }
 
