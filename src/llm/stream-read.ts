@@ -62,12 +62,12 @@ function readTypedForm(json: Source, root: JsonObjectNode): Form {
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', readMessageEvent(json, root, type)]
   const api = apiOfError(root)
-  if (api !== undefined) return [api, beside(anythingIn(root, spokenAt(json, 'event'), true))]
+  if (api !== undefined) return [api, anything(root, json, true)]
   if (type === undefined)
     throw new UnreadableForm('an event of the stream is of a form that is not known')
   return [
     member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
-    beside(anythingIn(root, spokenAt(json, 'event'), false)),
+    anything(root, json, false),
   ]
 }
 
@@ -81,4 +81,9 @@ function readChoicesForm(json: Source, root: JsonObjectNode): Form {
   return !has('delta') && !has('message') && (isText || has('text'))
     ? ['openai-completions', readChunk(json, root)]
     : ['openai-chat', readChunk(json, root)]
+}
+
+function anything(root: JsonObjectNode, json: Source, isError: boolean): Said {
+  const at = spokenAt(json, 'event')
+  return beside(anythingIn(root, at, isError), root, at)
 }

@@ -3,6 +3,7 @@
 import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode } from '../json/members.js'
 import type { At, SaidText } from '../text/said.js'
+import { beside, type Said } from '../text/stream-said.js'
 import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
 
 const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
@@ -17,6 +18,10 @@ export function besideIn(
   sweepObject(object, '', at, BESIDE, said, { skip: new Set(read) })
   return said
 }
+
+/** The same, of an event. */
+export const besideEvent = (object: JsonObjectNode, at: At, read: readonly string[]): Said =>
+  beside(besideIn(object, at, read), object, at)
 
 /** An error, whose own words pass, or any other JSON. */
 export function anythingIn(node: JsonNode, at: At, isError: boolean): readonly SaidText[] {

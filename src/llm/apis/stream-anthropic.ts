@@ -4,9 +4,9 @@ import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
 import { roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
-import { beside, indexOf, saidIn, spokenAt, together, type Said } from '../text/stream-said.js'
+import { indexOf, saidIn, spokenAt, together, type Said } from '../text/stream-said.js'
 import { formOf, sweepObject } from '../text/sweep.js'
-import { besideIn } from './beside.js'
+import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** Events → the member that is read by itself. */
@@ -25,7 +25,7 @@ export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 /** type: isMessageEvent. */
 export function readMessageEvent(json: Source, root: JsonObjectNode, type: string): Said {
   const name = EVENTS.get(type) ?? ''
-  const rest = beside(besideIn(root, spokenAt(json, 'event'), name === '' ? [] : [name]))
+  const rest = besideEvent(root, spokenAt(json, 'event'), name === '' ? [] : [name])
   const index = (): string => indexOf(json, member(root, 'index'))
   switch (type) {
     case 'message_start':
@@ -49,7 +49,7 @@ function readStart(json: Source, message: JsonObjectNode): Said {
   const blocks = content === undefined ? [] : asArray(content, 'content').items
   return together([
     ...blocks.map((block, at) => readBlock(block, spokenAt(json, String(at), role))),
-    beside(besideIn(message, spokenAt(json, 'message', role), ['content', 'role'])),
+    besideEvent(message, spokenAt(json, 'message', role), ['content', 'role']),
   ])
 }
 

@@ -20,7 +20,7 @@ import {
   type Said,
 } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
-import { besideIn } from './beside.js'
+import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** root: with choices. */
@@ -30,7 +30,7 @@ export const readChunk = (json: Source, root: JsonObjectNode): Said =>
       const choice = asObject(item, 'a choice')
       return readChoice(json, choice, indexOf(json, member(choice, 'index'), at))
     }),
-    beside(besideIn(root, spokenAt(json, 'event'), ['choices'])),
+    besideEvent(root, spokenAt(json, 'event'), ['choices']),
   ])
 
 const READ: ReadonlySet<string> = new Set(['delta', 'message', 'text'])
@@ -49,7 +49,10 @@ function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said
     said.push(one)
   const begun = said.length
   sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
-  const { texts, ends } = together([goingOn(said.slice(0, begun)), beside(said.slice(begun))])
+  const { texts, ends } = together([
+    goingOn(said.slice(0, begun)),
+    beside(said.slice(begun), choice, at),
+  ])
   const isLast = present(member(choice, 'finish_reason')) !== undefined
   return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
 }

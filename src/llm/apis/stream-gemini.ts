@@ -5,7 +5,7 @@ import { asArray, asObject, member, present, type JsonObjectNode } from '../json
 import { below, type At, type SaidText, type Source } from '../text/said.js'
 import { beside, indexOf, saidIn, spokenAt, together, type Said } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
-import { besideIn } from './beside.js'
+import { besideEvent } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
 
 /** Members of a chunk; one of them tells that it is Gemini's. */
@@ -16,7 +16,7 @@ export function readGeminiChunk(json: Source, root: JsonObjectNode): Said {
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
   return together([
     ...items.map((item, at) => readCandidate(json, asObject(item, 'a candidate'), at)),
-    beside(besideIn(root, spokenAt(json, 'event'), ['candidates'])),
+    besideEvent(root, spokenAt(json, 'event'), ['candidates']),
   ])
 }
 
@@ -37,7 +37,7 @@ function readCandidate(json: Source, candidate: JsonObjectNode, at: number): Sai
       said.slice(0, begun),
       (one) => goesOn.has(one) || one.startsWith(`${channel} part `) || IN_CALL.test(one),
     ),
-    beside(said.slice(begun)),
+    beside(said.slice(begun), candidate, spoken),
   ])
   // A model thinks before it speaks: what it thought need not wait for the end of what it says.
   const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')

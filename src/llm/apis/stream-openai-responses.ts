@@ -12,7 +12,6 @@ import {
 import { roleOf } from '../text/message.js'
 import { callOf, textOf, type At, type SaidText, type Source } from '../text/said.js'
 import {
-  beside,
   goingOn,
   indexOf,
   NOTHING,
@@ -25,7 +24,7 @@ import {
 } from '../text/stream-said.js'
 import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
 import { addEchoes } from '../text/tokens.js'
-import { besideIn } from './beside.js'
+import { besideEvent } from './beside.js'
 import { isMessageItem, ITEMS, sweepItem } from './responses-items.js'
 
 interface Event {
@@ -41,8 +40,7 @@ export function readResponseEvent(json: Source, root: JsonObjectNode, type: stri
   const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
   const [read, said] = readStep(event) ?? readOther(event)
-  const rest = besideIn(root, spokenAt(json, 'event'), read)
-  return together([said, beside(rest)])
+  return together([said, besideEvent(root, spokenAt(json, 'event'), read)])
 }
 
 /** The members that say what the event says, and what that is; undefined: the event is not known. */
@@ -211,6 +209,8 @@ function readResponse({ json, root, step }: Event): Said {
     const { spoken, own } = itemTexts(json, item, String(at))
     return [...spoken, ...own]
   })
-  const rest = besideIn(response, spokenAt(json, 'response'), ['output'])
-  return { texts: repeated([...rest, ...texts]), ends: LAST_STEPS.has(step) ? [''] : [] }
+  return together([
+    besideEvent(response, spokenAt(json, 'response'), ['output']),
+    { texts: repeated(texts), ends: LAST_STEPS.has(step) ? [''] : [] },
+  ])
 }

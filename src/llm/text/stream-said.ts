@@ -1,9 +1,9 @@
 // What the readers of events build: texts, whether they go on in later events, and what ends with this one.
 
 import { UnreadableForm } from '../json/unreadable-form.js'
-import { present } from '../json/members.js'
+import { present, type JsonObjectNode } from '../json/members.js'
 import type { JsonNode } from '../json/json-text.js'
-import type { At, SaidText, Source } from './said.js'
+import { below, jsonOf, type At, type SaidText, type Source } from './said.js'
 
 export interface Said {
   readonly texts: readonly SaidText[]
@@ -29,11 +29,37 @@ export const goingOn = (texts: readonly SaidText[]): Said => saidIn(texts, () =>
 
 export const whole = (texts: readonly SaidText[]): Said => saidIn(texts, () => false)
 
-/** What stands beside the speech, in every event perhaps: where it is the same again, it has been shown. */
-export const beside = (texts: readonly SaidText[]): Said => ({
-  texts: texts.map((text) => (text.form === 'tokens' ? text : { ...text, isRepeat: true })),
-  ends: [],
-})
+/** More texts of one member are shown as its JSON: each text is asked about by itself. */
+const MOST_APART = 8
+
+/**
+ * What stands beside the speech, in every event perhaps: where it is the same again, it has been shown.
+ * object: that of the texts. at: its place.
+ */
+export function beside(texts: readonly SaidText[], object: JsonObjectNode, at: At): Said {
+  const members = new Map<string, SaidText[]>()
+  for (const text of texts) {
+    const name = memberOf(text.channel, at)
+    const said = members.get(name)
+    if (said === undefined) members.set(name, [text])
+    else said.push(text)
+  }
+  const gathered = [...members].flatMap(([name, said]) => {
+    const node = object.members.get(name)
+    const isMany = said.length > MOST_APART && said.every(({ form }) => form !== 'tokens')
+    return isMany && node !== undefined ? [jsonOf(node, below(at, name))] : said
+  })
+  return {
+    texts: gathered.map((text) => (text.form === 'tokens' ? text : { ...text, isRepeat: true })),
+    ends: [],
+  }
+}
+
+/** The first word of the channel behind that of the object. */
+function memberOf(channel: string, { channel: around = '' }: At): string {
+  const [name = ''] = channel.slice(around.length).trimStart().split(' ', 1)
+  return name
+}
 
 /** Texts that say again, whole, what their channels said. */
 export const repeated = (texts: readonly SaidText[]): readonly SaidText[] =>

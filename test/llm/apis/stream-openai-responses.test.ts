@@ -228,6 +228,14 @@ describe('the response', () => {
     expect(saidIn(data)).toEqual(['response error generation = A bear', ...REQUEST])
   })
 
+  test('what has many texts beside its output is shown as JSON', () => {
+    const schema = { anyOf: Array.from({ length: 9 }, (_, at) => ({ title: `A fox ${at}` })) }
+    const more = { text: { format: { type: 'json_schema', schema } } }
+    const data = { type: 'response.created', response: response('x', [], more) }
+    expect(saidIn(data)).toContain(`response text = ${JSON.stringify(more.text)}`)
+    expect(saidIn(data)).toHaveLength(REQUEST.length + 1)
+  })
+
   test('its text in one member is a text of its own', () => {
     const data = { type: 'response.completed', response: response('x', [], { output_text: 'A' }) }
     expect(saidIn(data)).toEqual([...REQUEST, 'response output_text = A'])
