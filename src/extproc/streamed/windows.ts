@@ -4,7 +4,7 @@
 //   a text is | until                                           | then
 //   ----------|-------------------------------------------------|--------------------------------------------
 //   waiting   | a webhook could free something new               | asked, or paused
-//   in a word | the word has ended, or 50 ms have passed         | asked, or paused
+//   in a word | the word has ended, or 25 ms have passed         | asked, or paused
 //   paused    | minInterval has passed since it was asked        | what it is then
 //   asked     | the webhooks have answered and it was compared   | what it is then; gone when all of it is free
 //
@@ -15,7 +15,7 @@ import type { HeldChannel } from '../../llm/windows/held-channel.js'
 import type { AskedEntry, Decision } from '../webhook/ask-webhooks.js'
 
 /** Milliseconds that a window waits for the end of a word. */
-const WORD = 50
+const WORD = 25
 
 export interface Windows {
   /** Asks about what is due, and starts the clock for what is not. */

@@ -180,10 +180,10 @@ test('the longest hold-back and the longest interval of several webhooks count',
   leaving.abort()
 })
 
-test('a word that has not ended is waited for 50 ms, then shown', async () => {
+test('a word that has not ended is waited for 25 ms, then shown', async () => {
   const reply = openWith([webhook(1, { holdBack: 8 })])
   await reply.push(Buffer.concat([says('m'), says('any wor')]))
-  await vi.advanceTimersByTimeAsync(49)
+  await vi.advanceTimersByTimeAsync(24)
   expect(asked).toHaveLength(0)
   await vi.advanceTimersByTimeAsync(1)
   expect(asked.map(({ text }) => text)).toEqual(['many wor'])
