@@ -10,7 +10,7 @@ export interface BudgetLimits {
   readonly bytes: number
 }
 
-export const DEFAULT_BUDGET: BudgetLimits = { steps: 100_000, bytes: 4 * 1024 * 1024 }
+export const DEFAULT_BUDGET: BudgetLimits = { steps: 50_000, bytes: 4 * 1024 * 1024 }
 
 /** The code of what an evaluation beyond its budget comes to. */
 export const BUDGET_EXCEEDED = 'budget_exceeded'

@@ -19,17 +19,15 @@ export function chargeWhole(value: unknown, bytesPerCharacter = 0): void {
   if (typeof value !== 'object' || value === null) return
   if (value instanceof Uint8Array)
     return charge(textSteps(value.length), value.length * bytesPerCharacter)
-  for (const part of partsOf(value)) chargeWhole(part, bytesPerCharacter)
-}
-
-function* partsOf(value: object): Iterable<unknown> {
-  if (Array.isArray(value)) yield* value as readonly unknown[]
+  if (Array.isArray(value))
+    for (const item of value as readonly unknown[]) chargeWhole(item, bytesPerCharacter)
   else if (value instanceof Map)
     for (const [key, item] of value as ReadonlyMap<unknown, unknown>) {
-      yield key
-      yield item
+      chargeWhole(key, bytesPerCharacter)
+      chargeWhole(item, bytesPerCharacter)
     }
-  else if (isPlainObject(value)) yield* Object.values(value)
+  else if (isPlainObject(value))
+    for (const item of Object.values(value)) chargeWhole(item, bytesPerCharacter)
 }
 
 const isPlainObject = (value: object): value is Readonly<Record<string, unknown>> => {

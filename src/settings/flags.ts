@@ -170,7 +170,7 @@ export const FLAGS = {
     commands: ['run', 'serve', 'translate', 'demo'],
     meaning: 'the largest guarded body; a larger one is answered 413',
   }),
-  ruleSteps: oneOr(readInteger(1000, 10_000_000), '100000', {
+  ruleSteps: oneOr(readInteger(1000, 10_000_000), '50000', {
     value: 'N',
     commands: SERVERS,
     meaning:
