@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Kept } from './keeper.js'
 
-let kept: Kept = { groups: [], folders: [] }
+let kept = JSON.parse(process.argv[2] ?? '') as Kept
 
 // What Gatehouse is asked to do by a signal is its own affair; the keeper follows it at the end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)

@@ -40,7 +40,8 @@ class KeeperProcess implements Keeper {
   }
 
   #start(): void {
-    const keeper = spawn(execPath, [...FLAGS, PROGRAM], {
+    // As an argument: we may be killed before we could tell it anything.
+    const keeper = spawn(execPath, [...FLAGS, PROGRAM, this.#kept()], {
       env: {},
       // A session of its own: what ends our group, or our terminal, is not to end it.
       detached: true,
@@ -53,7 +54,6 @@ class KeeperProcess implements Keeper {
     keeper.stdin.on('error', () => undefined)
     keeper.once('error', () => this.#restart(keeper))
     keeper.once('exit', () => this.#restart(keeper))
-    this.#tell()
   }
 
   #restart(keeper: ChildProcess): void {
@@ -63,9 +63,13 @@ class KeeperProcess implements Keeper {
     setTimeout(() => this.#start(), RESTART_MS).unref()
   }
 
-  #tell(): void {
+  #kept(): string {
     const kept: Kept = { groups: [...this.#groups], folders: [...this.#folders] }
-    this.#keeper?.stdin?.write(`${JSON.stringify(kept)}\n`)
+    return JSON.stringify(kept)
+  }
+
+  #tell(): void {
+    this.#keeper?.stdin?.write(`${this.#kept()}\n`)
   }
 
   keep(child: ChildProcess): void {

@@ -110,6 +110,6 @@ describe.concurrent('Gatehouse starts again and again under traffic', () => {
     expect(await envoy.stat('listener_manager.total_listeners_warming')).toBe(0)
     expect(await envoy.stat('listener_manager.listener_modified')).toBe(updates)
     await second.write('more.yaml', httpRoute('new', { rules: [rule('/new', 'backend')] }))
-    await eventually(async () => expect(await world.statusOf('/new')).toBe(200), 1_000)
+    await eventually(async () => expect(await world.statusOf('/new')).toBe(200))
   })
 })

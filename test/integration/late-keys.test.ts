@@ -30,7 +30,7 @@ describe('late keys', () => {
       expect(Accepted?.slice(0, 2)).toEqual(['True', 'Valid'])
       expect(Attached).toEqual(['False', 'KeySetUnavailable', message])
     })
-    await eventually(async () => expect(await stack.statusOf('late')).toBe(503), 1_000)
+    await eventually(async () => expect(await stack.statusOf('late')).toBe(503))
     const answer = await stack.call('late', k1)
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
     expect(stack.backend.requests.filter(({ url }) => url === '/late')).toEqual([])
