@@ -16,7 +16,7 @@ const MAX_COMPUTED_SIZE = 500
 const STEPS_PER_COMPILED = 40
 
 /** For each one that a state is made of, or left by. */
-const STEPS_PER_INSTRUCTION = 1
+const STEPS_PER_INSTRUCTION = 0.5
 
 /** States that a pattern's automaton keeps, each a kilobyte or more; subjects make them. */
 const MAX_STATES = 1000
