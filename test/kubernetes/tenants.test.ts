@@ -12,7 +12,15 @@ import { eventually } from '../support/eventually.js'
 import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
 import { send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
-import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
+import {
+  API_GROUP,
+  backendRef,
+  gateway,
+  httpRoute,
+  proxyBackend,
+  proxyPolicy,
+  remoteJwks,
+} from '../support/resources.js'
 import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
 import { endpointSlice, gatewayClass, inNamespace, service, tlsSecret } from './support/objects.js'
 import { startReplica, type Replica, type ReplicaOptions } from './support/replica.js'
@@ -179,6 +187,32 @@ describe('a namespace', () => {
         message: expect.stringContaining(`${REPLICA_2} is an address of Gatehouse's own`) as string,
       }),
     )
+  })
+
+  test("does not reach Gatehouse by its Service's own address", async () => {
+    const { spec } = await api.get('v1', 'Service', 'gatehouse')
+    const { clusterIP } = spec as { clusterIP: string }
+    await api.apply(...toBackend('cluster-ip', clusterIP, 18_000))
+    await isRefused('cluster-ip', `${clusterIP} is an address of Gatehouse's own`)
+  })
+
+  test('has no key set fetched from loopback', async () => {
+    const hostOf = { 'keys-address': '127.0.0.1', 'keys-name': 'localhost' }
+    const names = Object.keys(hostOf)
+    const policies = names.map((name) => {
+      const jwks = remoteJwks(name, secret.port, '/keys')
+      const providers = [{ issuer: 'https://idp.example', jwks }]
+      return tenants(proxyPolicy(name, name, { jwtAuthentication: { providers } }))
+    })
+    for (const [name, host] of Object.entries(hostOf))
+      await api.apply(...toBackend(name, host, secret.port))
+    await api.apply(...policies)
+    for (const name of names)
+      await eventually(async () => {
+        const { status } = await api.get(`${API_GROUP}/v1alpha1`, 'ProxyPolicy', name, 'tenant')
+        expect(JSON.stringify(status)).toContain('a loopback address, which is never called')
+      })
+    await api.delete(...policies)
   })
 
   test('reaches other addresses, and names that are theirs', async () => {
