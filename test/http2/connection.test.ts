@@ -230,12 +230,14 @@ describe('an error of a stream', () => {
       return handler()
     }).greet(headers(1))
     peer.write(
-      data(1, 'x'),
       headers(1, { end: true, fields: [['x-a', '1']] }),
+      data(1, 'x'),
       windowUpdate(1, 5),
       rst(1),
     )
-    expect(await peer.goAwayCode()).toBeUndefined()
+    const sent = await peer.frames()
+    expect(sent.filter(({ type }) => type === FrameType.RST_STREAM)).toHaveLength(1)
+    expect(sent.filter(({ type }) => type === FrameType.GOAWAY)).toEqual([])
     expect(peer.ending).toBe('open')
   })
 })

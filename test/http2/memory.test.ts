@@ -1,0 +1,31 @@
+// What calls and resets leave behind in memory: nothing.
+
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { data, handler, headers, RawPeer, rst } from './raw-peer.js'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const heapUsed = (): number => {
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+test('100,000 resets in a row leave the memory as it was, also where handlers had taken something', () => {
+  const peer = new RawPeer(() => {
+    const taken: Buffer[] = []
+    return handler({ onData: (bytes) => taken.push(Buffer.from(bytes)) })
+  }).greet()
+  const flood = (first: number, count: number): void => {
+    for (let id = first; id < first + 2 * count; id += 2)
+      peer.write(headers(id), data(id, 'some content of a request'), rst(id))
+  }
+  flood(1, 2_000)
+  const before = heapUsed()
+  flood(4_001, 100_000)
+  // Less than 20 bytes for each: a stream that stays would be hundreds.
+  expect(heapUsed() - before).toBeLessThan(2_000_000)
+  expect(peer.connection.openStreams).toBe(0)
+})
