@@ -77,12 +77,23 @@ describe.concurrent('Gatehouse starts again and again under traffic', () => {
     })
     const bad = startTraffic({ url: `${world.origin}/mcp`, headers: { 'x-caller': 'bad' } })
     const open = startTraffic({ url: `${world.origin}/open`, headers: { 'x-caller': 'good' } })
+    /** Each of them has got this since. */
+    const has = async (goodStatus: string, badStatus: string): Promise<void> => {
+      const from = [good, bad].map(({ outcomes }) => outcomes.length)
+      await eventually(() => {
+        const since = [good, bad].map(({ outcomes }, at) => statusesOf(outcomes.slice(from[at])))
+        expect(since[0]).toHaveProperty(goodStatus)
+        expect(since[1]).toHaveProperty(badStatus)
+      }, 20_000)
+    }
     await first.stop('SIGKILL')
+    await has('503', '503')
     const second = await world.serve()
-    await world.works()
+    await has('200', '401')
     await second.stop('SIGKILL')
+    await has('503', '503')
     await world.serve()
-    await world.works()
+    await has('200', '401')
     const [goods, bads, opens] = await Promise.all([good.stop(), bad.stop(), open.stop()])
     expect(Object.keys(statusesOf(goods)).sort()).toEqual(['200', '503'])
     expect(Object.keys(statusesOf(bads)).sort()).toEqual(['401', '503'])

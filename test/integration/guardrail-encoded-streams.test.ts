@@ -1,6 +1,9 @@
 // Streamed replies of an LLM that compresses what it was asked to leave plain, with the official client: checked as they
 // come all the same, and sent on plain (decisions 18 and 20).
 
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ENCODERS, flushed } from '../support/encoded-stream.js'
@@ -130,6 +133,18 @@ test('an encoding that nobody reads: 503, or as it came where every webhook fail
     expect(body.includes('a secret')).toBe(status === 200)
     expect(headers['content-encoding']).toBe(status === 200 ? 'compress' : undefined)
   }
+})
+
+test('its 503 is whole also where the LLM sends headers long before its body', async () => {
+  const reply = nextReply(stack.llm, { 'content-encoding': 'compress' })
+  const request = httpRequest(`${stack.origin}/both`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  }).end(chat('x', { stream: true }))
+  const [head] = (await once(request, 'response')) as [IncomingMessage]
+  expect(head.statusCode).toBe(503)
+  ;(await reply).response.end('a secret')
+  expect(await text(head)).toContain('"guardrail_unreadable"')
 })
 
 test('what it grows to has no limit, and a piece of it has', async () => {

@@ -32,23 +32,52 @@ export function sendReply(
     ? {}
     : { 'content-length': String(body.length) }
   stream.send(headersMessage('response', { ...change, set: { ...change.set, ...length } }))
+  sendBody(stream, body, hasTrailers)
+}
+
+function sendBody(stream: ProcessorStream, body: Uint8Array, hasTrailers: boolean): void {
   for (const message of bodyMessages('response', body, !hasTrailers)) stream.send(message)
   if (hasTrailers) stream.send(trailersMessage('response'))
 }
 
-/** headers: the LLM's. What filters put there for the client (CORS) stays; hence no immediate response. */
-export function sendInstead(
-  stream: ProcessorStream,
-  reply: Reply,
-  headers: Headers,
-  hasTrailers: boolean,
-): void {
+/** In place of the LLM's headers. What filters put there for the client (CORS) stays; hence no immediate response. */
+function changeTo(reply: Reply, headers: Headers): HeaderChange {
   const set: Readonly<Record<string, string>> = {
     ...reply.headers,
     ':status': String(reply.status),
   }
-  const remove = [...headers.keys()].filter((name) => !KEPT.test(name) && !(name in set))
-  sendReply(stream, { set, remove }, reply.body, hasTrailers)
+  return { set, remove: [...headers.keys()].filter((name) => !KEPT.test(name) && !(name in set)) }
 }
 
 const KEPT = /^(?::|access-control-|vary$|date$|x-request-id$)/
+
+/** An answer of ours in place of the LLM's reply. */
+export interface OwnReply {
+  /** headers: the LLM's. */
+  send(reply: Reply, headers: Headers, hasTrailers: boolean): void
+  /** The LLM's body, or what follows it, has begun to come. */
+  begin(hasTrailers: boolean): void
+  /** Its body is still to be sent. */
+  isOwed(): boolean
+}
+
+/** Envoy takes no part of a body before it has sent one itself: it would reset the client. So the answer's body waits. */
+export function createOwnReply(stream: ProcessorStream): OwnReply {
+  let hasBegun = false
+  let owed: Uint8Array | undefined
+  return {
+    send: (reply, headers, hasTrailers) => {
+      const change = changeTo(reply, headers)
+      if (hasBegun) return sendReply(stream, change, reply.body, hasTrailers)
+      owed = reply.body
+      const set = { ...change.set, 'content-length': String(owed.length) }
+      stream.send(headersMessage('response', { ...change, set }))
+    },
+    begin: (hasTrailers) => {
+      hasBegun = true
+      if (owed !== undefined) sendBody(stream, owed, hasTrailers)
+      owed = undefined
+    },
+    isOwed: () => owed !== undefined,
+  }
+}

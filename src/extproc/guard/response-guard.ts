@@ -13,8 +13,7 @@ import { beginsArray, jsonArray, type Framing } from '../streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
-import { createGuardedPhase } from './guarded-phase.js'
-import type { HeldBody } from './held-body.js'
+import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
 import {
   busyReply,
   inspectReply,
@@ -26,8 +25,8 @@ import {
 } from './inspect-reply.js'
 import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
-import { OF_THE_BYTES, sendInstead, sendReply } from './reply-output.js'
-import { replyPlan } from './reply-plan.js'
+import { createOwnReply, OF_THE_BYTES, sendReply, type OwnReply } from './reply-output.js'
+import { replyPlan, type ReplyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
 export interface ResponseGuard {
@@ -47,35 +46,21 @@ export function createResponseGuard(
   let headers: Headers = new Map()
   let streamed: StreamedPhase | undefined
   let mayBeArray = false
+  const own = createOwnReply(stream)
+  const context = { guard, request, own, headers: () => headers }
+  const { phase, refuseUnread } = createHeldReply(context, stream, deps)
 
-  const refuse = (refused: Refused, hasTrailers = false): void => {
-    phase.become('refused')
-    deps.logRefusal(guard.route, 'response', refused)
-    sendInstead(stream, refused.reply, headers, hasTrailers)
-  }
-  const refuseUnread = (problem: string): void =>
-    refuse(unreadableReply(problem, request.attributes()))
-  const phase = createGuardedPhase('response', stream, deps, {
-    tooLarge: () => refuseUnread(TOO_LARGE),
-    busy: () => refuse(busyReply(request.attributes())),
-    complete: async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
-      const bytes = held.take()
-      const context = { guard, headers, attributes: request.attributes(), signal: stream.signal }
-      const finding: ReplyFinding =
-        bytes.length === 0
-          ? { type: 'same' }
-          : await inspectReply(bytes, { ...context, hadBody: request.hadBody() }, deps)
-      if (finding.type === 'aborted') return
-      if (finding.type === 'refused') return refuse(finding, hasTrailers)
-      phase.become('done')
-      if (finding.type === 'same') sendReply(stream, {}, bytes, hasTrailers)
-      else sendReply(stream, { remove: OF_THE_BYTES }, finding.body, hasTrailers)
-    },
-  })
   const startStream = (framing: Framing, decoder: Decoder): void => {
-    const context = { guard, attributes: request.attributes(), framing, decoder }
-    streamed = createStreamedPhase(context, stream, deps)
+    const attributes = request.attributes()
+    streamed = createStreamedPhase({ guard, attributes, framing, decoder }, stream, deps)
     stream.send(headersMessage('response', { remove: ['content-length', ...OF_THE_BYTES] }))
+  }
+  const follow = (plan: ReplyPlan, isWhole: boolean): void => {
+    phase.become(plan.type !== 'pass' ? 'holding' : isWhole ? 'done' : 'passing')
+    if (plan.type === 'pass') stream.send(headersMessage('response'))
+    else if (plan.type === 'refuse') refuseUnread(plan.problem)
+    else if (plan.type === 'stream') startStream(plan.framing, plan.decoder)
+    else mayBeArray = plan.mayBeArray
   }
   /** Its headers do not tell an array from an object: the first byte that is no white space does. */
   const lookForArray = (bytes: Uint8Array): void => {
@@ -86,29 +71,74 @@ export function createResponseGuard(
   }
   /** A filter before ours has answered, with our 401 for instance: the request has never left. */
   const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)
-  const begin = (message: HttpHeaders): void => {
-    const path = requestPath(request.attributes())
-    const plan =
-      message.endOfStream || isOfTheGateway()
-        ? ({ type: 'pass' } as const)
-        : replyPlan(guard, headers, path, deps)
-    phase.become(plan.type !== 'pass' ? 'holding' : message.endOfStream ? 'done' : 'passing')
-    if (plan.type === 'pass') stream.send(headersMessage('response'))
-    else if (plan.type === 'refuse') refuseUnread(plan.problem)
-    else if (plan.type === 'stream') startStream(plan.framing, plan.decoder)
-    else mayBeArray = plan.mayBeArray
-  }
   return {
     headers: (message) => {
       phase.expectHeaders()
       headers = headersOf(message)
-      begin(message)
+      const path = requestPath(request.attributes())
+      const isWhole = message.endOfStream
+      const passes = isWhole || isOfTheGateway()
+      follow(passes ? { type: 'pass' } : replyPlan(guard, headers, path, deps), isWhole)
     },
     body: (message) => {
+      own.begin(false)
       lookForArray(message.body)
       return (streamed ?? phase).body(message)
     },
-    trailers: () => (streamed ?? phase).trailers(),
-    isDone: () => streamed?.isDone() ?? (phase.state === 'done' || phase.state === 'refused'),
+    trailers: () => {
+      own.begin(true)
+      return (streamed ?? phase).trailers()
+    },
+    isDone: () => !own.isOwed() && (streamed?.isDone() ?? isOver(phase)),
   }
+}
+
+const isOver = ({ state }: GuardedPhase): boolean => state === 'done' || state === 'refused'
+
+interface HeldReplyContext {
+  readonly guard: Guard
+  readonly request: Pick<RequestGuard, 'attributes' | 'hadBody'>
+  readonly own: OwnReply
+  /** The LLM's, once they have come. */
+  readonly headers: () => Headers
+}
+
+interface HeldReply {
+  readonly phase: GuardedPhase
+  readonly refuseUnread: (problem: string) => void
+}
+
+/** A reply that is held until all of it is there. */
+function createHeldReply(
+  { guard, request, own, headers }: HeldReplyContext,
+  stream: ProcessorStream,
+  deps: GuardDeps,
+): HeldReply {
+  const refuse = (refused: Refused, hasTrailers = false): void => {
+    phase.become('refused')
+    deps.logRefusal(guard.route, 'response', refused)
+    own.send(refused.reply, headers(), hasTrailers)
+  }
+  const refuseUnread = (problem: string): void =>
+    refuse(unreadableReply(problem, request.attributes()))
+  const inspect = async (bytes: Uint8Array): Promise<ReplyFinding> => {
+    if (bytes.length === 0) return { type: 'same' }
+    const attributes = request.attributes()
+    const context = { guard, headers: headers(), attributes, hadBody: request.hadBody() }
+    return inspectReply(bytes, { ...context, signal: stream.signal }, deps)
+  }
+  const phase = createGuardedPhase('response', stream, deps, {
+    tooLarge: () => refuseUnread(TOO_LARGE),
+    busy: () => refuse(busyReply(request.attributes())),
+    complete: async (held, hasTrailers) => {
+      const bytes = held.take()
+      const finding = await inspect(bytes)
+      if (finding.type === 'aborted') return
+      if (finding.type === 'refused') return refuse(finding, hasTrailers)
+      phase.become('done')
+      if (finding.type === 'same') sendReply(stream, {}, bytes, hasTrailers)
+      else sendReply(stream, { remove: OF_THE_BYTES }, finding.body, hasTrailers)
+    },
+  })
+  return { phase, refuseUnread }
 }
