@@ -7,7 +7,7 @@ import { folded } from './members.js'
 /** What CEL can read too. */
 const MAX_DEPTH = 100
 /** Most values that are kept of one text: what walks over them later does so without a pause. */
-export const MAX_VALUES = 100_000
+export const MAX_VALUES = 50_000
 /** Of a list of scalars alone so many are kept: vectors and lists of tokens have hundreds of thousands. */
 export const KEPT_SCALARS = 1
 
