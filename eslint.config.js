@@ -1,4 +1,5 @@
 import regexp from 'eslint-plugin-regexp'
+import simpleImportSort from 'eslint-plugin-simple-import-sort'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
@@ -13,8 +14,15 @@ export default tseslint.config(
         tsconfigRootDir: import.meta.dirname,
       },
     },
+    plugins: { 'simple-import-sort': simpleImportSort },
     rules: {
       eqeqeq: ['error', 'always'],
+      // Node's own modules, packages, then files: those that are further away first.
+      'simple-import-sort/imports': [
+        'error',
+        { groups: [['^node:', '^@?\\w', '^\\.\\.(?!/?$)', '^\\.']] },
+      ],
+      'no-duplicate-imports': ['error', { allowSeparateTypeImports: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
@@ -30,6 +38,11 @@ export default tseslint.config(
           message: 'no barrels: import from the file that defines it',
         },
         { selector: 'TSEnumDeclaration', message: 'a union of string literals instead' },
+        {
+          selector:
+            ':matches(Program, ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator[id.typeAnnotation=undefined] > ArrowFunctionExpression[body.type="BlockStatement"]',
+          message: 'a function with a body is a declaration: function name() {}',
+        },
       ],
     },
   },
@@ -51,6 +64,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true } }],
       'no-console': 'error',
+      'max-lines-per-function': ['error', { max: 60 }],
     },
   },
 )

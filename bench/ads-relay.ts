@@ -7,9 +7,9 @@ import { fromBinary } from '@bufbuild/protobuf'
 import {
   Client,
   credentials,
+  type MethodDefinition,
   Server,
   ServerCredentials,
-  type MethodDefinition,
   type ServerDuplexStream,
 } from '@grpc/grpc-js'
 import {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
 import type { JsonObject } from '../src/ir/json.js'
-import { freePort, root, run, until, type Party } from './processes.js'
+import { freePort, type Party, root, run, until } from './processes.js'
 
 export interface Gatehouse extends Party {
   /** Milliseconds from the start of the process to /readyz saying 200. */

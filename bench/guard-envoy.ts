@@ -1,8 +1,8 @@
 // One Envoy with a listener per guardrail variant, each with one route to the same LLM: what differs is who sees the
 // bodies on their way.
 
-import { ROUTE_METADATA_KEY } from '../src/ir/names.js'
 import type { JsonObject } from '../src/ir/json.js'
+import { ROUTE_METADATA_KEY } from '../src/ir/names.js'
 import { LAYERED_RUNTIME } from '../src/xds/bootstrap/runtime.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 

@@ -1,8 +1,8 @@
 // What guardrails cost: replies at once, streamed replies, and the memory of many open streams.
 
 import { chatRequest } from './chat.js'
-import { startGuardParties } from './guard-parties.js'
 import { GUARD_VARIANTS, type GuardVariant } from './guard-envoy.js'
+import { startGuardParties } from './guard-parties.js'
 import { measure, type Row } from './measure.js'
 import { measureMemory, measureStreams, type MemoryRow, type StreamRow } from './streams.js'
 

@@ -1,14 +1,14 @@
 // npm run bench:kubernetes: from a change in an API server to Envoy's ACK, among N routes and policies of a cluster. Writes
 // its section of docs/performance.md.
 
-import { startApiServer, type ApiServer } from '../test/kubernetes/support/api-server.js'
+import { type ApiServer, startApiServer } from '../test/kubernetes/support/api-server.js'
 import { startReplica } from '../test/kubernetes/support/replica.js'
-import { freePort } from './processes.js'
 import { startAnsweringServer } from './answering-server.js'
 import { CHANGES, measureLiveChanges, WARM_UP } from './live-changes.js'
-import { COUNTS, reportCluster, type LiveRow } from './live-report.js'
+import { COUNTS, type LiveRow, reportCluster } from './live-report.js'
 import { hostOfItsOwn as HOST, objectsOf } from './many-objects.js'
 import { gatewayAt, gatewayClass } from './objects.js'
+import { freePort } from './processes.js'
 import { writeSections } from './sections.js'
 
 const AT_ONCE = 16

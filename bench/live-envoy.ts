@@ -6,8 +6,8 @@ import { waitUntilLive } from '../src/envoy/wait-until-live.js'
 import { parseGrpcAddress } from '../src/grpc/address.js'
 import { buildBootstrap } from '../src/xds/bootstrap/bootstrap.js'
 import { buildServerClusters, buildXdsCluster } from '../src/xds/bootstrap/gatehouse-clusters.js'
+import { type AdsRelay, startAdsRelay } from './ads-relay.js'
 import { freePort } from './processes.js'
-import { startAdsRelay, type AdsRelay } from './ads-relay.js'
 
 export interface LiveEnvoy {
   readonly relay: AdsRelay

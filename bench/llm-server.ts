@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { BURST, EVENTS, EVENT_MS, SLOW_EVENT_MS, SLOW_MODEL } from './chat.js'
+import { BURST, EVENT_MS, EVENTS, SLOW_EVENT_MS, SLOW_MODEL } from './chat.js'
 
 interface ChatRequest {
   readonly model: string
@@ -48,7 +48,7 @@ async function stream(response: ServerResponse, burst: number, everyMs: number):
   response.end('data: [DONE]\n\n')
 }
 
-const json = (response: ServerResponse, body: string): void => {
+function json(response: ServerResponse, body: string): void {
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -1,16 +1,16 @@
 // N routes, N backends and N policies as they are read from files; and the same with one of them changed.
 
 import type { DecodedResource } from '../src/resources/decode/decode.js'
+import { collectResources } from '../src/resources/decode/resource-set.js'
 import { decodeFile } from '../src/resources/files/file-record.js'
 import { kindsOf } from '../src/resources/kinds/kinds.js'
-import { collectResources } from '../src/resources/decode/resource-set.js'
 import type { Resources } from '../src/resources/kinds/resources.js'
 import { backendOf, oneHost, policyOf, routeOf } from './many-objects.js'
 import { gatewayAt, OURS } from './objects.js'
 
 const KINDS = kindsOf(OURS)
 
-const decode = (document: object): DecodedResource => {
+function decode(document: object): DecodedResource {
   const { resources, problems } = decodeFile(
     Buffer.from(JSON.stringify(document)),
     'many.json',

@@ -1,6 +1,6 @@
 // The yardstick: an ext_authz server on grpc-js that decodes nothing and lets everything in. Argument: its address.
 
-import { Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js'
+import { type sendUnaryData, Server, ServerCredentials } from '@grpc/grpc-js'
 
 const [address = ''] = process.argv.slice(2)
 /** CheckResponse { status {} , ok_response {} }. */

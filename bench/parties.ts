@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { envoyConfig, VARIANTS, type Variant } from './envoy-config.js'
+import { envoyConfig, type Variant, VARIANTS } from './envoy-config.js'
 import { startEnvoy, startGatehouse } from './gatehouse.js'
 import type { Target } from './measure.js'
 import { backend, gatewayAt, policy, route } from './objects.js'

@@ -3,7 +3,7 @@
 import { EVENT_MS, EVENTS } from './chat.js'
 import type { GuardRows } from './guards.js'
 import type { Row } from './measure.js'
-import { OPEN_STREAMS, type MemoryRow, type StreamRow } from './streams.js'
+import { type MemoryRow, OPEN_STREAMS, type StreamRow } from './streams.js'
 import { LOAD_HEAD, loadCells, megabytes, milli, table } from './table.js'
 
 export function reportGuards({ replies, streams, memory }: GuardRows): string {

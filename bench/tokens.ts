@@ -1,6 +1,6 @@
 // The keys and tokens of the benchmark: RS256, the usual claims, as many different ones as asked for.
 
-import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK } from 'jose'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
 export const ISSUER = 'https://idp.example/application/o/mcp/'
 export const AUDIENCE = 'mcp-client'

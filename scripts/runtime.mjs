@@ -4,7 +4,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { SetupError, say } from './setup-error.mjs'
+import { say, SetupError } from './setup-error.mjs'
 import { isStale, root } from './stale.mjs'
 
 /** What package.json asks for in "engines": a test holds that they are one. */

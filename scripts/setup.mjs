@@ -4,7 +4,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { runScript } from './runtime.mjs'
-import { SetupError, say } from './setup-error.mjs'
+import { say, SetupError } from './setup-error.mjs'
 import { isStale, root } from './stale.mjs'
 
 /** @throws {SetupError} */

@@ -3,19 +3,19 @@
 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startAdminServers, type AdminServers } from './app/admin-servers.js'
-import { createCore, type Core, type CoreDeps } from './app/core.js'
+import { type AdminServers, startAdminServers } from './app/admin-servers.js'
+import { type Core, type CoreDeps, createCore } from './app/core.js'
 import type { EnvoyProcess } from './app/envoy-process.js'
 import { envoyAdminOf, startOwnEnvoy } from './app/own-envoy.js'
 import { createPrivateFolder, GATEHOUSE_SOCKET, type PrivateFolder } from './app/private-folder.js'
-import { startServers, type Servers } from './app/servers.js'
+import { type Servers, startServers } from './app/servers.js'
 import { untilAborted } from './app/until-aborted.js'
 import type { Keeper } from './envoy/keeper.js'
 import type { GrpcServerOptions } from './grpc/server.js'
 import type { Logger } from './logger.js'
 import type { ResourceProvider } from './resources/kinds/resources.js'
-import { formatAddress } from './settings/values.js'
 import type { Settings } from './settings.js'
+import { formatAddress } from './settings/values.js'
 
 export interface AppDeps {
   readonly logger: Logger

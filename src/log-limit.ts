@@ -16,7 +16,7 @@ interface Line {
 }
 
 /** now: milliseconds since the epoch. Remembers a bounded number of keys, whatever they are. */
-export const createLogLimit = (now: () => number): LogLimit => {
+export function createLogLimit(now: () => number): LogLimit {
   // In the order of their last lines.
   const lines = new Map<string, Line>()
 

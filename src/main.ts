@@ -4,8 +4,8 @@
 import { readFile } from 'node:fs/promises'
 import type { CommandIo, ExitCode } from './commands/command-io.js'
 import { createLogger, type Logger } from './logger.js'
-import type { CommandName } from './settings/commands.js'
 import { ownEnvironment, parseCommandLine, type Settings } from './settings.js'
+import type { CommandName } from './settings/commands.js'
 
 type Command = (settings: Settings, io: CommandIo) => Promise<ExitCode>
 

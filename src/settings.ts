@@ -2,14 +2,14 @@
 // The only file that knows process.env; the table of flags is settings/flags.ts.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { COMMANDS, commandNames, type CommandName } from './settings/commands.js'
+import { type CommandName, commandNames, COMMANDS } from './settings/commands.js'
 import {
-  FLAGS,
-  flagName,
-  flagsOf,
-  variableName,
   type FlagKey,
+  flagName,
+  FLAGS,
+  flagsOf,
   type FlagValues,
+  variableName,
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
 import { formatAddress, isLoopback } from './settings/values.js'

@@ -1,7 +1,7 @@
 // A misspelt word and the words it may have been meant as → the nearest one, for "did you mean".
 
 /** The nearest candidate within a third of the word's length (at least 1 edit); upper and lower case count as equal. */
-export const similarWord = (word: string, candidates: readonly string[]): string | undefined => {
+export function similarWord(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase()
   const limit = Math.max(1, Math.floor(word.length / 3))
   let best: { readonly candidate: string; readonly edits: number } | undefined
@@ -14,7 +14,7 @@ export const similarWord = (word: string, candidates: readonly string[]): string
 }
 
 /** Levenshtein's distance, in which two swapped neighbours count once. */
-const editDistance = (a: string, b: string): number => {
+function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

@@ -1,7 +1,7 @@
 // Holds the shape of the code: which folder may import which, who alone may import a library, no cycles, no
 // barrels, no default exports, and the size limits. It reads import lines; nothing of the code is run.
 
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 

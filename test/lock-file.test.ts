@@ -18,7 +18,7 @@ interface Locked {
 const WITHOUT = /^node_modules\/@(rollup\/rollup|bufbuild\/buf)-/
 const MOST_WITHOUT = 29
 
-const without = (file: string): readonly [string, Locked][] => {
+function without(file: string): readonly [string, Locked][] {
   const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8')) as {
     packages: Record<string, Locked>
   }

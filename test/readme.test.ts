@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { format } from 'prettier'
 import { expect, test } from 'vitest'
-import { FLAGS, flagName } from '../src/settings/flags.js'
+import { flagName, FLAGS } from '../src/settings/flags.js'
 
 const README = resolve(import.meta.dirname, '../README.md')
 const SECTION = /<!-- settings -->[\s\S]*<!-- \/settings -->/

@@ -41,7 +41,7 @@ const lists = Object.entries(ADDRESSES).map(([kind, subnets]) => {
 })
 
 /** Empty: an address that a service may have. ip: as a resolver gives it, perhaps with a zone. */
-export const kindsOfAddress = (ip: string): readonly AddressKind[] => {
+export function kindsOfAddress(ip: string): readonly AddressKind[] {
   const address = ip.split('%', 1)[0] ?? ''
   switch (isIP(address)) {
     case 4:

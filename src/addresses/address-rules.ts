@@ -1,7 +1,7 @@
 // Which addresses nothing may connect to, neither Envoy for a route nor we ourselves, and why (decisions 30 and 30a).
 
 import { BlockList, isIP } from 'node:net'
-import { kindsOfAddress, type AddressKind } from './address-kind.js'
+import { type AddressKind, kindsOfAddress } from './address-kind.js'
 
 export interface AddressRules {
   /** Why nothing may connect there, as it follows "ADDRESS is "; undefined: it may. */

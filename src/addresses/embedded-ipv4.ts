@@ -43,7 +43,7 @@ const EMBEDDINGS: readonly Embedding[] = [
 ]
 
 /** Every IPv4 address that an IPv6 address may stand for. */
-export const embeddedIpv4 = (address: string): readonly string[] => {
+export function embeddedIpv4(address: string): readonly string[] {
   const bytes = ipv6Bytes(address)
   return EMBEDDINGS.filter(({ prefix, start = 0 }) =>
     prefix.every((byte, i) => bytes[start + i] === byte),
@@ -54,7 +54,7 @@ export const embeddedIpv4 = (address: string): readonly string[] => {
 }
 
 /** The 16 bytes of a valid IPv6 address. */
-const ipv6Bytes = (address: string): readonly number[] => {
+function ipv6Bytes(address: string): readonly number[] {
   if (!isIPv6(address)) return []
   // URL writes every form in hexadecimal groups, a dotted tail included.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)

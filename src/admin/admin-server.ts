@@ -2,14 +2,14 @@
 // Reads only; refuses what a browser asks for on behalf of another site, and pages without the token where there is one.
 
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { unlink } from 'node:fs/promises'
-import { connect, isIP, type AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, isIP } from 'node:net'
 import type { Json } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
 import { redact } from './redact.js'
-import { STYLE, statusPage } from './status-page.js'
+import { statusPage, STYLE } from './status-page.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
 

@@ -42,7 +42,7 @@ function redactObject(object: JsonObject): JsonObject {
 }
 
 /** How many there are still shows. */
-const withoutTexts = (value: Json): Json => {
+function withoutTexts(value: Json): Json {
   if (typeof value === 'string') return REDACTED
   return value !== null && typeof value === 'object' && isArray(value)
     ? value.map(withoutTexts)

@@ -1,13 +1,13 @@
 // A status report → the page at /: what is in force, what is not and why. No scripts, nothing from elsewhere.
 
-import { isBad, remarksOf, type Condition } from '../ir/status.js'
+import { type Condition, isBad, remarksOf } from '../ir/status.js'
 import { Html, markup } from './html.js'
 import {
-  shortType,
   type EnvoyReport,
   type EnvoyTypeReport,
   type RemoteReport,
   type ReportedResource,
+  shortType,
   type StatusReport,
 } from './status-report.js'
 

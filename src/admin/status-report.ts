@@ -167,7 +167,7 @@ const identity = memo((resource: Omit<ReadResource, 'source'>): string =>
 )
 
 /** No namespace is "default": a problem may not say it, and of kinds without one there are no two. */
-const documentKey = (resource: ReadResource): string => {
+function documentKey(resource: ReadResource): string {
   const namespace = resource.namespace === '' ? 'default' : resource.namespace
   return `${identity({ ...resource, namespace })} ${fileOf(resource.source)}`
 }

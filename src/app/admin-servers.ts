@@ -1,10 +1,10 @@
 // Settings → the admin server, and beside it the one of the pages that are for people where those listen elsewhere.
 
-import { startAdminServer, type AdminSource } from '../admin/admin-server.js'
+import { type AdminSource, startAdminServer } from '../admin/admin-server.js'
 import { openTokenFile } from '../admin/token-file.js'
 import type { Logger } from '../logger.js'
-import type { ServerAddress } from '../settings/values.js'
 import type { Settings } from '../settings.js'
+import type { ServerAddress } from '../settings/values.js'
 
 export interface AdminServers {
   /** --admin as bound. */

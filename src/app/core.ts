@@ -11,14 +11,14 @@ import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
-import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
+import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { createAdminSource } from './admin-source.js'
-import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
-import { createProblemLog } from './problem-log.js'
 import { createOutbound, type Outbound } from './outbound.js'
+import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
+import { createProblemLog } from './problem-log.js'
 import { refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
@@ -139,7 +139,7 @@ function reportRuns(
 
 const NONE: readonly string[] = []
 
-const startTimer = (callback: () => void, ms: number): (() => void) => {
+function startTimer(callback: () => void, ms: number): () => void {
   const timer = setTimeout(callback, ms)
   return () => clearTimeout(timer)
 }

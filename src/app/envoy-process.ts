@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { askAdmin } from '../envoy/ask-admin.js'
-import { startEnvoy, type EnvoyChild, type EnvoyChildOptions } from '../envoy/child.js'
+import { type EnvoyChild, type EnvoyChildOptions, startEnvoy } from '../envoy/child.js'
 import { exitSentence, isLive } from '../envoy/wait-until-live.js'
 
 export interface EnvoyProcessOptions extends EnvoyChildOptions {

@@ -3,7 +3,7 @@
 import { constrainedMemory } from 'node:process'
 import { getHeapStatistics } from 'node:v8'
 
-export const defaultHeldBytes = (): number => {
+export function defaultHeldBytes(): number {
   // 0, or more than there is: the system sets no limit.
   const system = constrainedMemory() || Infinity
   return Math.floor(Math.min(getHeapStatistics().heap_size_limit, system) / 4)

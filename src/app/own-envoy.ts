@@ -2,13 +2,13 @@
 
 import { join } from 'node:path'
 import { findEnvoy } from '../envoy/find-envoy.js'
-import type { Logger } from '../logger.js'
 import type { Keeper } from '../envoy/keeper.js'
-import { formatAddress, type ServerAddress } from '../settings/values.js'
+import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
+import { formatAddress, type ServerAddress } from '../settings/values.js'
 import { buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
-import { runEnvoy, type EnvoyProcess } from './envoy-process.js'
+import { type EnvoyProcess, runEnvoy } from './envoy-process.js'
 import { ENVOY_ADMIN_SOCKET, GATEHOUSE_SOCKET } from './private-folder.js'
 
 export interface OwnEnvoyDeps {

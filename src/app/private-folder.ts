@@ -1,10 +1,10 @@
 // A folder that only this user can enter, for sockets and files of one run: removed at its end, or at the start of a
 // later one when its owner was killed.
 
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
-import { once } from 'node:events'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

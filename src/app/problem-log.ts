@@ -1,7 +1,7 @@
 // The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
 
 import { memo } from '../incremental/memo.js'
-import { isBad, type Condition, type ResourceStatus } from '../ir/status.js'
+import { type Condition, isBad, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import type { PipelineState } from './pipeline.js'

@@ -1,6 +1,6 @@
 // The gRPC services → served on every address, drained and closed together.
 
-import { startGrpcServer, type GrpcServer, type GrpcServerOptions } from '../grpc/server.js'
+import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../grpc/server.js'
 
 export interface Servers {
   /** As bound, in the order given. */

@@ -13,7 +13,7 @@ import type { RemoteStore } from '../remote/remote-store.js'
 import type { WebhookPools } from '../remote/webhook-pools.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { Publisher } from '../snapshot/publisher.js'
-import { createAdsService, type AdsService } from '../xds/server/ads-server.js'
+import { type AdsService, createAdsService } from '../xds/server/ads-server.js'
 import type { SnapshotCache } from '../xds/server/snapshot-cache.js'
 import type { Pipeline } from './pipeline.js'
 

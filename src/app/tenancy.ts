@@ -2,9 +2,9 @@
 
 import { networkInterfaces } from 'node:os'
 import {
-  createAddressRules,
   type AddressRules,
   type AllowedAddress,
+  createAddressRules,
 } from '../addresses/address-rules.js'
 import type { Tenancy } from '../gatewayapi/world/context.js'
 import { memo } from '../incremental/memo.js'

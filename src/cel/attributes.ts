@@ -4,7 +4,7 @@
 import type { Json } from '../ir/json.js'
 import { mayBeRounded, parseJsonText } from './json-text.js'
 import { markRepeated } from './repeated-headers.js'
-import { toCelValue, type CelValue } from './values.js'
+import { type CelValue, toCelValue } from './values.js'
 
 /** The variables, and the members of those whose members we know. */
 export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined>> = {
@@ -70,7 +70,7 @@ export interface Attributes {
 }
 
 /** text: what json was read from; with it, whole numbers beyond 2^53 are not rounded. */
-export const lazyValue = <T extends Json>(json: T, text?: string): LazyValue<T> => {
+export function lazyValue<T extends Json>(json: T, text?: string): LazyValue<T> {
   const exact = text !== undefined && mayBeRounded(text) ? text : undefined
   let converted: CelValue | undefined
   const convert = (): CelValue => (exact === undefined ? toCelValue(json) : parseJsonText(exact))

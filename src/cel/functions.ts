@@ -1,10 +1,10 @@
 // The functions we add to the library's, or put in the place of its own. All are synchronous.
 
-import { charge } from './budget.js'
 import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
-import { parseJsonText } from './json-text.js'
+import { charge } from './budget.js'
 import { Cidr, isIp } from './cidr.js'
 import { chargeCall } from './function-costs.js'
+import { parseJsonText } from './json-text.js'
 import { matchesComputedPattern, matchesPattern } from './patterns.js'
 import { textSteps } from './value-costs.js'
 import { fromCelValue } from './values.js'

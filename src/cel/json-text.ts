@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../ir/json.js'
-import { toCelValue, type CelValue } from './values.js'
+import { type CelValue, toCelValue } from './values.js'
 
 const LONG_NUMBER = /\d{16}/
 

@@ -1,7 +1,7 @@
 // has(x.y), which the library allows on plain paths only, and default(x.y, fallback), which it lacks.
 
+import { type ASTNode, type Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { ExpressionError } from './expression-error.js'
-import { EvaluationError, Optional, type ASTNode, type Environment } from '@marcbachmann/cel-js'
 
 /** The parts of the library's checker and evaluator that its documented macro interface hands to us. */
 interface Checker {

@@ -1,9 +1,9 @@
 // What an expression can read, found without running it: which variables, which of their members, which headers.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { ROOT_MEMBERS, type Root } from './attributes.js'
+import { type Root, ROOT_MEMBERS } from './attributes.js'
 import { ExpressionError } from './expression-error.js'
-import { walk, type Scope } from './walk.js'
+import { type Scope, walk } from './walk.js'
 
 export interface Reads {
   /** First members by variable; "*": the variable as a whole. */

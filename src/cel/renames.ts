@@ -15,7 +15,7 @@ const USER_NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** matches() of a pattern that is written out was checked when it was read; the author's own, it may be long. */
-const ourName = (node: ASTNode, name: string): string | undefined => {
+function ourName(node: ASTNode, name: string): string | undefined {
   if (name === 'matches') return writtenPattern(node) === undefined ? '_atches' : '_ATCHES'
   return [...USER_NAMES].find(([, users]) => users === name)?.[0]
 }

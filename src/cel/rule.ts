@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../result.js'
 import type { Attributes } from './attributes.js'
 import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
-import { celProblem, type CelProblem } from './problem.js'
+import { type CelProblem, celProblem } from './problem.js'
 import type { Reads } from './reads.js'
 
 export interface Rule {

@@ -1,8 +1,8 @@
 // What it costs to look at a value as a whole: each value in it is visited, and charged for, at most as often as the
 // work that follows visits it. Values may share parts (cel.bind), so their size is nothing that memory bounds.
 
-import { charge } from './budget.js'
 import { EvaluationError } from '@marcbachmann/cel-js'
+import { charge } from './budget.js'
 import { isRepeatedHeader } from './repeated-headers.js'
 import { CelLimitError } from './values.js'
 
@@ -30,7 +30,7 @@ export function chargeWhole(value: unknown, bytesPerCharacter = 0): void {
     for (const item of Object.values(value)) chargeWhole(item, bytesPerCharacter)
 }
 
-const isPlainObject = (value: object): value is Readonly<Record<string, unknown>> => {
+function isPlainObject(value: object): value is Readonly<Record<string, unknown>> {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }

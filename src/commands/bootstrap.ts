@@ -2,8 +2,8 @@
 
 import { stringify } from 'yaml'
 import type { Settings } from '../settings.js'
-import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import { buildBootstrap } from '../xds/bootstrap/bootstrap.js'
+import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
 export function bootstrap(settings: Settings, io: CommandIo): Promise<ExitCode> {

@@ -1,14 +1,14 @@
 // gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
 
-import { isBad, remarksOf, type Condition, type ResourceStatus } from '../ir/status.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
-import { NOTHING_SERVED } from '../resources/files/file-provider.js'
+import { type Condition, isBad, remarksOf, type ResourceStatus } from '../ir/status.js'
 import { problemLine } from '../resources/decode/problem-line.js'
+import { NOTHING_SERVED } from '../resources/files/file-provider.js'
 import type { ProviderState, Resources } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { idleNotes } from './idle-resources.js'
-import { translateOffline, type Offline } from './offline.js'
+import { type Offline, translateOffline } from './offline.js'
 
 export async function check(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const report = reportCheck(await translateOffline(settings), settings.apiGroup)

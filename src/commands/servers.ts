@@ -1,6 +1,6 @@
 // gatehouse run and gatehouse serve: settings → Gatehouse, until it is asked to stop or something fatal fails.
 
-import { startApp, type App, type AppDeps } from '../app.js'
+import { type App, type AppDeps, startApp } from '../app.js'
 import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'

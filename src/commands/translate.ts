@@ -1,8 +1,8 @@
 // gatehouse translate: files → one static Envoy configuration, as YAML.
 
 import { stringify } from 'yaml'
-import type { Settings } from '../settings.js'
 import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
+import type { Settings } from '../settings.js'
 import { buildStaticConfig } from '../xds/bootstrap/static-config.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'

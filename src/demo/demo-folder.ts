@@ -1,10 +1,10 @@
 // config/demo → a private folder of resources with the addresses of this run, for the user to read and edit.
 
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createPrivateFolder, type PrivateFolder } from '../app/private-folder.js'
-import { withValues, type DemoValues } from './demo-resources.js'
+import { type DemoValues, withValues } from './demo-resources.js'
 
 // The same from src/demo and from dist/demo.
 const SOURCE = fileURLToPath(new URL('../../config/demo/', import.meta.url))

@@ -1,6 +1,6 @@
 // The resources of config/demo, as text → the same with the addresses and the API group of this run; comments stay.
 
-import { parseAllDocuments, visit, type Document, type Pair, type Scalar } from 'yaml'
+import { type Document, type Pair, parseAllDocuments, type Scalar, visit } from 'yaml'
 import { CONFIG_PORTS } from './demo-parties.js'
 
 const CONFIG_HOST = '127.0.0.1'

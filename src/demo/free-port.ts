@@ -1,7 +1,7 @@
 // A port: checked that it is free, or another one that is.
 
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 

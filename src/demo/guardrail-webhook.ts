@@ -1,7 +1,7 @@
 // The sample guardrail webhook of config/guardrail-webhook, as it is built, on loopback.
 
 import { fileURLToPath } from 'node:url'
-import { startProgram, type Program } from './program.js'
+import { type Program, startProgram } from './program.js'
 
 // The same from src/demo and from dist/demo.
 const FILE = fileURLToPath(new URL('../../dist/guardrail-webhook/webhook.js', import.meta.url))

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net'
 import type { Context, Next } from 'koa'
 import type * as OidcProvider from 'oidc-provider'
-import { providerConfiguration, type IdpConfig } from './idp/configuration.js'
+import { type IdpConfig, providerConfiguration } from './idp/configuration.js'
 import { interact } from './idp/interaction.js'
-import { shapePaths, type ShapePaths } from './idp/shape.js'
+import { type ShapePaths, shapePaths } from './idp/shape.js'
 import { answersToken } from './idp/token-path.js'
 
 export interface IdentityProvider {

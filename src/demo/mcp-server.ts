@@ -1,7 +1,7 @@
 // A real MCP server (@modelcontextprotocol/server-everything, streamable HTTP) on loopback.
 
 import { createRequire } from 'node:module'
-import { startProgram, type Program } from './program.js'
+import { type Program, startProgram } from './program.js'
 
 export type McpServer = Program
 

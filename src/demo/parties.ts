@@ -3,8 +3,8 @@
 import { CONFIG_PORTS, DEMO_IDP } from './demo-parties.js'
 import { aPort } from './free-port.js'
 import { startGuardrailWebhook } from './guardrail-webhook.js'
-import { startIdentityProvider, type IdentityProvider } from './identity-provider.js'
-import { startLlmServer, type LlmServer } from './llm-server.js'
+import { type IdentityProvider, startIdentityProvider } from './identity-provider.js'
+import { type LlmServer, startLlmServer } from './llm-server.js'
 import { startMcpServer } from './mcp-server.js'
 import type { Program } from './program.js'
 

@@ -1,6 +1,6 @@
 // A Node program that is an HTTP server, as a child process on loopback that does not outlive this one.
 
-import { fork, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface Program {

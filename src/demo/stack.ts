@@ -1,6 +1,6 @@
 // The demo's whole stack on loopback: its parties, Gatehouse and its Envoy, from config/demo.
 
-import { startApp, type App, type AppDeps } from '../app.js'
+import { type App, type AppDeps, startApp } from '../app.js'
 import type { PrivateFolder } from '../app/private-folder.js'
 import { untilAborted } from '../app/until-aborted.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
@@ -9,8 +9,8 @@ import type { Logger } from '../logger.js'
 import type { ResourceProvider } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder } from './demo-folder.js'
-import { originOf, type DemoValues } from './demo-resources.js'
-import { startParties, type Parties, type Party } from './parties.js'
+import { type DemoValues, originOf } from './demo-resources.js'
+import { type Parties, type Party, startParties } from './parties.js'
 import { appSettings, gatewayAddress } from './stack-settings.js'
 import { untilServing } from './until-serving.js'
 

@@ -1,11 +1,11 @@
 // The tour: what an MCP client does from its first request without a token to a tool call, printed as it happens.
 // Every address but the first is one that the client was told on the way.
 
-import { discover, register, type Server } from './tour-discovery.js'
 import { expectStatus, UnexpectedAnswer } from './expectation.js'
 import { logIn } from './idp/headless-login.js'
 import { callEcho, INITIALIZE, INITIALIZED, mcpClient } from './mcp-call.js'
 import type { Print } from './print.js'
+import { discover, register, type Server } from './tour-discovery.js'
 
 const REDIRECT_URI = 'http://127.0.0.1:33418/callback'
 

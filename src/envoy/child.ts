@@ -1,6 +1,6 @@
 // A bootstrap → a running Envoy that is watched: its log lines, when it is live, how it ends.
 
-import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 // Where the Envoy binary is: as told, on PATH, or installed once per user; and that it is one we can work with.
 
 import { EnvoyNotFound } from './envoy-not-found.js'
-import { cacheFolder, installEnvoy, installedEnvoy } from './install-envoy.js'
+import { cacheFolder, installedEnvoy, installEnvoy } from './install-envoy.js'
 import type { CommandTies } from './run-command.js'
 import { formatVersion, judgeVersion, readVersion } from './version.js'
 

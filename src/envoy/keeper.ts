@@ -1,7 +1,7 @@
 // Child processes and folders of ours → ended and removed when we end, however suddenly: by a small process that holds
 // a pipe to us (keeper-main.ts).
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'

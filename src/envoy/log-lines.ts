@@ -1,6 +1,6 @@
 // What Envoy writes to stderr → lines of our log, at the matching level.
 
-import type { LogMethods, Logger } from '../logger.js'
+import type { Logger, LogMethods } from '../logger.js'
 
 /** Envoy's --log-format: level and logger before the text, in a form that no message has. */
 export const LOG_FORMAT = '[[%l|%n]] %v'

@@ -1,6 +1,6 @@
 // A short-lived program → its exit code and what it printed.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { killGroup } from './process-group.js'
 
 export interface CommandResult {

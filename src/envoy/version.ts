@@ -1,7 +1,7 @@
 // An Envoy binary → its version, and whether we can work with it.
 
 import { err, ok, type Result } from '../result.js'
-import { runCommand, type CommandTies } from './run-command.js'
+import { type CommandTies, runCommand } from './run-command.js'
 
 export interface EnvoyVersion {
   readonly major: number

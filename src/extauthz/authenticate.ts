@@ -2,13 +2,13 @@
 
 import type { LazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
+import { type BearerToken, bearerToken, unreadToken } from './authorization-header.js'
 import type { CompiledJwt } from './authz-table.js'
-import { bearerToken, unreadToken, type BearerToken } from './authorization-header.js'
-import { claim, claimsFault, LEEWAY_SECONDS, readClaims, type ClaimsFault } from './claims.js'
+import { claim, type ClaimsFault, claimsFault, LEEWAY_SECONDS, readClaims } from './claims.js'
 import type { FreshKeys } from './fresh-keys.js'
-import { chooseKey, parseJws, verifyJws, type Jws } from './jws.js'
+import { chooseKey, type Jws, parseJws, verifyJws } from './jws.js'
 import type { Provider } from './provider.js'
-import { tokenDigest, type RememberedToken } from './token-memory.js'
+import { type RememberedToken, tokenDigest } from './token-memory.js'
 
 export type TokenFault =
   | ClaimsFault

@@ -1,17 +1,17 @@
 // What ext_authz reads at each check: the entries of the model, compiled, by their key.
 
 import { compileRule, type Rule } from '../cel/rule.js'
+import { differences } from '../incremental/diff.js'
+import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type {
-  AuthzEntry,
   Authorization,
+  AuthzEntry,
   JwtAuthentication,
   JwtProvider,
 } from '../ir/authz-entry.js'
-import { differences } from '../incremental/diff.js'
-import { persistentMap, type PersistentMap } from '../incremental/persistent-map.js'
 import { HeaderNames } from './header-names.js'
+import { countUses, type Provider, providerOf, type Providers } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
-import { countUses, providerOf, type Provider, type Providers } from './provider.js'
 
 export interface AuthzTable {
   /** undefined: no such key; the request is refused. */

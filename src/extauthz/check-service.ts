@@ -3,7 +3,7 @@
 
 import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { GrpcService } from '../grpc/service.js'
-import { createCheck, type CheckOptions } from './check.js'
+import { type CheckOptions, createCheck } from './check.js'
 
 export const createCheckService = (options: CheckOptions): GrpcService => ({
   name: Authorization.typeName,

@@ -3,21 +3,22 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../cel/budget.js'
-import { requestScheme } from '../oauth/base-url.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
+import { requestScheme } from '../oauth/base-url.js'
 import { authenticate, type Authentication } from './authenticate.js'
 import { judge, type RuleVerdict } from './authorize.js'
 import type { AuthzTable, CompiledEntry, CompiledJwt } from './authz-table.js'
-import { encodeDecision } from './check-response.js'
 import {
+  type CheckEnvelope,
+  type CheckRequest,
   openCheckRequest,
   readCheckRequest,
   readSource,
-  type CheckEnvelope,
-  type CheckRequest,
 } from './check-request.js'
+import { encodeDecision } from './check-response.js'
 import {
+  type Decision,
   refuseBroken,
   refuseByRule,
   refusePath,
@@ -25,9 +26,8 @@ import {
   refuseUnauthenticated,
   refuseUnchecked,
   refuseWithoutKeys,
-  type Decision,
 } from './decision.js'
-import { KeyLookUps, type FreshKeysOptions } from './fresh-keys.js'
+import { type FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
 import { pathFault } from './path-check.js'
 import type { RememberedToken } from './token-memory.js'
 

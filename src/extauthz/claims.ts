@@ -1,8 +1,8 @@
 // The claims of a token whose signature is good: may they be used here and now (RFC 7519 section 4.1, decision 5)?
 
-import { lazyValue, type LazyValue } from '../cel/attributes.js'
+import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { parseObject, textOf, type Jws } from './jws.js'
+import { type Jws, parseObject, textOf } from './jws.js'
 
 export type ClaimsFault =
   | 'malformed-claims'

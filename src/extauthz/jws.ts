@@ -1,6 +1,6 @@
 // Compact JWS (RFC 7515 section 7.1): text → its parts, strictly; and the verification of the signature.
 
-import { constants, verify, type KeyObject, type VerifyKeyObjectInput } from 'node:crypto'
+import { constants, type KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
 import type { Json, JsonObject } from '../ir/json.js'
 import type { SignatureAlgorithm } from '../oauth/key-set.js'
 

@@ -1,11 +1,11 @@
 // One provider of an entry, compiled: its keys imported, its memory of verified tokens beside them.
 
 import { createPublicKey, hash } from 'node:crypto'
-import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
 import type { Differences } from '../incremental/diff.js'
-import type { JsonObject } from '../ir/json.js'
-import type { PersistentMap } from '../incremental/persistent-map.js'
 import { memo } from '../incremental/memo.js'
+import type { PersistentMap } from '../incremental/persistent-map.js'
+import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
+import type { JsonObject } from '../ir/json.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'

@@ -1,7 +1,7 @@
 // The ext_proc part of the model → what a stream finds by the key that Envoy sends: expressions compiled.
 
 import { differences } from '../incremental/diff.js'
-import { persistentMap, type PersistentMap } from '../incremental/persistent-map.js'
+import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
 import { compileGuard, type Guard } from './webhook/compiled-guard.js'
 

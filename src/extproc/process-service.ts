@@ -8,18 +8,18 @@ import { ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
-import { createOpenStreams } from './stream/open-streams.js'
-import {
-  runProcessStream,
-  type ProcessCall,
-  type ProcessListener,
-} from './stream/process-stream.js'
-import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
-import { createBudgetLog, createRefusalLog } from './webhook/refusal-log.js'
-import { UnexpectedMessage, type Processor, type ProcessorStream } from './stream/processor.js'
+import { createOpenStreams } from './stream/open-streams.js'
+import {
+  type ProcessCall,
+  type ProcessListener,
+  runProcessStream,
+} from './stream/process-stream.js'
+import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
+import type { GuardDeps } from './webhook/ask-webhooks.js'
+import { createBudgetLog, createRefusalLog } from './webhook/refusal-log.js'
 import type { RegistrationDeps } from './well-known/registration-reply.js'
 import { createWellKnownProcessor } from './well-known/well-known-processor.js'
 
@@ -35,7 +35,7 @@ export interface ProcessServiceDeps {
 /** Proxied registrations at a time at one provider. A person begins one at a login; more than these are an attack or a broken client. */
 const MAX_REGISTRATIONS = 64
 
-export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
+export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const streams = createOpenStreams()
   const limit = createLogLimit(() => deps.now())
   const guardDeps: GuardDeps = {
@@ -77,10 +77,7 @@ export const createProcessService = (deps: ProcessServiceDeps): GrpcService => {
   }
 }
 
-const entryOf = (
-  call: ProcessCall,
-  table: Pick<ProcTable, 'get'>,
-): CompiledProcEntry | undefined => {
+function entryOf(call: ProcessCall, table: Pick<ProcTable, 'get'>): CompiledProcEntry | undefined {
   const keys = call.metadata(ROUTE_METADATA_KEY)
   const [key] = keys
   return keys.length === 1 && key !== undefined ? table.get(key) : undefined
@@ -88,12 +85,12 @@ const entryOf = (
 
 type ProcessorDeps = ProcessServiceDeps & RegistrationDeps
 
-const createProcessor = (
+function createProcessor(
   entry: CompiledProcEntry,
   stream: ProcessorStream,
   deps: ProcessorDeps,
   guardDeps: GuardDeps,
-): Processor => {
+): Processor {
   switch (entry.type) {
     case 'well-known':
       return createWellKnownProcessor(entry, stream, deps)
@@ -103,7 +100,7 @@ const createProcessor = (
 }
 
 /** A bug's message may hold what it tripped over, so only its kind is logged. */
-const logError = (logger: Logger, { route }: CompiledProcEntry, error: unknown): void => {
+function logError(logger: Logger, { route }: CompiledProcEntry, error: unknown): void {
   if (error instanceof UnexpectedMessage) {
     logger.warn({ route, problem: error.message }, 'ext_proc stream ended')
     return

@@ -9,7 +9,7 @@ export type GrpcAddress =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
 
 /** @throws {Error} text is neither form, or the port is not one. */
-export const parseGrpcAddress = (text: string): GrpcAddress => {
+export function parseGrpcAddress(text: string): GrpcAddress {
   if (text.startsWith('unix:') && text.length > 5) return { type: 'unix', path: text.slice(5) }
   const match = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text)
   const port = Number(match?.[2])
@@ -24,7 +24,7 @@ export const isLocalHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host)
 
 /** Removes the socket file of a process that is gone. @throws {Error} somebody listens, it is no socket, or its folder is missing. */
-export const clearStaleSocket = async (path: string): Promise<void> => {
+export async function clearStaleSocket(path: string): Promise<void> {
   const folder = await stat(dirname(path)).catch(() => undefined)
   if (folder?.isDirectory() !== true)
     throw new Error(`${path} cannot be made: ${dirname(path)} is no folder`)

@@ -1,9 +1,9 @@
 // Certificate files → what a TLS server needs, following the files: new connections get what was read last.
 
 import { X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
-import type { SecureContextOptions } from 'node:tls'
 import { readFile } from 'node:fs/promises'
+import type { SecureContextOptions } from 'node:tls'
+import { createSecureContext } from 'node:tls'
 import type { Logger } from '../logger.js'
 
 /** PEM files. With clientCa, only clients with a certificate signed by it may connect. */
@@ -36,7 +36,7 @@ const REREAD_MS = 10_000
  * Files that stop being usable leave the last good ones in place, with a log line.
  * @throws {Error} the files cannot be read or used at the start.
  */
-export const watchCertificates = async (files: TlsFiles, logger: Logger): Promise<Certificates> => {
+export async function watchCertificates(files: TlsFiles, logger: Logger): Promise<Certificates> {
   let current = await readPems(files)
   const listeners = new Set<() => void>()
 
@@ -68,7 +68,7 @@ export const watchCertificates = async (files: TlsFiles, logger: Logger): Promis
   }
 }
 
-const readPems = async (files: TlsFiles): Promise<Pems> => {
+async function readPems(files: TlsFiles): Promise<Pems> {
   const [cert, key, clientCa] = await Promise.all([
     readPem(files.cert),
     readPem(files.key),

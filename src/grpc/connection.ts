@@ -5,11 +5,11 @@ import { Connection } from '../http2/connection.js'
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
 import { SocketTransport } from '../http2/transport.js'
-import { readCallHead, type CallHead, type Methods } from './call-head.js'
-import type { Peer } from './peer.js'
+import { type CallHead, type Methods, readCallHead } from './call-head.js'
 import { MessageStream } from './message-stream.js'
+import type { Peer } from './peer.js'
 import { encodeTrailersOnly, NOT_GRPC_HEADERS, NOT_GRPC_TEXT, Status } from './status.js'
-import { UnaryCall, type CallConnection } from './unary-call.js'
+import { type CallConnection, UnaryCall } from './unary-call.js'
 
 export interface ServeOptions {
   readonly methods: Methods
@@ -18,7 +18,7 @@ export interface ServeOptions {
   onFault(error: unknown): void
 }
 
-export const serveConnection = (socket: Socket, options: ServeOptions): Connection => {
+export function serveConnection(socket: Socket, options: ServeOptions): Connection {
   const { methods, peer } = options
   const onFault = (error: unknown): void => options.onFault(error)
   const shared: CallConnection = { peer, held: { bytes: 0 }, onFault }

@@ -1,19 +1,19 @@
 // grpc.health.v1.Health: Check and Watch, for Envoy's health checks and for orchestrators.
 
 import { create } from '@bufbuild/protobuf'
+import type {
+  HealthCheckRequest,
+  HealthCheckResponse,
+} from './generated/grpc/health/v1/health_pb.js'
 import {
   Health as HealthService,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from './generated/grpc/health/v1/health_pb.js'
-import type {
-  HealthCheckRequest,
-  HealthCheckResponse,
-} from './generated/grpc/health/v1/health_pb.js'
 import type { GrpcService } from './service.js'
 import { GrpcError, Status } from './status.js'
-import { streamMethod, unaryMethod } from './typed-methods.js'
 import type { TypedStreamCall, TypedStreamListener } from './typed-methods.js'
+import { streamMethod, unaryMethod } from './typed-methods.js'
 
 export interface Health {
   readonly service: GrpcService
@@ -26,7 +26,7 @@ export interface Health {
 type Watcher = TypedStreamCall<HealthCheckResponse>
 
 /** names: the services that the server has; "" is the server as a whole. */
-export const createHealth = (names: readonly string[]): Health => {
+export function createHealth(names: readonly string[]): Health {
   const known = new Set(['', ...names])
   const watchers = new Set<Watcher>()
   /** Of what we do not serve: they are told so once, and their streams stay open as well. */

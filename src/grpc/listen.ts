@@ -1,10 +1,10 @@
 // Address → accepted sockets, each with its peer: over TLS once it is known who that is.
 
-import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { createServer as createTlsServer, TLSSocket } from 'node:tls'
-import { clearStaleSocket, restrictSocket } from './address.js'
 import type { GrpcAddress } from './address.js'
+import { clearStaleSocket, restrictSocket } from './address.js'
 import type { Certificates } from './certificates.js'
 import type { Peer } from './peer.js'
 
@@ -20,11 +20,11 @@ type OnConnection = (socket: Socket, peer: Peer) => void
 const HANDSHAKE_MS = 10_000
 
 /** certificates: absent, it is plaintext. @throws {Error} the address is taken, or cannot be bound. */
-export const listen = async (
+export async function listen(
   address: GrpcAddress,
   certificates: Certificates | undefined,
   onConnection: OnConnection,
-): Promise<Listening> => {
+): Promise<Listening> {
   const sockets = new Set<Socket>()
   const accept = (socket: Socket): void => {
     onConnection(socket, {
@@ -54,7 +54,7 @@ export const listen = async (
   }
 }
 
-const createSecureServer = (certificates: Certificates, accept: OnSocket): Server => {
+function createSecureServer(certificates: Certificates, accept: OnSocket): Server {
   const server = createTlsServer({
     ...certificates.contextOptions(),
     noDelay: true,
@@ -76,17 +76,17 @@ const createSecureServer = (certificates: Certificates, accept: OnSocket): Serve
 
 type OnSocket = (socket: Socket) => void
 
-const bindPath = async (server: Server, { path }: { readonly path: string }): Promise<string> => {
+async function bindPath(server: Server, { path }: { readonly path: string }): Promise<string> {
   await clearStaleSocket(path)
   await listening(server, () => server.listen({ path }))
   await restrictSocket(path)
   return `unix:${path}`
 }
 
-const bind = async (
+async function bind(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<string> => {
+): Promise<string> {
   await listening(server, () => server.listen({ host, port }))
   return hostPort({ host, port: (server.address() as AddressInfo).port })
 }

@@ -1,7 +1,7 @@
 // Everything generated from proto/, as one registry.
 
-import { createRegistry } from '@bufbuild/protobuf'
 import type { DescFile, Registry } from '@bufbuild/protobuf'
+import { createRegistry } from '@bufbuild/protobuf'
 import * as wkt from '@bufbuild/protobuf/wkt'
 import { file_envoy_config_bootstrap_v3_bootstrap } from './generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { file_envoy_config_route_v3_route } from './generated/envoy/config/route/v3/route_pb.js'
@@ -60,7 +60,7 @@ const ROOTS: readonly DescFile[] = [
   wkt.file_google_protobuf_wrappers,
 ]
 
-const withImports = (files: readonly DescFile[], seen = new Set<DescFile>()): Set<DescFile> => {
+function withImports(files: readonly DescFile[], seen = new Set<DescFile>()): Set<DescFile> {
   for (const file of files) {
     if (seen.has(file)) continue
     seen.add(file)

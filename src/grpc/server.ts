@@ -2,15 +2,15 @@
 
 import type { Connection } from '../http2/connection.js'
 import type { Logger } from '../logger.js'
-import { isLocalHost, parseGrpcAddress } from './address.js'
 import type { GrpcAddress } from './address.js'
+import { isLocalHost, parseGrpcAddress } from './address.js'
 import { methodsOf } from './call-head.js'
-import { watchCertificates } from './certificates.js'
 import type { TlsFiles } from './certificates.js'
+import { watchCertificates } from './certificates.js'
 import { serveConnection } from './connection.js'
 import { createHealth } from './health.js'
-import { hostPort, listen } from './listen.js'
 import type { Listening } from './listen.js'
+import { hostPort, listen } from './listen.js'
 import type { GrpcService } from './service.js'
 
 export interface GrpcServerOptions {
@@ -37,7 +37,7 @@ export interface GrpcServer {
 const TICK_MS = 1_000
 
 /** @throws {Error} the address is taken or no address, or the certificates cannot be used. */
-export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
+export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { services, logger, tls } = options
   const address = parseGrpcAddress(options.address)
   const health = createHealth(services.map((service) => service.name))
@@ -119,7 +119,7 @@ interface Draining {
   readonly logger: Logger
 }
 
-const drain = async (draining: Draining): Promise<void> => {
+async function drain(draining: Draining): Promise<void> {
   const { connections, listening, services, closeHealth, timeoutMs, logger } = draining
   const deadline = Date.now() + timeoutMs
   listening.stopAccepting()
@@ -132,7 +132,7 @@ const drain = async (draining: Draining): Promise<void> => {
 }
 
 /** false: the time is up. */
-const within = async (deadline: number, work: Promise<unknown>): Promise<boolean> => {
+async function within(deadline: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), Math.max(0, deadline - Date.now()))
@@ -142,7 +142,7 @@ const within = async (deadline: number, work: Promise<unknown>): Promise<boolean
   return done
 }
 
-const warnIfOpen = (address: GrpcAddress, tls: TlsFiles | undefined, logger: Logger): void => {
+function warnIfOpen(address: GrpcAddress, tls: TlsFiles | undefined, logger: Logger): void {
   if (address.type === 'unix' || isLocalHost(address.host) || tls?.clientCa !== undefined) return
   logger.warn(
     { address: hostPort(address) },

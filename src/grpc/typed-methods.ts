@@ -1,7 +1,7 @@
 // Methods that take and give messages of the protos, as methods of bytes.
 
-import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { DescMessage, DescMethod, MessageShape } from '@bufbuild/protobuf'
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Call, StreamCall, StreamMethod, UnaryMethod } from './service.js'
 import { GrpcError, Status } from './status.js'
 

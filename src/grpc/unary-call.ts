@@ -3,7 +3,7 @@
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
 import { valuesOf } from './call-head.js'
-import { endOfMessage, MessageReader, PREFIX_BYTES, prefixOf, type Held } from './message-reader.js'
+import { endOfMessage, type Held, MessageReader, PREFIX_BYTES, prefixOf } from './message-reader.js'
 import type { Peer } from './peer.js'
 import type { Call, UnaryMethod } from './service.js'
 import { encodeTrailersOnly, GrpcError, OK_TRAILERS, RESPONSE_HEADERS, Status } from './status.js'

@@ -1,9 +1,10 @@
 // One connection of an HTTP/2 server (RFC 9113): the frames that come, to the streams that they concern.
 
 import { FrameBudget } from './frame-budget.js'
-import { FrameReader, type Frame } from './frame-reader.js'
+import { type Frame, FrameReader } from './frame-reader.js'
 import { expectLength, expectStream, withoutPadding } from './frame-rules.js'
-import { HeaderBlocks, type HeaderBlock } from './header-blocks.js'
+import { type HeaderBlock, HeaderBlocks } from './header-blocks.js'
+import { Keepalive } from './keepalive.js'
 import { Outbound } from './outbound.js'
 import {
   ConnectionError,
@@ -19,7 +20,6 @@ import type { RequestHead } from './request-head.js'
 import { encodeSettings, readSettings } from './settings.js'
 import type { Stream, StreamHandler } from './stream.js'
 import { Streams } from './streams.js'
-import { Keepalive } from './keepalive.js'
 import type { Transport } from './transport.js'
 
 export interface ConnectionOptions {

@@ -1,7 +1,7 @@
 // Header blocks → header fields: HPACK's decoder (RFC 7541) with its dynamic table.
 
 import { decodeHuffman } from './huffman.js'
-import { STATIC_TABLE, type HeaderField } from './static-table.js'
+import { type HeaderField, STATIC_TABLE } from './static-table.js'
 
 /** The header list is larger than we take: the block cannot be read to its end. */
 export class HeaderListTooLarge extends Error {}

@@ -1,6 +1,6 @@
 // Header fields → header blocks that need no state: every field is a literal that nobody indexes (RFC 7541, section 6.2.2).
 
-import { STATIC_TABLE, type HeaderField } from './static-table.js'
+import { type HeaderField, STATIC_TABLE } from './static-table.js'
 
 /** Names and values are ASCII. */
 export function encodeHeaderBlock(fields: readonly HeaderField[]): Buffer {

@@ -1,7 +1,7 @@
 // The streams of one connection: which are open, which were, and what frames mean for either (RFC 9113, section 5.1).
 
 import type { Frame } from './frame-reader.js'
-import { isPriorityOfItself, type HeaderBlock } from './header-blocks.js'
+import { type HeaderBlock, isPriorityOfItself } from './header-blocks.js'
 import type { Outbound } from './outbound.js'
 import { ConnectionError, ErrorCode, FrameType, MAX_WINDOW } from './protocol.js'
 import { areWellFormedTrailers, readRequestHead, type RequestHead } from './request-head.js'

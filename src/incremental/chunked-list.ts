@@ -13,9 +13,9 @@ const LENGTH = 64
 const MAX_LENGTH = 8 * LENGTH
 
 /** One for each kind of element: the chunk that last began with an element is found by that element. */
-export const createChunker = <Element extends object>(
+export function createChunker<Element extends object>(
   nameOf: (element: Element) => string,
-): Chunker<Element> => {
+): Chunker<Element> {
   const known = new WeakMap<Element, Chunk<Element>>()
   const endsWith = (last: Element, length: number): boolean =>
     length === MAX_LENGTH || isCut(nameOf(last))
@@ -58,7 +58,7 @@ export const namedChunks = createChunker<{ readonly name: string }>(({ name }) =
 export const keyedChunks = createChunker<{ readonly key: string }>(({ key }) => key)
 
 /** Of one name in LENGTH. The upper bits of FNV-1a: the lower ones know little of all but the end of the name. */
-const isCut = (name: string): boolean => {
+function isCut(name: string): boolean {
   let hash = 0x811c9dc5
   for (let index = 0; index < name.length; index += 1)
     hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193)

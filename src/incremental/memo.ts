@@ -2,9 +2,9 @@
 // model stays the same one while nothing in it changes, so that one change among thousands costs one.
 
 /** compute, memoised. It must be pure. */
-export const memo = <Subject extends object, Value>(
+export function memo<Subject extends object, Value>(
   compute: (subject: Subject) => Value,
-): ((subject: Subject) => Value) => {
+): (subject: Subject) => Value {
   const values = new WeakMap<Subject, { readonly value: Value }>()
   return (subject) => {
     const known = values.get(subject)
@@ -16,9 +16,9 @@ export const memo = <Subject extends object, Value>(
 }
 
 /** As memo(), of a function that depends on more than the subject: key says all of that, as a text. */
-export const memoWith = <Subject extends object, More, Value>(
+export function memoWith<Subject extends object, More, Value>(
   compute: (subject: Subject, more: More) => Value,
-): ((subject: Subject, more: More, key: string) => Value) => {
+): (subject: Subject, more: More, key: string) => Value {
   const byKey = memo<Subject, Map<string, { readonly value: Value }>>(() => new Map())
   return (subject, more, key) => {
     const values = byKey(subject)

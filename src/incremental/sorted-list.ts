@@ -1,7 +1,7 @@
 // Sorted lists that are kept between revisions: changed values are merged into the previous list, and the same values give
 // the same list.
 
-import { differences, type Differences } from './diff.js'
+import { type Differences, differences } from './diff.js'
 
 export type SortedList<Value> = (values: readonly Value[]) => readonly Value[]
 

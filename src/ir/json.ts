@@ -10,7 +10,7 @@ export const isJsonObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** undefined: not UTF-8 or not JSON. (JSON.parse's own error quotes what it read.) */
-export const parseJson = (body: Uint8Array): Json | undefined => {
+export function parseJson(body: Uint8Array): Json | undefined {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json
   } catch {

@@ -4,17 +4,17 @@
 import { err, ok, type Result } from '../result.js'
 import { anythingIn } from './apis/beside.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
-import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
 import { readChunk } from './apis/stream-choices.js'
+import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
-import { readJsonText, type JsonText } from './json/json-text.js'
-import { asObject, member, type JsonObjectNode } from './json/members.js'
+import { type JsonText, readJsonText } from './json/json-text.js'
+import { asObject, type JsonObjectNode, member } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
-import { sourceOf, type SaidText, type Source } from './text/said.js'
+import { type SaidText, type Source, sourceOf } from './text/said.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Repeat, StreamEvent } from './text/stream-event.js'
-import { beside, spokenAt, type Said } from './text/stream-said.js'
+import { beside, type Said, spokenAt } from './text/stream-said.js'
 
 /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
 export function readStreamEvent(data: string): Result<StreamEvent, string> {

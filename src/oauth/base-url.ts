@@ -27,7 +27,7 @@ export const mcpUrl = (base: string, paths: McpPaths): string => `${base}${paths
 export const requestScheme = (request: Omit<RequestAddress, 'authority'>): string =>
   httpScheme(firstOf(request.forwardedProto)) ?? request.scheme
 
-const requestOrigin = (request: RequestAddress): string | undefined => {
+function requestOrigin(request: RequestAddress): string | undefined {
   const scheme = httpScheme(requestScheme(request))
   return scheme === undefined || !isAuthority(request.authority)
     ? undefined
@@ -35,7 +35,7 @@ const requestOrigin = (request: RequestAddress): string | undefined => {
 }
 
 /** Only a host and an optional port: nothing that could end a quoted string, a header or the host part of a URL. */
-const isAuthority = (authority: string): boolean => {
+function isAuthority(authority: string): boolean {
   if (authority.length > MAX_AUTHORITY_LENGTH) return false
   const portAt = authority.lastIndexOf(':')
   if (portAt === -1 || authority.endsWith(']')) return isHost(authority)
@@ -52,7 +52,7 @@ const firstOf = (list: string | undefined): string | undefined =>
     .map((item) => item.trim())
     .find((item) => item !== '')
 
-const httpScheme = (scheme: string | undefined): 'http' | 'https' | undefined => {
+function httpScheme(scheme: string | undefined): 'http' | 'https' | undefined {
   const lower = scheme?.toLowerCase()
   return lower === 'http' || lower === 'https' ? lower : undefined
 }

@@ -9,11 +9,11 @@ import { resourceMetadataPath } from './paths.js'
  * (RFC 6750: no error code then). Without a base URL that can be published a bare "Bearer", on which clients
  * fall back to the well-known path.
  */
-export const challengeHeader = (
+export function challengeHeader(
   challenge: Challenge,
   request: RequestAddress,
   problem?: string,
-): string => {
+): string {
   const base = baseUrl(challenge.paths, request)
   const parameters = [
     ...(base === undefined

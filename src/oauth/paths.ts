@@ -24,7 +24,7 @@ export const registrationPath = (mcpPath: string): string =>
  * Which document is at path, a request's path with or without a query; undefined: none.
  * An mcpPath with a slash at its end is served without it too: RFC 8414 and RFC 9728 have clients drop it.
  */
-export const oauthDocumentAt = (mcpPath: string, path: string): OauthDocument | undefined => {
+export function oauthDocumentAt(mcpPath: string, path: string): OauthDocument | undefined {
   const asked = withoutQuery(path)
   if (asked === registrationPath(mcpPath)) return 'registration'
   for (const suffix of [mcpPath, withoutLastSlash(mcpPath)]) {

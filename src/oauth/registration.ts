@@ -1,6 +1,6 @@
 // Dynamic client registration (RFC 7591) with one client that is registered already: a request's body into the reply (decision 12).
 
-import { isJsonObject, parseJson, type Json, type JsonObject } from '../ir/json.js'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../ir/json.js'
 import { err, ok, type Result } from '../result.js'
 
 /** Over it: 413. */
@@ -13,7 +13,7 @@ export interface JsonReply {
 }
 
 /** body: as sent. now: milliseconds since the epoch. 201, else 400 or 413 with an RFC 7591 section 3.2.2 error. */
-export const answerRegistration = (clientId: string, body: Uint8Array, now: number): JsonReply => {
+export function answerRegistration(clientId: string, body: Uint8Array, now: number): JsonReply {
   const request = parseRegistration(body)
   if (!request.ok) return request.error
   const { client_name: clientName, redirect_uris: redirectUris } = request.value
@@ -38,7 +38,7 @@ export const answerRegistration = (clientId: string, body: Uint8Array, now: numb
 }
 
 /** The body as a JSON object, or the reply that says what is wrong with it. */
-export const parseRegistration = (body: Uint8Array): Result<JsonObject, JsonReply> => {
+export function parseRegistration(body: Uint8Array): Result<JsonObject, JsonReply> {
   if (body.length > MAX_REGISTRATION_BYTES)
     return err(refused(413, 'invalid_client_metadata', 'the registration is larger than 64 KiB'))
   const request = parseJson(body)

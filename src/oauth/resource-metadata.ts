@@ -10,11 +10,11 @@ const MCP_PROTOCOL_VERSION = '2025-06-18'
  * base: of baseUrl(). configured: the policy's resourceMetadata; a resource in it is published as it is written,
  * authorization_servers in it is not (decision 12b).
  */
-export const buildResourceMetadata = (
+export function buildResourceMetadata(
   configured: JsonObject,
   paths: McpPaths,
   base: string,
-): JsonObject => {
+): JsonObject {
   const url = mcpUrl(base, paths)
   return {
     resource: url,

@@ -11,11 +11,11 @@ const URL_NAME = /_(?:endpoint|uri|url)$/
 const ALIASES = 'mtls_endpoint_aliases'
 
 /** base: of baseUrl(). undefined: the provider's document was never fetched. */
-export const buildServerMetadata = (
+export function buildServerMetadata(
   { discovery, metadataIssuer, clientIdConfigured }: ServerMetadata,
   paths: McpPaths,
   base: string,
-): JsonObject | undefined => {
+): JsonObject | undefined {
   if (discovery === undefined) return undefined
   const issuer: JsonObject = metadataIssuer === 'Gateway' ? { issuer: mcpUrl(base, paths) } : {}
   const dropped = [
@@ -43,7 +43,7 @@ const publishable = (document: JsonObject, dropped: readonly string[]): JsonObje
       ]),
   )
 
-const isPublishable = (name: string, value: Json): boolean => {
+function isPublishable(name: string, value: Json): boolean {
   if (value === null) return false
   return URL_NAMES.has(name) || URL_NAME.test(name) ? isHttpUrl(value) : true
 }

@@ -4,10 +4,10 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type { UpstreamTls } from '../ir/destination.js'
 
 /** undefined: the certificate is the right one. Otherwise Node's error, as tls.connect wants it. */
-export const checkCertificateNames = (
+export function checkCertificateNames(
   tls: UpstreamTls,
   certificate: PeerCertificate,
-): Error | undefined => {
+): Error | undefined {
   if (tls.subjectAltNames.length === 0) return checkServerIdentity(tls.hostname, certificate)
   const uris = certificateUris(certificate.subjectaltname ?? '')
   const fits = tls.subjectAltNames.some(({ type, value }) =>

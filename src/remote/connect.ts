@@ -18,11 +18,11 @@ const MIN_ATTEMPT_MS = 250
 const QUIET_MS = 30_000
 
 /** Rejects with RemoteError; when signal aborts, no socket is left behind. timeoutMs is shared by the addresses. */
-export const connectTarget = async (
+export async function connectTarget(
   target: RemoteTarget,
   deps: Resolving & { readonly systemAuthorities: () => SecureContext },
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<Socket> => {
+): Promise<Socket> {
   const addresses = await resolveEndpoints(target.endpoints, deps)
   const attemptMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
   let last = new RemoteError({ type: 'aborted' })
@@ -43,11 +43,7 @@ export const connectTarget = async (
   throw last
 }
 
-const openTcp = async (
-  address: Address,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Socket> => {
+async function openTcp(address: Address, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const socket = connectTcp({
     host: address.ip,
     port: address.port,
@@ -84,12 +80,12 @@ const secureContext =
       ? deps.systemAuthorities()
       : createSecureContext({ ca: authorities.pem })
 
-const openTls = async (
+async function openTls(
   socket: Socket,
   tls: UpstreamTls,
   context: () => SecureContext,
   signal: AbortSignal,
-): Promise<TLSSocket> => {
+): Promise<TLSSocket> {
   try {
     const secure = connectTls({
       socket,

@@ -14,10 +14,10 @@ export interface Deadline {
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** timeoutMs: undefined: none. */
-export const startDeadline = (
+export function startDeadline(
   timeoutMs: number | undefined,
   caller: AbortSignal | undefined,
-): Deadline => {
+): Deadline {
   const controller = new AbortController()
   let failure: RemoteFailure | undefined
   const stop = (reason: RemoteFailure) => {
@@ -42,7 +42,7 @@ export const startDeadline = (
 }
 
 /** Settles with work, or rejects at the deadline even where work cannot be stopped (a name resolution). */
-export const withDeadline = async <T>(work: Promise<T>, deadline: Deadline): Promise<T> => {
+export async function withDeadline<T>(work: Promise<T>, deadline: Deadline): Promise<T> {
   let onAbort = () => {}
   const ended = new Promise<never>((_, reject) => {
     onAbort = () => reject(new RemoteError(deadline.failure() ?? { type: 'aborted' }))

@@ -50,7 +50,7 @@ export interface DocumentKeeper {
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Begins to fetch at once. */
-export const createDocumentKeeper = (first: WantedDocument, deps: KeeperDeps): DocumentKeeper => {
+export function createDocumentKeeper(first: WantedDocument, deps: KeeperDeps): DocumentKeeper {
   const keeper = new Keeper(first, deps)
   void keeper.fetchNow()
   return keeper
@@ -180,7 +180,7 @@ const succeeded = (before: RemoteDocument, fetched: Fetched, now: number): Remot
 })
 
 /** usableMs: how long the last good document may still be used. */
-const failed = (before: RemoteDocument, error: string, usableMs: number): RemoteDocument => {
+function failed(before: RemoteDocument, error: string, usableMs: number): RemoteDocument {
   const { document: lastGood, ...rest } = before
   return {
     ...rest,

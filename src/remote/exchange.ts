@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** Closes the socket in any case. Rejects with RemoteError: redirect, too-large, encoding, broken. */
-export const exchange = async (socket: Socket, request: Exchange): Promise<Answer> => {
+export async function exchange(socket: Socket, request: Exchange): Promise<Answer> {
   const client = clientOver(socket, request.url)
   try {
     const answer = await client.request({
@@ -55,10 +55,10 @@ const clientOver = (socket: Socket, url: URL): Client =>
   })
 
 /** The whole answer. Rejects with RemoteError: redirect, too-large, encoding; or as undici does. */
-const receive = async (
+async function receive(
   answer: Dispatcher.ResponseData<unknown>,
   maxBytes: number,
-): Promise<Answer> => {
+): Promise<Answer> {
   const status = answer.statusCode
   if (status >= 300 && status < 400) throw new RemoteError({ type: 'redirect', status })
   const headers = Object.fromEntries(
@@ -69,7 +69,7 @@ const receive = async (
   return { status, headers, body: await decodeBody(body, encoding, maxBytes) }
 }
 
-const readBody = async (body: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer> => {
+async function readBody(body: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -83,11 +83,11 @@ const readBody = async (body: AsyncIterable<unknown>, maxBytes: number): Promise
 const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)
 
 /** We ask for identity; a server that answers in gzip all the same is understood. @throws RemoteError */
-export const decodeBody = async (
+export async function decodeBody(
   body: Buffer,
   encoding: string,
   maxBytes: number,
-): Promise<Uint8Array> => {
+): Promise<Uint8Array> {
   if (encoding === '' || encoding.toLowerCase() === 'identity') return body
   if (!/^(?:x-)?gzip$/i.test(encoding)) throw new RemoteError({ type: 'encoding' })
   try {

@@ -1,11 +1,11 @@
 // A wanted document → the document, from the first of its targets that answers with one, or why none did.
 
-import { isJsonObject, isJsonWithin, parseJson, type JsonObject } from '../ir/json.js'
+import { isJsonObject, isJsonWithin, type JsonObject, parseJson } from '../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
 import type { CallRemote } from './http-call.js'
-import { describeFailure } from './remote-failure.js'
 import { maxAgeOf } from './refresh-times.js'
+import { describeFailure } from './remote-failure.js'
 
 const MAX_LEVELS = 32
 /** The largest key sets have some thousands. */
@@ -18,11 +18,11 @@ export interface Fetched {
 }
 
 /** The error is a sentence without any content of the answer. Never rejects when callRemote does not. */
-export const fetchDocument = async (
+export async function fetchDocument(
   wanted: WantedDocument,
   callRemote: CallRemote,
   signal: AbortSignal,
-): Promise<Result<Fetched, string>> => {
+): Promise<Result<Fetched, string>> {
   const problems: string[] = []
   for (const target of wanted.targets) {
     const attempt = await fetchTarget(target, wanted.kind, callRemote, signal)
@@ -33,12 +33,12 @@ export const fetchDocument = async (
   return err(problems.length === 0 ? 'there is no URL to fetch it from' : problems.join('; '))
 }
 
-const fetchTarget = async (
+async function fetchTarget(
   target: RemoteTarget,
   kind: WantedDocument['kind'],
   callRemote: CallRemote,
   signal: AbortSignal,
-): Promise<Result<Fetched, string>> => {
+): Promise<Result<Fetched, string>> {
   const answer = await callRemote(target, { method: 'GET', signal })
   if (!answer.ok) return err(describeFailure(answer.error))
   const { status, headers, body } = answer.value

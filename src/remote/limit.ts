@@ -2,7 +2,7 @@
 
 export type Limit = <T>(task: () => Promise<T>) => Promise<T>
 
-export const createLimit = (max: number): Limit => {
+export function createLimit(max: number): Limit {
   let running = 0
   const waiting: (() => void)[] = []
   return async (task) => {

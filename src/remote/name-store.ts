@@ -131,12 +131,12 @@ const isSame = (a: ResolvedName, b: ResolvedName): boolean =>
   a.error === b.error && a.ips?.join() === b.ips?.join()
 
 /** On the first failure, on a change of the error and on recovery; not on each retry. */
-const logChange = (
+function logChange(
   logger: Logger,
   name: string,
   before: ResolvedName | undefined,
   after: ResolvedName,
-): void => {
+): void {
   if (before?.error === after.error) return
   if (after.error === undefined) logger.info({ name }, 'a host name is resolved again')
   else

@@ -25,13 +25,13 @@ export interface Freshness {
 }
 
 /** Every 5 min or sooner, never more often than every 60 s, plus up to a tenth. */
-export const refreshDelay = ({ maxAgeMs, maxStaleMs }: Freshness, chance: number): number => {
+export function refreshDelay({ maxAgeMs, maxStaleMs }: Freshness, chance: number): number {
   const due = Math.min(REFRESH_MS, maxAgeMs ?? REFRESH_MS, (maxStaleMs ?? REFRESH_MS * 2) / 2)
   return Math.round(Math.max(MIN_REFRESH_MS, due) * (1 + chance / 10))
 }
 
 /** RFC 9111 section 5.2.2; undefined: the header says nothing of an age. */
-export const maxAgeOf = (cacheControl: string | undefined): number | undefined => {
+export function maxAgeOf(cacheControl: string | undefined): number | undefined {
   const directives = (cacheControl ?? '')
     .toLowerCase()
     .split(',')

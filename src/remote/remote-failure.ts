@@ -22,7 +22,7 @@ export type RemoteFailure =
   | { readonly type: 'broken'; readonly code: string }
   | { readonly type: 'invalid-url' }
 
-export const describeFailure = (failure: RemoteFailure): string => {
+export function describeFailure(failure: RemoteFailure): string {
   switch (failure.type) {
     case 'no-endpoints':
       return 'the backend has no endpoints'
@@ -67,7 +67,7 @@ export class RemoteError extends Error {
 }
 
 /** The code of a Node error, for messages; only ever a name such as ECONNRESET. */
-export const codeOf = (error: unknown): string => {
+export function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'
 }

@@ -131,12 +131,12 @@ class Store implements RemoteStore {
 }
 
 /** On the first failure, on a change of the error and on recovery; not on each retry. */
-const logChange = (
+function logChange(
   logger: Logger,
   wanted: WantedDocument,
   after: RemoteDocument,
   before: RemoteDocument,
-): void => {
+): void {
   if (after.error === before.error) return
   const fields = { kind: wanted.kind, url: wanted.targets[0]?.url }
   if (after.error === undefined) logger.info(fields, 'remote document is available again')
@@ -147,7 +147,7 @@ const logChange = (
     )
 }
 
-const startTimer = (callback: () => void, ms: number): (() => void) => {
+function startTimer(callback: () => void, ms: number): () => void {
   const timer = setTimeout(callback, ms)
   return () => clearTimeout(timer)
 }

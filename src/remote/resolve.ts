@@ -1,7 +1,7 @@
 // Where a call connects: the endpoints of a target → IP addresses that may be called (decision 30), pinned for this call.
 
 import type { LookupAddress } from 'node:dns'
-import { createAddressRules, type AddressRules } from '../addresses/address-rules.js'
+import { type AddressRules, createAddressRules } from '../addresses/address-rules.js'
 import type { Address, Endpoints } from '../ir/destination.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
@@ -18,10 +18,10 @@ export interface Resolving {
 const DEFAULT_RULES = createAddressRules({ scope: 'metadata', own: new Set(), allowed: [] })
 
 /** At least one. Rejects with RemoteError: no-endpoints, unresolved, forbidden-address. */
-export const resolveEndpoints = async (
+export async function resolveEndpoints(
   endpoints: Endpoints,
   { lookup, addresses = DEFAULT_RULES }: Resolving,
-): Promise<readonly Address[]> => {
+): Promise<readonly Address[]> {
   const found = await addressesOf(endpoints, lookup)
   const [first] = found
   if (first === undefined) throw new RemoteError({ type: 'no-endpoints' })
@@ -39,7 +39,7 @@ export const resolveEndpoints = async (
   return allowed
 }
 
-const addressesOf = async (endpoints: Endpoints, lookup: Lookup): Promise<readonly Address[]> => {
+async function addressesOf(endpoints: Endpoints, lookup: Lookup): Promise<readonly Address[]> {
   if (endpoints.type === 'addresses') return endpoints.addresses
   const { host, port } = endpoints
   try {

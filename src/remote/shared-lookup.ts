@@ -4,7 +4,7 @@
 import type { Lookup } from './resolve.js'
 
 /** Who asks while an answer is awaited gets that one; nothing is kept. */
-export const sharedLookup = (lookup: Lookup): Lookup => {
+export function sharedLookup(lookup: Lookup): Lookup {
   const underWay = new Map<string, ReturnType<Lookup>>()
   return (host) => {
     const known = underWay.get(host)

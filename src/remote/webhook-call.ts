@@ -1,12 +1,12 @@
 // One call of a webhook, from its place in the line to its answer: a handler of undici's dispatch, with no more around it.
 
 import type { Dispatcher } from 'undici'
-import { err, ok, type Result } from '../result.js'
 import type { Phase } from '../ir/proc-entry.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
+import { err, ok, type Result } from '../result.js'
 import { decodeBody } from './exchange.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
-import { MOST_WAITING, type Line } from './webhook-line.js'
+import { type Line, MOST_WAITING } from './webhook-line.js'
 
 export interface PooledCall {
   /** Calls of the same backend and limits share their connections. */

@@ -1,7 +1,7 @@
 // The kept connections to one webhook: an undici pool that connects as all of our calls do, and tells a call whether
 // its connection was used before (decisions 22 and 30).
 
-import { Client, Pool, type Dispatcher } from 'undici'
+import { Client, type Dispatcher, Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { connectTarget } from './connect.js'
 import type { CallRemoteDeps } from './http-call.js'
@@ -21,11 +21,11 @@ export interface ConnectionLimits {
 const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** signal: gives up the connections that are being made. */
-export const openPool = (
+export function openPool(
   { target, maxConnections, keepAliveSeconds, timeoutMs = CONNECTION_MS }: ConnectionLimits,
   deps: CallRemoteDeps,
   signal: AbortSignal,
-): Pool => {
+): Pool {
   const keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
   return new Pool('http://webhook.invalid', {
     factory: (origin, options) => new Connection(origin, options),

@@ -14,7 +14,7 @@ export interface Line {
 }
 
 /** max: 0: no limit. */
-export const createLine = (max: number): Line => {
+export function createLine(max: number): Line {
   const waiting: Readonly<Record<Phase, Set<() => void>>> = {
     response: new Set(),
     request: new Set(),

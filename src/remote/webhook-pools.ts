@@ -5,7 +5,7 @@ import { setMaxListeners } from 'node:events'
 import type { Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import type { CallRemoteDeps } from './http-call.js'
-import { WebhookCall, type CallResult, type PooledCall } from './webhook-call.js'
+import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js'
 import { openPool } from './webhook-connections.js'
 import { createLine, type Line } from './webhook-line.js'
 

@@ -1,6 +1,7 @@
 // The one table of flags: what each means, which commands take it, how its text is read, its default.
 // Parsing, the environment, help texts and the README's table come from it.
 
+import type { CommandName } from './commands.js'
 import {
   readAllowedAddress,
   readDomain,
@@ -16,7 +17,6 @@ import {
   readText,
   type ReadValue,
 } from './values.js'
-import type { CommandName } from './commands.js'
 
 /** D: the default as it is written, or undefined; M: whether the flag may be given more than once. */
 export interface Flag<T, D extends string | undefined, M extends boolean> {

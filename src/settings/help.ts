@@ -1,7 +1,7 @@
 // The tables of commands and flags → help texts.
 
-import { COMMANDS, commandNames, type CommandName } from './commands.js'
-import { FLAGS, flagName, flagsOf, variableName, type FlagKey } from './flags.js'
+import { type CommandName, commandNames, COMMANDS } from './commands.js'
+import { type FlagKey, flagName, FLAGS, flagsOf, variableName } from './flags.js'
 
 /** Of the program as a whole. */
 export function overview(): string {

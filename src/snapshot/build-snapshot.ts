@@ -1,11 +1,11 @@
 // Ir → everything that is published of it: the servers' tables and the encoded xDS. Pure but for remembering.
 
-import { buildAuthzTable, type AuthzTable } from '../extauthz/authz-table.js'
+import { type AuthzTable, buildAuthzTable } from '../extauthz/authz-table.js'
 import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
 import type { Ir } from '../ir/ir.js'
 import type { XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import { buildXds } from '../xds/translator/build-xds.js'
-import type { XdsOptions, XdsByNode } from '../xds/translator/xds-resources.js'
+import type { XdsByNode, XdsOptions } from '../xds/translator/xds-resources.js'
 import { encodeXds } from './encode-xds.js'
 import { revisionOf } from './revision.js'
 

@@ -1,15 +1,7 @@
 // xDS resources as JSON → as bytes, by node.cluster, type and name. What is the same object is not encoded again.
 
 import type { JsonObject } from '../ir/json.js'
-import { encodeResource, type EncodedResource } from '../xds/encode/encode.js'
-import type {
-  GatewaySnapshot,
-  NodeSnapshot,
-  ResourceMap,
-  XdsSnapshot,
-} from '../xds/server/snapshot-cache.js'
-import { splitRoutes } from '../xds/translator/split-routes.js'
-import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
+import { type EncodedResource, encodeResource } from '../xds/encode/encode.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -18,6 +10,14 @@ import {
   SECRET_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../xds/encode/type-urls.js'
+import type {
+  GatewaySnapshot,
+  NodeSnapshot,
+  ResourceMap,
+  XdsSnapshot,
+} from '../xds/server/snapshot-cache.js'
+import { splitRoutes } from '../xds/translator/split-routes.js'
+import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 
 /** previous: a map of it in which nothing has changed is taken over. @throws {EncodeError} a bug of ours. */
 export function encodeXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot {

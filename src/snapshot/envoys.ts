@@ -1,7 +1,7 @@
 // What the ADS server reports of its streams → what each Envoy was sent, has accepted and has refused.
 
-import type { AdsPeer } from '../xds/server/ads-server.js'
 import { LISTENER_TYPE } from '../xds/encode/type-urls.js'
+import type { AdsPeer } from '../xds/server/ads-server.js'
 
 export interface EnvoyState {
   readonly node: string

@@ -1,9 +1,9 @@
 // A model → the hash of its content. What did not change is not read again: its objects are the same.
 
 import { hash } from 'node:crypto'
-import { keyedChunks, namedChunks, type Chunk } from '../incremental/chunked-list.js'
-import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
+import { type Chunk, keyedChunks, namedChunks } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
+import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
 
 /** The text says all of the part; what is large below it is in there as a hash. */
 const hashed = <Part extends object>(textOf: (part: Part) => string): ((part: Part) => string) =>

@@ -1,7 +1,7 @@
 // Which addresses nothing may connect to, in every way to write them (decisions 30 and 30a).
 
 import { describe, expect, test } from 'vitest'
-import { createAddressRules, type AddressRuleOptions } from '../../src/addresses/address-rules.js'
+import { type AddressRuleOptions, createAddressRules } from '../../src/addresses/address-rules.js'
 
 const rules = (options: Partial<AddressRuleOptions>) =>
   createAddressRules({ scope: 'host', own: new Set(), allowed: [], ...options })

@@ -2,20 +2,20 @@
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { request } from 'node:http'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import {
-  startAdminServer,
   type AdminOptions,
   type AdminServer,
   type AdminSource,
+  startAdminServer,
 } from '../../src/admin/admin-server.js'
 import { createMetrics } from '../../src/admin/metrics.js'
-import { openTokenFile } from '../../src/admin/token-file.js'
 import type { StatusReport } from '../../src/admin/status-report.js'
+import { openTokenFile } from '../../src/admin/token-file.js'
 
 const REPORT: StatusReport = {
   ready: true,

@@ -5,8 +5,8 @@ import { createPipeline, type Pipeline } from '../../src/app/pipeline.js'
 import { unpublished } from '../../src/app/report.js'
 import type { Translation } from '../../src/gatewayapi/translator.js'
 import type { Ir } from '../../src/ir/ir.js'
-import type { ResolvedName } from '../../src/ir/resolved-name.js'
 import type { WantedDocument } from '../../src/ir/remote-target.js'
+import type { ResolvedName } from '../../src/ir/resolved-name.js'
 import type { ProviderState, Resources } from '../../src/resources/kinds/resources.js'
 import type { Snapshot } from '../../src/snapshot/build-snapshot.js'
 
@@ -84,7 +84,7 @@ beforeEach(() => {
   })
 })
 
-const fire = (): void => {
+function fire(): void {
   for (const timer of timers.splice(0)) timer()
 }
 

@@ -3,10 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { Budget, DEFAULT_BUDGET } from '../../src/cel/budget.js'
-import { compileRule } from '../../src/cel/rule.js'
-import { compileValue } from '../../src/cel/value.js'
 import { ruleEnvironment } from '../../src/cel/environment.js'
 import { knowsCost } from '../../src/cel/function-costs.js'
+import { compileRule } from '../../src/cel/rule.js'
+import { compileValue } from '../../src/cel/value.js'
 import { ATTRIBUTES, json, run } from './helpers.js'
 
 const GROUPS = Array.from({ length: 400 }, (_, i) => `group-${i}`)

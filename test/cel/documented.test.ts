@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { lazyValue, type Attributes } from '../../src/cel/attributes.js'
+import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { run } from './helpers.js'
 

@@ -1,6 +1,6 @@
 // What the tests of expressions share: attributes of a request, and rules run over them.
 
-import { lazyValue, type Attributes } from '../../src/cel/attributes.js'
+import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
 import { compileRule } from '../../src/cel/rule.js'
 import type { JsonObject } from '../../src/ir/json.js'
 

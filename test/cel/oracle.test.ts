@@ -1,8 +1,8 @@
 // The same rules, made at random, through another implementation of CEL: where both come to true or false, they agree.
 
-import { celEnv, parse, plan, type CelInput } from '@bufbuild/cel'
+import { celEnv, type CelInput, parse, plan } from '@bufbuild/cel'
 import { describe, expect, test } from 'vitest'
-import { lazyValue, type Attributes } from '../../src/cel/attributes.js'
+import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
 import { compileRule, type Rule } from '../../src/cel/rule.js'
 import { ATTRIBUTES, json } from './helpers.js'
 
@@ -140,7 +140,7 @@ function oracle(run: ReturnType<typeof plan>, attributes: Attributes): boolean |
   }
 }
 
-const ours = (rule: Rule, attributes: Attributes): boolean | undefined => {
+function ours(rule: Rule, attributes: Attributes): boolean | undefined {
   const result = rule.evaluate(attributes)
   return result.ok ? result.value : undefined
 }

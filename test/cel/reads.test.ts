@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { compileRule } from '../../src/cel/rule.js'
 import { compileValue } from '../../src/cel/value.js'
 
-const roots = (source: string): Record<string, string[]> => {
+function roots(source: string): Record<string, string[]> {
   const compiled = compileValue(source)
   if (!compiled.ok) throw new Error(compiled.error.message)
   return Object.fromEntries(
@@ -12,7 +12,7 @@ const roots = (source: string): Record<string, string[]> => {
   )
 }
 
-const headers = (source: string): string | string[] => {
+function headers(source: string): string | string[] {
   const compiled = compileRule(source)
   if (!compiled.ok) throw new Error(compiled.error.message)
   const names = compiled.value.reads.requestHeaders

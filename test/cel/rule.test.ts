@@ -1,8 +1,8 @@
 // Authorization rules: what is true, what is false, what is an error, and what is refused before it ever runs.
 
 import { describe, expect, test } from 'vitest'
-import { compileRule } from '../../src/cel/rule.js'
 import { lazyValue } from '../../src/cel/attributes.js'
+import { compileRule } from '../../src/cel/rule.js'
 import { ATTRIBUTES, json, run, withoutToken } from './helpers.js'
 
 describe('true of the request', () => {

@@ -1,12 +1,12 @@
 // The CEL specification's own tests, but for those about protobuf messages: how many pass, section by section. What
 // fails are ranges of timestamps, corner cases of uint and map literals (none of them in rules as people write them).
 
-import type { Environment } from '@marcbachmann/cel-js'
 import type { Value } from '@bufbuild/cel-spec/cel/expr/value_pb.js'
 import {
   getConformanceSuite,
   type IncrementalTestSuite,
 } from '@bufbuild/cel-spec/testdata/tests.js'
+import type { Environment } from '@marcbachmann/cel-js'
 import { describe, expect, test } from 'vitest'
 import { ruleEnvironment, syntaxEnvironment } from '../../src/cel/environment.js'
 import { renameCalls } from '../../src/cel/renames.js'

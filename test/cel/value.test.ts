@@ -7,7 +7,7 @@ import { ATTRIBUTES, json, withoutToken } from './helpers.js'
 
 const llmRequest = lazyValue(json('{"model":"gpt-4o","stream":true,"n":2}'))
 
-const value = (source: string, attributes = { ...ATTRIBUTES, llmRequest }): string => {
+function value(source: string, attributes = { ...ATTRIBUTES, llmRequest }): string {
   const compiled = compileValue(source)
   if (!compiled.ok) return `load: ${compiled.error.message}`
   const result = compiled.value.evaluate(attributes)

@@ -36,7 +36,7 @@ const isJwk = (value: JsonObject): boolean => !('keys' in value)
 const publicOnly = (jwk: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(jwk).filter(([name]) => name !== 'd' || jwk['kty'] === 'oct'))
 
-const keySet = (group: Group): JsonObject => {
+function keySet(group: Group): JsonObject {
   const keys = group.public ?? group.private ?? {}
   return isJwk(keys) ? { keys: [publicOnly(keys)] } : keys
 }

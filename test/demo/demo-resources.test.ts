@@ -1,10 +1,10 @@
 // config/demo with other addresses: what names a party follows it, and nothing else changes.
 
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { CONFIG_PORTS } from '../../src/demo/demo-parties.js'
-import { withValues, type DemoValues } from '../../src/demo/demo-resources.js'
+import { type DemoValues, withValues } from '../../src/demo/demo-resources.js'
 
 const FOLDER = resolve(import.meta.dirname, '../../config/demo')
 const asWritten = readdirSync(FOLDER)

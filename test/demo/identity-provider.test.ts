@@ -3,8 +3,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type IdentityProvider, startIdentityProvider } from '../../src/demo/identity-provider.js'
 import { logIn, visit } from '../../src/demo/idp/headless-login.js'
-import { startIdentityProvider, type IdentityProvider } from '../../src/demo/identity-provider.js'
 
 const users = [
   { name: 'alice', groups: ['mcp-users', 'staff'] },

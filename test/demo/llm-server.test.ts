@@ -3,7 +3,7 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { longAnswer, piecesOf } from '../../src/demo/llm-answer.js'
-import { startLlmServer, type LlmServer } from '../../src/demo/llm-server.js'
+import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
 
 const EMAIL = /[\w.]@[\w.]+\.[a-z]/
 const ADDRESS = 'carol.jones@staff.example.com'

@@ -1,8 +1,8 @@
 // The demo's MCP server comes up on loopback, answers, and goes away.
 
-import { expect, test } from 'vitest'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { expect, test } from 'vitest'
 import { startMcpServer } from '../../src/demo/mcp-server.js'
 
 test('serves tools on loopback until it is closed', async () => {

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createPrint } from '../../src/demo/print.js'
 import { takeLlmTour } from '../../src/demo/tour-llm.js'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 
 const MASKED = 'I am [email].'
 const BLOCKED = 'The password is swordfish.'

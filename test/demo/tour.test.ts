@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createPrint } from '../../src/demo/print.js'
 import { takeTour } from '../../src/demo/tour.js'
-import { json, startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type DocumentServer, json, startDocumentServer } from '../support/document-server.js'
 
 const PRM = '/.well-known/oauth-protected-resource/mcp'
 const AS = '/.well-known/oauth-authorization-server/mcp'

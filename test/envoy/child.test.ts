@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.js'
 import { startHttpServer } from '../support/http-server.js'
 import { program } from '../support/program.js'
 
-const start = async (script: string) => {
+async function start(script: string) {
   const { logger, lines } = recordingLogger()
   const child = await startEnvoy({
     envoyPath: await program(script),

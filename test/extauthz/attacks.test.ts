@@ -1,7 +1,7 @@
 // Tokens and paths that an attacker would try. Each is refused; where a sibling is fine, it is shown to be.
 
 import { createHmac, KeyObject, sign as signBytes } from 'node:crypto'
-import { exportSPKI, importJWK, type CryptoKey } from 'jose'
+import { type CryptoKey, exportSPKI, importJWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
   available,
@@ -13,8 +13,8 @@ import {
   jwt,
   NOW,
   sign,
-  signingKey,
   type SigningKey,
+  signingKey,
   type TestAnswer,
 } from './helpers.js'
 
@@ -37,7 +37,7 @@ const status = async (token: string, ...keys: object[]): Promise<number> =>
   (await ask(token, ...keys)).status
 
 /** Signs any header and payload text with the real key, as a careless provider might. */
-const signRaw = (header: object, payload: string): string => {
+function signRaw(header: object, payload: string): string {
   const input = `${base64url(header)}.${base64url(payload)}`
   return `${input}.${signBytes('sha256', Buffer.from(input), KeyObject.from(key.privateKey)).toString('base64url')}`
 }

@@ -2,8 +2,8 @@
 // valid has changed.
 
 import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { TokenMemory } from '../../src/extauthz/token-memory.js'
-import { buildAuthzTable, type AuthzTable } from '../../src/extauthz/authz-table.js'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
 import {
   available,
@@ -15,9 +15,9 @@ import {
   NOW,
   provider,
   sign,
+  type SigningKey,
   signingKey,
   UNAVAILABLE,
-  type SigningKey,
 } from './helpers.js'
 
 let key: SigningKey

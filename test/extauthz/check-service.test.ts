@@ -3,9 +3,9 @@
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
-import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
-import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
+import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
+import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import {
   available,
   bearer,
@@ -14,8 +14,8 @@ import {
   jwt,
   readAnswer,
   sign,
-  signingKey,
   type SigningKey,
+  signingKey,
   type TestAnswer,
   type TestRequest,
 } from './helpers.js'

@@ -6,17 +6,17 @@ import { parseJws } from '../../src/extauthz/jws.js'
 import {
   available,
   base64url,
-  CLAIMS,
   bearer,
   checker,
+  CLAIMS,
   entry,
   ISSUER,
   jwt,
   NOW,
   provider,
   sign,
-  signingKey,
   type SigningKey,
+  signingKey,
 } from './helpers.js'
 
 let key: SigningKey

@@ -12,9 +12,9 @@ import {
   NOW,
   provider,
   sign,
+  type SigningKey,
   signingKey,
   UNAVAILABLE,
-  type SigningKey,
 } from './helpers.js'
 
 let key: SigningKey

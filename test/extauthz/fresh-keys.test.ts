@@ -2,8 +2,8 @@
 // check when anything it waits for fails, hangs or comes too late.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import type { CheckOptions } from '../../src/extauthz/check.js'
-import { buildAuthzTable, type AuthzTable } from '../../src/extauthz/authz-table.js'
 import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import type { JwtProvider } from '../../src/ir/authz-entry.js'
 import {
@@ -15,8 +15,8 @@ import {
   NOW,
   provider,
   sign,
-  signingKey,
   type SigningKey,
+  signingKey,
 } from './helpers.js'
 
 let before: SigningKey

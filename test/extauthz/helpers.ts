@@ -1,10 +1,10 @@
 // What the tests of ext_authz share: a provider that signs tokens, entries, requests as Envoy encodes them, answers read back.
 
-import { create, fromBinary, toBinary, type JsonObject as ProtoJson } from '@bufbuild/protobuf'
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose'
+import { create, fromBinary, type JsonObject as ProtoJson, toBinary } from '@bufbuild/protobuf'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import type { AuthzTable } from '../../src/extauthz/authz-table.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
-import { createCheck, type CheckCall, type CheckOptions } from '../../src/extauthz/check.js'
+import { type CheckCall, type CheckOptions, createCheck } from '../../src/extauthz/check.js'
 import {
   CheckRequestSchema,
   CheckResponseSchema,

@@ -11,8 +11,8 @@ import {
   entry,
   jwt,
   sign,
-  signingKey,
   type SigningKey,
+  signingKey,
 } from './helpers.js'
 
 let key: SigningKey

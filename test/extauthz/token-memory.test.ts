@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
-import { TokenMemory, tokenDigest } from '../../src/extauthz/token-memory.js'
+import { tokenDigest, TokenMemory } from '../../src/extauthz/token-memory.js'
 
 const token = (until: number, size = 1) => ({ claims: lazyValue({}), until, size, allowed: {} })
 

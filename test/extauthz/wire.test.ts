@@ -21,8 +21,8 @@ import {
   entry,
   jwt,
   KEY,
-  signingKey,
   type SigningKey,
+  signingKey,
 } from './helpers.js'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })

@@ -2,7 +2,6 @@
 
 import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { guardrails } from './support/guards.js'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import type { ProcEntry, WellKnownEntry } from '../../src/ir/proc-entry.js'
@@ -10,15 +9,16 @@ import type { Logger } from '../../src/logger.js'
 import type { CallRemote } from '../../src/remote/http-call.js'
 import { eventually } from '../support/eventually.js'
 import { AS, entry, KEY, PRM, proxied, REGISTRATION } from './support/entries.js'
+import { guardrails } from './support/guards.js'
 import { body, headerMap, replyIn, request } from './support/messages.js'
-import { startProcServer, type Message, type ProcServer } from './support/stream.js'
+import { type Message, type ProcServer, startProcServer } from './support/stream.js'
 
 const closing: ProcServer[] = []
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((server) => server.close()))
 })
 
-const serve = async (entries: readonly ProcEntry[], callRemote?: CallRemote) => {
+async function serve(entries: readonly ProcEntry[], callRemote?: CallRemote) {
   let table = buildProcTable(entries)
   const logs: unknown[] = []
   const log = (fields: object, message: string) => void logs.push({ ...fields, message })
@@ -41,7 +41,7 @@ const serve = async (entries: readonly ProcEntry[], callRemote?: CallRemote) => 
 }
 
 /** A provider that never answers, and whether its caller gave up. */
-const hanging = () => {
+function hanging() {
   let abort = () => {}
   const aborted = new Promise<void>((resolve) => (abort = resolve))
   let called = () => {}
@@ -256,7 +256,7 @@ test('the registration that is one too many for the provider is told to come bac
   expect(replyIn(await again.next()).status).toBe(201)
 })
 
-const never = (): never => {
+function never(): never {
   throw new Error('there is nothing')
 }
 

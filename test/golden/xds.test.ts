@@ -10,7 +10,7 @@ import type { Ir } from '../../src/ir/ir.js'
 import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import { encodeResource } from '../../src/xds/encode/encode.js'
 import { buildXds } from '../../src/xds/translator/build-xds.js'
-import type { XdsOptions, XdsByNode, XdsResources } from '../../src/xds/translator/xds-resources.js'
+import type { XdsByNode, XdsOptions, XdsResources } from '../../src/xds/translator/xds-resources.js'
 import { selfSigned } from '../support/certificates.js'
 import { expectGolden, goldenCases } from '../support/golden.js'
 
@@ -69,7 +69,7 @@ describe('Ir → xDS', () => {
   }
 })
 
-const encode = (resource: XdsResources['listeners'][number]): void => {
+function encode(resource: XdsResources['listeners'][number]): void {
   encodeResource(resource)
 }
 

@@ -1,9 +1,9 @@
 // Calls as a client of gRPC makes them, byte by byte over Node's HTTP/2: deadlines, cancellation, faults, large and broken messages.
 
-import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { once } from 'node:events'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
+import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import type { Call, GrpcMethod, StreamCall } from '../../src/grpc/service.js'
 import { GrpcError, percentEncode, Status } from '../../src/grpc/status.js'
 import { eventually } from '../support/eventually.js'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await server.close()
 })
 
-const message = (content: string | Buffer, compressed = 0): Buffer => {
+function message(content: string | Buffer, compressed = 0): Buffer {
   const bytes = Buffer.from(content)
   const prefix = Buffer.alloc(5)
   prefix[0] = compressed
@@ -67,7 +67,7 @@ async function outcomeOf(stream: ClientHttp2Stream): Promise<Outcome> {
   }
 }
 
-const ask = (path: string, content: Buffer, more = {}): Promise<Outcome> => {
+function ask(path: string, content: Buffer, more = {}): Promise<Outcome> {
   const stream = open(path, more)
   stream.end(content)
   return outcomeOf(stream)

@@ -1,24 +1,24 @@
 // A gRPC server with small services, and clients of it; closed after each test by closeAll().
 
 import { create } from '@bufbuild/protobuf'
-import { Client, credentials, status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
+import { Client, credentials, status } from '@grpc/grpc-js'
+import type {
+  CheckRequest,
+  CheckResponse,
+} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import {
   Authorization,
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type {
-  CheckRequest,
-  CheckResponse,
-} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
-import type {
   HealthCheckRequest,
   HealthCheckResponse,
 } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
-import { startGrpcServer } from '../../src/grpc/server.js'
+import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
+import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcService } from '../../src/grpc/service.js'
 import { unaryMethod } from '../../src/grpc/typed-methods.js'
 import { authorizationService, healthService } from '../support/grpc-client.js'
@@ -27,7 +27,7 @@ import { recordingLogger } from './recording-logger.js'
 const started: GrpcServer[] = []
 const clients: Client[] = []
 
-export const closeAll = async (): Promise<void> => {
+export async function closeAll(): Promise<void> {
   clients.splice(0).forEach((client) => client.close())
   await Promise.all(started.splice(0).map((server) => server.close()))
 }
@@ -35,13 +35,13 @@ export const closeAll = async (): Promise<void> => {
 const recording = recordingLogger()
 export const { lines } = recording
 
-export const start = async (services: readonly GrpcService[], address = '127.0.0.1:0') => {
+export async function start(services: readonly GrpcService[], address = '127.0.0.1:0') {
   const server = await startGrpcServer({ address, services, logger: recording.logger })
   started.push(server)
   return server
 }
 
-export const connect = (server: GrpcServer): Client => {
+export function connect(server: GrpcServer): Client {
   const client = new Client(server.address, credentials.createInsecure())
   clients.push(client)
   return client
@@ -56,7 +56,7 @@ export const authorization = (
 
 export const allowing = authorization(() => create(CheckResponseSchema))
 
-export const method = <Request, Response>(definition: typeof healthService, name: string) => {
+export function method<Request, Response>(definition: typeof healthService, name: string) {
   const found = definition[name]
   if (found === undefined) throw new Error(`no method ${name}`)
   return {
@@ -66,12 +66,12 @@ export const method = <Request, Response>(definition: typeof healthService, name
   }
 }
 
-const call = <Request, Response>(
+function call<Request, Response>(
   client: Client,
   definition: typeof healthService,
   name: string,
   request: Request,
-): Promise<Response> => {
+): Promise<Response> {
   const { path, serialize, deserialize } = method<Request, Response>(definition, name)
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(path, serialize, deserialize, request, (error, response) => {

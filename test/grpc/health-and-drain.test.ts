@@ -1,25 +1,25 @@
 import { create } from '@bufbuild/protobuf'
-import { status } from '@grpc/grpc-js'
 import type { Client } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import {
-  HealthCheckRequestSchema,
-  HealthCheckResponse_ServingStatus as Serving,
-} from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { ExternalProcessor } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type {
   HealthCheckRequest,
   HealthCheckResponse,
 } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
-import { ExternalProcessor } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import {
+  HealthCheckRequestSchema,
+  HealthCheckResponse_ServingStatus as Serving,
+} from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
 import type { GrpcService, StreamCall } from '../../src/grpc/service.js'
 import { AUTHORIZATION, externalProcessorService, healthService } from '../support/grpc-client.js'
 import {
-  closeAll,
   allowing,
   authorization,
   check,
+  closeAll,
   codeOf,
   connect,
   health,
@@ -51,7 +51,7 @@ describe('health', () => {
   })
 })
 
-const watch = (client: Client, service: string) => {
+function watch(client: Client, service: string) {
   const { path, serialize, deserialize } = method<HealthCheckRequest, HealthCheckResponse>(
     healthService,
     'watch',
@@ -134,7 +134,7 @@ describe('drain', () => {
 })
 
 /** The status code that the stream ends with. */
-const openStream = (client: Client): Promise<number> => {
+function openStream(client: Client): Promise<number> {
   const { path, serialize, deserialize } = method(externalProcessorService, 'process')
   const stream = client.makeBidiStreamRequest(path, serialize, deserialize)
   stream.on('data', () => undefined)

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MessageReader, prefixOf, type Held } from '../../src/grpc/message-reader.js'
+import { type Held, MessageReader, prefixOf } from '../../src/grpc/message-reader.js'
 import { GrpcError } from '../../src/grpc/status.js'
 
 const framed = (message: Uint8Array): Buffer => Buffer.concat([prefixOf(message), message])

@@ -23,7 +23,7 @@ export interface OfficialField {
   readonly oneof: string | null
 }
 
-export const officialDescriptors = (protos: readonly string[]): OfficialDescriptors => {
+export function officialDescriptors(protos: readonly string[]): OfficialDescriptors {
   const output = execFileSync(
     pythonWithDescriptors(),
     [join(import.meta.dirname, 'descriptors.py')],
@@ -35,7 +35,7 @@ export const officialDescriptors = (protos: readonly string[]): OfficialDescript
   return JSON.parse(output.toString()) as OfficialDescriptors
 }
 
-const pythonWithDescriptors = (): string => {
+function pythonWithDescriptors(): string {
   const folder = resolve(import.meta.dirname, '../../.cache/descriptors')
   const python = join(folder, 'bin/python')
   const requirements = join(import.meta.dirname, 'requirements.txt')

@@ -2,12 +2,12 @@
 
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { ScalarType } from '@bufbuild/protobuf'
 import type { DescEnum, DescField, DescMessage, DescService } from '@bufbuild/protobuf'
+import { ScalarType } from '@bufbuild/protobuf'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { registry } from '../../src/grpc/protos.js'
-import { officialDescriptors } from './official-descriptors.js'
 import type { OfficialDescriptors, OfficialField } from './official-descriptors.js'
+import { officialDescriptors } from './official-descriptors.js'
 
 /** Fields of Envoy 1.40 that the newest packaged descriptors do not have yet; a real Envoy accepts them. */
 const NEWER: readonly string[] = [
@@ -108,7 +108,7 @@ const describeField = (field: DescField): OfficialField => ({
   oneof: field.oneof?.name ?? null,
 })
 
-const typeOf = (field: DescField): Pick<OfficialField, 'type' | 'of'> => {
+function typeOf(field: DescField): Pick<OfficialField, 'type' | 'of'> {
   if (field.fieldKind === 'map') return { type: 'message', of: entryOf(field) }
   if (field.message !== undefined) return { type: 'message', of: field.message.typeName }
   if (field.enum !== undefined) return { type: 'enum', of: field.enum.typeName }
@@ -118,7 +118,7 @@ const typeOf = (field: DescField): Pick<OfficialField, 'type' | 'of'> => {
 const scalarName = (scalar: ScalarType): string => ScalarType[scalar].toLowerCase()
 
 /** Protobuf's own name for the message that a map's entries are. */
-const entryOf = ({ name, parent }: DescField): string => {
+function entryOf({ name, parent }: DescField): string {
   const words = name.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
   return `${parent.typeName}.${words.join('')}Entry`
 }

@@ -8,7 +8,7 @@ export interface LogLine {
   readonly message: string
 }
 
-export const recordingLogger = (): { readonly logger: Logger; readonly lines: LogLine[] } => {
+export function recordingLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = []
   const at = (level: LogLine['level']) => (fields: object, message: string) => {
     lines.push({ level, fields, message })

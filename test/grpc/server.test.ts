@@ -3,16 +3,16 @@ import { connect as connectTcp, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
-import { status } from '@grpc/grpc-js'
 import type { ServiceError } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { AUTHORIZATION } from '../support/grpc-client.js'
 import {
-  closeAll,
   allowing,
   authorization,
   check,
+  closeAll,
   codeOf,
   connect,
   lines,
@@ -65,7 +65,7 @@ describe('address', () => {
   })
 })
 
-const leaveStaleSocket = async (path: string): Promise<void> => {
+async function leaveStaleSocket(path: string): Promise<void> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(`${path}.live`, resolve))
   // Renamed, the file is not removed when its server closes: as after a crash.

@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { create } from '@bufbuild/protobuf'
-import { Client, credentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
+import { Client, credentials } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import {
   Authorization,
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import type { CheckResponse } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { isPrivatePeer } from '../../src/grpc/peer.js'
-import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
+import { startGrpcServer } from '../../src/grpc/server.js'
 import { unaryMethod } from '../../src/grpc/typed-methods.js'
-import { selfSigned } from '../support/certificates.js'
 import type { KeyPair } from '../support/certificates.js'
+import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
 import { AUTHORIZATION, messageCodec } from '../support/grpc-client.js'
 import { recordingLogger } from './recording-logger.js'
@@ -42,7 +42,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const file = async (name: string, text: string): Promise<string> => {
+async function file(name: string, text: string): Promise<string> {
   const path = join(folder, name)
   await writeFile(path, text)
   return path
@@ -54,7 +54,7 @@ const install = async ({ cert, key }: KeyPair) => ({
   rereadMs: 20,
 })
 
-const start = async (clientCa?: string): Promise<GrpcServer> => {
+async function start(clientCa?: string): Promise<GrpcServer> {
   const files = await install(localhost)
   const tls =
     clientCa === undefined ? files : { ...files, clientCa: await file('ca.pem', clientCa) }
@@ -67,10 +67,10 @@ const start = async (clientCa?: string): Promise<GrpcServer> => {
   return server
 }
 
-const check = async (
+async function check(
   address: string,
   creds: ChannelCredentials,
-): Promise<CheckResponse | undefined> => {
+): Promise<CheckResponse | undefined> {
   const channel = new Client(address, creds)
   try {
     return await new Promise((resolve, reject) => {

@@ -8,7 +8,7 @@ import { data, handler, headers, RawPeer, rst } from './raw-peer.js'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-const heapUsed = (): number => {
+function heapUsed(): number {
   collect()
   return process.memoryUsage().heapUsed
 }

@@ -14,12 +14,12 @@ export interface SentFrame {
   readonly payload: Buffer
 }
 
-export const frame = (
+export function frame(
   type: number,
   flags: number,
   streamId: number,
   payload: Uint8Array = Buffer.alloc(0),
-): Buffer => {
+): Buffer {
   const header = Buffer.alloc(9)
   header.writeUIntBE(payload.length, 0, 3)
   header[3] = type
@@ -28,7 +28,7 @@ export const frame = (
   return Buffer.concat([header, payload])
 }
 
-export const uint32 = (value: number): Buffer => {
+export function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
@@ -79,7 +79,7 @@ export const handler = (own: Partial<StreamHandler> = {}): StreamHandler => ({
 })
 
 /** Answers a request with its own content. */
-export const echo = (stream: Stream): StreamHandler => {
+export function echo(stream: Stream): StreamHandler {
   const parts: Buffer[] = []
   return handler({
     onData: (bytes) => {

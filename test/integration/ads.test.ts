@@ -1,15 +1,15 @@
 // A real Envoy on our ADS server, by both protocols: what it is sent, refuses, and keeps serving meanwhile.
 
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { ROUTE_TYPE } from '../../src/xds/encode/type-urls.js'
 import { cluster, listener } from '../support/ads-resources.js'
-import { realAds } from '../support/ads-server.js'
 import type { RealAds, RealEnvoy } from '../support/ads-server.js'
+import { realAds } from '../support/ads-server.js'
 import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/ports.js'
 
@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 
 /** Answers with its name; resolves to its port. */
-const backend = async (name: string): Promise<number> => {
+async function backend(name: string): Promise<number> {
   const server = createServer((_, response) => response.end(name)).listen(0, '127.0.0.1')
   backends.push(server)
   await once(server, 'listening')
@@ -45,13 +45,13 @@ const routes = (
   virtual_hosts: [{ name: `${name}/*`, domains: ['*'], routes: [{ match, route: { cluster } }] }],
 })
 
-const get = async (on = port): Promise<string> => {
+async function get(on = port): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${String(on)}/`)
   return `${String(response.status)} ${await response.text()}`
 }
 
 /** Sends requests without pause until it is stopped; the distinct answers, in order of appearance. */
-const traffic = () => {
+function traffic() {
   const answers = new Set<string>()
   let on = true
   const running = (async () => {
@@ -66,7 +66,7 @@ const traffic = () => {
   }
 }
 
-const clusterNames = async (envoy: RealEnvoy): Promise<string[]> => {
+async function clusterNames(envoy: RealEnvoy): Promise<string[]> {
   const { cluster_statuses } = JSON.parse(await envoy.admin('/clusters?format=json')) as {
     cluster_statuses: { name: string; added_via_api?: boolean }[]
   }

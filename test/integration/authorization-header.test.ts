@@ -7,9 +7,9 @@ import { send } from '../support/http.js'
 import {
   jwt,
   protectedRoute,
+  type ProtectedStack,
   sign,
   startProtectedStack,
-  type ProtectedStack,
 } from '../support/protected-stack.js'
 import { newKey } from '../support/tokens.js'
 

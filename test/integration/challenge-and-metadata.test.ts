@@ -1,8 +1,8 @@
 // What a client without a token meets: the challenge and the documents that it leads to, for each kind of provider.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { bearer, initialize, send, type Answer } from '../support/http.js'
-import { AS, FULL_ROW, PRM, startMcpStack, type McpStack } from '../support/mcp-stack.js'
+import { type Answer, bearer, initialize, send } from '../support/http.js'
+import { AS, FULL_ROW, type McpStack, PRM, startMcpStack } from '../support/mcp-stack.js'
 import { signToken } from '../support/tokens.js'
 
 const ROWS = {

@@ -1,18 +1,18 @@
 // Verified claims act in Envoy's own filters: the fragments of docs/claims.md, added to a translated configuration.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { startBackend, type Backend } from '../support/backend.js'
-import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type Backend, startBackend } from '../support/backend.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
-import { bearer, send, type Answer } from '../support/http.js'
+import { type Answer, bearer, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
 import {
   gateway,
@@ -22,8 +22,8 @@ import {
   remoteJwks,
   rule,
 } from '../support/resources.js'
-import { startGatehouse, type Gatehouse } from '../support/stack.js'
-import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
+import { type Gatehouse, startGatehouse } from '../support/stack.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const ISSUER = 'https://idp.example/'
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')

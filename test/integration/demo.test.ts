@@ -1,13 +1,13 @@
 // `gatehouse demo` as somebody at a terminal sees it: the tour, what is up then, and what Ctrl-C leaves: nothing.
 
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'

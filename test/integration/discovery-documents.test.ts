@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { json, type Reply } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
-import { RETRIED_MS, startKeySetStack, type KeySetStack } from '../support/key-set-stack.js'
+import { type KeySetStack, RETRIED_MS, startKeySetStack } from '../support/key-set-stack.js'
 import { mcpRoute, proxyPolicy } from '../support/resources.js'
 
 let stack: KeySetStack

@@ -1,21 +1,21 @@
 // Gatehouse beside an Envoy that somebody else configures: config/compose/envoy.yaml and config/demo, on free ports.
 
-import { spawn, execFile, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { startBackend, type Backend } from '../support/backend.js'
-import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type Backend, startBackend } from '../support/backend.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
-import { startGatehouse, type Gatehouse } from '../support/stack.js'
-import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
+import { type Gatehouse, startGatehouse } from '../support/stack.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const CONFIG = resolve(import.meta.dirname, '../../config')
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')

@@ -3,25 +3,25 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import {
   CompactSign,
+  type CryptoKey,
   exportJWK,
   exportSPKI,
   generateKeyPair,
   importJWK,
   SignJWT,
-  type CryptoKey,
 } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
 import {
   ISSUER,
   jwt,
   protectedRoute,
+  type ProtectedStack,
   sign,
   startProtectedStack,
-  type ProtectedStack,
 } from '../support/protected-stack.js'
-import { base64url, keySet, newKey, now, signToken, type SigningKey } from '../support/tokens.js'
+import { base64url, keySet, newKey, now, type SigningKey, signToken } from '../support/tokens.js'
 
 const ours = await newKey('k1')
 const ec = await newKey('ec', 'ES256')

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { chat, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 
 let stack: GuardedStack
 

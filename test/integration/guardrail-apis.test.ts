@@ -1,9 +1,9 @@
 // Every API of LLMs through a guarded route, by its own client, whole and streamed, from a server that nobody here made.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startAimock, type Aimock } from '../support/aimock.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
 import { askLlm, type Heard, type LlmApi } from '../support/clients/llm-clients.js'
-import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
+import { type LlmStack, startLlmStack } from '../support/llm-stack.js'
 
 let llm: Aimock
 let stack: LlmStack

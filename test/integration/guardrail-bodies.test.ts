@@ -8,9 +8,9 @@ import {
   chat,
   completion,
   guardedRoute,
+  type GuardedStack,
   hook,
   startGuardedStack,
-  type GuardedStack,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
 

@@ -9,11 +9,11 @@ import {
   chat,
   completion,
   guardedRoute,
+  type GuardedStack,
   hook,
+  type Reply,
   service,
   startGuardedStack,
-  type GuardedStack,
-  type Reply,
 } from '../support/guardrails.js'
 
 const ORIGIN = 'https://app.example'

@@ -1,11 +1,11 @@
 // How a guardrail webhook is reached: away and back again, over TLS, in time, and over few connections.
 
-import type { ServerResponse } from 'node:http'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
 import {
@@ -14,11 +14,11 @@ import {
   chat,
   completion,
   guardedRoute,
+  type GuardedStack,
   hook,
   sample,
   service,
   startGuardedStack,
-  type GuardedStack,
 } from '../support/guardrails.js'
 import { freePort } from '../support/ports.js'
 import { API_GROUP, backendRef, proxyBackend } from '../support/resources.js'

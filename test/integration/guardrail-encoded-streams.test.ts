@@ -2,21 +2,21 @@
 // come all the same, and sent on plain (decisions 18 and 20).
 
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ENCODERS, flushed } from '../support/encoded-stream.js'
-import { freePort } from '../support/ports.js'
 import {
   asked,
   chat,
   guardedRoute,
+  type GuardedStack,
   hook,
   service,
   startGuardedStack,
-  type GuardedStack,
 } from '../support/guardrails.js'
+import { freePort } from '../support/ports.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack

@@ -8,10 +8,10 @@ import {
   asked,
   both,
   guardedRoute,
+  type GuardedStack,
   hook,
   service,
   startGuardedStack,
-  type GuardedStack,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
 import { freePort } from '../support/ports.js'

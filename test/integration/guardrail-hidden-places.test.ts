@@ -8,8 +8,8 @@ import {
   asked,
   chat,
   completion,
-  startGuardedStack,
   type GuardedStack,
+  startGuardedStack,
 } from '../support/guardrails.js'
 
 let stack: GuardedStack

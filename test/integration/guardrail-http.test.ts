@@ -2,8 +2,8 @@
 // that is said is always the length that comes.
 
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2'
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -13,10 +13,10 @@ import {
   asked,
   chat,
   completion,
-  startGuardedStack,
   type GuardedStack,
+  startGuardedStack,
 } from '../support/guardrails.js'
-import { send, type Answer } from '../support/http.js'
+import { type Answer, send } from '../support/http.js'
 import { sendRaw } from '../support/raw-http.js'
 
 const MIB = 1024 * 1024

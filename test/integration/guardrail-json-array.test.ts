@@ -1,7 +1,7 @@
 // Gemini's streams without alt=sse, one JSON array: guarded item by item, as they come, and ended as an array (decision 20).
 
 import { once } from 'node:events'
-import { request, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
@@ -9,9 +9,9 @@ import {
   asked,
   both,
   guardedRoute,
+  type GuardedStack,
   hook,
   startGuardedStack,
-  type GuardedStack,
 } from '../support/guardrails.js'
 import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 

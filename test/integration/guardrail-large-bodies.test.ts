@@ -1,7 +1,7 @@
 // Bodies that are large or have many parts: what of them is held, refused and given back.
 
 import { once } from 'node:events'
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import {
@@ -9,8 +9,8 @@ import {
   chat,
   completion,
   guardedBoth,
-  startGuardedStack,
   type GuardedStack,
+  startGuardedStack,
 } from '../support/guardrails.js'
 
 let stack: GuardedStack

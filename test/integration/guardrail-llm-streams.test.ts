@@ -1,9 +1,9 @@
 // Streams of a guarded LLM server that nobody here made, as the official clients see them.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startAimock, type Aimock } from '../support/aimock.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
 import { askLlm } from '../support/clients/llm-clients.js'
-import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
+import { type LlmStack, startLlmStack } from '../support/llm-stack.js'
 
 let llm: Aimock
 let stack: LlmStack

@@ -2,8 +2,8 @@
 
 import OpenAI, { APIConnectionTimeoutError, APIError, RateLimitError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startAimock, type Aimock } from '../support/aimock.js'
-import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
+import { type LlmStack, startLlmStack } from '../support/llm-stack.js'
 
 let llm: Aimock
 let stack: LlmStack

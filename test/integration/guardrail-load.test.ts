@@ -2,7 +2,7 @@
 // with it; a server that ends connections for that answers those under way on it with 503.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { documentRoute, requestChats, requestDocuments } from '../support/short-requests.js'
 
 let stack: GuardedStack

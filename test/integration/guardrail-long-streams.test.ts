@@ -1,7 +1,7 @@
 // Guarded streams of up to 75 s: each comes whole, and Envoy lives on.
 
 import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { expectWholeStreams } from '../support/long-streams.js'
 
 let stack: GuardedStack

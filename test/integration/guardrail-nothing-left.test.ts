@@ -2,10 +2,10 @@
 
 import { once } from 'node:events'
 import { readdirSync, readlinkSync } from 'node:fs'
-import { request, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { chat, sample, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { chat, type GuardedStack, sample, startGuardedStack } from '../support/guardrails.js'
 import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack

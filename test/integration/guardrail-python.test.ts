@@ -1,9 +1,9 @@
 // OpenAI's Python client at a guarded LLM: masked text, and the error that it raises for a refusal.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startAimock, type Aimock } from '../support/aimock.js'
-import { startPythonOpenai, type PythonOpenai } from '../support/clients/python-openai.js'
-import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
+import { type PythonOpenai, startPythonOpenai } from '../support/clients/python-openai.js'
+import { type LlmStack, startLlmStack } from '../support/llm-stack.js'
 
 let llm: Aimock
 let stack: LlmStack

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answerJson, chat, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { answerJson, chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { sendRaw } from '../support/raw-http.js'
 
 const PATH = '/both/v1/chat/completions'

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import {
@@ -19,10 +19,10 @@ import {
   service,
   startGuardedStack,
 } from '../support/guardrails.js'
-import { send, type Answer } from '../support/http.js'
+import { type Answer, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
 import { gateway, proxyBackend } from '../support/resources.js'
-import { startGatehouse, type Gatehouse } from '../support/stack.js'
+import { type Gatehouse, startGatehouse } from '../support/stack.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const PHASES = ['request', 'response'] as const

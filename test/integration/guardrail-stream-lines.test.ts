@@ -3,7 +3,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { asked, chat, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { asked, chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack

@@ -1,11 +1,11 @@
 // Streamed replies that somebody leaves half-way: the client, the LLM, Gatehouse itself. Nothing unseen passes, nothing stays open.
 
-import { request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { chat, startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack

@@ -9,11 +9,11 @@ import {
   asked,
   chat,
   guardedRoute,
+  type GuardedStack,
   hook,
+  type Reply,
   service,
   startGuardedStack,
-  type GuardedStack,
-  type Reply,
   type Wire,
 } from '../support/guardrails.js'
 import { freePort } from '../support/ports.js'

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import {
   answerJson,
   asked,
@@ -10,11 +10,11 @@ import {
   chat,
   completion,
   guardedRoute,
+  type GuardedStack,
   hook,
   sample,
   service,
   startGuardedStack,
-  type GuardedStack,
 } from '../support/guardrails.js'
 import { bearer } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'

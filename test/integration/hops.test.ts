@@ -1,10 +1,10 @@
 // A route that leads back to its own gateway comes to an end: each pass is counted, and the sixth is refused.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { send } from '../support/http.js'
 import { backendRef, gateway, httpRoute, prefix, proxyBackend, rule } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 
 let backend: Backend
 let stack: Stack

@@ -1,11 +1,11 @@
 // HTTPS listeners, through the whole product: which certificate each name is shown, and which get no connection.
 
-import { connect } from 'node:tls'
 import { once } from 'node:events'
+import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
-import { send, type Answer } from '../support/http.js'
+import { type Answer, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
 import { gateway, proxyBackend, rule } from '../support/resources.js'
 import { route, startTwoBackends, type TwoBackends } from '../support/two-backends.js'

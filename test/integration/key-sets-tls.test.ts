@@ -3,9 +3,9 @@
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { selfSigned } from '../support/certificates.js'
-import { json, startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type DocumentServer, json, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
-import { k1, routeByKeys, startKeySetStack, type KeySetStack } from '../support/key-set-stack.js'
+import { k1, type KeySetStack, routeByKeys, startKeySetStack } from '../support/key-set-stack.js'
 import { API_GROUP, proxyBackend, remoteJwks } from '../support/resources.js'
 import { keySet } from '../support/tokens.js'
 

@@ -8,9 +8,9 @@ import {
   ISSUER,
   k1,
   k2,
+  type KeySetStack,
   startKeySetStack,
   stranger,
-  type KeySetStack,
 } from '../support/key-set-stack.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
 

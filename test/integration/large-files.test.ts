@@ -1,11 +1,11 @@
 // Files that take long to read, or cannot be read at all, beside those that are served: nobody waits for them.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey } from '../support/tokens.js'
 
 const key = await newKey('k1')

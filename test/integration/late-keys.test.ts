@@ -6,10 +6,10 @@ import { eventually } from '../support/eventually.js'
 import {
   k1,
   k2,
+  type KeySetStack,
   RETRIED_MS,
   routeByKeys,
   startKeySetStack,
-  type KeySetStack,
 } from '../support/key-set-stack.js'
 import { proxyBackend, remoteJwks } from '../support/resources.js'
 import { keySet } from '../support/tokens.js'

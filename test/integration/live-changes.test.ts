@@ -6,7 +6,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
@@ -18,7 +18,7 @@ import {
   rule,
   toYaml,
 } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
 import { startTraffic, statusesOf, type Traffic } from '../support/traffic.js'
 

@@ -1,8 +1,8 @@
 // Pages of other origins: they can read every answer about an MCP path, and ask before they have a token.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { bearer, initialize, send, type Answer } from '../support/http.js'
-import { AS, FULL_ROW, PAGE, PRM, startMcpStack, type McpStack } from '../support/mcp-stack.js'
+import { type Answer, bearer, initialize, send } from '../support/http.js'
+import { AS, FULL_ROW, type McpStack, PAGE, PRM, startMcpStack } from '../support/mcp-stack.js'
 import { signToken } from '../support/tokens.js'
 
 let stack: McpStack

@@ -1,7 +1,7 @@
 // The official clients log in through the gateway and call a tool, at both identity providers; and how they fail when they must.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startMcpServer, type McpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { ClientFailure, type McpClient } from '../support/clients/client-run.js'
 import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'
@@ -9,9 +9,9 @@ import { ts2 } from '../support/clients/ts2.js'
 import { bearer, initialize, send } from '../support/http.js'
 import {
   CLIENT_ID,
-  SERVICE_ACCOUNT,
   idpOne,
   idpTwo,
+  SERVICE_ACCOUNT,
   startTestIdp,
   type TestIdp,
 } from '../support/identity-provider.js'
@@ -23,7 +23,7 @@ import {
   proxyPolicy,
   remoteJwks,
 } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 
 const CLIENTS: Record<string, McpClient> = { ts1, ts2, python }
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../support/http.js'
 import { gateway, prefix, proxyPolicy } from '../support/resources.js'
-import { route, startTwoBackends, when, type TwoBackends } from '../support/two-backends.js'
+import { route, startTwoBackends, type TwoBackends, when } from '../support/two-backends.js'
 
 const cors = (allowOrigins: readonly string[], more: object = {}): object => ({
   filters: [{ type: 'CORS', cors: { allowOrigins, ...more } }],

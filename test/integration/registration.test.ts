@@ -1,8 +1,8 @@
 // The registration of clients: answered from the policy, passed to the provider, or refused, for each kind of provider.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { send, type Answer } from '../support/http.js'
-import { AS, FULL_ROW, PAGE, startMcpStack, type McpStack } from '../support/mcp-stack.js'
+import { type Answer, send } from '../support/http.js'
+import { AS, FULL_ROW, type McpStack, PAGE, startMcpStack } from '../support/mcp-stack.js'
 
 let stack: McpStack
 

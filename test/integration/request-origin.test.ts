@@ -4,10 +4,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
-import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type Backend, startBackend } from '../support/backend.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
-import { bearer, initialize, send, type Answer } from '../support/http.js'
+import { type Answer, bearer, initialize, send } from '../support/http.js'
 import {
   allow,
   backendRef,
@@ -19,8 +19,8 @@ import {
   proxyPolicy,
   rule,
 } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
-import { keySet, newKey, signToken, type SigningKey } from '../support/tokens.js'
+import { type Stack, startStack } from '../support/stack.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const PRM = '/.well-known/oauth-protected-resource/mcp'
 const AS = '/.well-known/oauth-authorization-server/mcp'

@@ -1,10 +1,10 @@
 // Clients that give up their requests, thousands of them: Envoy resets the check of each, and honest requests do not notice.
 
-import { connect, constants, type ClientHttp2Session } from 'node:http2'
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bearer } from '../support/http.js'
-import { jwt, protectedRoute, sign, startProtectedStack } from '../support/protected-stack.js'
 import type { ProtectedStack } from '../support/protected-stack.js'
+import { jwt, protectedRoute, sign, startProtectedStack } from '../support/protected-stack.js'
 import { newKey } from '../support/tokens.js'
 
 const key = await newKey('k1')

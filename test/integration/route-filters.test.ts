@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Request } from '../support/http.js'
 import { backendRef, gateway, prefix } from '../support/resources.js'
-import { route, startTwoBackends, when, type TwoBackends } from '../support/two-backends.js'
+import { route, startTwoBackends, type TwoBackends, when } from '../support/two-backends.js'
 
 const modified = (filter: object): object => ({ filters: [filter] })
 const requestHeaders = (requestHeaderModifier: object): object => ({

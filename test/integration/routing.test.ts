@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
 import { backendRef, gateway, prefix, rule } from '../support/resources.js'
-import { route, startTwoBackends, when, type TwoBackends } from '../support/two-backends.js'
+import { route, startTwoBackends, type TwoBackends, when } from '../support/two-backends.js'
 
 const hostnames = (): readonly object[] => [
   route('one', 'one.example', rule('/', 'a')),

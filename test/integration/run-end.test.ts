@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
-import { startMcpParties, type McpParties } from '../support/mcp-parties.js'
+import { type McpParties, startMcpParties } from '../support/mcp-parties.js'
 import type { Stack } from '../support/stack.js'
 
 let parties: McpParties

@@ -1,6 +1,6 @@
 // `gatehouse run` and `demo` that are killed, however suddenly: nothing of them is left, and the next one serves.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -5,10 +5,10 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
-import { ISSUER, startMcpParties, type McpParties } from '../support/mcp-parties.js'
+import { ISSUER, type McpParties, startMcpParties } from '../support/mcp-parties.js'
 import { freePort } from '../support/ports.js'
 import { gateway } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 
 let parties: McpParties
 let stack: Stack

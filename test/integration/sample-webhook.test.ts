@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SAMPLE_WEBHOOK, startNodeWebhook, type SampleWebhook } from '../support/sample-webhook.js'
-import { sendRaw } from '../support/raw-http.js'
 import { freePort } from '../support/ports.js'
+import { sendRaw } from '../support/raw-http.js'
+import { SAMPLE_WEBHOOK, type SampleWebhook, startNodeWebhook } from '../support/sample-webhook.js'
 
 const MIB = 1024 * 1024
 

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import {
   API_GROUP,
   backendRef,
@@ -12,11 +12,11 @@ import {
   rule,
 } from '../support/resources.js'
 import {
+  type SampleWebhook,
   startFastApiWebhook,
   startNodeWebhook,
-  type SampleWebhook,
 } from '../support/sample-webhook.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 
 let llm: Backend
 let stack: Stack

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
-import { startDocumentServer, type DocumentServer } from '../support/document-server.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import {
@@ -18,7 +18,7 @@ import {
   remoteJwks,
   rule,
 } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
 
 const ISSUER = 'https://idp.example'

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   jwt,
   protectedRoute,
+  type ProtectedStack,
   sign,
   startProtectedStack,
-  type ProtectedStack,
 } from '../support/protected-stack.js'
 import { allow, httpRoute, proxyPolicy, rule } from '../support/resources.js'
 import { newKey } from '../support/tokens.js'

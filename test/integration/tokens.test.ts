@@ -5,13 +5,13 @@ import {
   ISSUER,
   jwt,
   protectedRoute,
+  type ProtectedStack,
   provider,
   sign,
   startProtectedStack,
-  type ProtectedStack,
 } from '../support/protected-stack.js'
 import { allow } from '../support/resources.js'
-import { newKey, now, signToken, type SigningKey } from '../support/tokens.js'
+import { newKey, now, type SigningKey, signToken } from '../support/tokens.js'
 
 const OTHER_ISSUER = 'https://other.example/'
 

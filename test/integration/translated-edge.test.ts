@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Route } from '../../src/ir/route.js'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
 import { freePort } from '../support/ports.js'

@@ -1,10 +1,10 @@
 // What `envoy --mode validate` cannot show: certificates by server name towards clients, and names checked towards backends.
 
-import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { once } from 'node:events'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'

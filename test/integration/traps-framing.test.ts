@@ -1,7 +1,7 @@
 // Framing and HTTP/2 that servers read differently from one another: none of it gets past the protected route.
 
-import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
 import { once } from 'node:events'
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { bearer } from '../support/http.js'
 import { rawRequest } from '../support/raw-request.js'

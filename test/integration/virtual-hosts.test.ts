@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { ROUTE_TYPE } from '../../src/xds/encode/type-urls.js'
 import { cluster, listener } from '../support/ads-resources.js'
-import { realAds, type RealAds } from '../support/ads-server.js'
+import { type RealAds, realAds } from '../support/ads-server.js'
 import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/ports.js'
 

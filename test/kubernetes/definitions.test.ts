@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { API_GROUP, toYaml } from '../support/resources.js'
-import { ApiError, type AnyObject } from './support/api-call.js'
+import { type AnyObject, ApiError } from './support/api-call.js'
+import { type ApiServer, startApiServer } from './support/api-server.js'
 import { service } from './support/objects.js'
-import { startApiServer, type ApiServer } from './support/api-server.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
@@ -43,7 +43,7 @@ const provider = (more: object = {}) => ({
 })
 const jwt = (jwtAuthentication: object) =>
   ours('ProxyPolicy', { targetRefs: [ROUTE], traffic: { jwtAuthentication } })
-const guarded = (headers: object, backendRef: object = {}) => {
+function guarded(headers: object, backendRef: object = {}) {
   const webhook = { backendRef: { name: 'hook', port: 80, ...backendRef }, headers }
   return ours('ProxyPolicy', {
     targetRefs: [ROUTE],

@@ -1,21 +1,21 @@
 // Endpoints follow EndpointSlices, through EDS alone, and no request is lost on the way; certificates follow their Secrets.
 
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type PeerCertificate } from 'node:tls'
-import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { freePort } from '../support/ports.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { startTraffic, statusesOf } from '../support/traffic.js'
-import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { endpointSlice, gatewayClass, service, tlsSecret } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 let api: ApiServer
 let folder: string

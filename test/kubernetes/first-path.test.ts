@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
-import { startAppCluster, type AppCluster } from './support/app-cluster.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
+import { type AppCluster, startAppCluster } from './support/app-cluster.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 let cluster: AppCluster
 let replica: Replica

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { ADDRESS } from './support/api-server.js'
-import { startAppCluster, type AppCluster } from './support/app-cluster.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type AppCluster, startAppCluster } from './support/app-cluster.js'
+import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js'
 
 let cluster: AppCluster

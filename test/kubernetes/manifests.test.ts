@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { eventually } from '../support/eventually.js'
-import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
 import type { AnyObject } from './support/api-call.js'
-import { containerNamed } from './support/pod.js'
+import { type ApiServer, definitions, startApiServer } from './support/api-server.js'
 import { create, lint, objectsOf, render, ROOT, template } from './support/chart.js'
+import { containerNamed } from './support/pod.js'
 
 const ENVOYS = [{ gateway: 'shop/gateway', replicas: 3, ports: [{ name: 'https', port: 443 }] }]
 const TLS = { secretName: 'server', clientSecretName: 'client' }
@@ -42,7 +42,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
   ],
 ]
 
-const find = (objects: readonly AnyObject[], kind: string, name: string): AnyObject => {
+function find(objects: readonly AnyObject[], kind: string, name: string): AnyObject {
   const found = objects.find((each) => each.kind === kind && each.metadata.name === name)
   if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
   return found

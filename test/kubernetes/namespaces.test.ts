@@ -1,14 +1,14 @@
 // Routes get in at a listener by the labels of their namespace, and out again, while everything runs.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { freePort } from '../support/ports.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { endpointSlice, gatewayClass, inNamespace, service } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 const SELECTOR = {
   matchLabels: { team: 'shop' },
@@ -24,7 +24,7 @@ let port: number
 
 const label = (labels: object) =>
   api.call('PATCH', '/api/v1/namespaces/apps', { metadata: { labels } })
-const accepted = (reason: string): object => {
+function accepted(reason: string): object {
   const condition = expect.objectContaining({ type: 'Accepted', reason }) as object
   return { parents: [{ conditions: expect.arrayContaining([condition]) as unknown }] }
 }

@@ -5,16 +5,16 @@ import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
 import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
 import type { AnyObject } from './support/api-call.js'
-import { startApiServer, type ApiServer } from './support/api-server.js'
+import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, tlsSecret } from './support/objects.js'
 import { containerNamed } from './support/pod.js'
-import { startReplica, type Replica, type ReplicaOptions } from './support/replica.js'
+import { type Replica, type ReplicaOptions, startReplica } from './support/replica.js'
 import {
+  type Missing,
+  type Permission,
   permissionsOf,
   rendered,
   rolesFor,
-  type Missing,
-  type Permission,
   type Values,
 } from './support/roles.js'
 
@@ -71,7 +71,7 @@ function expectLogged(replica: Replica, beginning: string, refusal: string): voi
   expect(found.join('\n')).toContain(refusal.replaceAll('"', '\\"'))
 }
 
-const pathOf = ({ group, resource }: Permission): string => {
+function pathOf({ group, resource }: Permission): string {
   const [plural = ''] = resource.split('/')
   if (group === '') return `/api/v1/${plural}`
   return `/apis/${group}/${group === 'policy.gatehouse.dev' ? 'v1alpha1' : 'v1'}/${plural}`

@@ -5,9 +5,9 @@ import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import type { AnyObject } from './support/api-call.js'
-import { startApiServer, type ApiServer } from './support/api-server.js'
+import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 import { rolesFor, type Values } from './support/roles.js'
 
 const CERTIFICATE = [{ namespace: 'default', secrets: ['certificate'] }]
@@ -18,10 +18,10 @@ let api: ApiServer
 let replica: Replica
 let bound: readonly AnyObject[] = []
 
-const start = async (
+async function start(
   objects: readonly AnyObject[],
   options: { readonly flags?: readonly string[] } = {},
-): Promise<void> => {
+): Promise<void> {
   bound = objects
   await api.apply(...objects)
   replica = await startReplica({ kubeconfig: await api.kubeconfig('guest'), ...options })

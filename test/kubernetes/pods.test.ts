@@ -7,14 +7,14 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/ports.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import type { AnyObject } from './support/api-call.js'
-import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { render } from './support/chart.js'
 import { endpointSlice, gatewayClass, policy, service } from './support/objects.js'
 import * as pod from './support/pod.js'
@@ -100,7 +100,7 @@ const listeningPorts = (): readonly number[] =>
   )
 
 /** A folder in the place of /etc/envoy. mounts: what its files name. */
-const configFolder = async (objects: readonly AnyObject[], mounts: pod.Mounts): Promise<string> => {
+async function configFolder(objects: readonly AnyObject[], mounts: pod.Mounts): Promise<string> {
   const config = await mkdtemp(join(folder, 'config-'))
   await chmod(config, 0o755)
   for (const [name, text] of Object.entries(pod.filesOf(objects)))
@@ -109,7 +109,7 @@ const configFolder = async (objects: readonly AnyObject[], mounts: pod.Mounts): 
 }
 
 /** An emptyDir: everybody may write to it, and what is in it has the pod's group (fsGroup). */
-const emptyDir = async (group?: number): Promise<string> => {
+async function emptyDir(group?: number): Promise<string> {
   const path = await mkdtemp(join(folder, 'e-'))
   if (group !== undefined && pod.hasUsers) await chown(path, 0, group)
   await chmod(path, group === undefined ? 0o777 : 0o2777)
@@ -117,7 +117,7 @@ const emptyDir = async (group?: number): Promise<string> => {
 }
 
 /** Whether a user may connect to the socket: 0, or the error of the system. */
-const connectAs = (user: pod.User, socket: string): string => {
+function connectAs(user: pod.User, socket: string): string {
   const script = `require('net').connect(process.argv[1], () => { console.log(0); process.exit() }).on('error', (e) => console.log(e.code))`
   return pod.outputAs(user, [process.execPath, '-e', script, socket]).trim()
 }

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { withoutConflict } from './support/api-call.js'
-import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
+import { type ApiServer, definitions, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 const KINDS = [
   ['policy.gatehouse.dev', 'proxypolicies', 'proxybackends', 'proxyparameters'],

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { startTraffic, statusesOf } from '../support/traffic.js'
-import { startAppCluster, type AppCluster } from './support/app-cluster.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type AppCluster, startAppCluster } from './support/app-cluster.js'
+import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type Target, type TcpProxy } from './support/tcp-proxy.js'
 
 let cluster: AppCluster
@@ -13,7 +13,7 @@ let replicas: Replica[]
 let address: TcpProxy
 let envoy: OtherEnvoy
 
-const targetOf = ({ grpc }: Replica): Target => {
+function targetOf({ grpc }: Replica): Target {
   const [host = '', number] = grpc.split(':')
   return { host, port: Number(number) }
 }

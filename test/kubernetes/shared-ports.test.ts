@@ -1,14 +1,14 @@
 // Two Gateways of two namespaces on one port: in one Envoy the older has it, whoever comes first by name or connects first.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startBackend, type Backend } from '../support/backend.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { freePort } from '../support/ports.js'
 import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
-import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, inNamespace } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 const OLDER = 'z-older'
 const YOUNGER = 'a-younger'
@@ -46,7 +46,7 @@ async function create(namespace: string, backend: Backend): Promise<void> {
   )
 }
 
-const start = async (...flags: readonly string[]): Promise<void> => {
+async function start(...flags: readonly string[]): Promise<void> {
   replica = await startReplica({ kubeconfig: await api.kubeconfig(), flags })
 }
 

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { withoutConflict, type AnyObject } from './support/api-call.js'
-import { startApiServer, type ApiServer } from './support/api-server.js'
+import { type AnyObject, withoutConflict } from './support/api-call.js'
+import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const OURS = 'policy.gatehouse.dev/v1alpha1'

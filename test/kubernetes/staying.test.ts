@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { httpRoute, prefix } from '../support/resources.js'
 import { ADDRESS } from './support/api-server.js'
-import { startAppCluster, type AppCluster } from './support/app-cluster.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type AppCluster, startAppCluster } from './support/app-cluster.js'
+import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js'
 
 let cluster: AppCluster

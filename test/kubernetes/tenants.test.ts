@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
-import { startBackend, type Backend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
 import { send } from '../support/http.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { freePort } from '../support/ports.js'
 import {
   API_GROUP,
@@ -21,9 +21,9 @@ import {
   proxyPolicy,
   remoteJwks,
 } from '../support/resources.js'
-import { ADDRESS, startApiServer, type ApiServer } from './support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { endpointSlice, gatewayClass, inNamespace, service, tlsSecret } from './support/objects.js'
-import { startReplica, type Replica, type ReplicaOptions } from './support/replica.js'
+import { type Replica, type ReplicaOptions, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 /** What Gatehouse's own Service has for an endpoint beside the pod. */
@@ -69,7 +69,7 @@ const toExternalName = (name: string, externalName: string, at: number): readonl
   routeTo(name, { name, port: at }),
 ]
 
-const call = async (name: string): Promise<{ status: number; body: string }> => {
+async function call(name: string): Promise<{ status: number; body: string }> {
   const { status, body } = await send(`http://127.0.0.1:${String(port)}`, '/', {
     headers: { host: `${name}.example` },
   })
@@ -110,7 +110,7 @@ async function start(options: Omit<ReplicaOptions, 'kubeconfig'> = {}): Promise<
   envoy = await startOtherEnvoy(replica.grpc, 'default/gw')
 }
 
-const stop = async (): Promise<void> => {
+async function stop(): Promise<void> {
   await envoy.stop()
   await replica.stop()
 }

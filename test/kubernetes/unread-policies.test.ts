@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { startOtherEnvoy, type OtherEnvoy } from '../support/other-envoy.js'
+import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { httpRoute, prefix } from '../support/resources.js'
 import { ADDRESS } from './support/api-server.js'
-import { startAppCluster, type AppCluster } from './support/app-cluster.js'
+import { type AppCluster, startAppCluster } from './support/app-cluster.js'
 import { policy } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js'
 
 const RBAC = 'rbac.authorization.k8s.io'

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import type { AnyObject } from './support/api-call.js'
-import { definitions, startApiServer, type ApiServer } from './support/api-server.js'
+import { type ApiServer, definitions, startApiServer } from './support/api-server.js'
 import { gatewayClass, service } from './support/objects.js'
-import { startReplica, type Replica } from './support/replica.js'
+import { type Replica, startReplica } from './support/replica.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 const ROUTES = `/apis/${GROUP}/v1/namespaces/default/httproutes`

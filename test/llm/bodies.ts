@@ -1,7 +1,7 @@
 // Bodies of LLM APIs for the tests, and what the readers find in them, in short.
 
-import { rewrite, type Conversation } from '../../src/llm/text/conversation.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
+import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'
 import type { Result } from '../../src/result.js'
 
 export type Read = (body: Uint8Array) => Result<Conversation, string>
@@ -27,7 +27,7 @@ export const lines = ({ entries }: Conversation): string[] =>
     ({ kind, role, content }) => `${kind === 'tool-call' ? '[tool-call] ' : ''}${role}: ${content}`,
   )
 
-export const problemOf = (read: Read, body: unknown): string | undefined => {
+export function problemOf(read: Read, body: unknown): string | undefined {
   const result = read(bytes(body))
   return result.ok ? undefined : result.error
 }

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { rewrite } from '../../src/llm/text/conversation.js'
 import { applyEdits, type Span } from '../../src/llm/json/json-text.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
+import { rewrite } from '../../src/llm/text/conversation.js'
 import type { Read } from './bodies.js'
 
 /** Names and words that the APIs know, so that generated bodies come near to theirs. */

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { readStreamEvent } from '../../src/llm/stream-read.js'
-import { rewrite, type Conversation } from '../../src/llm/text/conversation.js'
+import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'
 import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import type { Result } from '../../src/result.js'
 import { EVENTS, REPLIES, REQUESTS } from './recorded.js'
@@ -20,12 +20,12 @@ interface Seen {
 
 const mask = (text: string): string => text.replaceAll(SECRET, MASK)
 
-const seenInBody = (found: Conversation): Seen => {
+function seenInBody(found: Conversation): Seen {
   const shown = found.entries.map(({ content }) => content)
   return { shown, masked: rewrite(found, shown.map(mask)) }
 }
 
-const seenInEvent = (event: StreamEvent): Seen => {
+function seenInEvent(event: StreamEvent): Seen {
   const [pieces, repeats] = [event.pieces, event.repeats].map((all) => all.map(({ text }) => text))
   const texts = { pieces: (pieces ?? []).map(mask), repeats: (repeats ?? []).map(mask) }
   return { shown: [...(pieces ?? []), ...(repeats ?? [])], masked: rewriteEvent(event, texts) }
@@ -98,7 +98,7 @@ const withoutEchoes = (json: string): unknown =>
   )
 
 /** The words of an error are the server's own. */
-const isOfError = (root: object, { holder, key }: Place, name: string): boolean => {
+function isOfError(root: object, { holder, key }: Place, name: string): boolean {
   const error = 'error' in root ? root.error : undefined
   const words = error === undefined ? ['error'] : ['error', 'message', 'detail']
   return words.includes(name) || (holder === error && key === 'message')

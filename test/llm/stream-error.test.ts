@@ -1,8 +1,8 @@
 // The error that ends a stream, as the official clients see it: what came before it, and then an exception.
 
-import Anthropic from '@anthropic-ai/sdk'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import type { OwnError } from '../../src/llm/api-error.js'

@@ -4,15 +4,15 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withData, type Frame } from '../../src/llm/framing/frame.js'
+import { type Frame, withData } from '../../src/llm/framing/frame.js'
 import { createSseReader } from '../../src/llm/framing/sse-frames.js'
 import {
+  type EventTexts,
   isEnded,
   rewriteEvent,
-  type EventTexts,
   type StreamEvent,
 } from '../../src/llm/text/stream-event.js'
-import { startAimock, type Aimock } from '../support/aimock.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
 import { eventOf } from './support.js'
 
 const TEXT = 'The quick brown fox\nwrites to "a@b.example" 🦊.'

@@ -1,7 +1,7 @@
 // Events of streams for the tests, and what readStreamEvent finds in them, in short.
 
-import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import { readStreamEvent } from '../../src/llm/stream-read.js'
+import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 
 export function eventOf(data: unknown): StreamEvent {
   const read = readStreamEvent(typeof data === 'string' ? data : JSON.stringify(data))

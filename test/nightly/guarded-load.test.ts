@@ -1,7 +1,7 @@
 // What test/integration/guardrail-load and guardrail-long-streams show, at full size.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startGuardedStack, type GuardedStack } from '../support/guardrails.js'
+import { type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { expectWholeStreams } from '../support/long-streams.js'
 import { documentRoute, requestChats, requestDocuments } from '../support/short-requests.js'
 

@@ -7,9 +7,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { visit } from '../../src/demo/idp/headless-login.js'
 import { asUser } from '../support/clients/client-run.js'
 import type { PageRun } from '../support/clients/page.js'
-import { startHttpServer, type HttpServer } from '../support/http-server.js'
+import { type HttpServer, startHttpServer } from '../support/http-server.js'
 import { launchBrowser } from './support/browser.js'
-import { startMcpStack, type McpStack } from './support/mcp-stack.js'
+import { type McpStack, startMcpStack } from './support/mcp-stack.js'
 
 let world: McpStack
 let site: HttpServer

@@ -5,9 +5,9 @@ import { visit } from '../../src/demo/idp/headless-login.js'
 import { asUser } from '../support/clients/client-run.js'
 import { CLIENT_ID } from '../support/identity-provider.js'
 import { freePort } from '../support/ports.js'
-import { startProgram, type ChildProgram } from './support/child-program.js'
+import { type ChildProgram, startProgram } from './support/child-program.js'
 import { startInjectingProxy } from './support/injecting-proxy.js'
-import { startMcpStack, type McpStack } from './support/mcp-stack.js'
+import { type McpStack, startMcpStack } from './support/mcp-stack.js'
 import { program } from './support/tools.js'
 
 const SUITE = program('@modelcontextprotocol/conformance', 'dist/index.js')
@@ -87,7 +87,7 @@ describe('mode server', () => {
   })
 })
 
-const totalOf = (suite: ChildProgram): string => {
+function totalOf(suite: ChildProgram): string {
   const lines = suite.output().match(/^Total: .*$/gm) ?? []
   return lines.at(-1) ?? suite.output()
 }

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startGrpcServer, type GrpcServer } from '../../src/grpc/server.js'
+import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 
 let server: GrpcServer

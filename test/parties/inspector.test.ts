@@ -9,8 +9,8 @@ import { visit } from '../../src/demo/idp/headless-login.js'
 import { asUser } from '../support/clients/client-run.js'
 import { freePort } from '../support/ports.js'
 import { launchBrowser } from './support/browser.js'
-import { startProgram, type ChildProgram } from './support/child-program.js'
-import { startMcpStack, type McpStack } from './support/mcp-stack.js'
+import { type ChildProgram, startProgram } from './support/child-program.js'
+import { type McpStack, startMcpStack } from './support/mcp-stack.js'
 import { program } from './support/tools.js'
 
 const LAUNCHER = program('@modelcontextprotocol/inspector', 'clients/launcher/build/index.js')

@@ -1,23 +1,23 @@
 // Keycloak, a product that nobody here made, as the identity provider: tokens, groups, key rotation, refused registration.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startMcpServer, type McpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { eventually } from '../support/eventually.js'
-import { bearer, initialize, send, type Answer } from '../support/http.js'
+import { type Answer, bearer, initialize, send } from '../support/http.js'
 import {
   allow,
   gateway,
   httpRoute,
-  rule,
   proxyBackend,
   proxyPolicy,
   remoteJwks,
+  rule,
 } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
+import { type Stack, startStack } from '../support/stack.js'
 import { visitForm } from './support/form-login.js'
-import { startKeycloak, type Keycloak } from './support/keycloak.js'
+import { type Keycloak, startKeycloak } from './support/keycloak.js'
 import { CLIENT_ID } from './support/keycloak-realm.js'
 
 const START_MS = 200_000
@@ -50,7 +50,7 @@ const policy = (name: string, port: number, mcp: object): object =>
   })
 
 /** The server knows its own path only, /mcp. */
-const route = (name: string): object => {
+function route(name: string): object {
   const filter = {
     type: 'URLRewrite',
     urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/mcp' } },
@@ -91,7 +91,7 @@ const call = (path: string, token: string): Promise<Answer> =>
     },
   })
 
-const conditionText = async (name: string): Promise<string> => {
+async function conditionText(name: string): Promise<string> {
   const entries = await stack.status()
   const entry = entries.find((one) => one.kind === 'ProxyPolicy' && one.name === name)
   return (entry?.conditions ?? []).map(({ message }) => message).join(' ')
@@ -155,7 +155,7 @@ describe('the key set of Keycloak', () => {
   })
 })
 
-const kidOf = (token: string): string => {
+function kidOf(token: string): string {
   const header = Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()
   return (JSON.parse(header) as { kid: string }).kid
 }

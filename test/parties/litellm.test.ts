@@ -2,10 +2,10 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startAimock, type Aimock } from '../support/aimock.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
 import { askLlm, LLM_APIS, type LlmApi } from '../support/clients/llm-clients.js'
-import { startLlmStack, type LlmStack } from '../support/llm-stack.js'
-import { startLitellm, type PythonServer } from './support/python-server.js'
+import { type LlmStack, startLlmStack } from '../support/llm-stack.js'
+import { type PythonServer, startLitellm } from './support/python-server.js'
 
 let behind: Aimock
 let litellm: PythonServer
@@ -38,7 +38,7 @@ beforeEach(() => behind.forget())
 
 const client = () =>
   new OpenAI({ baseURL: `${stack.origin}/guarded/v1`, apiKey: 'k', maxRetries: 0 })
-const ask = async (model: string, content: string) => {
+async function ask(model: string, content: string) {
   const messages = [{ role: 'user' as const, content }]
   const { choices } = await client().chat.completions.create({ model, messages })
   return choices[0]?.message.content

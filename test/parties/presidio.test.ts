@@ -2,12 +2,12 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startAimock, type Aimock } from '../support/aimock.js'
+import { type Aimock, startAimock } from '../support/aimock.js'
 import { askLlm } from '../support/clients/llm-clients.js'
 import { both, guardedRoute, hook, service } from '../support/guardrails.js'
 import { gateway, proxyBackend } from '../support/resources.js'
-import { startStack, type Stack } from '../support/stack.js'
-import { startPresidio, type PythonServer } from './support/python-server.js'
+import { type Stack, startStack } from '../support/stack.js'
+import { type PythonServer, startPresidio } from './support/python-server.js'
 
 let presidio: PythonServer
 let llm: Aimock
@@ -40,7 +40,7 @@ beforeEach(() => llm.forget())
 
 const client = () =>
   new OpenAI({ baseURL: `${stack.origin}/guarded/v1`, apiKey: 'k', maxRetries: 0 })
-const ask = async (content: string) => {
+async function ask(content: string) {
   const messages = [{ role: 'user' as const, content }]
   const { choices } = await client().chat.completions.create({ model: 'm', messages })
   return choices[0]?.message.content

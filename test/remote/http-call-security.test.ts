@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { UpstreamTls } from '../../src/ir/destination.js'
 import { createAddressRules } from '../../src/addresses/address-rules.js'
+import type { UpstreamTls } from '../../src/ir/destination.js'
 import { createCallRemote, systemLookup } from '../../src/remote/http-call.js'
 import { systemAuthorities } from '../../src/remote/system-authorities.js'
-import { selfSigned, type KeyPair } from '../support/certificates.js'
+import { type KeyPair, selfSigned } from '../support/certificates.js'
 import { at, callerWith, failureOf, get, serve } from './support/servers.js'
 
 describe('where calls may go (decision 30)', () => {

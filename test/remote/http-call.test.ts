@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { at, callRemote, closing, failureOf, get, serve, serveRaw } from './support/servers.js'
 
-const bodyOf = async (request: IncomingMessage) => {
+async function bodyOf(request: IncomingMessage) {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString()

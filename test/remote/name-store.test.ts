@@ -12,7 +12,7 @@ let changes: number
 let log: string[]
 let store: NameStore
 
-const lookup = (host: string): Promise<readonly LookupAddress[]> => {
+function lookup(host: string): Promise<readonly LookupAddress[]> {
   asked.push(host)
   const answer = answers.get(host) ?? coded('ENOTFOUND')
   if (answer === 'silence') return new Promise(() => undefined)

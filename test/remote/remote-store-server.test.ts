@@ -4,9 +4,9 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'
 import type { RemoteState, WantedDocument } from '../../src/ir/remote-target.js'
 import { createRemoteStore, type RemoteStore } from '../../src/remote/remote-store.js'
+import { type KeyPair, selfSigned } from '../support/certificates.js'
+import { type DocumentServer, json, startDocumentServer } from '../support/document-server.js'
 import { callRemote } from './support/servers.js'
-import { selfSigned, type KeyPair } from '../support/certificates.js'
-import { json, startDocumentServer, type DocumentServer } from '../support/document-server.js'
 
 let pair: KeyPair
 beforeAll(() => {
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const keySet = (kid: string) => ({ keys: [{ kid, kty: 'RSA' }] })
 
-const start = async (tls?: UpstreamTls, serverTls?: KeyPair) => {
+async function start(tls?: UpstreamTls, serverTls?: KeyPair) {
   const server: DocumentServer = await startDocumentServer(
     serverTls === undefined ? {} : { tls: serverTls },
   )

@@ -5,17 +5,17 @@ import {
   answer,
   failure,
   keySet,
+  type TestStore,
   testStore,
   wantDiscovery,
   wantKeySet,
-  type TestStore,
 } from './support/store.js'
 
 const URL = 'https://idp.example/keys'
 const known = (store: TestStore) => store.state().get('keys')
 
 /** A store that has fetched the key set "a". */
-const ready = async (...options: Parameters<typeof testStore>) => {
+async function ready(...options: Parameters<typeof testStore>) {
   const store = testStore(...options)
   store.replies.set(URL, answer(keySet('a')))
   store.want([wantKeySet()])

@@ -1,13 +1,13 @@
 // What the store knows while providers come, go, rotate and lie: time is the test's own.
 
 import { describe, expect, test } from 'vitest'
-import { answer, failure, keySet, testStore, wantKeySet, type TestStore } from './support/store.js'
+import { answer, failure, keySet, type TestStore, testStore, wantKeySet } from './support/store.js'
 
 const URL = 'https://idp.example/keys'
 const known = (store: TestStore) => store.state().get('keys')
 
 /** A store that has fetched the key set "a". */
-const ready = async (...options: Parameters<typeof testStore>) => {
+async function ready(...options: Parameters<typeof testStore>) {
   const store = testStore(...options)
   store.replies.set(URL, answer(keySet('a')))
   store.want([wantKeySet()])

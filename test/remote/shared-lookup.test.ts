@@ -1,13 +1,13 @@
 // What the system's resolver is asked while its answers are slow.
 
 import { expect, test } from 'vitest'
+import { createCallRemote } from '../../src/remote/http-call.js'
 import type { Lookup } from '../../src/remote/resolve.js'
 import { sharedLookup } from '../../src/remote/shared-lookup.js'
-import { createCallRemote } from '../../src/remote/http-call.js'
 
 const ADDRESS = [{ address: '127.0.0.1', family: 4 }]
 
-const hanging = () => {
+function hanging() {
   const asked: { host: string; answer: () => void; fail: (error: Error) => void }[] = []
   const lookup: Lookup = (host) =>
     new Promise((resolve, fail) => {

@@ -164,7 +164,7 @@ test('0 is no limit', async () => {
 })
 
 /** Ends the only call that waits, with these headers. */
-const served = async (changes: Partial<PooledCall> = {}, headers: Record<string, string> = {}) => {
+async function served(changes: Partial<PooledCall> = {}, headers: Record<string, string> = {}) {
   const only = pools.call(call({ maxConnections: 1, ...changes }))
   await arrived(waiting.length + 1)
   waiting.at(-1)?.writeHead(200, headers).end('x')

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { parseCommandLine, type Settings } from '../../src/settings.js'
-import { COMMANDS, commandNames } from '../../src/settings/commands.js'
-import { FLAGS, flagName, flagsOf, type FlagKey } from '../../src/settings/flags.js'
+import { commandNames, COMMANDS } from '../../src/settings/commands.js'
+import { type FlagKey, flagName, FLAGS, flagsOf } from '../../src/settings/flags.js'
 
 type Variables = Record<string, string>
 
@@ -19,7 +19,7 @@ function wrongOf(line: string, environment: Variables = {}): readonly string[] {
   return parsed.sentences
 }
 
-const helpOf = (line: string): string => {
+function helpOf(line: string): string {
   const parsed = parseCommandLine(line.split(' '), {})
   return parsed.type === 'help' ? parsed.text : JSON.stringify(parsed)
 }

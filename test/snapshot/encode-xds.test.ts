@@ -3,13 +3,13 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { encodeXds } from '../../src/snapshot/encode-xds.js'
-import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
 import {
   CLUSTER_TYPE,
   ROUTE_TYPE,
   shortType,
   VIRTUAL_HOST_TYPE,
 } from '../../src/xds/encode/type-urls.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
 
 const CLUSTER: JsonObject = { '@type': CLUSTER_TYPE, name: 'c' }
 
@@ -26,7 +26,7 @@ const routes = (...hosts: readonly JsonObject[]): JsonObject => ({
   ignore_port_in_host_matching: true,
 })
 
-const encode = (configuration: JsonObject, before?: GatewaySnapshot) => {
+function encode(configuration: JsonObject, before?: GatewaySnapshot) {
   const none = { listeners: [], clusters: [CLUSTER], endpoints: [], secrets: [] }
   const previous = before && new Map([['*', before]])
   const resources = { ...none, routes: [configuration] }

@@ -5,20 +5,20 @@ import { describe, expect, test } from 'vitest'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
+import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
-import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
 import { createPublisher } from '../../src/snapshot/publisher.js'
 import { createRandom } from '../support/random.js'
 import {
   API_GROUP,
   backendRef,
+  type Document,
   gateway,
   httpRoute,
   prefix,
   proxyBackend,
-  type Document,
 } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
@@ -32,7 +32,7 @@ const XDS = {
 const COUNT = 300
 const KINDS = kindsOf(API_GROUP)
 
-const decode = (document: Document): DecodedResource => {
+function decode(document: Document): DecodedResource {
   const { resources, problems } = decodeFile(
     Buffer.from(JSON.stringify(document)),
     'many.json',

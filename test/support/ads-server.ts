@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
-import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
+import { startGrpcServer } from '../../src/grpc/server.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { createAdsService } from '../../src/xds/server/ads-server.js'
-import type { AdsService } from '../../src/xds/server/ads-server.js'
 import { buildBootstrap } from '../../src/xds/bootstrap/bootstrap.js'
-import { encodeResource } from '../../src/xds/encode/encode.js'
 import type { EncodedResource } from '../../src/xds/encode/encode.js'
-import { SnapshotCache } from '../../src/xds/server/snapshot-cache.js'
-import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
-import { splitRoutes } from '../../src/xds/translator/split-routes.js'
+import { encodeResource } from '../../src/xds/encode/encode.js'
 import { ROUTE_TYPE, shortType, VIRTUAL_HOST_TYPE } from '../../src/xds/encode/type-urls.js'
+import type { AdsService } from '../../src/xds/server/ads-server.js'
+import { createAdsService } from '../../src/xds/server/ads-server.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
+import { SnapshotCache } from '../../src/xds/server/snapshot-cache.js'
+import { splitRoutes } from '../../src/xds/translator/split-routes.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { envoyPath } from './envoy.js'
 import { freePort } from './ports.js'
@@ -49,7 +49,7 @@ export interface RealEnvoy {
 }
 
 /** splits: Envoys that can take virtual hosts as resources of their own do. */
-export const realAds = async (splits = true): Promise<RealAds> => {
+export async function realAds(splits = true): Promise<RealAds> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-ads-'))
   const path = join(folder, 'ads.sock')
   const cache = new SnapshotCache()
@@ -109,7 +109,7 @@ export const realAds = async (splits = true): Promise<RealAds> => {
   }
 }
 
-const forms = (all: readonly JsonObject[], splits: boolean): GatewaySnapshot => {
+function forms(all: readonly JsonObject[], splits: boolean): GatewaySnapshot {
   if (!splits) return { split: group(all), whole: () => group(all) }
   const routes = all.filter(isRouteConfiguration)
   const { configurations, hosts } = splitRoutes(routes)
@@ -122,7 +122,7 @@ const isRouteConfiguration = (resource: JsonObject): boolean => resource['@type'
 
 const virtualHost = (host: JsonObject): JsonObject => ({ '@type': VIRTUAL_HOST_TYPE, ...host })
 
-const group = (all: readonly JsonObject[]): NodeSnapshot => {
+function group(all: readonly JsonObject[]): NodeSnapshot {
   const types = new Map<string, Map<string, EncodedResource>>()
   for (const resource of all.map((json) => encodeResource(json))) {
     const ofType = types.get(resource.typeUrl) ?? new Map<string, EncodedResource>()

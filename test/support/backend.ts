@@ -1,7 +1,7 @@
 // A backend that remembers what reached it and answers what the test wants.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { startHttpServer, type HttpServer, type HttpServerOptions } from './http-server.js'
+import { type HttpServer, type HttpServerOptions, startHttpServer } from './http-server.js'
 
 export interface Recorded {
   readonly method: string

@@ -40,7 +40,7 @@ export function selfSigned(...names: readonly string[]): KeyPair {
   }
 }
 
-const san = (name: string): string => {
+function san(name: string): string {
   if (name.includes('://')) return `URI:${name}`
   return isIP(name) === 0 ? `DNS:${name}` : `IP:${name}`
 }

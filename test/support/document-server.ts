@@ -1,7 +1,7 @@
 // A server of JSON documents (key sets, discovery) whose answers tests change: late, gone, garbage, huge, slow.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { startHttpServer, type HttpServer, type HttpServerOptions } from './http-server.js'
+import { type HttpServer, type HttpServerOptions, startHttpServer } from './http-server.js'
 
 export type Reply = (request: IncomingMessage, response: ServerResponse) => void
 

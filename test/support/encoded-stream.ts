@@ -28,7 +28,7 @@ const byStream = (open: () => Encoder) => async (texts: readonly string[]) => {
 }
 
 /** No encoder: each text is a block as it is. */
-const zstd = (texts: readonly string[]): Promise<readonly Buffer[]> => {
+function zstd(texts: readonly string[]): Promise<readonly Buffer[]> {
   const all = frame(
     4,
     [...texts, ''].map((text) => ({ type: 'raw', content: Buffer.from(text) })),

@@ -4,8 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import './envoy.js'
 import { pythonEnvironment } from './python-environment.js'
+
+import './envoy.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 

@@ -1,10 +1,10 @@
 // Golden files: one YAML file a case, named as a sentence in kebab-case: what goes in, the line "--- # Output", what comes out.
 // UPDATE_GOLDEN=1 writes the outputs anew; otherwise a difference fails the test.
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { stringify } from 'yaml'
 import { expect } from 'vitest'
+import { stringify } from 'yaml'
 
 const SEPARATOR = '--- # Output\n'
 
@@ -18,7 +18,7 @@ export interface GoldenCase {
   readonly input: string
 }
 
-const readCase = (path: string): GoldenCase => {
+function readCase(path: string): GoldenCase {
   const text = readFileSync(path, 'utf8')
   const [input = ''] = text.split(SEPARATOR, 1)
   return { name: basename(path, '.yaml'), path, input }

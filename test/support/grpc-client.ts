@@ -1,7 +1,7 @@
 // The services of the protos as a client of grpc-js calls them, and as its server serves them.
 
-import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf'
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
 import { Authorization } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { AggregatedDiscoveryService } from '../../src/grpc/generated/envoy/service/discovery/v3/ads_pb.js'

@@ -1,19 +1,19 @@
 // Guarded LLM routes through the whole product: an LLM and a webhook that tests answer for, and the resources between them.
 
 import type { ServerResponse } from 'node:http'
-import { startBackend, type Backend } from './backend.js'
-import { send, type Answer } from './http.js'
+import { type Backend, startBackend } from './backend.js'
+import { type Answer, send } from './http.js'
 import {
   API_GROUP,
   backendRef,
   CORS_FILTER,
+  type Document,
   gateway,
   httpRoute,
   prefix,
   proxyBackend,
-  type Document,
 } from './resources.js'
-import { startStack, type Stack, type StackOptions } from './stack.js'
+import { type Stack, type StackOptions, startStack } from './stack.js'
 
 /** What a webhook is asked about. */
 export interface Wire {

@@ -1,6 +1,6 @@
 // One HTTP request exactly as written: no path is normalised, no header is joined, no redirect is followed.
 
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { text } from 'node:stream/consumers'
 

@@ -1,11 +1,11 @@
 // The demo's identity providers with what tests need besides: faults, key rotation, a record of requests.
 
 import type { RequestListener } from 'node:http'
-import type { IdpConfig } from '../../src/demo/idp/configuration.js'
-import { shapePaths, type Shape, type User } from '../../src/demo/idp/shape.js'
 import { identityProviderListener } from '../../src/demo/identity-provider.js'
+import type { IdpConfig } from '../../src/demo/idp/configuration.js'
 import { logIn } from '../../src/demo/idp/headless-login.js'
-import { startHttpServer, type HttpServer } from './http-server.js'
+import { type Shape, shapePaths, type User } from '../../src/demo/idp/shape.js'
+import { type HttpServer, startHttpServer } from './http-server.js'
 
 export const CLIENT_ID = 'gw-public-client'
 export const MANAGEMENT_KEY = 'management-key'

@@ -1,13 +1,13 @@
 // A gateway with routes whose keys a provider serves, each at the path of its route; and what callers and the status say.
 
 import { expect } from 'vitest'
-import { startBackend, type Backend } from './backend.js'
-import { startDocumentServer, type DocumentServer } from './document-server.js'
+import { type Backend, startBackend } from './backend.js'
+import { type DocumentServer, startDocumentServer } from './document-server.js'
 import { eventually } from './eventually.js'
-import { bearer, send, type Answer } from './http.js'
+import { type Answer, bearer, send } from './http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, remoteJwks, rule } from './resources.js'
-import { startStack, type Stack } from './stack.js'
-import { keySet, newKey, signToken, type SigningKey } from './tokens.js'
+import { type Stack, startStack } from './stack.js'
+import { keySet, newKey, type SigningKey, signToken } from './tokens.js'
 
 export const ISSUER = 'https://idp.example'
 

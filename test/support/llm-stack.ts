@@ -1,11 +1,11 @@
 // A gateway before an LLM server that nobody here made, with the sample webhook in both phases and one that is away.
 
 import type { Aimock } from './aimock.js'
-import { startBackend, type Backend } from './backend.js'
+import { type Backend, startBackend } from './backend.js'
 import { both, guardedRoute, hook, sample, service } from './guardrails.js'
 import { freePort } from './ports.js'
 import { gateway, proxyBackend } from './resources.js'
-import { startStack, type Stack } from './stack.js'
+import { type Stack, startStack } from './stack.js'
 
 export interface LlmStack extends Stack {
   /** Masks "secret" and refuses "block". */

@@ -1,12 +1,12 @@
 // An MCP server, an identity provider of the kind IdpOne, and the resources of a gateway between them.
 
 import { expect } from 'vitest'
-import { startBackend, type Backend } from './backend.js'
+import { type Backend, startBackend } from './backend.js'
 import { startDocumentServer } from './document-server.js'
 import { eventually } from './eventually.js'
 import { initialize, send } from './http.js'
 import { allow, gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from './resources.js'
-import { startStack, type Stack } from './stack.js'
+import { type Stack, startStack } from './stack.js'
 import { keySet, newKey, signToken } from './tokens.js'
 
 export const ISSUER = 'https://idp.example/application/o/mcp/'

@@ -1,19 +1,19 @@
 // A gateway before MCP paths, each with a policy and an identity provider of one kind; and what the providers serve.
 
 import { expect } from 'vitest'
-import { startBackend, type Backend } from './backend.js'
-import { json, startDocumentServer, type DocumentServer } from './document-server.js'
+import { type Backend, startBackend } from './backend.js'
+import { type DocumentServer, json, startDocumentServer } from './document-server.js'
 import { eventually } from './eventually.js'
 import { send } from './http.js'
 import {
+  type Document,
   gateway,
   mcpRoute,
   proxyBackend,
   proxyPolicy,
   remoteJwks,
-  type Document,
 } from './resources.js'
-import { startStack, type Stack } from './stack.js'
+import { type Stack, startStack } from './stack.js'
 import { keySet, newKey, type SigningKey } from './tokens.js'
 
 /** Where the documents about an MCP path are: its path follows. */

@@ -1,11 +1,11 @@
 // A gateway whose routes need tokens, and what becomes of a call to one of them.
 
 import { expect } from 'vitest'
-import { startBackend, type Backend } from './backend.js'
+import { type Backend, startBackend } from './backend.js'
 import { bearer, send } from './http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from './resources.js'
-import { startStack, type Stack } from './stack.js'
-import { keySet, signToken, type SigningKey } from './tokens.js'
+import { type Stack, startStack } from './stack.js'
+import { keySet, type SigningKey, signToken } from './tokens.js'
 
 export const ISSUER = 'https://idp.example'
 

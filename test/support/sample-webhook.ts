@@ -1,6 +1,6 @@
 // The sample webhooks of config/guardrail-webhook, started as a user would.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { eventually } from './eventually.js'

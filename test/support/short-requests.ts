@@ -2,9 +2,9 @@
 
 import { chat, type GuardedStack } from './guardrails.js'
 import { requestMany } from './many-requests.js'
+import { provider } from './protected-stack.js'
 import { mcpRoute, proxyPolicy } from './resources.js'
 import { newKey } from './tokens.js'
-import { provider } from './protected-stack.js'
 
 const CONNECTIONS = 40
 

@@ -1,6 +1,6 @@
 // The whole product as its users run it: `gatehouse run` with a folder of resources and an Envoy, on free ports.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -2,13 +2,13 @@
 
 import {
   CompactSign,
-  SignJWT,
+  type CryptoKey,
   exportJWK,
   generateKeyPair,
-  type CryptoKey,
   type JWK,
   type JWTHeaderParameters,
   type JWTPayload,
+  SignJWT,
 } from 'jose'
 
 export interface SigningKey {

@@ -10,11 +10,11 @@ import type { RemoteDocument, RemoteState } from '../../src/ir/remote-target.js'
 import type { ResolvedName } from '../../src/ir/resolved-name.js'
 import type { Condition, ResourceStatus } from '../../src/ir/status.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
+import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
-import { collectResources } from '../../src/resources/decode/resource-set.js'
 import type { Resources } from '../../src/resources/kinds/resources.js'
-import { selfSigned, type KeyPair } from './certificates.js'
+import { type KeyPair, selfSigned } from './certificates.js'
 import { API_GROUP } from './resources.js'
 
 /** A document without a kind, first in a case's file. */
@@ -42,7 +42,7 @@ const DEFAULTS = readFileSync(join(import.meta.dirname, '../golden/_defaults.yam
 const AUTHORITY = readFileSync(join(import.meta.dirname, '../golden/_authority.pem'), 'utf8')
 
 /** Placeholders of a case's file → what stands in their place, so that no private key is kept in a file. */
-const placeholders = (): Readonly<Record<string, string>> => {
+function placeholders(): Readonly<Record<string, string>> {
   const [pair, other]: readonly KeyPair[] = [selfSigned('a.example'), selfSigned('b.example')]
   return Object.fromEntries(
     Object.entries({
@@ -150,7 +150,7 @@ function shown(all: Readonly<Record<string, readonly unknown[]>>, { show }: Sett
 const statusLines = (status: ResourceStatus): readonly object[] =>
   status.conditions.length === 0 ? [] : [{ [nameOf(status)]: status.conditions.map(conditionLine) }]
 
-const conditionLine = ({ type, status, reason, message, ancestor, section }: Condition): string => {
+function conditionLine({ type, status, reason, message, ancestor, section }: Condition): string {
   const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
   return `${place === '' ? '' : `[${place}] `}${type}=${status} ${reason}: ${message}`
 }

@@ -1,12 +1,12 @@
 // A gateway with one backend behind a protected path and an open one, and what a lenient backend would make of a path.
 
 import { expect } from 'vitest'
-import { startBackend, type Backend, type Recorded } from './backend.js'
+import { type Backend, type Recorded, startBackend } from './backend.js'
 import { eventually } from './eventually.js'
 import { send } from './http.js'
 import { rawRequest } from './raw-request.js'
 import { gateway, httpRoute, mcpRoute, proxyBackend, proxyPolicy, rule } from './resources.js'
-import { startStack, type Stack } from './stack.js'
+import { type Stack, startStack } from './stack.js'
 import { keySet, newKey, signToken } from './tokens.js'
 
 export interface Trap {

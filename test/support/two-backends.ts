@@ -1,9 +1,9 @@
 // A gateway with two backends, a and b: who answers which request.
 
-import { startBackend, type Backend } from './backend.js'
-import { send, type Answer, type Request } from './http.js'
+import { type Backend, startBackend } from './backend.js'
+import { type Answer, type Request, send } from './http.js'
 import { backendRef, httpRoute, proxyBackend } from './resources.js'
-import { startStack, type Stack } from './stack.js'
+import { type Stack, startStack } from './stack.js'
 
 export interface TwoBackends {
   readonly a: Backend

@@ -1,11 +1,11 @@
 // A protected MCP path of a Gatehouse and of Envoys that come and go, each by itself; everything ends with its test.
 
 import { expect, type TestContext } from 'vitest'
-import { startBackend, type Backend } from './backend.js'
-import { startDocumentServer, type DocumentServer, type Reply } from './document-server.js'
+import { type Backend, startBackend } from './backend.js'
+import { type DocumentServer, type Reply, startDocumentServer } from './document-server.js'
 import { eventually } from './eventually.js'
-import { bearer, send, type Answer } from './http.js'
-import { startOtherEnvoy, type OtherEnvoy } from './other-envoy.js'
+import { type Answer, bearer, send } from './http.js'
+import { type OtherEnvoy, startOtherEnvoy } from './other-envoy.js'
 import { freePort } from './ports.js'
 import {
   gateway,
@@ -16,8 +16,8 @@ import {
   remoteJwks,
   rule,
 } from './resources.js'
-import { startGatehouse, type Gatehouse } from './stack.js'
-import { keySet, newKey, signToken, type SigningKey } from './tokens.js'
+import { type Gatehouse, startGatehouse } from './stack.js'
+import { keySet, newKey, type SigningKey, signToken } from './tokens.js'
 
 const ISSUER = 'http://idp.example/v1/apps/agentic/P1/MS1'
 const REGISTRATION = '/.well-known/oauth-authorization-server/mcp/client-registration'

@@ -4,12 +4,12 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type {
   ClientMetadata,
   Configuration,
+  interactionPolicy,
   JWK,
   KoaContextWithOIDC,
-  interactionPolicy,
 } from 'oidc-provider'
 import { memoryAdapters } from './memory-adapter.js'
-import { shapeClaims, shapePaths, type Shape, type User } from './shape.js'
+import { type Shape, shapeClaims, shapePaths, type User } from './shape.js'
 
 /** Seconds: long enough for an afternoon with the demo. */
 const DEFAULT_TOKEN_TTL = 3600

@@ -1,8 +1,8 @@
 // GET /token/USER → an access token as text: the whole login, with a headless browser, for the command line.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { logIn } from './headless-login.js'
 import { findUser, type IdpConfig } from './configuration.js'
+import { logIn } from './headless-login.js'
 import { shapePaths } from './shape.js'
 
 // Never called: the login ends where the browser would go there.

@@ -1,6 +1,6 @@
 // A reply's Content-Encoding → what reads its body, bounded (decision 18).
 
-import { chain, identity, type Decoder } from './decoder.js'
+import { chain, type Decoder, identity } from './decoder.js'
 import { brotliDecoder, deflateDecoder, gzipDecoder, zstdDecoder } from './zlib-decoder.js'
 
 type Open = (maxBytes: number) => Decoder

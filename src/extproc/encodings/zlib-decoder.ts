@@ -2,7 +2,7 @@
 
 import { finished } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
-import { NOTHING, type Decoder } from './decoder.js'
+import { type Decoder, NOTHING } from './decoder.js'
 
 type Stream =
   zlib.Gunzip | zlib.Inflate | zlib.InflateRaw | zlib.BrotliDecompress | zlib.ZstdDecompress

@@ -1,16 +1,16 @@
 // Guards one HTTP exchange of a guarded route: its request, then its reply (DECISIONS 15-24).
 
+import type { Processor, ProcessorStream } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
-import type { Processor, ProcessorStream } from '../stream/processor.js'
 import { createRequestGuard } from './request-guard.js'
 import { createResponseGuard } from './response-guard.js'
 
-export const createGuardProcessor = (
+export function createGuardProcessor(
   guard: Guard,
   stream: ProcessorStream,
   deps: GuardDeps,
-): Processor => {
+): Processor {
   const request = createRequestGuard(guard, stream, deps)
   const response = createResponseGuard(guard, request, stream, deps)
   return {

@@ -4,7 +4,7 @@ import { apiError } from '../../llm/api-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { jsonReply, type Reply } from '../stream/immediate-response.js'
 
-export const rejectReply = (status: number, text: string): Reply => {
+export function rejectReply(status: number, text: string): Reply {
   const hasText = !WITHOUT_CONTENT.has(status)
   return {
     status,

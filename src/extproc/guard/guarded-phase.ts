@@ -5,7 +5,7 @@ import type { HttpBody } from '../../grpc/generated/envoy/service/ext_proc/v3/ex
 import type { Phase } from '../../ir/proc-entry.js'
 import { bodyMessages, trailersMessage } from '../stream/guard-messages.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
-import { UnexpectedMessage, type ProcessorStream } from '../stream/processor.js'
+import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import { createHeldBody, type HeldBody } from './held-body.js'
 
 /** done: nothing of the phase is owed any more. refused: the same, by an answer of ours; what still comes is dropped. */

@@ -4,12 +4,12 @@ import type { Attributes } from '../../cel/attributes.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { readReply } from '../../llm/read-body.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
-import { busy, BUSY, refusal } from './guard-reply.js'
+import { BUSY, busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
-import { inspectConversation, refused, type Aborted, type Refused } from './inspection.js'
+import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
 
 /** By lower-case name. */
 export type Headers = ReadonlyMap<string, readonly string[]>

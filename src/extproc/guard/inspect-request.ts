@@ -6,9 +6,9 @@ import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { readRequest } from '../../llm/read-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
-import { busy, BUSY, refusal } from './guard-reply.js'
+import { BUSY, busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
-import { inspectConversation, refused, type Inspected, type Refused } from './inspection.js'
+import { inspectConversation, type Inspected, type Refused, refused } from './inspection.js'
 import { llmRequestValue } from './llm-request.js'
 
 export interface RequestContext {

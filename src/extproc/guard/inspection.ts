@@ -1,9 +1,9 @@
 // A conversation of either phase and what its webhooks decide → what may become of the body.
 
-import { rewrite, type Conversation } from '../../llm/text/conversation.js'
+import { type Conversation, rewrite } from '../../llm/text/conversation.js'
+import type { Reply } from '../stream/immediate-response.js'
 import { askWebhooks, type GuardDeps, type Question } from '../webhook/ask-webhooks.js'
 import { rejectReply, unavailable } from './guard-reply.js'
-import type { Reply } from '../stream/immediate-response.js'
 
 /** An answer of ours in place of the body. problem: for the log, without any text of prompt or reply. */
 export interface Refused {

@@ -1,14 +1,14 @@
 // What a held reply becomes on its way to the client: the LLM's with its body, perhaps another one, or an answer of ours
 // in its place.
 
-import type { ProcessorStream } from '../stream/processor.js'
 import {
   bodyMessages,
+  type HeaderChange,
   headersMessage,
   trailersMessage,
-  type HeaderChange,
 } from '../stream/guard-messages.js'
 import type { Reply } from '../stream/immediate-response.js'
+import type { ProcessorStream } from '../stream/processor.js'
 import type { Headers } from './inspect-reply.js'
 
 /** Headers that describe the very bytes of a body. */

@@ -8,6 +8,7 @@ import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import {
   encodingOf,
+  type Headers,
   isEncoded,
   isEventStream,
   isSuccess,
@@ -16,7 +17,6 @@ import {
   passesUnread,
   problemOfReply,
   TOO_LARGE,
-  type Headers,
 } from './inspect-reply.js'
 
 export type ReplyPlan =

@@ -1,13 +1,13 @@
 // The headers of a guarded request, and the claims of its token → what expressions read, and why its body cannot be read.
 
-import { lazyValue, type Attributes, type LazyValue } from '../../cel/attributes.js'
+import { type Attributes, type LazyValue, lazyValue } from '../../cel/attributes.js'
 import type { Metadata } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Json } from '../../ir/json.js'
 import { CLAIMS_KEY, CLAIMS_NAMESPACE, EXACT_CLAIMS_KEY } from '../../ir/names.js'
-import { isJsonType } from './content-type.js'
 import { requestScheme } from '../../oauth/base-url.js'
 import { headersOf } from '../stream/request-view.js'
+import { isJsonType } from './content-type.js'
 
 export interface GuardedRequest {
   /** request, and jwt where a token was verified. */
@@ -48,7 +48,7 @@ export function guardedRequest(message: HttpHeaders, metadata?: Metadata): Guard
 const claimsValue = (claims: Json, exact: unknown): LazyValue =>
   lazyValue(claims, typeof exact === 'string' ? exact : undefined)
 
-const oneOrAll = (values: readonly string[]): string | readonly string[] => {
+function oneOrAll(values: readonly string[]): string | readonly string[] {
   const [first, ...others] = values
   return first !== undefined && others.length === 0 ? first : values
 }

@@ -7,16 +7,18 @@ import type {
   HttpBody,
   HttpHeaders,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
-import type { Guard } from '../webhook/compiled-guard.js'
 import {
   bodyMessages,
+  type HeaderChange,
   headersMessage,
   trailersMessage,
-  type HeaderChange,
 } from '../stream/guard-messages.js'
-import { createGuardedPhase } from './guarded-phase.js'
 import { immediateResponse } from '../stream/immediate-response.js'
+import { type FirstMessage, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { Guard } from '../webhook/compiled-guard.js'
+import { createGuardedPhase } from './guarded-phase.js'
+import type { HeldBody } from './held-body.js'
 import {
   busyRequest,
   inspectRequest,
@@ -25,10 +27,8 @@ import {
   requestTooSlow,
   unreadableRequest,
 } from './inspect-request.js'
-import type { HeldBody } from './held-body.js'
 import type { Refused } from './inspection.js'
-import { UnexpectedMessage, type FirstMessage, type ProcessorStream } from '../stream/processor.js'
-import { guardedRequest, type GuardedRequest } from './request-attributes.js'
+import { type GuardedRequest, guardedRequest } from './request-attributes.js'
 
 export interface RequestGuard {
   headers(message: HttpHeaders, first: FirstMessage): Promise<void> | void
@@ -51,9 +51,7 @@ export function createRequestGuard(
 ): RequestGuard {
   let attributes: Attributes = {}
   let hadBody = false
-  let wasSeen = false
   let timer: NodeJS.Timeout | undefined
-
   const refuse = (refused: Refused): void => {
     clearTimeout(timer)
     phase.become('refused')
@@ -64,22 +62,16 @@ export function createRequestGuard(
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     clearTimeout(timer)
     hadBody = held.size > 0
-    let body: Uint8Array = new Uint8Array()
-    if (hadBody) {
-      const context = { guard, attributes, signal: stream.signal }
-      const inspected = await inspectRequest(held, context, deps)
-      if (inspected.type === 'refused') return refuse(inspected)
-      if (inspected.type === 'aborted') return
-      body = Buffer.from(inspected.text)
-    }
+    const context = { guard, attributes, signal: stream.signal }
+    const inspected = hadBody ? await inspectRequest(held, context, deps) : NO_BODY
+    if (inspected.type === 'refused') return refuse(inspected)
+    if (inspected.type === 'aborted') return
     phase.become('done')
-    sendRequest(guard, stream, body, hasTrailers)
+    sendRequest(guard, stream, Buffer.from(inspected.text), hasTrailers)
   }
-  const phase = createGuardedPhase('request', stream, deps, {
-    tooLarge: () => refuse(requestTooLarge(path())),
-    busy: () => refuse(busyRequest(path())),
-    complete,
-  })
+  const tooLarge = (): void => refuse(requestTooLarge(path()))
+  const busy = (): void => refuse(busyRequest(path()))
+  const phase = createGuardedPhase('request', stream, deps, { tooLarge, busy, complete })
   const hold = (request: GuardedRequest): void => {
     phase.become('holding')
     const refused = refusalOf(request, deps.maxBodyBytes)
@@ -87,32 +79,32 @@ export function createRequestGuard(
     timer = setTimeout(() => refuse(requestTooSlow(path())), deps.bodyTimeoutMs)
     stream.signal.addEventListener('abort', () => clearTimeout(timer))
   }
-
   return {
     headers: (message, { config, metadata }) => {
       phase.expectHeaders()
-      wasSeen = true
       if (guard.response.length > 0) expectFullDuplex('reply', config?.responseBodyMode)
       const request = guardedRequest(message, metadata)
       attributes = request.attributes
-      if (guard.request.length === 0 || message.endOfStream) {
-        phase.become(message.endOfStream ? 'done' : 'passing')
-        return stream.send(headersMessage('request', changeOf(guard)))
+      if (guard.request.length > 0 && !message.endOfStream) {
+        expectFullDuplex('request', config?.requestBodyMode)
+        return hold(request)
       }
-      expectFullDuplex('request', config?.requestBodyMode)
-      hold(request)
+      phase.become(message.endOfStream ? 'done' : 'passing')
+      stream.send(headersMessage('request', changeOf(guard)))
     },
     body: (message) => {
-      if (phase.state === 'passing') hadBody ||= message.body.length > 0
+      hadBody ||= phase.state === 'passing' && message.body.length > 0
       return phase.body(message)
     },
     trailers: () => phase.trailers(),
     attributes: () => attributes,
     hadBody: () => hadBody,
-    wasSeen: () => wasSeen,
+    wasSeen: () => phase.state !== 'start',
     isRefused: () => phase.state === 'refused',
   }
 }
+
+const NO_BODY = { type: 'passed', text: '' } as const
 
 /** In any other mode headers would go on before their body was seen, or the body unseen. undefined: Envoy did not say. */
 function expectFullDuplex(what: 'request' | 'reply', mode: BodySendMode | undefined): void {
@@ -121,10 +113,10 @@ function expectFullDuplex(what: 'request' | 'reply', mode: BodySendMode | undefi
 }
 
 /** Of a request whose headers say that its body cannot be guarded. */
-const refusalOf = (
+function refusalOf(
   { attributes, problem, contentLength = 0 }: GuardedRequest,
   maxBodyBytes: number,
-): Refused | undefined => {
+): Refused | undefined {
   const path = requestPath(attributes)
   if (problem !== undefined) return unreadableRequest(problem, path)
   return contentLength > maxBodyBytes ? requestTooLarge(path) : undefined

@@ -5,28 +5,28 @@ import type {
   HttpBody,
   HttpHeaders,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { identity, type Decoder } from '../encodings/decoder.js'
+import { type Decoder, identity } from '../encodings/decoder.js'
 import { headersMessage } from '../stream/guard-messages.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { headersOf } from '../stream/request-view.js'
-import { beginsArray, jsonArray, type Framing } from '../streamed/framing.js'
+import { beginsArray, type Framing, jsonArray } from '../streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
 import {
   busyReply,
+  type Headers,
   inspectReply,
   isSuccess,
+  type ReplyFinding,
   TOO_LARGE,
   unreadableReply,
-  type Headers,
-  type ReplyFinding,
 } from './inspect-reply.js'
 import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
-import { createOwnReply, OF_THE_BYTES, sendReply, type OwnReply } from './reply-output.js'
-import { replyPlan, type ReplyPlan } from './reply-plan.js'
+import { createOwnReply, OF_THE_BYTES, type OwnReply, sendReply } from './reply-output.js'
+import { type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
 export interface ResponseGuard {

@@ -4,9 +4,9 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { HeaderValueOption_HeaderAppendAction } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
-  ProcessingResponseSchema,
   type HeaderMutationSchema,
   type ProcessingResponse,
+  ProcessingResponseSchema,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Phase } from '../../ir/proc-entry.js'
 

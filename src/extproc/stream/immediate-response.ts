@@ -4,8 +4,8 @@ import { create } from '@bufbuild/protobuf'
 import { HeaderValueOption_HeaderAppendAction } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   CommonResponse_ResponseStatus,
-  ProcessingResponseSchema,
   type ProcessingResponse,
+  ProcessingResponseSchema,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
 import type { JsonObject } from '../../ir/json.js'

@@ -10,7 +10,7 @@ export interface OpenStreams {
   drain(timeoutMs: number): Promise<void>
 }
 
-export const createOpenStreams = (): OpenStreams => {
+export function createOpenStreams(): OpenStreams {
   // In boxes that are emptied, as a stream holds the bodies of its request: what a Set has outgrown keeps what was in it.
   const open = new Set<{ stream: ProcessStream | undefined }>()
   let onEmpty = () => {}

@@ -6,7 +6,7 @@ import type {
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { Status } from '../../grpc/status.js'
 import type { TypedStreamCall, TypedStreamListener } from '../../grpc/typed-methods.js'
-import { UnexpectedMessage, type Processor, type ProcessorStream } from './processor.js'
+import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
 
 export type ProcessCall = TypedStreamCall<ProcessingResponse>
 export type ProcessListener = TypedStreamListener<ProcessingRequest>
@@ -29,7 +29,7 @@ export interface ProcessStreamDeps {
   onEnd(): void
 }
 
-export const runProcessStream = (call: ProcessCall, deps: ProcessStreamDeps): RunningStream => {
+export function runProcessStream(call: ProcessCall, deps: ProcessStreamDeps): RunningStream {
   const ended = new AbortController()
   // One message after the other, in the order in which they came.
   let turn: Promise<void> = Promise.resolve()
@@ -95,7 +95,7 @@ class Outgoing {
   }
 }
 
-const dispatch = (processor: Processor, message: ProcessingRequest): Promise<void> | void => {
+function dispatch(processor: Processor, message: ProcessingRequest): Promise<void> | void {
   const { request } = message
   switch (request.case) {
     case 'requestHeaders':

@@ -1,7 +1,7 @@
 // Envoy's header list of a request → the few values that the well-known documents depend on.
 
-import { HOPS_HEADER } from '../../ir/hops.js'
 import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { HOPS_HEADER } from '../../ir/hops.js'
 import type { RequestAddress } from '../../oauth/base-url.js'
 
 export interface RequestView {
@@ -16,7 +16,7 @@ export interface RequestView {
 }
 
 /** undefined: not a request, a pseudo-header is missing or stands there twice. */
-export const requestView = (message: HttpHeaders): RequestView | undefined => {
+export function requestView(message: HttpHeaders): RequestView | undefined {
   const headers = headersOf(message)
   const method = only(headers.get(':method'))
   const path = only(headers.get(':path'))
@@ -36,7 +36,7 @@ export const requestView = (message: HttpHeaders): RequestView | undefined => {
 }
 
 /** By lower-case name, as Latin-1. Envoy fills raw_value, older ones value. */
-export const headersOf = (message: HttpHeaders): ReadonlyMap<string, readonly string[]> => {
+export function headersOf(message: HttpHeaders): ReadonlyMap<string, readonly string[]> {
   const byName = new Map<string, string[]>()
   for (const { key, value, rawValue } of message.headers?.headers ?? []) {
     const name = key.toLowerCase()

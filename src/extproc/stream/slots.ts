@@ -6,7 +6,7 @@ export interface Slots {
 }
 
 /** max: of each key. Keys of which no slot is taken cost nothing. */
-export const createSlots = (max: number): Slots => {
+export function createSlots(max: number): Slots {
   const taken = new Map<string, number>()
   return {
     take(key) {

@@ -1,8 +1,8 @@
 // The frames of a streamed reply → what is held: each with the event that it says, and an end where one cannot be read.
 
-import type { LlmApi } from '../../llm/text/api.js'
 import type { Frame } from '../../llm/framing/frame.js'
 import { readStreamEvent } from '../../llm/stream-read.js'
+import type { LlmApi } from '../../llm/text/api.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
 import { err, ok, type Result } from '../../result.js'
 

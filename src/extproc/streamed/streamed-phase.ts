@@ -2,9 +2,9 @@
 // with an error.
 
 import type { HttpBody } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { bodyMessages, trailersMessage } from '../stream/guard-messages.js'
-import { UnexpectedMessage, type ProcessorStream } from '../stream/processor.js'
+import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Framing } from './framing.js'
 import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 

@@ -11,10 +11,10 @@
 //   refused  | a reject, no verdict, what cannot be read      | are dropped      | an error, after what was free
 //   left     | the client or Envoy has left                   | are dropped      | nothing
 
+import type { FrameReader } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js'
 import { WatchedReply } from '../../llm/windows/watched-reply.js'
-import type { FrameReader } from '../../llm/framing/frame.js'
 import type { Result } from '../../result.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
@@ -22,11 +22,11 @@ import { createEventIntake, type EventIntake } from './event-intake.js'
 import { createFrames, type Frames } from './frames.js'
 import {
   refusalOf,
+  type StreamRefusal,
   unavailableStream,
   unreadableStream,
-  type StreamRefusal,
 } from './stream-refusal.js'
-import { webhooksOf, type WebhookContext } from './webhooks.js'
+import { type WebhookContext, webhooksOf } from './webhooks.js'
 import { createWindows, type WindowEvents, type Windows } from './windows.js'
 
 export interface StreamedReply {

@@ -4,8 +4,8 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { ReplyForm } from '../../llm/windows/reply-channels.js'
 import {
-  askWebhooks,
   type AskedEntry,
+  askWebhooks,
   type Decision,
   type GuardDeps,
 } from '../webhook/ask-webhooks.js'

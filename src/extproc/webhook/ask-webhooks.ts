@@ -13,7 +13,7 @@ import type { HeldBytes } from '../stream/held-bytes.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
-import { webhookRequest, type WebhookRequest } from './webhook-request.js'
+import { type WebhookRequest, webhookRequest } from './webhook-request.js'
 
 export interface GuardDeps {
   readonly pools: WebhookPools

@@ -2,10 +2,10 @@
 
 import type { Phase } from '../../ir/proc-entry.js'
 import {
-  readJsonInSlices,
-  readJsonTextInSlices,
   type JsonNode,
   type JsonText,
+  readJsonInSlices,
+  readJsonTextInSlices,
 } from '../../llm/json/json-text.js'
 import type { JsonObjectNode } from '../../llm/json/members.js'
 import { err, ok, type Result } from '../../result.js'

@@ -10,11 +10,11 @@ import type { RequestView } from '../stream/request-view.js'
 
 const RETRY_AFTER_SECONDS = '5'
 
-export const metadataReply = (
+export function metadataReply(
   document: 'resource-metadata' | 'server-metadata',
   entry: WellKnownEntry,
   request: RequestView,
-): Reply => {
+): Reply {
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return errorReply(
       405,

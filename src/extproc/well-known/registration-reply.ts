@@ -3,7 +3,7 @@
 import { HOPS_HEADER, hopsOfCall } from '../../ir/hops.js'
 import type { Registration } from '../../ir/proc-entry.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
-import { answerRegistration, parseRegistration, type JsonReply } from '../../oauth/registration.js'
+import { answerRegistration, type JsonReply, parseRegistration } from '../../oauth/registration.js'
 import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
 import type { Slots } from '../stream/slots.js'
@@ -30,12 +30,12 @@ export interface RegistrationRequest {
 }
 
 /** signal: gives a proxied call up. */
-export const registrationReply = async (
+export async function registrationReply(
   registration: Registration,
   request: RegistrationRequest,
   signal: AbortSignal,
   deps: RegistrationDeps,
-): Promise<Reply> => {
+): Promise<Reply> {
   switch (registration.type) {
     case 'answer':
       return ownReply(answerRegistration(registration.clientId, request.body, deps.now()))
@@ -57,12 +57,12 @@ export const refusedReply = (description: string): Reply =>
 const ownReply = ({ status, body }: JsonReply): Reply =>
   jsonReply(status, body, 'gatehouse_registration')
 
-const proxiedInTurn = async (
+async function proxiedInTurn(
   target: RemoteTarget,
   request: RegistrationRequest,
   signal: AbortSignal,
   deps: RegistrationDeps,
-): Promise<Reply> => {
+): Promise<Reply> {
   const giveBack = deps.slots.take(placeOf(target))
   if (giveBack === undefined)
     return errorReply(
@@ -82,12 +82,12 @@ const proxiedInTurn = async (
 const placeOf = ({ url, endpoints }: RemoteTarget): string => JSON.stringify([url, endpoints])
 
 /** The body alone goes on, with the count of hops: the provider may be this gateway. No other header, nor the query. */
-const proxiedReply = async (
+async function proxiedReply(
   target: RemoteTarget,
   { body, hops }: RegistrationRequest,
   signal: AbortSignal,
   { callRemote }: RegistrationDeps,
-): Promise<Reply> => {
+): Promise<Reply> {
   const answer = await callRemote(target, {
     method: 'POST',
     headers: { 'content-type': 'application/json', [HOPS_HEADER]: hopsOfCall(hops) },

@@ -14,23 +14,23 @@ import {
   immediateResponse,
   type Reply,
 } from '../stream/immediate-response.js'
-import { metadataReply } from './metadata-reply.js'
 import {
-  UnexpectedMessage,
   type FirstMessage,
   type Processor,
   type ProcessorStream,
+  UnexpectedMessage,
 } from '../stream/processor.js'
-import { refusedReply, registrationReply, type RegistrationDeps } from './registration-reply.js'
-import { requestView, type RequestView } from '../stream/request-view.js'
+import { type RequestView, requestView } from '../stream/request-view.js'
+import { metadataReply } from './metadata-reply.js'
+import { refusedReply, type RegistrationDeps, registrationReply } from './registration-reply.js'
 
 type State = 'start' | 'awaiting-body' | 'answered'
 
-export const createWellKnownProcessor = (
+export function createWellKnownProcessor(
   entry: WellKnownEntry,
   stream: ProcessorStream,
   deps: RegistrationDeps,
-): Processor => {
+): Processor {
   let state: State = 'start'
 
   const enter = (expected: State, next: State, phase: string): void => {
@@ -75,10 +75,10 @@ export const createWellKnownProcessor = (
   }
 }
 
-const replyToHeaders = (
+function replyToHeaders(
   entry: WellKnownEntry,
   request: RequestView | undefined,
-): Reply | 'register' => {
+): Reply | 'register' {
   if (request === undefined)
     return errorReply(400, ['invalid_request', 'not a request'], 'gatehouse_bad_request')
   const document = oauthDocumentAt(entry.paths.mcpPath, request.path)
@@ -97,10 +97,10 @@ const replyToHeaders = (
   }
 }
 
-const replyToRegistration = (
+function replyToRegistration(
   { registration }: WellKnownEntry,
   { method, contentLength }: RequestView,
-): Reply | 'register' => {
+): Reply | 'register' {
   if (method !== 'POST')
     return errorReply(
       405,

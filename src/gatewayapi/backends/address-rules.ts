@@ -1,12 +1,12 @@
 // Which addresses the backends of a cluster must not have: the rules of address-rules.ts with what Gatehouse's own Service
 // leads to just now (decision 30a).
 
-import { createAddressRules, type AddressRules } from '../../addresses/address-rules.js'
-import { query, type Context, type Tenancy } from '../world/context.js'
+import { type AddressRules, createAddressRules } from '../../addresses/address-rules.js'
+import { type Context, query, type Tenancy } from '../world/context.js'
 import { keyIn } from '../world/world.js'
 
 /** undefined: none is refused here, as in files. */
-export const addressRules = (context: Context): AddressRules | undefined => {
+export function addressRules(context: Context): AddressRules | undefined {
   const { tenancy } = context.options
   return tenancy === undefined
     ? undefined
@@ -20,7 +20,7 @@ export const addressRules = (context: Context): AddressRules | undefined => {
 }
 
 /** Of Gatehouse's own Service: its own address and those of every replica. */
-export const ownServiceAddresses = (context: Context): readonly string[] => {
+export function ownServiceAddresses(context: Context): readonly string[] {
   const { tenancy } = context.options
   return tenancy === undefined
     ? NONE

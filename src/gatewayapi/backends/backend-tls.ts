@@ -4,9 +4,9 @@ import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
-import { query, type Context } from '../world/context.js'
-import { isCertificates } from '../world/pem.js'
+import { type Context, query } from '../world/context.js'
 import { isHostname } from '../world/hostnames.js'
+import { isCertificates } from '../world/pem.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
 
 export type TlsPolicy = Resource<BackendTlsPolicySpec>

@@ -6,13 +6,13 @@ import { backendDestination, serviceDestination } from '../../ir/names.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 import { err, ok, type Result } from '../../result.js'
-import { tlsTowards } from './backend-tls.js'
-import { query, type Context } from '../world/context.js'
-import { checkEndpoints, type EndpointsProblem } from './checked-endpoints.js'
-import { endpointsOfHost, endpointsOfService } from './endpoints.js'
+import { type Context, query } from '../world/context.js'
 import { isHostname } from '../world/hostnames.js'
 import { isReferencePermitted, missingGrant, type Referrer } from '../world/reference-grants.js'
 import { keyIn, targetKey } from '../world/world.js'
+import { tlsTowards } from './backend-tls.js'
+import { checkEndpoints, type EndpointsProblem } from './checked-endpoints.js'
+import { endpointsOfHost, endpointsOfService } from './endpoints.js'
 
 export interface BackendRef {
   readonly group: string

@@ -113,7 +113,7 @@ const nowhere = (
 })
 
 /** As Envoy does with a name of both families. */
-const preferIpv4 = (endpoints: Addresses): Addresses => {
+function preferIpv4(endpoints: Addresses): Addresses {
   const ipv4 = endpoints.addresses.filter(({ ip }) => isIP(ip) === 4)
   return ipv4.length === 0 ? endpoints : { type: 'addresses', addresses: ipv4 }
 }

@@ -3,8 +3,8 @@
 
 import type { Context } from '../world/context.js'
 import { selectorProblem, selects } from '../world/label-selector.js'
-import type { Gateway, ListenerSpec } from './listeners.js'
 import { keyIn } from '../world/world.js'
+import type { Gateway, ListenerSpec } from './listeners.js'
 
 const NO = { isAllowed: false }
 

@@ -4,10 +4,10 @@ import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
-import { query, type Context } from '../world/context.js'
-import { translateListener, type Gateway, type TranslatedListener } from './listeners.js'
-import { parametersProblem } from './parameters.js'
+import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
+import { type Gateway, type TranslatedListener, translateListener } from './listeners.js'
+import { parametersProblem } from './parameters.js'
 
 export interface TranslatedGateway {
   readonly key: string

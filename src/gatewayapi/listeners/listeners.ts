@@ -10,7 +10,7 @@ import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { isHostnamePattern } from '../world/hostnames.js'
 import { selectorProblem } from '../world/label-selector.js'
-import { resolveCertificate, type CertificateProblem } from './certificates.js'
+import { type CertificateProblem, resolveCertificate } from './certificates.js'
 import { conflictOf, isImplemented } from './listener-conflicts.js'
 
 export type Gateway = Resource<GatewaySpec>

@@ -4,8 +4,8 @@ import type { Condition } from '../../ir/status.js'
 import type { ProxyParametersSpec } from '../../resources/kinds/proxy-parameters.js'
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
-import type { Gateway } from './listeners.js'
 import { keyIn } from '../world/world.js'
+import type { Gateway } from './listeners.js'
 
 /** Variable → the largest number that makes sense of it: connections, and seconds (a day). */
 const LARGEST: Readonly<Record<string, number>> = {

@@ -1,9 +1,9 @@
 // The policies of one target, together: who wins a conflict, what is pooled, and whether the target must refuse (decisions 4, 25, 25a).
 
 import type { Authorization } from '../../ir/authz-entry.js'
+import { type Context, query } from '../world/context.js'
 import { poolAuthorization } from './authorization.js'
-import { query, type Context } from '../world/context.js'
-import { translatePolicy, type TranslatedPolicy } from './policies.js'
+import { type TranslatedPolicy, translatePolicy } from './policies.js'
 
 export interface Attachment {
   /** The oldest first. */

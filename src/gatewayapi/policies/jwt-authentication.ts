@@ -3,15 +3,15 @@
 import type { JwtAuthentication, JwtProvider } from '../../ir/authz-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { Context } from '../world/context.js'
+import type { Referrer } from '../world/reference-grants.js'
+import { targetKey } from '../world/world.js'
 import {
-  translateKeySet,
   type JwtSpec,
   type ProviderSpec,
   type TranslatedKeySet,
+  translateKeySet,
 } from './key-sets.js'
-import { translateMcp, type Mcp } from './mcp.js'
-import type { Referrer } from '../world/reference-grants.js'
-import { targetKey } from '../world/world.js'
+import { type Mcp, translateMcp } from './mcp.js'
 
 export interface TranslatedJwt {
   readonly jwt: JwtAuthentication

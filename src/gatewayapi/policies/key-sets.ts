@@ -1,23 +1,23 @@
 // jwks of a provider → its key set, and the document to fetch for it (decisions 1, 11, 12c).
 
-import type { JsonObject } from '../../ir/json.js'
 import type { KeySet } from '../../ir/authz-entry.js'
+import type { JsonObject } from '../../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../../ir/remote-target.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { err, ok, type Result } from '../../result.js'
-import { resolveBackend, type Backend } from '../backends/backends.js'
-import type { Context } from '../world/context.js'
-import type { Referrer } from '../world/reference-grants.js'
+import { type Backend, resolveBackend } from '../backends/backends.js'
 import { ageNotes, keyNotes, unavailableNote } from '../backends/remote-notes.js'
 import {
+  type Connection,
   connectionToBackend,
   connectionToIssuer,
   parseIssuer,
   targetAt,
   targetOfIssuer,
   wantedDocument,
-  type Connection,
 } from '../backends/remote-targets.js'
+import type { Context } from '../world/context.js'
+import type { Referrer } from '../world/reference-grants.js'
 
 export type JwtSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['jwtAuthentication']>
 export type ProviderSpec = JwtSpec['providers'][number]

@@ -5,18 +5,18 @@ import type { Registration, ServerMetadata } from '../../ir/proc-entry.js'
 import type { RemoteDocument, WantedDocument } from '../../ir/remote-target.js'
 import { publishedMembers } from '../../oauth/resource-metadata.js'
 import { err, ok, type Result } from '../../result.js'
+import { ageNotes, unavailableNote } from '../backends/remote-notes.js'
+import {
+  type Connection,
+  connectionToIssuer,
+  parseIssuer,
+  type Reach,
+  targetOfIssuer,
+  wantedDocument,
+} from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { translateRegistration } from './registration.js'
-import { ageNotes, unavailableNote } from '../backends/remote-notes.js'
-import {
-  connectionToIssuer,
-  parseIssuer,
-  targetOfIssuer,
-  wantedDocument,
-  type Connection,
-  type Reach,
-} from '../backends/remote-targets.js'
 
 export interface Mcp {
   readonly spec: McpSpec

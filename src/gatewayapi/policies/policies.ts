@@ -3,11 +3,11 @@
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
-import { query, type Context } from '../world/context.js'
+import { type Context, query } from '../world/context.js'
 import { keyOf } from '../world/world.js'
 import { authorizationProblems } from './authorization.js'
-import { translateJwt, type TranslatedJwt } from './jwt-authentication.js'
-import { translatePromptGuard, type PromptGuard } from './prompt-guard.js'
+import { type TranslatedJwt, translateJwt } from './jwt-authentication.js'
+import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
 
 export type ProxyPolicy = Resource<ProxyPolicySpec>
 

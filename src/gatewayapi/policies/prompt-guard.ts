@@ -2,7 +2,7 @@
 
 import { compileValue } from '../../cel/value.js'
 import { FRAMING_HEADERS, type ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
-import { resolveBackend, type Backend } from '../backends/backends.js'
+import { type Backend, resolveBackend } from '../backends/backends.js'
 import type { Context } from '../world/context.js'
 import { isHeaderName } from '../world/header-modifiers.js'
 import type { Referrer } from '../world/reference-grants.js'

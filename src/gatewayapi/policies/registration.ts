@@ -2,8 +2,8 @@
 
 import type { JsonObject } from '../../ir/json.js'
 import type { Registration } from '../../ir/proc-entry.js'
-import { projectOf, type McpSpec } from './key-sets.js'
-import { targetOfIssuer, type Reach } from '../backends/remote-targets.js'
+import { type Reach, targetOfIssuer } from '../backends/remote-targets.js'
+import { type McpSpec, projectOf } from './key-sets.js'
 
 export interface TranslatedRegistration {
   readonly registration: Registration

@@ -3,9 +3,9 @@
 import type {
   Cors,
   HeaderModifier,
+  PathRewrite,
   RedirectAction,
   UrlRewrite,
-  PathRewrite,
 } from '../../ir/route.js'
 import type { HttpRouteFilter } from '../../resources/kinds/http-route-filter.js'
 import { isHeaderName, translateHeaderModifier } from '../world/header-modifiers.js'
@@ -129,7 +129,7 @@ const pathOf = (path: PathSpec): string =>
 const isPath = (path: string): boolean =>
   path === '' || (path.startsWith('/') && !/[\s\p{Cc}]/u.test(path))
 
-const rewrittenPath = (path: PathSpec | undefined): { readonly path?: PathRewrite } => {
+function rewrittenPath(path: PathSpec | undefined): { readonly path?: PathRewrite } {
   if (path === undefined) return {}
   const value = pathOf(path)
   return path.type === 'ReplaceFullPath'

@@ -1,11 +1,11 @@
 // A request belongs to the most specific listener of its port: no route of a broader one answers for its host name
 // (Gateway API, listener isolation), or a namespace that may use "*.example.com" could take over "admin.example.com".
 
-import { covers } from '../world/hostnames.js'
-import type { TranslatedListener } from '../listeners/listeners.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
+import type { TranslatedListener } from '../listeners/listeners.js'
+import { covers } from '../world/hostnames.js'
 
 const hostnameOf = ({ spec }: TranslatedListener): string => spec.hostname?.toLowerCase() ?? '*'
 
@@ -26,10 +26,10 @@ export function ownDomains(
  * Host names that must be there even without a route, or a broader one would answer. sharing: the listeners of one route
  * configuration; all: those of its port.
  */
-export const reservedDomains = (
+export function reservedDomains(
   sharing: readonly TranslatedListener[],
   all: readonly TranslatedListener[],
-): readonly string[] => {
+): readonly string[] {
   const hostnames = all.map(hostnameOf)
   return sharing
     .map(hostnameOf)

@@ -1,16 +1,16 @@
 // HTTPRoutes in chunks, and the result of each chunk as one query: a revision looks at chunks, not at thousands of routes.
 
-import type { AuthzEntry } from '../../ir/authz-entry.js'
 import { createChunker } from '../../incremental/chunked-list.js'
+import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { ResourceStatus } from '../../ir/status.js'
-import { query, type Context } from '../world/context.js'
-import type { OrderedRoute } from './route-order.js'
-import { translateRoute, type TranslatedRoute } from './routes.js'
-import type { HttpRoute } from './rule-routes.js'
+import { type Context, query } from '../world/context.js'
 import { keyOf } from '../world/world.js'
+import type { OrderedRoute } from './route-order.js'
+import { type TranslatedRoute, translateRoute } from './routes.js'
+import type { HttpRoute } from './rule-routes.js'
 
 export interface RouteChunk {
   readonly statuses: readonly ResourceStatus[]

@@ -4,7 +4,7 @@ import type { Condition } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import { namespacePermission, type Permission } from '../listeners/allowed-namespaces.js'
-import { translateGateway, type TranslatedGateway } from '../listeners/gateways.js'
+import { type TranslatedGateway, translateGateway } from '../listeners/gateways.js'
 import { allowsHttpRoutes, type TranslatedListener } from '../listeners/listeners.js'
 import { isFalse } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
@@ -124,7 +124,7 @@ const permissionOf = (
     ? namespacePermission(context, gateway.gateway, spec, route.metadata.namespace)
     : { isAllowed: false }
 
-const doubtsOf = (asked: readonly { readonly permission: Permission }[]): string => {
+function doubtsOf(asked: readonly { readonly permission: Permission }[]): string {
   const doubts = new Set(asked.flatMap(({ permission }) => permission.doubt ?? []))
   return doubts.size === 0 ? '' : `: ${[...doubts].join('; ')}`
 }

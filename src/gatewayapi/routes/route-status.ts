@@ -3,9 +3,9 @@
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import type { TranslatedParent } from './route-parents.js'
-import { isIgnored } from './unimplemented-fields.js'
 import type { TranslatedRule } from './route-rules.js'
 import type { HttpRoute } from './rule-routes.js'
+import { isIgnored } from './unimplemented-fields.js'
 
 export function routeStatus(
   route: HttpRoute,

@@ -4,12 +4,12 @@
 import { routeKey, routeName } from '../../ir/names.js'
 import type { GuardEntry } from '../../ir/proc-entry.js'
 import type {
-  RefuseAction,
-  RouteAction,
-  Timeouts,
   Cors,
+  RefuseAction,
   Route,
+  RouteAction,
   RouteMatch,
+  Timeouts,
 } from '../../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Resource } from '../../resources/kinds/resources.js'
@@ -18,7 +18,7 @@ import { keyOf } from '../world/world.js'
 import type { Filters } from './filters.js'
 import { preflightOf } from './preflights.js'
 import type { RouteBackends } from './route-backends.js'
-import { preflightRank, rankOf, type OrderedRoute } from './route-order.js'
+import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
 import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
 
 export type HttpRoute = Resource<HttpRouteSpec>

@@ -3,10 +3,10 @@
 
 import { concat } from '../../incremental/chunked-list.js'
 import { isSameRow } from '../../incremental/diff.js'
+import { createSortedList } from '../../incremental/sorted-list.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
 import { byPrecedence, type OrderedRoute } from './route-order.js'
-import { createSortedList } from '../../incremental/sorted-list.js'
 
 /** The routes of a domain, as each chunk gives them. */
 export type Parts = readonly (readonly OrderedRoute[])[]

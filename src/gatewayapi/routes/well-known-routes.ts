@@ -1,11 +1,11 @@
 // Which matches of a route with mcp are answered by ext_proc and which are protected: nothing below a well-known
 // path ever reaches the backend or the token check (decision 12b).
 
-import type { PathMatch, RouteMatch } from '../../ir/route.js'
-import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
-import { registrationPath, resourceMetadataPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
-import type { Mcp } from '../policies/mcp.js'
 import type { McpPaths } from '../../ir/proc-entry.js'
+import type { PathMatch, RouteMatch } from '../../ir/route.js'
+import { registrationPath, resourceMetadataPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
+import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import type { Mcp } from '../policies/mcp.js'
 
 /** path is a well-known root or lies below one, by segments. */
 export const isWellKnown = ({ value }: PathMatch): boolean =>

@@ -4,9 +4,9 @@ import { compareText } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import {
   sectionsOf,
+  type TlsPolicy,
   tlsPolicyFor,
   translateTlsPolicy,
-  type TlsPolicy,
 } from '../backends/backend-tls.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import type { Context } from '../world/context.js'

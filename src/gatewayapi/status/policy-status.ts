@@ -8,13 +8,13 @@ import { attachPolicies } from '../policies/attachments.js'
 import {
   isRouteTarget,
   isServiceTarget,
-  translatePolicy,
   type ProxyPolicy,
+  translatePolicy,
 } from '../policies/policies.js'
-import { translateRoute, type TranslatedRoute } from '../routes/routes.js'
+import { type TranslatedRoute, translateRoute } from '../routes/routes.js'
 import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
-import { query, type Context } from '../world/context.js'
+import { type Context, query } from '../world/context.js'
 import { keyIn, targetKey } from '../world/world.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */

@@ -1,6 +1,6 @@
 // The status of every resource, made and remembered by chunks of resources, as in route-chunks.ts.
 
-import { concat, createChunker, type Chunk } from '../../incremental/chunked-list.js'
+import { type Chunk, concat, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
@@ -10,7 +10,7 @@ import { parametersConditions } from '../listeners/parameters.js'
 import type { ProxyPolicy } from '../policies/policies.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
 import { isTrue, statusOf } from '../world/conditions.js'
-import { query, type Context } from '../world/context.js'
+import { type Context, query } from '../world/context.js'
 import { keyOf } from '../world/world.js'
 import { tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Users } from './policy-status.js'

@@ -1,6 +1,6 @@
 // Updates the index of resources incrementally, and returns the keys that changed.
 
-import { differences, type Differences } from '../../incremental/diff.js'
+import { type Differences, differences } from '../../incremental/diff.js'
 import { persistentMap } from '../../incremental/persistent-map.js'
 import type { RemoteState } from '../../ir/remote-target.js'
 import type { NameState } from '../../ir/resolved-name.js'
@@ -16,7 +16,7 @@ import {
   targetKeys,
 } from './grouping.js'
 import type { Read } from './queries.js'
-import { keyOf, type Group, type ResourceIndex, type World } from './world.js'
+import { type Group, keyOf, type ResourceIndex, type World } from './world.js'
 
 /** A world, what it was made of, and the look-ups that gave something else in the world before it. */
 export interface BuiltWorld {
@@ -106,10 +106,10 @@ type Builder = <Collection extends keyof Resources, Name extends keyof World>(
   update: Update<SpecOf<Collection>, World[Name]>,
 ) => World[Name]
 
-const rows = <Spec>(
+function rows<Spec>(
   { removed, added }: Differences<Resource<Spec>>,
   before: ResourceIndex<Spec> = persistentMap(),
-): Updated<ResourceIndex<Spec>> => {
+): Updated<ResourceIndex<Spec>> {
   const changes = new Map<string, Resource<Spec> | undefined>()
   for (const resource of removed) changes.set(keyOf(resource), undefined)
   for (const resource of added) changes.set(keyOf(resource), resource)

@@ -1,7 +1,7 @@
 // Index keys: policies by target, slices by Service, grants by namespace; and the order within each.
 
 import { compareText } from '../../incremental/sorted-list.js'
-import { SERVICE_NAME_LABEL, type EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
+import { type EndpointSliceData, SERVICE_NAME_LABEL } from '../../resources/kinds/endpoint-slice.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'

@@ -1,6 +1,6 @@
 // PEM texts of users → whether Envoy can load them: it would refuse the whole listener or cluster for one that it cannot.
 
-import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 

@@ -1,6 +1,6 @@
 // Anthropic's messages API: a whole reply.
 
-import { asArray, member, type JsonObjectNode } from '../json/members.js'
+import { asArray, type JsonObjectNode, member } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { messageEntries, roleOf } from '../text/message.js'
 import type { SaidText, Source } from '../text/said.js'

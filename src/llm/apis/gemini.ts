@@ -2,11 +2,11 @@
 // JSON of protobuf.
 
 import type { JsonNode } from '../json/json-text.js'
-import { asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import { asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
-import { formOf, sweepObject, type Holds } from '../text/sweep.js'
+import { formOf, type Holds, sweepObject } from '../text/sweep.js'
 
 /** Arguments are an object, or in a stream come one by one, as their values grow. */
 const CALL: Readonly<Record<string, Holds>> = { args: 'jsonCall', partialArgs: 'inner' }

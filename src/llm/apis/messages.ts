@@ -1,8 +1,8 @@
 // Messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of OpenAI's
 // completions: requests, replies and events alike. Each server passes over what only the others have.
 
-import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
 import type { JsonNode } from '../json/json-text.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'

@@ -2,14 +2,14 @@
 // of the body (decision 19).
 
 import type { JsonNode } from '../json/json-text.js'
-import { asArray, asObject, member, type JsonObjectNode } from '../json/members.js'
+import { asArray, asObject, type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { LlmApi } from '../text/api.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
 import type { At, Source } from '../text/said.js'
-import { anythingIn, besideIn } from './beside.js'
 import { readContent } from './anthropic.js'
+import { anythingIn, besideIn } from './beside.js'
 import { readCandidates } from './gemini.js'
 import { readChoices } from './messages.js'
 import { readItems } from './responses-items.js'

@@ -2,12 +2,12 @@
 // come last, in the order of the body (decision 19).
 
 import type { JsonNode } from '../json/json-text.js'
-import { asArray, asString, member, present, type JsonObjectNode } from '../json/members.js'
+import { asArray, asString, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
 import type { SaidText, Source } from '../text/said.js'
-import { expectPlainNames, sweepMember, UNKNOWN, type Holds } from '../text/sweep.js'
+import { expectPlainNames, type Holds, sweepMember, UNKNOWN } from '../text/sweep.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
 import { readItems, readKeptPrompt } from './responses-items.js'

@@ -1,11 +1,11 @@
 // Items of the OpenAI Responses API and their parts: in requests, replies and events alike.
 
 import type { JsonNode } from '../json/json-text.js'
-import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
-import { formOf, sweepMember, sweepObject, type Holds } from '../text/sweep.js'
+import { formOf, type Holds, sweepMember, sweepObject } from '../text/sweep.js'
 
 const CALLED: Readonly<Record<string, Holds>> = {
   arguments: 'jsonCall',

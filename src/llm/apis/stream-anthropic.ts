@@ -1,10 +1,10 @@
 // An event of a streamed reply of Anthropic's messages API: blocks of content that begin, go on and stop.
 
 import type { JsonNode } from '../json/json-text.js'
-import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
-import { indexOf, saidIn, spokenAt, together, type Said } from '../text/stream-said.js'
+import { indexOf, type Said, saidIn, spokenAt, together } from '../text/stream-said.js'
 import { formOf, sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'

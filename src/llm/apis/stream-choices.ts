@@ -4,20 +4,20 @@ import {
   asArray,
   asObject,
   asString,
+  type JsonObjectNode,
   member,
   present,
-  type JsonObjectNode,
 } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import { below, textOf, type At, type SaidText, type Source } from '../text/said.js'
+import { type At, below, type SaidText, type Source, textOf } from '../text/said.js'
 import {
   beside,
   goingOn,
   indexOf,
   repeated,
+  type Said,
   spokenAt,
   together,
-  type Said,
 } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'

@@ -1,9 +1,9 @@
 // A chunk of a streamed reply of Gemini's generateContent: parts of what every candidate says, each tool call whole.
 
 import type { JsonNode } from '../json/json-text.js'
-import { asArray, asObject, member, present, type JsonObjectNode } from '../json/members.js'
-import { below, type At, type SaidText, type Source } from '../text/said.js'
-import { beside, indexOf, saidIn, spokenAt, together, type Said } from '../text/stream-said.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
+import { type At, below, type SaidText, type Source } from '../text/said.js'
+import { beside, indexOf, type Said, saidIn, spokenAt, together } from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
@@ -90,7 +90,7 @@ const CALLS: ReadonlyMap<string, string> = new Map([
   ['tool_call', 'toolCall'],
 ])
 
-const isThought = (part: JsonObjectNode): boolean => {
+function isThought(part: JsonObjectNode): boolean {
   const thought = part.members.get('thought')
   return thought?.type === 'boolean' && thought.end - thought.start === 'true'.length
 }

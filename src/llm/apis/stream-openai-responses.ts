@@ -5,22 +5,22 @@ import {
   asArray,
   asObject,
   asString,
+  type JsonObjectNode,
   member,
   present,
-  type JsonObjectNode,
 } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import { callOf, textOf, type At, type SaidText, type Source } from '../text/said.js'
+import { type At, callOf, type SaidText, type Source, textOf } from '../text/said.js'
 import {
   goingOn,
   indexOf,
   NOTHING,
   repeated,
+  type Said,
   saidIn,
   spokenAt,
   together,
   whole,
-  type Said,
 } from '../text/stream-said.js'
 import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
 import { addEchoes } from '../text/tokens.js'

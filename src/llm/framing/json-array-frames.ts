@@ -1,8 +1,8 @@
 // The items of a JSON array ← bytes, cut anywhere: how Gemini streams a reply to who does not ask for SSE.
 
 import { err, type Result } from '../../result.js'
-import { FrameBytes } from './frame-bytes.js'
 import type { Frame, FrameReader } from './frame.js'
+import { FrameBytes } from './frame-bytes.js'
 
 const NO_ARRAY = err('the stream is not a JSON array of objects')
 

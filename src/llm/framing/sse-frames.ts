@@ -2,8 +2,8 @@
 // some clients could read it as data. What leaves has no line ends but the standard's, and no text beside the data.
 
 import { err, ok, type Result } from '../../result.js'
+import { type Frame, type FrameReader, withoutLineEnds } from './frame.js'
 import { FrameBytes } from './frame-bytes.js'
-import { withoutLineEnds, type Frame, type FrameReader } from './frame.js'
 
 const LF = 0x0a
 const CR = 0x0d

@@ -61,7 +61,7 @@ function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-export const readJsonText = (text: string): Result<JsonText, JsonProblem> => {
+export function readJsonText(text: string): Result<JsonText, JsonProblem> {
   const reader = new JsonReader(text)
   return read(reader, text, Infinity) ?? err('not JSON')
 }

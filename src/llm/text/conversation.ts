@@ -1,8 +1,8 @@
 // What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
 
-import type { LlmApi } from './api.js'
 import type { Edit, JsonText, Span } from '../json/json-text.js'
 import { applyEdits } from '../json/json-text.js'
+import type { LlmApi } from './api.js'
 
 export interface Entry {
   /** text: always shown. tool-call: shown where inspectToolCalls says so (decision 19a). */

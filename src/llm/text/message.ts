@@ -1,11 +1,11 @@
 // What one message says: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
 
-import { span, type JsonNode } from '../json/json-text.js'
-import { asString, member, present, type JsonObjectNode } from '../json/members.js'
+import { type JsonNode, span } from '../json/json-text.js'
+import { asString, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from './conversation.js'
 import type { At, SaidText } from './said.js'
-import { sweepMember, sweepObject, type Form } from './sweep.js'
+import { type Form, sweepMember, sweepObject } from './sweep.js'
 
 /** otherwise: where the message names no role. */
 export function roleOf(message: JsonObjectNode, otherwise?: string): string {

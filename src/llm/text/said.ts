@@ -1,6 +1,6 @@
 // Texts of a body or an event as the readers find them: each with its speaker and the place that a change is written to.
 
-import { plainJson, span, type JsonNode } from '../json/json-text.js'
+import { type JsonNode, plainJson, span } from '../json/json-text.js'
 import type { JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Piece } from './stream-event.js'

@@ -1,7 +1,7 @@
 // Which API an error in the middle of a stream belongs to.
 
+import { type JsonObjectNode, member, present } from '../json/members.js'
 import type { LlmApi } from './api.js'
-import { member, present, type JsonObjectNode } from '../json/members.js'
 
 /** The API whose form the error has; undefined: the event is none. */
 export function apiOfError(root: JsonObjectNode): LlmApi | undefined {

@@ -1,8 +1,8 @@
 // What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
 
+import { applyEdits, type Edit, type JsonText, type Span } from '../json/json-text.js'
 import type { LlmApi } from './api.js'
 import { jsonOf } from './conversation.js'
-import { applyEdits, type Edit, type JsonText, type Span } from '../json/json-text.js'
 
 /** A part of a text. Pieces of one channel, in the order of their events, are one text. */
 export interface Piece {

@@ -1,9 +1,9 @@
 // What the readers of events build: texts, whether they go on in later events, and what ends with this one.
 
-import { UnreadableForm } from '../json/unreadable-form.js'
-import { present, type JsonObjectNode } from '../json/members.js'
 import type { JsonNode } from '../json/json-text.js'
-import { below, jsonOf, type At, type SaidText, type Source } from './said.js'
+import { type JsonObjectNode, present } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import { type At, below, jsonOf, type SaidText, type Source } from './said.js'
 
 export interface Said {
   readonly texts: readonly SaidText[]

@@ -4,9 +4,9 @@
 import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
-import { below, callOf, jsonOf, lookAt, textOf, type At, type SaidText } from './said.js'
+import { type At, below, callOf, jsonOf, lookAt, type SaidText, textOf } from './said.js'
 import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
-import { addEchoes, ECHOES, type Echo } from './tokens.js'
+import { addEchoes, type Echo, ECHOES } from './tokens.js'
 
 /**
  * inner: objects of the form. result: the same, from a tool. text: a string that is a text whatever it looks like.

@@ -1,9 +1,9 @@
 // Log probabilities and tokens, which say the texts beside them again: shown where they say something else, and
 // emptied when one of the texts changes.
 
-import { span, type JsonNode } from '../json/json-text.js'
+import { type JsonNode, span } from '../json/json-text.js'
+import { type At, below, type SaidText } from './said.js'
 import { isPlainName } from './settings.js'
-import { below, type At, type SaidText } from './said.js'
 
 /** Members that say the texts of their object again, token by token. */
 export const ECHOES: ReadonlySet<string> = new Set([

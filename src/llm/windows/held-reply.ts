@@ -1,8 +1,8 @@
 // A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
-import { withData, type Frame } from '../framing/frame.js'
-import { rewriteEvent, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
+import { type Frame, withData } from '../framing/frame.js'
+import { type Piece, type Repeat, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type Said } from './reply-channels.js'
 

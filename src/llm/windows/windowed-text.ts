@@ -10,7 +10,7 @@
 // to a place that is known without comparing, the end of an earlier window; to a lesser cut, where much is held.
 
 import { agreementAtEnd, align, type Change, type Sliced } from './align.js'
-import { cleanCut, lesserCut, type Cut, type Margins, type SeenText } from './cut.js'
+import { cleanCut, type Cut, lesserCut, type Margins, type SeenText } from './cut.js'
 import type { Due, HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
 import { KnownPlaces, type Place, type Seen } from './known-places.js'
 import { splitsPair } from './surrogates.js'

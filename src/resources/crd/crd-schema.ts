@@ -1,11 +1,11 @@
 // A zod schema → a structural schema of Kubernetes: JSON Schema without what the API server does not allow.
 
 import { z } from 'zod'
-import { isJsonObject } from '../../ir/json.js'
 import type { Json, JsonObject } from '../../ir/json.js'
+import { isJsonObject } from '../../ir/json.js'
 
 /** What documents must look like before defaults are filled in. */
-export const structuralSchema = (schema: z.ZodType): JsonObject => {
+export function structuralSchema(schema: z.ZodType): JsonObject {
   const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
   return structural(JSON.parse(JSON.stringify(json)) as JsonObject)
 }
@@ -23,7 +23,7 @@ const structural = (schema: JsonObject): JsonObject => ({
   ...members(schema['additionalProperties']),
 })
 
-const nested = (key: string, value: Json): Json => {
+function nested(key: string, value: Json): Json {
   if (key === 'items' && isJsonObject(value)) return structural(value)
   if (key !== 'properties' || !isJsonObject(value)) return value
   return Object.fromEntries(
@@ -35,7 +35,7 @@ const nested = (key: string, value: Json): Json => {
 }
 
 /** An empty schema for further members means a free map. */
-const members = (additional: Json | undefined): JsonObject => {
+function members(additional: Json | undefined): JsonObject {
   if (!isJsonObject(additional)) return {}
   return Object.keys(additional).length === 0
     ? { 'x-kubernetes-preserve-unknown-fields': true }

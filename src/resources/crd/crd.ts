@@ -2,17 +2,17 @@
 
 import type { z } from 'zod'
 import type { JsonObject } from '../../ir/json.js'
-import {
-  PROXY_PARAMETERS_RULES,
-  proxyPolicyRules,
-  withRules,
-  type RulesByPath,
-} from './crd-rules.js'
-import { objectStatus, policyStatus } from './crd-status.js'
-import { structuralSchema } from './crd-schema.js'
 import { proxyBackendSpec } from '../kinds/proxy-backend.js'
 import { proxyParametersSpec } from '../kinds/proxy-parameters.js'
 import { proxyPolicySpec } from '../kinds/proxy-policy.js'
+import {
+  PROXY_PARAMETERS_RULES,
+  proxyPolicyRules,
+  type RulesByPath,
+  withRules,
+} from './crd-rules.js'
+import { structuralSchema } from './crd-schema.js'
+import { objectStatus, policyStatus } from './crd-status.js'
 
 interface OwnKind {
   readonly kind: string

@@ -6,10 +6,10 @@ export interface Debounced {
 }
 
 /** Milliseconds: quiet after the last call, and at most maxWait after the first. */
-export const debounce = (
+export function debounce(
   run: () => void,
   { quiet, maxWait }: { readonly quiet: number; readonly maxWait: number },
-): Debounced => {
+): Debounced {
   let timer: NodeJS.Timeout | undefined
   let latest = 0
   const cancel = () => {

@@ -2,11 +2,11 @@
 
 import type { z } from 'zod'
 import { err, ok, type Result } from '../../result.js'
-import { describeIssue } from './describe-issue.js'
-import { isMap, valueAt, type FieldPath } from './field-path.js'
-import type { Kind } from '../kinds/kinds.js'
 import { similarWord } from '../../similar.js'
-import { unknownFields, type UnknownField } from './unknown-fields.js'
+import type { Kind } from '../kinds/kinds.js'
+import { describeIssue } from './describe-issue.js'
+import { type FieldPath, isMap, valueAt } from './field-path.js'
+import { type UnknownField, unknownFields } from './unknown-fields.js'
 
 /** Something said of a field: at its key or at its value. */
 export interface Finding {
@@ -31,7 +31,7 @@ export interface DecodedFields {
   readonly unsupported: readonly FieldPath[]
 }
 
-export const decodeFields = (fields: Fields): Result<DecodedFields, Finding[]> => {
+export function decodeFields(fields: Fields): Result<DecodedFields, Finding[]> {
   const value = fields.strictness === 'lenient' ? withoutNulls(fields.value) : fields.value
   const unknown =
     fields.strictness === 'lenient' ? [] : unknownFields(fields.schema, value, fields.path)
@@ -45,7 +45,7 @@ export const decodeFields = (fields: Fields): Result<DecodedFields, Finding[]> =
   return ok({ value: parsed.data, unsupported: unknown.map(({ path }) => path) })
 }
 
-const describe = (issue: z.core.$ZodIssue, root: unknown, fields: Fields): Finding => {
+function describe(issue: z.core.$ZodIssue, root: unknown, fields: Fields): Finding {
   const value = valueAt(root, issue.path)
   const path = [...fields.path, ...issue.path]
   const secret = fields.secret || mayBeSecret(path)
@@ -74,7 +74,7 @@ const isError = (field: UnknownField, strictness: Kind['strictness']): boolean =
 const meantField = ({ path, known }: UnknownField): string | undefined =>
   similarWord(String(path.at(-1)), known)
 
-const describeUnknown = (field: UnknownField): Finding => {
+function describeUnknown(field: UnknownField): Finding {
   const meant = meantField(field)
   const expected =
     meant === undefined
@@ -84,7 +84,7 @@ const describeUnknown = (field: UnknownField): Finding => {
 }
 
 /** Tools write null for what they leave out. */
-const withoutNulls = (value: unknown): unknown => {
+function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((entry) => entry !== null).map(withoutNulls)
   if (!isMap(value)) return value
   const members = Object.entries(value).filter(([, member]) => member !== null)

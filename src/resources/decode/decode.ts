@@ -1,14 +1,14 @@
 // One YAML or JSON document → the resources in it (one, or the items of a List), and what is wrong with it.
 
 import type { Result } from '../../result.js'
-import { decodeFields, type DecodedFields, type Finding } from './decode-fields.js'
-import { formatPath, isMap, valueAt, type FieldPath, type PlainMap } from './field-path.js'
-import { findKind } from './find-kind.js'
+import { similarWord } from '../../similar.js'
 import type { Kind } from '../kinds/kinds.js'
 import { clusterMetadata, namespacedMetadata } from '../kinds/metadata.js'
 import type { Metadata, Problem, Resource, Resources } from '../kinds/resources.js'
-import { similarWord } from '../../similar.js'
-import { parseYaml, type DocumentText, type ParsedDocument } from './yaml-document.js'
+import { type DecodedFields, decodeFields, type Finding } from './decode-fields.js'
+import { type FieldPath, formatPath, isMap, type PlainMap, valueAt } from './field-path.js'
+import { findKind } from './find-kind.js'
+import { type DocumentText, type ParsedDocument, parseYaml } from './yaml-document.js'
 
 export interface DecodedResource {
   readonly collection: keyof Resources
@@ -27,11 +27,7 @@ export interface Decoded {
 const NOTHING: Decoded = { resources: [], problems: [], notes: [] }
 
 /** file: as messages name it. Never throws. A resource with any problem is not among the resources. */
-export const decodeDocument = (
-  text: DocumentText,
-  file: string,
-  kinds: readonly Kind[],
-): Decoded => {
+export function decodeDocument(text: DocumentText, file: string, kinds: readonly Kind[]): Decoded {
   const parsed = parseYaml(text)
   if (parsed.ok) return decodeValue(parsed.value.value, [], contextOf(file, kinds, parsed.value))
   const problems = parsed.error.map(({ line, column, message }) => ({
@@ -62,7 +58,7 @@ const contextOf = (file: string, kinds: readonly Kind[], parsed: ParsedDocument)
   },
 })
 
-const decodeValue = (value: unknown, path: FieldPath, context: Context): Decoded => {
+function decodeValue(value: unknown, path: FieldPath, context: Context): Decoded {
   if (value === null || value === undefined) return NOTHING
   const refuse = (finding: Finding): Decoded => ({
     ...NOTHING,
@@ -93,12 +89,7 @@ export const joinDecoded = (parts: readonly Decoded[]): Decoded => ({
   notes: parts.flatMap(({ notes }) => notes),
 })
 
-const decodeResource = (
-  value: PlainMap,
-  path: FieldPath,
-  kind: Kind,
-  context: Context,
-): Decoded => {
+function decodeResource(value: PlainMap, path: FieldPath, kind: Kind, context: Context): Decoded {
   const metadata = decodeFields({
     schema: kind.clusterScoped === true ? clusterMetadata : namespacedMetadata,
     value: value['metadata'],
@@ -138,7 +129,7 @@ const atMost = (findings: readonly Finding[]): readonly Finding[] =>
         at([], `has ${findings.length - MAX_FINDINGS} problems more`),
       ]
 
-const decodeBody = (value: PlainMap, kind: Kind): Result<DecodedFields, Finding[]> => {
+function decodeBody(value: PlainMap, kind: Kind): Result<DecodedFields, Finding[]> {
   const { schema, strictness } = kind
   const secret = kind.kind === 'Secret'
   return kind.body === 'spec'
@@ -159,12 +150,7 @@ const unknownAtTop = (value: PlainMap): Finding[] =>
     })
 
 /** path: of the resource within its document (an item of a List); the finding's is within the resource. */
-const problemOf = (
-  finding: Finding,
-  path: FieldPath,
-  value: PlainMap,
-  context: Context,
-): Problem => {
+function problemOf(finding: Finding, path: FieldPath, value: PlainMap, context: Context): Problem {
   const whole = [...path, ...finding.path]
   const field = formatPath(whole)
   return {
@@ -175,7 +161,7 @@ const problemOf = (
 }
 
 /** Whose problem it is, as far as it can be read. */
-const identityOf = (value: PlainMap): Partial<Problem> => {
+function identityOf(value: PlainMap): Partial<Problem> {
   const text = (key: string, from: unknown) => {
     const found = valueAt(from, [key])
     return typeof found === 'string' && found !== '' ? { [key]: found } : {}

@@ -14,7 +14,7 @@ export interface Described {
 }
 
 /** e.g. '"strict" is not one of Strict, Optional, Permissive'. */
-export const describeIssue = ({ issue, value, secret }: Described): string => {
+export function describeIssue({ issue, value, secret }: Described): string {
   const shown = showValue(value, secret)
   switch (issue.code) {
     case 'invalid_type':
@@ -49,7 +49,7 @@ const NAMES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-const describeType = (expected: string, value: unknown, shown: string): string => {
+function describeType(expected: string, value: unknown, shown: string): string {
   const wanted = NAMES[expected] ?? expected
   if (value === undefined) return `is missing, expected ${wanted}`
   if (value === null) return `is empty (null), expected ${wanted}`
@@ -57,7 +57,7 @@ const describeType = (expected: string, value: unknown, shown: string): string =
 }
 
 /** YAML reads 80 as a number and "80" as a string; which of them was written is the usual mistake. */
-const typeHint = (expected: string, value: unknown): string => {
+function typeHint(expected: string, value: unknown): string {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return ' (put it in quotes)'
   const unquotable =
@@ -67,7 +67,7 @@ const typeHint = (expected: string, value: unknown): string => {
   return unquotable ? ' (leave the quotes out)' : ''
 }
 
-const describeChoice = (choices: readonly string[], value: unknown, shown: string): string => {
+function describeChoice(choices: readonly string[], value: unknown, shown: string): string {
   const expected = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`
   if (value === undefined) return `is missing, expected ${expected}`
   const meant = typeof value === 'string' ? similarWord(value, choices) : undefined
@@ -75,7 +75,7 @@ const describeChoice = (choices: readonly string[], value: unknown, shown: strin
   return `${shown} is not ${expected}${hint}`
 }
 
-const describeBound = (origin: string, bound: string, shown: string): string => {
+function describeBound(origin: string, bound: string, shown: string): string {
   if (origin === 'array') return `has too ${tooWhat(bound)} entries, expected ${bound}`
   if (origin === 'object' || origin === 'record')
     return `has too ${tooWhat(bound)} members, expected ${bound}`
@@ -88,7 +88,7 @@ const describeBound = (origin: string, bound: string, shown: string): string => 
 const tooWhat = (bound: string): string => (bound.startsWith('at least') ? 'few' : 'many')
 
 /** As YAML has it, cut to a line's length; of a secret only its type. */
-const showValue = (value: unknown, secret: boolean): string => {
+function showValue(value: unknown, secret: boolean): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'a map'
   if (secret) return `the ${typeof value} here`

@@ -1,7 +1,7 @@
 // apiVersion and kind of a document → the kind that decodes it, or why there is none.
 
-import { OTHER_GATEWAY_API_KINDS, type Kind } from '../kinds/kinds.js'
 import { similarWord } from '../../similar.js'
+import { type Kind, OTHER_GATEWAY_API_KINDS } from '../kinds/kinds.js'
 
 export type FoundKind =
   | { readonly type: 'kind'; readonly kind: Kind }
@@ -10,7 +10,7 @@ export type FoundKind =
   /** None of ours: left alone. */
   | { readonly type: 'note'; readonly message: string }
 
-export const findKind = (kinds: readonly Kind[], apiVersion: string, kind: string): FoundKind => {
+export function findKind(kinds: readonly Kind[], apiVersion: string, kind: string): FoundKind {
   const slash = apiVersion.lastIndexOf('/')
   const group = slash < 0 ? '' : apiVersion.slice(0, slash)
   const version = apiVersion.slice(slash + 1)
@@ -26,7 +26,7 @@ export const findKind = (kinds: readonly Kind[], apiVersion: string, kind: strin
 const expectedVersion = ({ group, versions }: Kind): string =>
   group === '' ? (versions[0] ?? '') : `${group}/${versions[0]}`
 
-const unknownKind = (kinds: readonly Kind[], group: string, kind: string): FoundKind => {
+function unknownKind(kinds: readonly Kind[], group: string, kind: string): FoundKind {
   const elsewhere = kinds.find((each) => each.kind === kind)
   if (elsewhere !== undefined && (elsewhere.strictness === 'own' || isNear(group, elsewhere.group)))
     return problem(

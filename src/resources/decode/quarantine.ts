@@ -38,10 +38,10 @@ const HARMLESS = new Set([
 ])
 
 /** previous: the state in force. Once it was complete, it stays so: later documents leave the last good ones alone. */
-export const holdBackNewRoutes = (
+export function holdBackNewRoutes(
   { undecoded, unsettled = [], ...state }: ReadState,
   previous: ProviderState | undefined,
-): ProviderState => {
+): ProviderState {
   if (previous?.complete !== true) return state
   const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
   if (reasons.length === 0 && unsettled.length === 0) return { ...state, complete: true }

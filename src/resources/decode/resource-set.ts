@@ -1,8 +1,8 @@
 // Decoded resources, in path order → Resources by kind, each sorted; a resource that is defined twice counts once.
 
 import { memo } from '../../incremental/memo.js'
-import type { DecodedResource } from './decode.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
+import type { DecodedResource } from './decode.js'
 
 /** GatewayClass and Namespace have no namespace; they and a problem's absent one count as "default". */
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
@@ -13,9 +13,10 @@ export const resourceKeyOf = memo(({ kind, metadata }: Resource<unknown>): strin
 )
 
 /** The first of two definitions counts; the other is a problem that names both places. */
-export const collectResources = (
-  decoded: readonly DecodedResource[],
-): { readonly resources: Resources; readonly problems: readonly Problem[] } => {
+export function collectResources(decoded: readonly DecodedResource[]): {
+  readonly resources: Resources
+  readonly problems: readonly Problem[]
+} {
   const sets = emptySets()
   const first = new Map<string, DecodedResource>()
   const problems: Problem[] = []
@@ -48,7 +49,7 @@ const emptySets = (): Record<keyof Resources, Resource<unknown>[]> => ({
   configMaps: [],
 })
 
-const duplicate = (later: DecodedResource, earlier: DecodedResource): Problem => {
+function duplicate(later: DecodedResource, earlier: DecodedResource): Problem {
   const { apiVersion, kind, metadata } = later.resource
   const { namespace, name } = metadata
   const called = namespace === '' ? name : `${namespace}/${name}`

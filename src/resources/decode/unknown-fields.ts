@@ -1,8 +1,8 @@
 // A schema and the value it is to decode → the fields of the value that the schema does not have.
 
 import type { z } from 'zod'
-import { isMap, type FieldPath } from './field-path.js'
 import { unimplementedFields } from '../kinds/unimplemented.js'
+import { type FieldPath, isMap } from './field-path.js'
 
 export interface UnknownField {
   readonly path: FieldPath
@@ -13,11 +13,11 @@ export interface UnknownField {
 }
 
 /** Values of another shape than the schema's are passed over: the schema itself refuses them. */
-export const unknownFields = (
+export function unknownFields(
   schema: z.core.$ZodType,
   value: unknown,
   path: FieldPath = [],
-): UnknownField[] => {
+): UnknownField[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'object':
@@ -41,12 +41,12 @@ export const unknownFields = (
   }
 }
 
-const unknownOfObject = (
+function unknownOfObject(
   schema: z.core.$ZodType,
   def: z.core.$ZodObjectDef,
   value: Readonly<Record<string, unknown>>,
   path: FieldPath,
-): UnknownField[] => {
+): UnknownField[] {
   const known = Object.keys(def.shape)
   return Object.keys(value).flatMap((key) => {
     const field = Object.hasOwn(def.shape, key) ? def.shape[key] : undefined
@@ -58,10 +58,10 @@ const unknownOfObject = (
 }
 
 /** The option of a discriminated union that the value is meant as. */
-const optionOf = (
+function optionOf(
   def: z.core.$ZodUnionDef,
   value: Readonly<Record<string, unknown>>,
-): z.core.$ZodType | undefined => {
+): z.core.$ZodType | undefined {
   const { discriminator } = def as Partial<z.core.$ZodDiscriminatedUnionDef>
   if (discriminator === undefined) return undefined
   return def.options.find((option) =>

@@ -1,7 +1,7 @@
 // The text of a file → its YAML (or JSON) documents, and a document → plain values with the position of each.
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Node } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { FieldPath } from './field-path.js'
 
 const MAX_DEPTH = 100
@@ -17,7 +17,7 @@ export interface DocumentText {
 }
 
 /** Splits at "---" lines, which mean a new document wherever they stand. Pieces with comments alone are left out. */
-export const splitDocuments = (text: string): DocumentText[] => {
+export function splitDocuments(text: string): DocumentText[] {
   const documents: DocumentText[] = []
   let line = 1
   for (const piece of text.split(/^(?=---(?:[ \t\r\n]|$))/m)) {
@@ -50,12 +50,12 @@ export interface ParsedDocument {
 }
 
 /** Never throws: what is no YAML, or is made to exhaust us, comes back as faults. */
-export const parseYaml = ({
+export function parseYaml({
   text,
   line,
 }: DocumentText):
   | { readonly ok: true; readonly value: ParsedDocument }
-  | { readonly ok: false; readonly error: Fault[] } => {
+  | { readonly ok: false; readonly error: Fault[] } {
   const lineCounter = new LineCounter()
   const at = (offset: number): Position => {
     const { line: inside, col } = lineCounter.linePos(offset)
@@ -137,10 +137,10 @@ const ILL_FORMED = 'has half of a surrogate pair (\\ud800 to \\udfff), which is 
  * A value that later steps must not meet: a cycle or a depth beyond reason, a key that reaches for a prototype, text
  * that cannot be written as UTF-8.
  */
-const findUnfit = (
+function findUnfit(
   value: unknown,
   path: FieldPath,
-): { readonly message: string; readonly path: FieldPath } | undefined => {
+): { readonly message: string; readonly path: FieldPath } | undefined {
   if (typeof value === 'string' && isIllFormed(value)) return { message: ILL_FORMED, path }
   if (typeof value !== 'object' || value === null) return undefined
   if (path.length > MAX_DEPTH)
@@ -155,7 +155,7 @@ const findUnfit = (
   return undefined
 }
 
-const offsetOf = (document: Document, path: FieldPath, part: 'key' | 'value'): number => {
+function offsetOf(document: Document, path: FieldPath, part: 'key' | 'value'): number {
   let node: unknown = document.contents
   let offset = rangeStart(node) ?? 0
   for (const [index, step] of path.entries()) {
@@ -170,10 +170,10 @@ const offsetOf = (document: Document, path: FieldPath, part: 'key' | 'value'): n
   return offset
 }
 
-const child = (
+function child(
   node: unknown,
   step: PropertyKey,
-): { readonly key: unknown; readonly value: unknown } | undefined => {
+): { readonly key: unknown; readonly value: unknown } | undefined {
   if (isSeq(node)) {
     const value: unknown = node.items[Number(step)]
     return value === undefined ? undefined : { key: value, value }

@@ -1,9 +1,9 @@
 // The documents of one file, and what it gave before → what it gives now: a document that does not decode
 // leaves its last good version in force (decision 27), and one that did not change is not decoded again.
 
-import { joinDecoded, type Decoded, type DecodedResource } from '../decode/decode.js'
+import { type Decoded, type DecodedResource, joinDecoded } from '../decode/decode.js'
+import { resourceKey, resourceKeyOf } from '../decode/resource-set.js'
 import type { Kind } from '../kinds/kinds.js'
-import { resourceKeyOf, resourceKey } from '../decode/resource-set.js'
 import type { Problem } from '../kinds/resources.js'
 import { decodeDocuments, type ReadFile } from './read-documents.js'
 
@@ -42,12 +42,12 @@ export const decodeFile = (
   recordOf(decodeDocuments(bytes, file, kinds, previous.documents), file, kinds, previous)
 
 /** read: with what previous does not know. */
-export const recordOf = (
+export function recordOf(
   read: ReadFile,
   file: string,
   kinds: readonly Kind[],
   previous = EMPTY_RECORD,
-): FileRecord => {
+): FileRecord {
   if (read.type === 'broken') {
     const record = brokenFile(file, read.message, previous)
     return read.unread === true ? { ...record, unread: true } : record
@@ -65,18 +65,18 @@ export const recordOf = (
 }
 
 /** A file that cannot be read as a whole: everything it gave before stays. */
-const brokenFile = (file: string, message: string, previous = EMPTY_RECORD): FileRecord => {
+function brokenFile(file: string, message: string, previous = EMPTY_RECORD): FileRecord {
   const problem = { source: file, message }
   const decoded = { resources: [], problems: [problem], notes: [] }
   return { ...keepLastGood(decoded, previous, new Set()), documents: previous.documents }
 }
 
 /** known: the kinds that there are. */
-const keepLastGood = (
+function keepLastGood(
   decoded: Decoded,
   previous: FileRecord,
   known: ReadonlySet<string>,
-): Omit<FileRecord, 'documents'> => {
+): Omit<FileRecord, 'documents'> {
   const present = new Set(decoded.resources.map(({ resource }) => resourceKeyOf(resource)))
   const keysOf = (problem: Problem) => possibleKeys(problem, known)
   const broken = new Set(decoded.problems.flatMap(keysOf))
@@ -110,17 +110,17 @@ const keepLastGood = (
 }
 
 /** Of what the document may have been before; undefined: anything. A kind that there is not may stand for any. */
-const possibleKeys = (
+function possibleKeys(
   { kind, namespace, name }: Problem,
   known: ReadonlySet<string>,
-): readonly (string | undefined)[] => {
+): readonly (string | undefined)[] {
   if (kind === undefined || name === undefined) return [undefined]
   const kinds = known.has(kind) ? [kind] : [...known]
   return kinds.map((each) => resourceKey(each, namespace, name))
 }
 
 /** Positions follow a document that moved within its file; what was decoded from it stays the same objects. */
-const moveLines = (decoded: Decoded, lines: number): Decoded => {
+function moveLines(decoded: Decoded, lines: number): Decoded {
   if (lines === 0) return decoded
   const move = (source: string) =>
     source.replace(

@@ -1,6 +1,6 @@
 // The paths that a user named → the resource files below them, and the folders to watch for changes of either.
 
-import { lstat, type BigIntStats } from 'node:fs'
+import { type BigIntStats, lstat } from 'node:fs'
 import { readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import type { Problem } from '../kinds/resources.js'
@@ -36,10 +36,7 @@ export interface FoundFile {
 }
 
 /** Never rejects: what cannot be read is a problem, with the path as its source. */
-export const findFiles = async (
-  paths: readonly string[],
-  maxFiles = MAX_FILES,
-): Promise<FileTree> => {
+export async function findFiles(paths: readonly string[], maxFiles = MAX_FILES): Promise<FileTree> {
   const walk = new Walk(maxFiles)
   for (const path of paths) await walk.root(path)
   return walk.tree()
@@ -211,7 +208,7 @@ interface NearestFolder {
   readonly inside?: string
 }
 
-const nearestFolder = async (path: string): Promise<NearestFolder> => {
+async function nearestFolder(path: string): Promise<NearestFolder> {
   const found = await stat(path).catch(() => undefined)
   if (found?.isDirectory() === true || dirname(path) === path) return { folder: path }
   const above = await nearestFolder(dirname(path))

@@ -34,11 +34,11 @@ interface Watched {
   names: ReadonlySet<string> | undefined
 }
 
-export const createFolderWatcher = ({
+export function createFolderWatcher({
   watch,
   onChange,
   onFailure,
-}: FolderWatcherOptions): FolderWatcher => {
+}: FolderWatcherOptions): FolderWatcher {
   const watched = new Map<string, Watched>()
 
   const stop = (folder: string) => {
@@ -96,7 +96,7 @@ export const createFolderWatcher = ({
 const concerns = (name: string, folder: string, names: ReadonlySet<string> | undefined): boolean =>
   names === undefined || names.has(name) || name === basename(folder)
 
-const identityOf = async (folder: string): Promise<string | undefined> => {
+async function identityOf(folder: string): Promise<string | undefined> {
   const found = await stat(folder, { bigint: true }).catch(() => undefined)
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
 }

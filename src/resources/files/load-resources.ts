@@ -1,18 +1,18 @@
 // Files and folders → the resources in them, once: what `check` and `translate` read.
 
-import { recordOf, type FileRecord } from './file-record.js'
+import type { ReadState, Unsettled } from '../decode/quarantine.js'
+import { collectResources } from '../decode/resource-set.js'
+import { kindsOf } from '../kinds/kinds.js'
+import type { Problem, ProviderState } from '../kinds/resources.js'
+import { type FileRecord, recordOf } from './file-record.js'
 import { findFiles } from './file-tree.js'
 import { readDocuments } from './read-documents.js'
-import type { ReadState, Unsettled } from '../decode/quarantine.js'
-import { kindsOf } from '../kinds/kinds.js'
-import { collectResources } from '../decode/resource-set.js'
-import type { Problem, ProviderState } from '../kinds/resources.js'
 
 /** paths: files, or folders that are read with all below them. Never rejects: what cannot be read is a problem. */
-export const loadResources = async (
+export async function loadResources(
   paths: readonly string[],
   { apiGroup }: { readonly apiGroup: string },
-): Promise<ProviderState> => {
+): Promise<ProviderState> {
   const kinds = kindsOf(apiGroup)
   const tree = await findFiles(paths)
   const records: FileRecord[] = []
@@ -22,11 +22,11 @@ export const loadResources = async (
 }
 
 /** records: in path order. */
-export const stateOf = (
+export function stateOf(
   records: readonly FileRecord[],
   problems: readonly Problem[],
   unsettled: readonly Unsettled[] = [],
-): ReadState => {
+): ReadState {
   const collected = collectResources(records.flatMap(({ resources }) => resources))
   const undecoded = records.flatMap((record) => record.undecoded)
   return {

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { decodeDocument, type Decoded } from '../decode/decode.js'
+import { type Decoded, decodeDocument } from '../decode/decode.js'
 import { splitDocuments } from '../decode/yaml-document.js'
 import type { Kind } from '../kinds/kinds.js'
 import { codeOf, type FoundFile } from './file-tree.js'
@@ -43,11 +43,11 @@ export const readerInPlace = (kinds: readonly Kind[]): DocumentReader => ({
   close: () => undefined,
 })
 
-export const readDocuments = async (
+export async function readDocuments(
   { path, size }: Pick<FoundFile, 'path' | 'size'>,
   kinds: readonly Kind[],
   known: KnownDocuments,
-): Promise<ReadFile> => {
+): Promise<ReadFile> {
   if (size > MAX_FILE_BYTES) return { type: 'broken', message: TOO_LARGE }
   try {
     return decodeDocuments(await readFile(path), path, kinds, known)
@@ -57,12 +57,12 @@ export const readDocuments = async (
 }
 
 /** file: its name in messages. */
-export const decodeDocuments = (
+export function decodeDocuments(
   bytes: Uint8Array,
   file: string,
   kinds: readonly Kind[],
   known: KnownDocuments,
-): ReadFile => {
+): ReadFile {
   if (bytes.length > MAX_FILE_BYTES) return { type: 'broken', message: TOO_LARGE }
   const text = decodeUtf8(bytes)
   if (text === undefined) return { type: 'broken', message: 'is not UTF-8 text' }
@@ -78,7 +78,7 @@ export const decodeDocuments = (
   return { type: 'documents', documents }
 }
 
-const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -2,8 +2,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { kindsOf } from '../kinds/kinds.js'
-import type { ReadAnswer, ReadQuestion } from './reader-thread.js'
 import { readDocuments } from './read-documents.js'
+import type { ReadAnswer, ReadQuestion } from './reader-thread.js'
 
 const kinds = kindsOf(workerData as string)
 const answer = (text: ReadAnswer): void => parentPort?.postMessage(text)

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DecodedResource } from '../decode/decode.js'
 import type { Unsettled } from '../decode/quarantine.js'
 import { resourceKeyOf } from '../decode/resource-set.js'
-import type { Problem, Resource } from '../kinds/resources.js'
 import type { ProxyPolicySpec } from '../kinds/proxy-policy.js'
+import type { Problem, Resource } from '../kinds/resources.js'
 import type { FileRecord } from './file-record.js'
 
 /** How long a file must not have been written to. */
@@ -25,7 +25,7 @@ export interface Changing {
 }
 
 /** As far as translation is concerned; its documents are those of now. */
-export const inForceOf = ({ path, before, now, policies }: Changing): FileRecord => {
+export function inForceOf({ path, before, now, policies }: Changing): FileRecord {
   const old = byKey(before)
   const current = byKey(now)
   const others = policies.filter(
@@ -54,11 +54,7 @@ export const inForceOf = ({ path, before, now, policies }: Changing): FileRecord
 }
 
 /** undefined: nothing of the file can open anything. */
-export const doubtOf = ({
-  path,
-  before,
-  now,
-}: Omit<Changing, 'policies'>): Unsettled | undefined => {
+export function doubtOf({ path, before, now }: Omit<Changing, 'policies'>): Unsettled | undefined {
   const all = [...before.resources, ...now.resources]
   const routes = now.resources.filter(({ resource }) => resource.kind === 'HTTPRoute')
   if (!all.some(waits)) return undefined

@@ -30,7 +30,7 @@ export const clusterMetadata = objectMetadata.transform(({ namespace: _, ...read
   decoded(read, ''),
 )
 
-const decoded = (read: z.output<typeof objectMetadata>, defaultNamespace: string): Metadata => {
+function decoded(read: z.output<typeof objectMetadata>, defaultNamespace: string): Metadata {
   const creationTimestamp = Date.parse(read.creationTimestamp ?? '')
   return {
     namespace: read.namespace ?? defaultNamespace,

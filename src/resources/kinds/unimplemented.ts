@@ -5,7 +5,7 @@ import { z } from 'zod'
 const registry = z.registry<{ readonly fields: readonly string[] }>()
 
 /** Notes the fields of the object that its API has beside the schema's own. */
-export const unimplemented = <T extends z.ZodType>(schema: T, fields: readonly string[]): T => {
+export function unimplemented<T extends z.ZodType>(schema: T, fields: readonly string[]): T {
   registry.add(schema, { fields })
   return schema
 }

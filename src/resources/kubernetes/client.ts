@@ -1,10 +1,10 @@
 // The API server as plain JSON: one call, or a watch. Who we are there is the library's work: KUBECONFIG, or the pod's
 // service account, whose token it reads again when it changes.
 
-import { KubeConfig, Watch } from '@kubernetes/client-node'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { isJsonObject, parseJson, type JsonObject } from '../../ir/json.js'
+import { KubeConfig, Watch } from '@kubernetes/client-node'
+import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
 
 export interface KubernetesClient {

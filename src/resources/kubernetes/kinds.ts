@@ -2,8 +2,8 @@
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
-import { KubernetesError, type KubernetesClient } from './client.js'
 import type { Kind } from '../kinds/kinds.js'
+import { type KubernetesClient, KubernetesError } from './client.js'
 
 export interface KindPath {
   /** e.g. "gateway.networking.k8s.io/v1". */

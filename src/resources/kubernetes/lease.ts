@@ -2,7 +2,7 @@
 // one writes.
 
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
-import { KubernetesError, type KubernetesClient } from './client.js'
+import { type KubernetesClient, KubernetesError } from './client.js'
 
 export interface LeaseOptions {
   readonly client: KubernetesClient
@@ -171,7 +171,7 @@ async function release({ client, identity }: LeaseOptions, path: string): Promis
 const specOf = (lease: JsonObject | undefined): JsonObject =>
   isJsonObject(lease?.['spec']) ? lease['spec'] : {}
 
-const versionOf = ({ metadata }: JsonObject): string => {
+function versionOf({ metadata }: JsonObject): string {
   const version = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined
   return typeof version === 'string' ? version : ''
 }

@@ -2,7 +2,7 @@
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node'
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
-import { KubernetesError, type KubernetesClient } from './client.js'
+import { type KubernetesClient, KubernetesError } from './client.js'
 
 const PAGE = 500
 

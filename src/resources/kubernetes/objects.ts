@@ -2,10 +2,10 @@
 // does not decode now leaves its last good version in force (decision 27).
 
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
-import { decodeObject, type DecodedResource } from '../decode/decode.js'
+import { type DecodedResource, decodeObject } from '../decode/decode.js'
 import type { PlainMap } from '../decode/field-path.js'
-import type { Kind } from '../kinds/kinds.js'
 import { resourceKey } from '../decode/resource-set.js'
+import type { Kind } from '../kinds/kinds.js'
 import { KUBERNETES, type Problem } from '../kinds/resources.js'
 
 export interface ObjectStore {
@@ -58,7 +58,7 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
 }
 
 /** As resourceKey() has it. */
-export const objectKey = ({ metadata }: JsonObject, { kind }: Kind): string => {
+export function objectKey({ metadata }: JsonObject, { kind }: Kind): string {
   const { namespace, name } = isJsonObject(metadata) ? metadata : {}
   return resourceKey(kind, textOf(namespace), textOf(name))
 }

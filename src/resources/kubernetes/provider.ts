@@ -5,18 +5,18 @@ import type { JsonObject } from '../../ir/json.js'
 import { debounce } from '../decode/debounce.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { collectResources } from '../decode/resource-set.js'
-import { kindsOf, type Kind } from '../kinds/kinds.js'
+import { type Kind, kindsOf } from '../kinds/kinds.js'
 import {
   KUBERNETES,
   type Problem,
-  type ResourceProvider,
   type ProviderState,
+  type ResourceProvider,
   type Resources,
 } from '../kinds/resources.js'
 import type { KubernetesClient } from './client.js'
 import { createObjectStore, objectKey, type ObjectStore } from './objects.js'
 import { gatewaysBeyond, MOST_SECRETS, referencedObjects, referenceKey } from './references.js'
-import { startReflector, type Reflector, type ReflectorScope } from './reflector.js'
+import { type Reflector, type ReflectorScope, startReflector } from './reflector.js'
 
 export interface KubernetesProviderOptions {
   readonly client: KubernetesClient

@@ -1,13 +1,13 @@
 // One kind (of one namespace, or one object) of the API server, kept in step: listed, then watched with bookmarks, listed
 // anew after 410 Gone, tried again for ever with growing pauses. What was learnt stays while the API server is away.
 
-import { ListWatch, type KubernetesObject, type Watch } from '@kubernetes/client-node'
+import { type KubernetesObject, ListWatch, type Watch } from '@kubernetes/client-node'
 import type { JsonObject } from '../../ir/json.js'
-import { KubernetesError, type KubernetesClient } from './client.js'
-import { findKindPath, listPath, type KindPath } from './kinds.js'
+import type { Kind } from '../kinds/kinds.js'
+import { type KubernetesClient, KubernetesError } from './client.js'
+import { findKindPath, type KindPath, listPath } from './kinds.js'
 import { listAll } from './list.js'
 import { patientWatch } from './watch.js'
-import type { Kind } from '../kinds/kinds.js'
 
 export interface ReflectorScope {
   readonly kind: Kind
@@ -183,7 +183,7 @@ const isForbidden = (error: unknown): boolean =>
 const statusOfWatch = (error: unknown): number | undefined =>
   (error as { readonly statusCode?: number }).statusCode
 
-const sentenceOf = (error: unknown): string => {
+function sentenceOf(error: unknown): string {
   if (error instanceof KubernetesError) return error.message
   const status = statusOfWatch(error)
   if (status !== undefined) return `it cannot be watched: HTTP ${status}`

@@ -2,16 +2,16 @@
 // conflicts and failures.
 
 import { isDeepStrictEqual } from 'node:util'
+import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
-import { memo } from '../../incremental/memo.js'
-import { KubernetesError, type KubernetesClient } from './client.js'
-import { findKindPath, listPath, type KindPath } from './kinds.js'
-import { trim } from './list.js'
-import { createStatusRetries, type StatusRetries } from './status-retries.js'
-import { statusFor, type Said } from './status.js'
-import { kindsOf, type Kind } from '../kinds/kinds.js'
 import { resourceKey } from '../decode/resource-set.js'
+import { type Kind, kindsOf } from '../kinds/kinds.js'
+import { type KubernetesClient, KubernetesError } from './client.js'
+import { findKindPath, type KindPath, listPath } from './kinds.js'
+import { trim } from './list.js'
+import { type Said, statusFor } from './status.js'
+import { createStatusRetries, type StatusRetries } from './status-retries.js'
 
 export interface StatusWriterOptions {
   readonly client: KubernetesClient

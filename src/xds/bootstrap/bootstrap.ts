@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../ir/json.js'
 import { XDS_CLUSTER } from '../../ir/names.js'
+import { ADS_SOURCE } from '../translator/json-object.js'
 import {
   buildServerClusters,
   buildXdsCluster,
@@ -9,7 +10,6 @@ import {
   type GatehouseConnection,
 } from './gatehouse-clusters.js'
 import { LAYERED_RUNTIME } from './runtime.js'
-import { ADS_SOURCE } from '../translator/json-object.js'
 
 export interface BootstrapOptions {
   /** Which Gateway this Envoy serves: "*" or "NAMESPACE/NAME". */

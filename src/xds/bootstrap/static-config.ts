@@ -3,13 +3,13 @@
 
 import type { Ir } from '../../ir/ir.js'
 import type { Json, JsonObject } from '../../ir/json.js'
-import { buildAdmin, buildOverloadManager, type AdminAddress } from './bootstrap.js'
-import { buildServerClusters, type GatehouseConnection } from './gatehouse-clusters.js'
-import { LAYERED_RUNTIME } from './runtime.js'
 import { buildXds } from '../translator/build-xds.js'
 import { objectAt, textAt } from '../translator/json-path.js'
 import type { XdsOptions } from '../translator/xds-resources.js'
 import { EVERY_GATEWAY, type XdsResources } from '../translator/xds-resources.js'
+import { type AdminAddress, buildAdmin, buildOverloadManager } from './bootstrap.js'
+import { buildServerClusters, type GatehouseConnection } from './gatehouse-clusters.js'
+import { LAYERED_RUNTIME } from './runtime.js'
 
 export interface StaticConfigOptions {
   readonly xds: XdsOptions
@@ -24,7 +24,7 @@ const untyped = (resource: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(resource).filter(([name]) => name !== '@type'))
 
 /** Every object of the tree, innermost first, as replace makes it. */
-const rebuild = (json: Json, replace: (object: JsonObject) => JsonObject): Json => {
+function rebuild(json: Json, replace: (object: JsonObject) => JsonObject): Json {
   if (Array.isArray(json)) return json.map((item: Json) => rebuild(item, replace))
   if (typeof json !== 'object' || json === null) return json
   const members = Object.entries(json).map(([name, value]): [string, Json] => [
@@ -47,10 +47,10 @@ const staticListener = (listener: JsonObject, routes: ReadonlyMap<string, JsonOb
     return { ...rest, route_config: routes.get(name) ?? {} }
   })
 
-const staticCluster = (
+function staticCluster(
   cluster: JsonObject,
   endpoints: ReadonlyMap<string, JsonObject>,
-): JsonObject => {
+): JsonObject {
   const { eds_cluster_config: eds, ...rest } = untyped(cluster)
   if (eds === undefined) return rest
   return {
@@ -60,10 +60,10 @@ const staticCluster = (
   }
 }
 
-const staticSecret = (
+function staticSecret(
   secret: JsonObject,
   certificates: StaticConfigOptions['certificates'],
-): JsonObject => {
+): JsonObject {
   if (certificates === 'inline') return untyped(secret)
   const name = textAt(secret, 'name') ?? ''
   const path = `${certificates.folder}/${name.replace('/', '.')}`
@@ -76,7 +76,7 @@ const staticSecret = (
   }
 }
 
-const staticResources = (resources: XdsResources, options: StaticConfigOptions): JsonObject => {
+function staticResources(resources: XdsResources, options: StaticConfigOptions): JsonObject {
   const routes = byName(resources.routes, 'name')
   const endpoints = byName(resources.endpoints, 'cluster_name')
   return {
@@ -90,7 +90,7 @@ const staticResources = (resources: XdsResources, options: StaticConfigOptions):
 }
 
 /** envoy.config.bootstrap.v3.Bootstrap. Throws as buildXds does. */
-export const buildStaticConfig = (ir: Ir, options: StaticConfigOptions): JsonObject => {
+export function buildStaticConfig(ir: Ir, options: StaticConfigOptions): JsonObject {
   const resources = buildXds(ir, options.xds).get(EVERY_GATEWAY)
   if (resources === undefined) throw new Error('buildXds made nothing for every gateway')
   return {

@@ -18,7 +18,7 @@ const PARTS: Readonly<Record<string, string>> = {
 }
 
 /** undefined: the message is encoded as a whole. */
-export const partsField = (schema: DescMessage): PartsField | undefined => {
+export function partsField(schema: DescMessage): PartsField | undefined {
   const name = PARTS[schema.typeName]
   const field = schema.fields.find((one) => one.name === name)
   return field?.fieldKind === 'list' && field.listKind === 'message' ? field : undefined

@@ -1,14 +1,14 @@
 // One xDS resource: proto3 JSON (snake_case, '@type' in Any) → the bytes that Envoy gets, strictly.
 
 import { hash } from 'node:crypto'
-import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
-import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
+import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { registry } from '../../grpc/protos.js'
 import type { Chunk } from '../../incremental/chunked-list.js'
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
-import { registry } from '../../grpc/protos.js'
-import { elementsOf, partChunks, partsField, type PartsField } from './encode-parts.js'
+import { elementsOf, partChunks, type PartsField, partsField } from './encode-parts.js'
 import { locateFault } from './locate-fault.js'
 import { nameField, shortType, TYPE_URL_PREFIX } from './type-urls.js'
 
@@ -38,7 +38,7 @@ export class EncodeError extends Error {
 const encoded = new WeakMap<JsonObject, EncodedResource>()
 
 /** json: with '@type', unless typeUrl says what it is. @throws {EncodeError} */
-export const encodeResource = (json: JsonObject, typeUrl?: string): EncodedResource => {
+export function encodeResource(json: JsonObject, typeUrl?: string): EncodedResource {
   const known = encoded.get(json)
   if (known !== undefined && (typeUrl === undefined || known.typeUrl === typeUrl)) return known
   const { '@type': type, ...body } = json
@@ -48,12 +48,12 @@ export const encodeResource = (json: JsonObject, typeUrl?: string): EncodedResou
 }
 
 /** Any message of proto/, without a name: a bootstrap, for instance. @throws {EncodeError} */
-export const encodeMessage = (typeUrl: string, json: JsonObject): Uint8Array => {
+export function encodeMessage(typeUrl: string, json: JsonObject): Uint8Array {
   const schema = schemaOf(typeUrl)
   return encodeStrictly(schema, json, { label: shortType(typeUrl), path: '' })
 }
 
-const encodeBody = (typeUrl: string, body: JsonObject): EncodedResource => {
+function encodeBody(typeUrl: string, body: JsonObject): EncodedResource {
   const name = body[nameField(typeUrl)]
   const label = `${shortType(typeUrl)} ${JSON.stringify(name ?? '')}`
   const schema = schemaOf(typeUrl, label)
@@ -83,7 +83,7 @@ const encodedParts = new WeakMap<JsonObject, Encoded>()
 const encodedChunks = new WeakMap<Chunk<JsonObject>, Encoded>()
 
 /** The elements of a partsField() are encoded each by itself, and those that are the same objects not again. */
-const encodeInParts = (schema: DescMessage, json: JsonObject, place: Place): Encoded => {
+function encodeInParts(schema: DescMessage, json: JsonObject, place: Place): Encoded {
   const field = partsField(schema)
   const parts = field && json[field.name]
   if (field === undefined || !Array.isArray(parts) || !parts.every(isJsonObject)) {
@@ -105,11 +105,11 @@ const encodeInParts = (schema: DescMessage, json: JsonObject, place: Place): Enc
 }
 
 /** place: of the message that they are parts of. start: index of the first. */
-const encodeChunk = (
+function encodeChunk(
   field: PartsField,
   chunk: Chunk<JsonObject>,
   { place, start }: { readonly place: Place; readonly start: number },
-): Encoded => {
+): Encoded {
   const known = encodedChunks.get(chunk)
   if (known !== undefined) return known
   const parts = chunk.map((part, index) => {
@@ -125,7 +125,7 @@ const encodeChunk = (
   return fresh
 }
 
-const encodePart = (schema: DescMessage, json: JsonObject, place: Place): Encoded => {
+function encodePart(schema: DescMessage, json: JsonObject, place: Place): Encoded {
   const known = encodedParts.get(json)
   if (known !== undefined) return known
   const fresh = encodeInParts(schema, json, place)
@@ -138,7 +138,7 @@ const digestsOf = (parts: readonly Pick<Encoded, 'digest'>[]): string =>
 
 const digestOf = (content: Uint8Array | string): string => hash('sha256', content, 'base64url')
 
-const schemaOf = (typeUrl: string, label = 'resource'): DescMessage => {
+function schemaOf(typeUrl: string, label = 'resource'): DescMessage {
   const schema = typeUrl.startsWith(TYPE_URL_PREFIX)
     ? registry.getMessage(typeUrl.slice(TYPE_URL_PREFIX.length))
     : undefined
@@ -146,11 +146,7 @@ const schemaOf = (typeUrl: string, label = 'resource'): DescMessage => {
   return schema
 }
 
-const encodeStrictly = (
-  schema: DescMessage,
-  json: JsonObject,
-  { label, path }: Place,
-): Uint8Array => {
+function encodeStrictly(schema: DescMessage, json: JsonObject, { label, path }: Place): Uint8Array {
   try {
     const value = toBinary(schema, fromJson(schema, sortKeys(json) as JsonValue, { registry }))
     const back = toJson(schema, fromBinary(schema, value), {
@@ -169,7 +165,7 @@ const encodeStrictly = (
 }
 
 /** Maps are written in the order of their keys: equal content, equal bytes. */
-const sortKeys = (json: Json): Json => {
+function sortKeys(json: Json): Json {
   if (Array.isArray(json)) return (json as readonly Json[]).map(sortKeys)
   if (typeof json !== 'object' || json === null) return json
   const entries = Object.entries(json).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -177,7 +173,7 @@ const sortKeys = (json: Json): Json => {
 }
 
 /** Path of the first key of sent that is not in received: null, camelCase and undefined end here. */
-const findLost = (sent: Json, received: Json | undefined, path: string): string | undefined => {
+function findLost(sent: Json, received: Json | undefined, path: string): string | undefined {
   if (typeof sent !== 'object' || sent === null) return received === undefined ? path : undefined
   if (typeof received !== 'object' || received === null) return path
   const target = new Map(Object.entries<Json>(received))

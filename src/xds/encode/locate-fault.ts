@@ -1,9 +1,9 @@
 // JSON that its message's decoder refused → the path of the fault and what is wrong there.
 
-import { fromJson } from '@bufbuild/protobuf'
 import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf'
-import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
+import { fromJson } from '@bufbuild/protobuf'
 import { registry } from '../../grpc/protos.js'
+import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import { TYPE_URL_PREFIX } from './type-urls.js'
 
 export interface Fault {
@@ -13,14 +13,14 @@ export interface Fault {
 }
 
 /** Follows the first member that is refused by itself, down to one whose members are all fine. */
-export const locateFault = (schema: DescMessage, json: Json, path = ''): Fault => {
+export function locateFault(schema: DescMessage, json: Json, path = ''): Fault {
   for (const [at, memberSchema, member] of members(schema, json, path)) {
     if (refusal(memberSchema, member) !== undefined) return locateFault(memberSchema, member, at)
   }
   return ownFault(schema, json, path)
 }
 
-const refusal = (schema: DescMessage, json: Json): string | undefined => {
+function refusal(schema: DescMessage, json: Json): string | undefined {
   try {
     fromJson(schema, json as JsonValue, { registry })
     return undefined
@@ -29,7 +29,7 @@ const refusal = (schema: DescMessage, json: Json): string | undefined => {
   }
 }
 
-const ownFault = (schema: DescMessage, json: Json, path: string): Fault => {
+function ownFault(schema: DescMessage, json: Json, path: string): Fault {
   if (isAny(schema) && isJsonObject(json)) {
     const type = json['@type']
     if (typeof type !== 'string') return { path, reason: 'an Any needs "@type"' }
@@ -52,7 +52,7 @@ const ownFault = (schema: DescMessage, json: Json, path: string): Fault => {
 
 type Member = readonly [path: string, schema: DescMessage, json: Json]
 
-const members = (schema: DescMessage, json: Json, path: string): Member[] => {
+function members(schema: DescMessage, json: Json, path: string): Member[] {
   if (!isJsonObject(json)) return []
   if (isAny(schema)) {
     const inner = typeOfAny(json)
@@ -66,7 +66,7 @@ const members = (schema: DescMessage, json: Json, path: string): Member[] => {
   })
 }
 
-const fieldMembers = (field: DescField, value: Json, path: string): Member[] => {
+function fieldMembers(field: DescField, value: Json, path: string): Member[] {
   if (field.fieldKind === 'message') return value === null ? [] : [[path, field.message, value]]
   if (field.fieldKind === 'list' && field.listKind === 'message' && Array.isArray(value)) {
     const { message } = field
@@ -82,7 +82,7 @@ const fieldMembers = (field: DescField, value: Json, path: string): Member[] => 
 const fieldOf = (schema: DescMessage, key: string): DescField | undefined =>
   schema.fields.find((field) => field.name === key)
 
-const typeOfAny = (json: JsonObject): DescMessage | undefined => {
+function typeOfAny(json: JsonObject): DescMessage | undefined {
   const type = json['@type']
   return typeof type === 'string' && type.startsWith(TYPE_URL_PREFIX)
     ? registry.getMessage(type.slice(TYPE_URL_PREFIX.length))

@@ -4,16 +4,16 @@ import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/d
 import type { Peer } from '../../grpc/peer.js'
 import type { GrpcService } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
-import { streamMethod } from '../../grpc/typed-methods.js'
 import type { TypedStreamCall, TypedStreamListener } from '../../grpc/typed-methods.js'
+import { streamMethod } from '../../grpc/typed-methods.js'
 import { createLogLimit, type LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
-import { AdsStream } from './ads-stream.js'
-import { incremental, world, type AnyRequest, type Dialect } from './protocols.js'
+import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
 import type { StreamRequest } from './ads-stream.js'
+import { AdsStream } from './ads-stream.js'
+import { type AnyRequest, type Dialect, incremental, world } from './protocols.js'
 import type { Form, NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
 import type { Protocol } from './type-stream.js'
-import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
 import { takesVirtualHosts } from './vhds.js'
 
 /** One stream of one Envoy. */
@@ -69,7 +69,7 @@ const MAX_REASON_LENGTH = 2_000
 /** Above any NAMESPACE/NAME: what a client calls itself stays in logs and status. */
 const MAX_NAME_LENGTH = 400
 
-export const createAdsService = (options: AdsOptions): AdsService => {
+export function createAdsService(options: AdsOptions): AdsService {
   const open = new Set<Open>()
   let streams = 0
   const serve =
@@ -110,9 +110,9 @@ interface Serving<Request, Response> {
   readonly number: number
 }
 
-const serveStream = <Request extends AnyRequest, Response>(
+function serveStream<Request extends AnyRequest, Response>(
   serving: Serving<Request, Response>,
-): TypedStreamListener<Request> => {
+): TypedStreamListener<Request> {
   const { call, dialect, options, open } = serving
   const outgoing = new Outgoing(call)
   let entry: Open | undefined
@@ -190,10 +190,10 @@ interface Begun<Response> {
   readonly limit: LogLimit
 }
 
-const createStream = <Request, Response>(
+function createStream<Request, Response>(
   { call, dialect, options }: Serving<Request, Response>,
   { peer, limit, form, outgoing }: Begun<Response>,
-): AdsStream => {
+): AdsStream {
   const secrets = options.mayReceiveSecrets(call.peer)
   let warned = false
   return new AdsStream({
@@ -231,11 +231,11 @@ const createStream = <Request, Response>(
   })
 }
 
-const handle = (
+function handle(
   { stream, peer, limit }: Open,
   request: StreamRequest,
   { logger }: AdsOptions,
-): void => {
+): void {
   if (PUSH_ORDER.includes(request.typeUrl)) return stream.handle(request)
   const type = request.typeUrl.slice(0, MAX_NAME_LENGTH)
   const leftOut = limit.take(type)

@@ -1,9 +1,6 @@
 // One ADS stream: requests in, responses out, in an order that never leaves Envoy with a reference to nothing.
 
 import type { EncodedResource } from '../encode/encode.js'
-import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
-import { TypeStream } from './type-stream.js'
-import type { MayRemove, Protocol, Push } from './type-stream.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -12,6 +9,9 @@ import {
   ROUTE_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../encode/type-urls.js'
+import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
+import type { MayRemove, Protocol, Push } from './type-stream.js'
+import { TypeStream } from './type-stream.js'
 import { hostsOf, routeConfigurationOf } from './vhds.js'
 
 /** Changes of a type wait until Envoy has answered for these: what a listener or route names must be there first. */

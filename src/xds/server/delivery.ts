@@ -1,9 +1,9 @@
 // What one stream has been given of one type, what is under way to it, and what it has refused.
 
 import type { EncodedResource } from '../encode/encode.js'
-import type { ResourceMap } from './snapshot-cache.js'
 import { Suspects } from './nack-bisect.js'
 import { Refusals } from './refusals.js'
+import type { ResourceMap } from './snapshot-cache.js'
 
 interface Held {
   /** "": Envoy may have any version of it, after a refusal. */

@@ -1,15 +1,15 @@
 // The two forms of the protocol, state of the world and incremental: their messages to and from ours.
 
 import { create } from '@bufbuild/protobuf'
-import {
-  DeltaDiscoveryResponseSchema,
-  DiscoveryResponseSchema,
-} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
+} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import {
+  DeltaDiscoveryResponseSchema,
+  DiscoveryResponseSchema,
 } from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { StreamRequest } from './ads-stream.js'
 import { subscribeToChanges, subscribeToWorld } from './discovery-requests.js'

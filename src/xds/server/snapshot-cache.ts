@@ -1,8 +1,8 @@
 // The configuration of every gateway as it should be: set whole, told to the streams that serve it.
 
 import { hash } from 'node:crypto'
-import { SentWorlds } from './sent-worlds.js'
 import type { EncodedResource } from '../encode/encode.js'
+import { SentWorlds } from './sent-worlds.js'
 
 /** By name. */
 export type ResourceMap = ReadonlyMap<string, EncodedResource>
@@ -52,7 +52,7 @@ const versions = new WeakMap<ResourceMap, string>()
  * Version of a set of resources of one type, by their names and versions, whatever their order: the sum of a number that
  * stands for each, so that a change of one among thousands costs one hash.
  */
-export const versionOf = (resources: ResourceMap): string => {
+export function versionOf(resources: ResourceMap): string {
   const known = versions.get(resources)
   if (known !== undefined) return known
   let sum = 0n

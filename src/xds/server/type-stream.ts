@@ -1,11 +1,11 @@
 // One type on one stream: what is subscribed to, what is to be sent next.
 
-import { Delivery } from './delivery.js'
 import type { EncodedResource } from '../encode/encode.js'
-import { versionOf } from './snapshot-cache.js'
-import type { ResourceMap } from './snapshot-cache.js'
-import { Subscription } from './subscription.js'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../encode/type-urls.js'
+import { Delivery } from './delivery.js'
+import type { ResourceMap } from './snapshot-cache.js'
+import { versionOf } from './snapshot-cache.js'
+import { Subscription } from './subscription.js'
 
 /** A response, before it has the form of one protocol or the other. */
 export interface Push {

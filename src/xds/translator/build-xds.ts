@@ -1,22 +1,22 @@
 // Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
 
-import { namedChunks, type Chunk } from '../../incremental/chunked-list.js'
+import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
+import { memo, memoWith } from '../../incremental/memo.js'
 import type { Destination } from '../../ir/destination.js'
 import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
+import type { Route } from '../../ir/route.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
+import { buildSecret } from './downstream-tls.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
-import { memo, memoWith } from '../../incremental/memo.js'
-import type { Route } from '../../ir/route.js'
-import { buildRouteConfiguration } from './virtual-host.js'
-import { buildSecret } from './downstream-tls.js'
 import { verifyXds } from './verify-xds.js'
+import { buildRouteConfiguration } from './virtual-host.js'
 import type { XdsOptions } from './xds-resources.js'
 import { EVERY_GATEWAY, type XdsByNode, type XdsResources } from './xds-resources.js'
 
 /** Of two gateways that bind the same port, the first keeps it: one Envoy cannot bind it twice. */
-const onePerPort = (listeners: readonly Listener[]): readonly Listener[] => {
+function onePerPort(listeners: readonly Listener[]): readonly Listener[] {
   const ports = new Set<number>()
   return listeners.filter(({ port }) => !ports.has(port) && ports.add(port))
 }
@@ -34,10 +34,10 @@ const destinationsOf = memo((routes: Chunk<Route>): ReadonlySet<string> => {
 })
 
 /** The list itself when all of them are. */
-const reachable = (
+function reachable(
   destinations: readonly Destination[],
   chains: readonly FilterChain[],
-): readonly Destination[] => {
+): readonly Destination[] {
   const names = new Set<string>()
   for (const { routes } of chains.flatMap(({ virtualHosts }) => virtualHosts))
     for (const chunk of namedChunks(routes))
@@ -46,10 +46,10 @@ const reachable = (
   return found.length === destinations.length ? destinations : found
 }
 
-const presented = (
+function presented(
   certificates: readonly Certificate[],
   chains: readonly FilterChain[],
-): readonly Certificate[] => {
+): readonly Certificate[] {
   const names = new Set(chains.flatMap((chain) => chain.tls?.certificates ?? []))
   return certificates.filter((certificate) => names.has(certificate.name))
 }
@@ -79,11 +79,7 @@ const routesOf = memoWith((chain: FilterChain, listener: Listener) =>
   buildRouteConfiguration(listener, chain),
 )
 
-const buildResources = (
-  ir: Ir,
-  listeners: readonly Listener[],
-  options: XdsOptions,
-): XdsResources => {
+function buildResources(ir: Ir, listeners: readonly Listener[], options: XdsOptions): XdsResources {
   const key = JSON.stringify(options)
   const chains = chainsOf(listeners)
   const destinations = reachable(ir.destinations, chains)
@@ -98,14 +94,14 @@ const buildResources = (
   }
 }
 
-const verified = (resources: XdsResources): XdsResources => {
+function verified(resources: XdsResources): XdsResources {
   verifyXds(resources)
   return resources
 }
 
 const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`
 
-const build = (ir: Ir, options: XdsOptions): XdsByNode => {
+function build(ir: Ir, options: XdsOptions): XdsByNode {
   const everyListener = onePerPort(ir.gateways.flatMap((gateway) => gateway.listeners))
   const every = verified(buildResources(ir, everyListener, options))
   const only = ir.gateways.length === 1 && everyListener.length === ir.gateways[0]?.listeners.length

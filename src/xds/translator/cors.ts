@@ -31,7 +31,7 @@ const originMatcher = (origin: string): JsonObject =>
     : { safe_regex: { regex: origin.split('*').map(escapeRegex).join(WILDCARD) } }
 
 /** "*" counts only as the sole value (the filter then echoes what the preflight asks for); beside others it would be literal. */
-const commaList = (values: readonly string[]): string | undefined => {
+function commaList(values: readonly string[]): string | undefined {
   if (values.length === 0) return undefined
   return values.includes('*') ? '*' : values.join(', ')
 }

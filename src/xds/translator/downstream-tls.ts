@@ -1,6 +1,6 @@
 // DownstreamTls → Envoy's TLS transport socket of a filter chain; certificates come over SDS.
 
-import type { DownstreamTls, Certificate } from '../../ir/ir.js'
+import type { Certificate, DownstreamTls } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import { ADS_SOURCE, any } from './json-object.js'
 

@@ -1,7 +1,7 @@
 // The ext_authz filter, which asks Gatehouse about every request, and what a route says to it.
 
-import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { JsonObject } from '../../ir/json.js'
+import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { any, duration } from './json-object.js'
 

@@ -1,7 +1,7 @@
 // The ext_proc filter, which opens no stream by itself, and what a route says to it.
 
-import { CLAIMS_NAMESPACE, EXT_PROC_CLUSTER, ROUTE_METADATA_KEY } from '../../ir/names.js'
 import type { JsonObject } from '../../ir/json.js'
+import { CLAIMS_NAMESPACE, EXT_PROC_CLUSTER, ROUTE_METADATA_KEY } from '../../ir/names.js'
 import type { ProcAttachment } from '../../ir/route.js'
 import { EXT_PROC_FILTER } from './filter-names.js'
 import { any, duration } from './json-object.js'

@@ -4,10 +4,10 @@ import type { Json, JsonObject } from '../../ir/json.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type {
   ForwardAction,
+  HeaderModifier,
   Route,
   Timeouts,
   WeightedDestination,
-  HeaderModifier,
 } from '../../ir/route.js'
 import { headerFields } from './headers.js'
 import { duration, jsonObject } from './json-object.js'
@@ -16,7 +16,7 @@ import { pathRewriteFields } from './path-rewrite.js'
 import { headersTowards } from './request-headers.js'
 
 /** envoy.config.route.v3.WeightedCluster.ClusterWeight */
-const clusterWeight = (destination: WeightedDestination, route: Route): JsonObject => {
+function clusterWeight(destination: WeightedDestination, route: Route): JsonObject {
   if (destination.destination === undefined) {
     return {
       name: UNRESOLVED_CLUSTER,
@@ -71,7 +71,7 @@ const hostHeader = (modifier: HeaderModifier | undefined): string | undefined =>
   modifier?.set.find((header) => header.name.toLowerCase() === 'host')?.value
 
 /** Undefined: the client's own. */
-export const hostRewrite = (route: Route, destination: WeightedDestination): string | undefined => {
+export function hostRewrite(route: Route, destination: WeightedDestination): string | undefined {
   const rewrite = route.action.type === 'forward' ? route.action.rewrite : undefined
   return (
     rewrite?.hostname ??

@@ -17,7 +17,7 @@ const headerValueOption =
     keep_empty_value: true,
   })
 
-const toAdd = (modifier: HeaderModifier | undefined): readonly Json[] | undefined => {
+function toAdd(modifier: HeaderModifier | undefined): readonly Json[] | undefined {
   const wanted = (headers: readonly Header[] = []) =>
     headers.filter((header) => !isRoutingHeader(header.name))
   return unlessEmpty([

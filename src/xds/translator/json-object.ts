@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../ir/json.js'
 const TYPE_PREFIX = 'type.googleapis.com/'
 
 /** The members that are not undefined. */
-export const jsonObject = (members: Readonly<Record<string, Json | undefined>>): JsonObject => {
+export function jsonObject(members: Readonly<Record<string, Json | undefined>>): JsonObject {
   const kept: Record<string, Json> = {}
   for (const [name, value] of Object.entries(members)) {
     if (value !== undefined) kept[name] = value

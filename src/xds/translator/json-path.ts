@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 
 const EMPTY: JsonObject = {}
 
-const at = (json: JsonObject, path: readonly string[]): Json | undefined => {
+function at(json: JsonObject, path: readonly string[]): Json | undefined {
   let found: Json | undefined = json
   for (const name of path) {
     if (!isJsonObject(found)) return undefined
@@ -13,23 +13,23 @@ const at = (json: JsonObject, path: readonly string[]): Json | undefined => {
   return found
 }
 
-export const objectAt = (json: JsonObject, ...path: string[]): JsonObject => {
+export function objectAt(json: JsonObject, ...path: string[]): JsonObject {
   const found = at(json, path)
   return isJsonObject(found) ? found : EMPTY
 }
 
-export const objectsAt = (json: JsonObject, ...path: string[]): readonly JsonObject[] => {
+export function objectsAt(json: JsonObject, ...path: string[]): readonly JsonObject[] {
   const found = at(json, path)
   return Array.isArray(found) ? found.filter(isJsonObject) : []
 }
 
-export const textAt = (json: JsonObject, ...path: string[]): string | undefined => {
+export function textAt(json: JsonObject, ...path: string[]): string | undefined {
   const found = at(json, path)
   return typeof found === 'string' ? found : undefined
 }
 
 /** The text as a list of one, or none. */
-export const textsAt = (json: JsonObject, ...path: string[]): readonly string[] => {
+export function textsAt(json: JsonObject, ...path: string[]): readonly string[] {
   const found = textAt(json, ...path)
   return found === undefined ? [] : [found]
 }

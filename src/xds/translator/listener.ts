@@ -16,7 +16,7 @@ const TLS_INSPECTOR: JsonObject = {
 }
 
 /** envoy.config.listener.v3.FilterChain */
-const buildFilterChain = (chain: FilterChain, options: XdsOptions): JsonObject => {
+function buildFilterChain(chain: FilterChain, options: XdsOptions): JsonObject {
   const serverNames = unlessEmpty(chain.tls?.serverNames ?? [])
   return jsonObject({
     name: chain.name,
@@ -36,7 +36,7 @@ const EXCLUSIVE_PORT: JsonObject = {
 }
 
 /** envoy.config.listener.v3.Listener */
-export const buildListener = (listener: Listener, options: XdsOptions): JsonObject => {
+export function buildListener(listener: Listener, options: XdsOptions): JsonObject {
   const isTls = listener.chains.some((chain) => chain.tls !== undefined)
   return any('envoy.config.listener.v3.Listener', {
     name: listener.name,

@@ -15,7 +15,7 @@ const lbEndpoints = (endpoints: Endpoints): readonly JsonObject[] =>
     : endpoints.addresses.map(({ ip, port }) => lbEndpoint(ip, port))
 
 /** envoy.config.endpoint.v3.ClusterLoadAssignment, as a member of a Cluster. */
-export const loadAssignment = (cluster: string, endpoints: Endpoints): JsonObject => {
+export function loadAssignment(cluster: string, endpoints: Endpoints): JsonObject {
   const endpointList = lbEndpoints(endpoints)
   return {
     cluster_name: cluster,

@@ -2,8 +2,8 @@
 // public one. On a virtual host with a protected route, such paths are refused before anything else (decision 8).
 
 import type { Chunk } from '../../incremental/chunked-list.js'
-import type { JsonObject } from '../../ir/json.js'
 import { memo } from '../../incremental/memo.js'
+import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'

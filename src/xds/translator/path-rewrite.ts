@@ -18,7 +18,7 @@ const prefixOf = (path: PathMatch): string => (path.value === '/' ? '' : path.va
  * /foo → "": /foo/bar becomes /bar and /foo becomes "/", where Envoy's prefix_rewrite would give //bar.
  * "/" → /xyz: /bar becomes /xyz/bar.
  */
-const replacePrefix = (path: PathMatch, value: string): JsonObject => {
+function replacePrefix(path: PathMatch, value: string): JsonObject {
   const prefix = prefixOf(path)
   const replacement = withoutSlashes(value)
   if (replacement === '') return prefix === '' ? {} : regexRewrite(`^${escapeRegex(prefix)}/*`, '/')
@@ -26,10 +26,7 @@ const replacePrefix = (path: PathMatch, value: string): JsonObject => {
 }
 
 /** The fields are the same in RouteAction and RedirectAction. path: what the route matches. */
-export const pathRewriteFields = (
-  rewrite: PathRewrite | undefined,
-  path: PathMatch,
-): JsonObject => {
+export function pathRewriteFields(rewrite: PathRewrite | undefined, path: PathMatch): JsonObject {
   if (rewrite === undefined) return {}
   if (rewrite.type === 'ReplacePrefixMatch') return replacePrefix(path, rewrite.value)
   return regexRewrite('^/.*$', rewrite.value)

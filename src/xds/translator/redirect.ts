@@ -21,14 +21,14 @@ const WELL_KNOWN_PORTS = { http: 80, https: 443 } as const
  * else the listener's. Without scheme, hostname and port the client's own authority is kept: behind a port mapping
  * only the client knows the right port.
  */
-const wantedPort = (action: RedirectAction, context: RouteContext): number | undefined => {
+function wantedPort(action: RedirectAction, context: RouteContext): number | undefined {
   if (action.port !== undefined) return action.port
   if (action.scheme !== undefined) return WELL_KNOWN_PORTS[action.scheme]
   return action.hostname === undefined ? undefined : context.port
 }
 
 /** A host name alone gives a Location without a port; Envoy takes the port of the request's Host when it keeps that. */
-const authorityFields = (action: RedirectAction, context: RouteContext): JsonObject => {
+function authorityFields(action: RedirectAction, context: RouteContext): JsonObject {
   const port = wantedPort(action, context)
   const scheme = action.scheme ?? context.scheme
   const host = action.hostname ?? context.exactHost

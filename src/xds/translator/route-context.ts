@@ -10,11 +10,11 @@ export interface RouteContext {
   readonly exactHost?: string
 }
 
-export const routeContext = (
+export function routeContext(
   listener: Listener,
   chain: FilterChain,
   virtualHost: VirtualHost,
-): RouteContext => {
+): RouteContext {
   const [host, ...others] = virtualHost.domains
   const isExact = host !== undefined && others.length === 0 && !host.includes('*')
   return {

@@ -5,7 +5,7 @@ import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import { jsonObject, unlessEmpty } from './json-object.js'
 
 /** By path segments: Envoy's plain prefix would let /mcp match /mcpfoo. It takes no "/" alone. */
-const pathFields = (path: PathMatch): JsonObject => {
+function pathFields(path: PathMatch): JsonObject {
   if (path.type === 'Exact') return { path: path.value }
   return path.value === '/' ? { prefix: '/' } : { path_separated_prefix: path.value }
 }

@@ -3,20 +3,20 @@
 import type { Json, JsonObject } from '../../ir/json.js'
 import { ANSWERED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
-import { CORS_RESPONSE_HEADERS, buildCorsPolicy } from './cors.js'
+import { buildCorsPolicy, CORS_RESPONSE_HEADERS } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { buildExtProcPerRoute } from './ext-proc.js'
 import { CORS_FILTER, EXT_AUTHZ_FILTER, EXT_PROC_FILTER } from './filter-names.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
 import { jsonObject } from './json-object.js'
-import { buildRedirect } from './redirect.js'
 import { buildRefusal } from './local-reply.js'
+import { buildRedirect } from './redirect.js'
 import { headersOfRoute } from './request-headers.js'
 import type { RouteContext } from './route-context.js'
 import { buildRouteMatch } from './route-match.js'
 
-const actionField = (route: Route, context: RouteContext): JsonObject => {
+function actionField(route: Route, context: RouteContext): JsonObject {
   const { action } = route
   switch (action.type) {
     case 'forward':

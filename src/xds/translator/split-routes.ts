@@ -1,10 +1,10 @@
 // Route configurations with their virtual hosts in them → ones without, and the hosts as resources of their own: Envoy
 // finds those by the name of their configuration (VHDS), and a change in one host sends that host.
 
+import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import { ADS_SOURCE } from './json-object.js'
 import { objectsAt } from './json-path.js'
-import { memo } from '../../incremental/memo.js'
 
 export interface SplitRoutes {
   /** envoy.config.route.v3.RouteConfiguration */

@@ -2,15 +2,15 @@
 // get (a protected route without its filter), or would reject as a whole (a name that nothing defines).
 
 import type { Chunk } from '../../incremental/chunked-list.js'
+import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { partChunks } from '../encode/encode-parts.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
-import { memo } from '../../incremental/memo.js'
 import type { XdsResources } from './xds-resources.js'
 
-const nameOf = (resource: JsonObject): string => {
+function nameOf(resource: JsonObject): string {
   const { name, cluster_name: clusterName } = resource
   if (typeof name === 'string') return name
   return typeof clusterName === 'string' ? clusterName : ''
@@ -24,7 +24,7 @@ const connectionManagers = (listener: JsonObject): readonly JsonObject[] =>
     .map((filter) => objectAt(filter, 'typed_config'))
 
 /** Exactly one of: explicitly public, or checked under a key. */
-const authzProblem = (perRoute: JsonObject): string | undefined => {
+function authzProblem(perRoute: JsonObject): string | undefined {
   const key = textAt(perRoute, 'check_settings', 'context_extensions', ROUTE_CONTEXT_KEY)
   const isPublic = perRoute['disabled'] === true && perRoute['check_settings'] === undefined
   const isChecked = perRoute['disabled'] === undefined && key !== undefined && key !== ''
@@ -56,7 +56,7 @@ const factsOfRoute = memo((route: JsonObject): Facts => {
 })
 
 /** Each filter with the first route that configures it. */
-const firstOf = (all: readonly Facts[]): ReadonlyMap<string, string> => {
+function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
   const filters = new Map<string, string>()
   for (const facts of all)
     for (const [filter, route] of facts.filters)
@@ -115,11 +115,11 @@ const secretsUsed = (listener: JsonObject): readonly string[] =>
 
 const nameSet = memo((resources: readonly JsonObject[]) => new Set(names(resources)))
 
-const undefinedNames = (
+function undefinedNames(
   kind: string,
   used: Iterable<string>,
   defined: readonly JsonObject[],
-): readonly string[] => {
+): readonly string[] {
   const known = nameSet(defined)
   const missing = new Set<string>()
   for (const name of used) if (!known.has(name)) missing.add(name)
@@ -147,7 +147,7 @@ const referenceProblems = (resources: XdsResources): readonly string[] => [
   ...undefinedNames('load assignment', assignmentsUsed(resources.clusters), resources.endpoints),
 ]
 
-const duplicates = (values: readonly string[]): readonly string[] => {
+function duplicates(values: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return values.filter((value) => seen.size === seen.add(value).size)
 }
@@ -172,7 +172,7 @@ const duplicateProblems = (resources: XdsResources): readonly string[] => [
 ]
 
 /** Throws an Error that lists the contradictions: of a filter that is unknown, one route that names it. */
-export const verifyXds = (resources: XdsResources): void => {
+export function verifyXds(resources: XdsResources): void {
   const problems = [
     ...filterProblems(resources),
     ...referenceProblems(resources),

@@ -1,15 +1,15 @@
 // VirtualHost → Envoy's VirtualHost. Domains need no forms with a port: the route configuration ignores the port.
 
-import { concat, namedChunks, type Chunk } from '../../incremental/chunked-list.js'
+import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
 import { memo, memoWith } from '../../incremental/memo.js'
-import type { VirtualHost, FilterChain, Listener } from '../../ir/ir.js'
+import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
 import { COUNT_HOPS, tooManyHopsRoute } from './hops.js'
 import { any } from './json-object.js'
 import { pathParameterRoutes } from './path-parameters.js'
-import { contextKey, type RouteContext, routeContext } from './route-context.js'
 import { buildRoute } from './route.js'
+import { contextKey, type RouteContext, routeContext } from './route-context.js'
 
 const routeOf = memoWith(buildRoute)
 
@@ -30,7 +30,7 @@ const frontRoutes = (name: string, chunks: readonly Chunk<Route>[]): readonly Js
 ]
 
 /** envoy.config.route.v3.VirtualHost */
-const build = (virtualHost: VirtualHost, context: RouteContext): JsonObject => {
+function build(virtualHost: VirtualHost, context: RouteContext): JsonObject {
   const key = contextKey(context)
   const chunks = namedChunks(virtualHost.routes)
   return {

@@ -3,22 +3,22 @@
 import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createProcessService } from '../../../src/extproc/process-service.js'
 import { buildProcTable } from '../../../src/extproc/proc-table.js'
+import { createProcessService } from '../../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
 import { type WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { eventually } from '../../support/eventually.js'
-import { startHttpServer, type HttpServer } from '../../support/http-server.js'
+import { type HttpServer, startHttpServer } from '../../support/http-server.js'
 import {
+  type CountedVerdict,
   guardEntry,
   guardrails,
   plainPools,
   webhook,
-  type CountedVerdict,
 } from '../support/guards.js'
 import { body, headerMap, replyIn, request } from '../support/messages.js'
-import { silent, startProcServer, type Message, type ProcServer } from '../support/stream.js'
+import { type Message, type ProcServer, silent, startProcServer } from '../support/stream.js'
 
 const KEY = 'default/llm/0'
 const PROMPT = '{"messages":[{"role":"user","content":"hi"}]}'

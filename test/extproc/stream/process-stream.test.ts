@@ -11,7 +11,7 @@ import {
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { streamMethod } from '../../../src/grpc/typed-methods.js'
 import { body, request } from '../support/messages.js'
-import { startProcServer, type ProcServer } from '../support/stream.js'
+import { type ProcServer, startProcServer } from '../support/stream.js'
 
 const phases: string[] = []
 const errors: unknown[] = []
@@ -23,7 +23,7 @@ let proceed: () => void
 let server: ProcServer
 
 /** Each phase says when it begins, waits, and answers. */
-const slow = (stream: ProcessorStream): Processor => {
+function slow(stream: ProcessorStream): Processor {
   const phase = (name: string) => async () => {
     phases.push(`${name} begins`)
     await new Promise<void>((resolve) => (proceed = resolve))
@@ -42,7 +42,7 @@ const slow = (stream: ProcessorStream): Processor => {
 }
 
 /** Resolves when the phase at hand has begun to wait. */
-const begun = async (text: string): Promise<void> => {
+async function begun(text: string): Promise<void> {
   while (phases.at(-1) !== text) await new Promise((resolve) => setImmediate(resolve))
 }
 

@@ -1,16 +1,16 @@
 // A streamed reply by itself: every way in which a webhook, a window or the stream can fail, and what is left of it.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
-import { err, ok } from '../../../src/result.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { identity, type Decoder } from '../../../src/extproc/encodings/decoder.js'
-import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
+import { type Decoder, identity } from '../../../src/extproc/encodings/decoder.js'
 import {
   createStreamedReply,
   type StreamedReply,
 } from '../../../src/extproc/streamed/streamed-reply.js'
+import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
 import type { Webhook } from '../../../src/ir/proc-entry.js'
+import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
+import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { err, ok } from '../../../src/result.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 

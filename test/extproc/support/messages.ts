@@ -32,7 +32,7 @@ export const request = (method: string, path: string, parts: RequestParts = {}):
 })
 
 /** undefined: not a request's headers. */
-export const pathOf = (message: Message | undefined): string | undefined => {
+export function pathOf(message: Message | undefined): string | undefined {
   const { request: phase } = create(ProcessingRequestSchema, message)
   if (phase.case !== 'requestHeaders') return undefined
   const path = phase.value.headers?.headers.find(({ key }) => key === ':path')
@@ -57,7 +57,7 @@ export interface PlainReply {
 }
 
 /** Of an ImmediateResponse; as Envoy does, it reads raw_value alone. */
-export const replyIn = ({ response }: ProcessingResponse): PlainReply => {
+export function replyIn({ response }: ProcessingResponse): PlainReply {
   if (response.case !== 'immediateResponse') throw new Error(`not a reply: ${response.case}`)
   const { status, headers, body: content, details } = response.value
   const text = Buffer.from(content).toString()
@@ -75,7 +75,7 @@ export const replyIn = ({ response }: ProcessingResponse): PlainReply => {
   }
 }
 
-const parsed = (text: string): unknown => {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

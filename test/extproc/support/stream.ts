@@ -3,22 +3,22 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   Client,
+  type ClientDuplexStream,
   credentials,
   Metadata,
-  type ClientDuplexStream,
   type StatusObject,
 } from '@grpc/grpc-js'
 import {
-  ProcessingRequestSchema,
-  ProcessingResponseSchema,
   type ProcessingRequest,
+  ProcessingRequestSchema,
   type ProcessingResponse,
+  ProcessingResponseSchema,
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { startGrpcServer } from '../../../src/grpc/server.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
-import { EXTERNAL_PROCESSOR, messageCodec } from '../../support/grpc-client.js'
 import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
 import type { Logger } from '../../../src/logger.js'
+import { EXTERNAL_PROCESSOR, messageCodec } from '../../support/grpc-client.js'
 
 export type Message = MessageInitShape<typeof ProcessingRequestSchema>
 
@@ -44,7 +44,7 @@ export interface ProcServer {
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-export const startProcServer = async (service: GrpcService): Promise<ProcServer> => {
+export async function startProcServer(service: GrpcService): Promise<ProcServer> {
   const server = await startGrpcServer({
     address: '127.0.0.1:0',
     services: [service],
@@ -60,7 +60,7 @@ export const startProcServer = async (service: GrpcService): Promise<ProcServer>
   }
 }
 
-const openStream = (client: Client, keys: readonly string[]): Stream => {
+function openStream(client: Client, keys: readonly string[]): Stream {
   const metadata = new Metadata()
   for (const key of keys) metadata.add(ROUTE_METADATA_KEY, key)
   const call: ClientDuplexStream<ProcessingRequest, ProcessingResponse> =

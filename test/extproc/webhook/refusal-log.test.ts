@@ -1,7 +1,7 @@
 // What guards refused, in the log: each kind on each route is told, however often clients cause it.
 
 import { expect, test } from 'vitest'
-import { unreadableRequest, requestTooLarge } from '../../../src/extproc/guard/inspect-request.js'
+import { requestTooLarge, unreadableRequest } from '../../../src/extproc/guard/inspect-request.js'
 import { createRefusalLog } from '../../../src/extproc/webhook/refusal-log.js'
 import { createLogLimit } from '../../../src/log-limit.js'
 

@@ -1,8 +1,8 @@
 // docs/guardrail-webhook.openapi.yaml says what Gatehouse really asks a webhook and what it takes as a verdict.
 
-import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'

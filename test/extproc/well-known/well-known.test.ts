@@ -1,18 +1,18 @@
 // The well-known documents and registration of an MCP route, over a real stream.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { guardrails } from '../support/guards.js'
-import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import { buildProcTable } from '../../../src/extproc/proc-table.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
 import type { CallRemote, RemoteRequest } from '../../../src/remote/http-call.js'
 import { at, callRemote } from '../../remote/support/servers.js'
 import { eventually } from '../../support/eventually.js'
 import { startHttpServer } from '../../support/http-server.js'
 import { AS, entry, KEY, OIDC, PRM, proxied, REGISTRATION } from '../support/entries.js'
-import { body, replyIn, request, type PlainReply, type RequestParts } from '../support/messages.js'
-import { silent, startProcServer, type ProcServer, type Stream } from '../support/stream.js'
+import { guardrails } from '../support/guards.js'
+import { body, type PlainReply, replyIn, request, type RequestParts } from '../support/messages.js'
+import { type ProcServer, silent, startProcServer, type Stream } from '../support/stream.js'
 
 const closing: ProcServer[] = []
 afterEach(async () => {
@@ -43,23 +43,23 @@ async function serve(
   return server
 }
 
-const ask = async (
+async function ask(
   method: string,
   path: string,
   parts: RequestParts & { own?: WellKnownEntry } = {},
-): Promise<PlainReply> => {
+): Promise<PlainReply> {
   const stream = await open(parts.own)
   stream.send(request(method, path, parts))
   return replyIn(await stream.next())
 }
 
 /** A registration, headers first, as Envoy sends it with a buffered body. */
-const register = async (
+async function register(
   content: string | Uint8Array,
   own: WellKnownEntry = entry(),
   callRemote = noCalls,
   headers: Readonly<Record<string, string>> = {},
-): Promise<PlainReply> => {
+): Promise<PlainReply> {
   const stream = await open(own, callRemote)
   stream.send(request('POST', REGISTRATION, { headers }))
   expect((await stream.next()).response.case).toBe('requestHeaders')

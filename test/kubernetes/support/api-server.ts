@@ -1,22 +1,22 @@
 // A real API server with an etcd of its own, and what a cluster's user does with it.
 
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
+import { eventually } from '../../support/eventually.js'
+import { freePort } from '../../support/ports.js'
 import {
+  type AnyObject,
   ApiError,
+  type Call,
   callApi,
   pathOf,
   withoutConflict,
-  type AnyObject,
-  type Call,
 } from './api-call.js'
-import { eventually } from '../../support/eventually.js'
-import { freePort } from '../../support/ports.js'
 
 /** The address of the network namespace that the tests run in. */
 export const ADDRESS = process.env['GATEHOUSE_TEST_ADDRESS'] ?? ''
@@ -145,7 +145,7 @@ interface Definition {
   }
 }
 
-const listPath = (definition: object): string => {
+function listPath(definition: object): string {
   const { group, names, versions } = (definition as Definition).spec
   return `/apis/${group}/${versions[0]?.name ?? ''}/${names.plural}`
 }

@@ -3,7 +3,7 @@
 import { startBackend } from '../../support/backend.js'
 import { freePort } from '../../support/ports.js'
 import { gateway, httpRoute } from '../../support/resources.js'
-import { ADDRESS, startApiServer, type ApiServer } from './api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from './api-server.js'
 import { endpointSlice, gatewayClass, policy, service } from './objects.js'
 
 /** The Gateway is default/gw; the application's objects are called "app". */

@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
+import { type AnyObject, pathOf } from './api-call.js'
 import type { ApiServer } from './api-server.js'
-import { pathOf, type AnyObject } from './api-call.js'
 
 export const ROOT = resolve(import.meta.dirname, '../../..')
 const CHART = resolve(ROOT, 'deploy/helm/gatehouse')

@@ -1,11 +1,11 @@
 // The containers of a pod of the chart, run as the kubelet would run them, without the isolation.
 
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { envoyPath } from '../../support/envoy.js'
 import type { KeyPair } from '../../support/certificates.js'
+import { envoyPath } from '../../support/envoy.js'
 import type { AnyObject } from './api-call.js'
 
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')

@@ -1,6 +1,6 @@
 // `gatehouse serve --kubernetes`, as one replica.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -103,10 +103,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
 }
 
 /** In a mount namespace of its own; the program is the process itself in the end. */
-const withHosts = (
+function withHosts(
   hosts: string | undefined,
   command: readonly string[],
-): readonly [string, ...string[]] => {
+): readonly [string, ...string[]] {
   const [program = '', ...args] = command
   if (hosts === undefined) return [program, ...args]
   const script = 'mount --bind "$0" /etc/hosts && exec "$@"'

@@ -1,7 +1,7 @@
 // A TCP address before others: what a Service is to its clients, and a network that can be cut.
 
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Target {
   readonly host: string

@@ -3,10 +3,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  withData,
-  withoutLineEnds,
   type Frame,
   type FrameReader,
+  withData,
+  withoutLineEnds,
 } from '../../../src/llm/framing/frame.js'
 import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'

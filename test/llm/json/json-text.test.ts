@@ -5,16 +5,16 @@ import { describe, expect, test } from 'vitest'
 import { JsonReader, MAX_VALUES } from '../../../src/llm/json/json-reader.js'
 import {
   applyEdits,
+  type JsonNode,
   plainJson,
   readJson,
   readJsonInSlices,
   SLICE,
-  type JsonNode,
 } from '../../../src/llm/json/json-text.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-const valueOf = (node: JsonNode, text: string): unknown => {
+function valueOf(node: JsonNode, text: string): unknown {
   switch (node.type) {
     case 'object':
       return Object.fromEntries(
@@ -31,7 +31,7 @@ const valueOf = (node: JsonNode, text: string): unknown => {
   }
 }
 
-const stringsOf = (node: JsonNode): JsonNode[] => {
+function stringsOf(node: JsonNode): JsonNode[] {
   if (node.type === 'object') return [...node.members.values()].flatMap(stringsOf)
   if (node.type === 'array') return node.items.flatMap(stringsOf)
   return node.type === 'string' ? [node] : []
@@ -169,7 +169,7 @@ test('hundreds of thousands of numbers are one value', () => {
   expect(readJson(bytes(`[${'0.5,'.repeat(300_000)}1]`)).ok).toBe(true)
 })
 
-const throws = (parse: () => unknown): boolean => {
+function throws(parse: () => unknown): boolean {
   try {
     parse()
     return false

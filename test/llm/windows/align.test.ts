@@ -1,7 +1,7 @@
 // Where a text and its change differ: found by work that grows with the text alone, in slices that leave others their turn.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { align, SLICE, type Change } from '../../../src/llm/windows/align.js'
+import { align, type Change, SLICE } from '../../../src/llm/windows/align.js'
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createHeldChannel, type HeldChannel } from '../../../src/llm/windows/held-channel.js'
 import type { WindowAnswer } from '../../../src/llm/windows/held-text.js'
 import { MOST_HELD } from '../../../src/llm/windows/windowed-text.js'
-import { anyMasked, applyMask, denselyMasked, whollyMasked, type Masked } from './masks.js'
+import { anyMasked, applyMask, denselyMasked, type Masked, whollyMasked } from './masks.js'
 
 /** What happens next: so many characters come, or the webhook answers, or it is asked although a word may go on. */
 type Step = number | 'answer' | 'time'

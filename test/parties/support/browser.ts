@@ -1,6 +1,6 @@
 // A headless Chromium with a profile of its own, that calls nobody by itself.
 
-import { chromium, type Browser } from 'playwright-core'
+import { type Browser, chromium } from 'playwright-core'
 import { chromiumPath } from './tools.js'
 
 const FLAGS = [

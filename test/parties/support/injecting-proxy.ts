@@ -1,7 +1,7 @@
 // A proxy for programs that cannot send a token: it adds one to every request, and changes nothing else.
 
 import { request } from 'node:http'
-import { startHttpServer, type HttpServer } from '../../support/http-server.js'
+import { type HttpServer, startHttpServer } from '../../support/http-server.js'
 
 /** target: an origin. Host is rewritten only where it names the proxy itself: a foreign one is part of a test. */
 export async function startInjectingProxy(target: string, token: string): Promise<HttpServer> {

@@ -1,6 +1,6 @@
 // A real Keycloak in memory on loopback, with one realm: a public client, the group mcp-users, two users, and its admin API.
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/ports.js'

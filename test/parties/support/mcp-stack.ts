@@ -1,6 +1,6 @@
 // A whole stack for one MCP client: the demo's identity provider and MCP server behind a gateway, with one policy.
 
-import { startMcpServer, type McpServer } from '../../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
 import { eventually } from '../../support/eventually.js'
 import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from '../../support/identity-provider.js'
 import {
@@ -11,7 +11,7 @@ import {
   proxyPolicy,
   remoteJwks,
 } from '../../support/resources.js'
-import { startStack, type Stack } from '../../support/stack.js'
+import { type Stack, startStack } from '../../support/stack.js'
 
 export interface McpStack {
   readonly stack: Stack

@@ -2,18 +2,18 @@
 
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import type { RemoteTarget } from '../../../src/ir/remote-target.js'
 import {
-  createCallRemote,
-  systemLookup,
   type CallRemote,
+  createCallRemote,
   type RemoteRequest,
+  systemLookup,
 } from '../../../src/remote/http-call.js'
 import type { Lookup } from '../../../src/remote/resolve.js'
 import { systemAuthorities } from '../../../src/remote/system-authorities.js'
-import { startHttpServer, type HttpServerOptions } from '../../support/http-server.js'
+import { type HttpServerOptions, startHttpServer } from '../../support/http-server.js'
 
 /** What each test has open; the last can be closed before its end by closing.pop(). */
 export const closing: (() => Promise<unknown>)[] = []
@@ -21,14 +21,14 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()))
 })
 
-export const serve = async (listener: RequestListener, options: HttpServerOptions = {}) => {
+export async function serve(listener: RequestListener, options: HttpServerOptions = {}) {
   const server = await startHttpServer(listener, options)
   closing.push(() => server.close())
   return server.port
 }
 
 /** A server of raw bytes. */
-export const serveRaw = async (onConnection: (socket: Socket) => void): Promise<number> => {
+export async function serveRaw(onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
     sockets.add(socket)
@@ -61,7 +61,7 @@ export const get = (target: RemoteTarget, more: Partial<RemoteRequest> = {}) =>
   callRemote(target, { method: 'GET', ...more })
 
 /** undefined: the call did not fail. */
-export const failureOf = async (target: RemoteTarget, more: Partial<RemoteRequest> = {}) => {
+export async function failureOf(target: RemoteTarget, more: Partial<RemoteRequest> = {}) {
   const result = await get(target, more)
   return result.ok ? undefined : result.error
 }

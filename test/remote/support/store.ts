@@ -67,7 +67,7 @@ export interface TestStore extends RemoteStore {
   open(): number
 }
 
-export const testStore = (options: Partial<RemoteStoreDeps> = {}): TestStore => {
+export function testStore(options: Partial<RemoteStoreDeps> = {}): TestStore {
   let now = 1_000_000
   let open = 0
   const timers = new Set<{ at: number; callback: () => void }>()

@@ -29,7 +29,7 @@ const schemaOf = (crd: JsonObject | undefined) =>
   at(crd, 'spec', 'versions', 0, 'schema', 'openAPIV3Schema')
 
 /** Every schema within one, with its path. */
-const within = (schema: Json | undefined, path: string): [string, JsonObject][] => {
+function within(schema: Json | undefined, path: string): [string, JsonObject][] {
   if (!isJsonObject(schema)) return []
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
   return [

@@ -1,7 +1,7 @@
 // What each kind decodes to.
 
 import { describe, expect, it } from 'vitest'
-import { decode, type KindName, resource, withProvider, withMcp, withWebhook } from './documents.js'
+import { decode, type KindName, resource, withMcp, withProvider, withWebhook } from './documents.js'
 
 describe('what a kind decodes to', () => {
   it.each<[string, KindName, string, unknown]>([

@@ -3,12 +3,12 @@
 import { describe, expect, it } from 'vitest'
 import {
   decode,
-  problemsOf,
   type KindName,
+  problemsOf,
   resource,
   TARGET,
-  withProvider,
   withMcp,
+  withProvider,
   withWebhook,
 } from './documents.js'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
+import { splitDocuments } from '../../../src/resources/decode/yaml-document.js'
 import { decodeFile } from '../../../src/resources/files/file-record.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
-import { splitDocuments } from '../../../src/resources/decode/yaml-document.js'
 
 const KINDS = kindsOf('policy.gatehouse.dev')
 const decode = (bytes: Uint8Array | string) =>

@@ -2,17 +2,17 @@
 
 import { execFileSync } from 'node:child_process'
 import {
+  type FSWatcher,
   mkdirSync,
   renameSync,
   rmSync,
   symlinkSync,
   unlinkSync,
-  writeFileSync,
   watch as watchFolder,
-  type FSWatcher,
+  writeFileSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { backend, ports, hasPorts, messages, at, watch } from './watched-folder.js'
+import { at, backend, hasPorts, messages, ports, watch } from './watched-folder.js'
 
 describe('folders and links', () => {
   it('watches new folders, also those within them', async () => {

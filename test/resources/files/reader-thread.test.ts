@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import { readerInPlace } from '../../../src/resources/files/read-documents.js'
 import {
-  startReaderThread,
   type ReaderThreadOptions,
+  startReaderThread,
 } from '../../../src/resources/files/reader-thread.js'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 
 const BUILT = resolve(import.meta.dirname, '../../../dist/resources/files/reader-main.js')
 const apiGroup = 'policy.gatehouse.dev'
@@ -18,13 +18,13 @@ const apiGroup = 'policy.gatehouse.dev'
 const service = (name: string, more = '') =>
   `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\nspec: { ports: [{ port: 80 }] }\n${more}`
 
-const reader = (options: Partial<ReaderThreadOptions> = {}) => {
+function reader(options: Partial<ReaderThreadOptions> = {}) {
   const started = startReaderThread({ apiGroup, program: pathToFileURL(BUILT), ...options })
   onTestFinished(() => started.close())
   return started
 }
 
-const fileOf = (text: string) => {
+function fileOf(text: string) {
   const folder = mkdtempSync(join(tmpdir(), 'reader-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'a.yaml')

@@ -8,7 +8,7 @@ import {
   createFileProvider,
   type FileProviderOptions,
 } from '../../../src/resources/files/file-provider.js'
-import type { ResourceProvider, ProviderState } from '../../../src/resources/kinds/resources.js'
+import type { ProviderState, ResourceProvider } from '../../../src/resources/kinds/resources.js'
 
 export const backend = (name: string, port = 80) => `apiVersion: policy.gatehouse.dev/v1alpha1
 kind: ProxyBackend
@@ -105,10 +105,10 @@ let watched: Watched | undefined
 export const at = (...names: string[]) => join(folder, ...names)
 
 /** The folder itself, if no path is given. */
-export const watch = async (
+export async function watch(
   paths: readonly string[] = [folder],
   options: ConstructorParameters<typeof Watched>[1] = {},
-): Promise<Watched> => {
+): Promise<Watched> {
   watched = new Watched(paths, options)
   return watched.start()
 }

@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 /** An API server that has the Lease alone; hangs: it answers no more. */
-const server = () => {
+function server() {
   let stored: JsonObject = { metadata: {}, spec: {} }
   let hangs = false
   const call: KubernetesClient['call'] = (_method, _path, body) => {

@@ -1,16 +1,16 @@
 // Which Secrets of a cluster are read: those that may be served, and no others.
 
 import { expect, test } from 'vitest'
+import { decodeObject } from '../../../src/resources/decode/decode.js'
+import type { PlainMap } from '../../../src/resources/decode/field-path.js'
+import { collectResources } from '../../../src/resources/decode/resource-set.js'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import type { Resources } from '../../../src/resources/kinds/resources.js'
 import {
   gatewaysBeyond,
   referencedObjects,
   referenceKey,
 } from '../../../src/resources/kubernetes/references.js'
-import type { PlainMap } from '../../../src/resources/decode/field-path.js'
-import { decodeObject } from '../../../src/resources/decode/decode.js'
-import { kindsOf } from '../../../src/resources/kinds/kinds.js'
-import type { Resources } from '../../../src/resources/kinds/resources.js'
-import { collectResources } from '../../../src/resources/decode/resource-set.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 const CONTROLLER = 'policy.gatehouse.dev/gatehouse'

@@ -2,11 +2,11 @@
 
 import type { Watch } from '@kubernetes/client-node'
 import { expect, test, vi } from 'vitest'
-import { eventually } from '../../support/eventually.js'
 import type { JsonObject } from '../../../src/ir/json.js'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { KubernetesClient } from '../../../src/resources/kubernetes/client.js'
 import { startReflector } from '../../../src/resources/kubernetes/reflector.js'
-import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import { eventually } from '../../support/eventually.js'
 
 test('a list that comes after the end is not put: nobody would take the Secret away again', async () => {
   const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'Secret')

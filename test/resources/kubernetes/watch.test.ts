@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const start = (answer: Promise<AbortController>) => {
+function start(answer: Promise<AbortController>) {
   const ends: unknown[] = []
   let reached = 0
   const inner = { watch: () => answer } as unknown as Watch

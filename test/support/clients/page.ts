@@ -2,9 +2,9 @@
 
 import {
   Client,
-  StreamableHTTPClientTransport,
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
+  StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { firstText } from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inject } from 'vitest'
+
 import '../envoy.js'
 
 const PROGRAM = resolve(import.meta.dirname, '../python/openai_client.py')

@@ -5,8 +5,9 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inject } from 'vitest'
 import { visit } from '../../../src/demo/idp/headless-login.js'
+import { asUser, ClientFailure, type ClientRun, REDIRECT_URI } from './client-run.js'
+
 import '../envoy.js'
-import { ClientFailure, REDIRECT_URI, asUser, type ClientRun } from './client-run.js'
 
 const PROGRAM = resolve(import.meta.dirname, '../python/client.py')
 

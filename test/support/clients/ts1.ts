@@ -8,11 +8,11 @@ import type {
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { visit } from '../../../src/demo/idp/headless-login.js'
 import {
-  ClientFailure,
   asUser,
+  ClientFailure,
+  type ClientRun,
   firstText,
   recordingFetch,
-  type ClientRun,
   type UserAgent,
 } from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'

@@ -2,17 +2,17 @@
 
 import {
   Client,
-  StreamableHTTPClientTransport,
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
+  StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { visit } from '../../../src/demo/idp/headless-login.js'
 import {
-  ClientFailure,
   asUser,
+  ClientFailure,
+  type ClientRun,
   firstText,
   recordingFetch,
-  type ClientRun,
   type UserAgent,
 } from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'

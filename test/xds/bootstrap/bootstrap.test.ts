@@ -20,7 +20,7 @@ const bootstrap = (connection: GatehouseConnection, world = false) =>
     world,
   })
 
-const tlsFiles = async () => {
+async function tlsFiles() {
   const folder = await temporaryFolder()
   const { cert, key } = selfSigned('gatehouse.example')
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]

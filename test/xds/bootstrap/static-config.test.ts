@@ -24,7 +24,7 @@ const build = (model: Ir, certificates: StaticConfigOptions['certificates']): Js
     certificates,
   })
 
-const config = (certificates: StaticConfigOptions['certificates']): string => {
+function config(certificates: StaticConfigOptions['certificates']): string {
   const routes = [route('/mcp', forward('a'), { authz: 'default/mcp/0' })]
   const tls = { serverNames: [], certificates: ['default/c'] }
   const model = ir({

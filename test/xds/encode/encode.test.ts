@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
 import { fromBinary, toJson } from '@bufbuild/protobuf'
+import { describe, expect, test } from 'vitest'
 import { registry } from '../../../src/grpc/protos.js'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { encodeMessage, encodeResource } from '../../../src/xds/encode/encode.js'
@@ -26,7 +26,7 @@ const listener = (hcm: JsonObject = {}): JsonObject => ({
 
 const AT_HCM = 'filter_chains[0].filters[0].typed_config'
 
-const decode = (resource: { any: { typeUrl: string; value: Uint8Array } }): unknown => {
+function decode(resource: { any: { typeUrl: string; value: Uint8Array } }): unknown {
   const schema = registry.getMessage(resource.any.typeUrl.slice('type.googleapis.com/'.length))
   if (schema === undefined) throw new Error('unknown type')
   return toJson(schema, fromBinary(schema, resource.any.value), {
@@ -35,7 +35,7 @@ const decode = (resource: { any: { typeUrl: string; value: Uint8Array } }): unkn
   })
 }
 
-const fault = (json: JsonObject): string => {
+function fault(json: JsonObject): string {
   try {
     encodeResource(json)
   } catch (error) {

@@ -6,8 +6,8 @@ import {
   LISTENER_TYPE,
   ROUTE_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
-import { briefDelta, node, startAds, takeDelta } from './ads-harness.js'
 import type { AdsHarness } from './ads-harness.js'
+import { briefDelta, node, startAds, takeDelta } from './ads-harness.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
 let ads: AdsHarness

@@ -8,9 +8,6 @@ import type {
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { registry } from '../../../src/grpc/protos.js'
 import { startGrpcServer } from '../../../src/grpc/server.js'
-import { createAdsService } from '../../../src/xds/server/ads-server.js'
-import type { AdsService } from '../../../src/xds/server/ads-server.js'
-import { SnapshotCache } from '../../../src/xds/server/snapshot-cache.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -18,9 +15,12 @@ import {
   ROUTE_TYPE,
   shortType,
 } from '../../../src/xds/encode/type-urls.js'
+import type { AdsService } from '../../../src/xds/server/ads-server.js'
+import { createAdsService } from '../../../src/xds/server/ads-server.js'
+import { SnapshotCache } from '../../../src/xds/server/snapshot-cache.js'
 import { recordingLogger } from '../../grpc/recording-logger.js'
-import { bothForms, fakeEnvoy } from './fake-envoy.js'
 import type { Contents, Delta, World } from './fake-envoy.js'
+import { bothForms, fakeEnvoy } from './fake-envoy.js'
 
 export const node = { id: 'envoy-1', cluster: '*' }
 export const PATIENCE_MS = 300
@@ -35,7 +35,7 @@ export interface AdsHarness {
   close(): Promise<void>
 }
 
-export const startAds = async (mayReceiveSecrets = true): Promise<AdsHarness> => {
+export async function startAds(mayReceiveSecrets = true): Promise<AdsHarness> {
   const cache = new SnapshotCache()
   const events: string[] = []
   const { logger } = recordingLogger()
@@ -68,7 +68,7 @@ export const startAds = async (mayReceiveSecrets = true): Promise<AdsHarness> =>
   }
 }
 
-const nameOf = (any: Any): string => {
+function nameOf(any: Any): string {
   const schema = registry.getMessage(any.typeUrl.slice('type.googleapis.com/'.length))
   if (schema === undefined) throw new Error(any.typeUrl)
   const json = toJson(schema, fromBinary(schema, any.value), { useProtoFieldName: true })
@@ -89,23 +89,23 @@ export const briefDelta = (response: DeltaDiscoveryResponse): string =>
   ].join(' ')
 
 /** Takes the next response, ACKs it, and says what it held. */
-export const take = async (stream: World): Promise<string> => {
+export async function take(stream: World): Promise<string> {
   const response = await stream.next()
   stream.ack(response)
   return brief(response)
 }
 
-export const takeDelta = async (stream: Delta): Promise<string> => {
+export async function takeDelta(stream: Delta): Promise<string> {
   const response = await stream.next()
   stream.ack(response)
   return briefDelta(response)
 }
 
 /** A stream that has everything of the snapshot. */
-export const connected = async (
+export async function connected(
   { envoy }: AdsHarness,
   names: { routes?: string[]; endpoints?: string[] } = {},
-): Promise<World> => {
+): Promise<World> {
   const stream = envoy.world()
   stream.ask(CLUSTER_TYPE, [], { node })
   await take(stream)

@@ -3,13 +3,13 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import {
   CLUSTER_TYPE,
   LISTENER_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
-import { nodeSnapshot, type Contents } from './fake-envoy.js'
+import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
+import { type Contents, nodeSnapshot } from './fake-envoy.js'
 import { ModelEnvoy } from './model-envoy.js'
 
 const contents = new Map<string, string>()

@@ -1,14 +1,14 @@
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { versionOf } from '../../../src/xds/server/snapshot-cache.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
   LISTENER_TYPE,
   SECRET_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
-import { brief, connected, node, PATIENCE_MS, startAds, take, takeDelta } from './ads-harness.js'
+import { versionOf } from '../../../src/xds/server/snapshot-cache.js'
 import type { AdsHarness } from './ads-harness.js'
+import { brief, connected, node, PATIENCE_MS, startAds, take, takeDelta } from './ads-harness.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
 let ads: AdsHarness

@@ -1,9 +1,9 @@
 // An answer is overdue between two looks at the clock: what waits for it must still go out.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { CLUSTER_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream, type StreamRequest } from '../../../src/xds/server/ads-stream.js'
 import type { Push } from '../../../src/xds/server/type-stream.js'
-import { CLUSTER_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
 const PATIENCE_MS = 1_000

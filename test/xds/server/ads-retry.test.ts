@@ -6,11 +6,11 @@ import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental, world } from '../../../src/xds/server/protocols.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
-import { LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
 let snapshot: NodeSnapshot

@@ -3,11 +3,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AdsStream } from '../../../src/xds/server/ads-stream.js'
+import { CLUSTER_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../../src/xds/encode/type-urls.js'
 import type { StreamRequest } from '../../../src/xds/server/ads-stream.js'
+import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
-import { CLUSTER_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
 const ROUTES = ['r', 's']
@@ -128,7 +128,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 25 },
 )
 
-const expectNoDanglingRoute = ({ has }: ModelEnvoy): void => {
+function expectNoDanglingRoute({ has }: ModelEnvoy): void {
   for (const version of has.get(ROUTE_TYPE)?.values() ?? []) {
     expect([...(has.get(CLUSTER_TYPE)?.keys() ?? [])]).toContain(targetOf.get(version))
   }

@@ -9,9 +9,9 @@ import {
   ROUTE_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
-import { brief, briefDelta, node, startAds, takeDelta } from './ads-harness.js'
 import type { AdsHarness } from './ads-harness.js'
-import { nodeSnapshot, type Delta } from './fake-envoy.js'
+import { brief, briefDelta, node, startAds, takeDelta } from './ads-harness.js'
+import { type Delta, nodeSnapshot } from './fake-envoy.js'
 
 let ads: AdsHarness
 
@@ -34,7 +34,7 @@ const ofVersion = (majorNumber: number, minorNumber: number): Node => ({
 const current = ofVersion(1, 40)
 
 /** An Envoy that has the route configurations and their hosts. */
-const connected = async (...names: readonly string[]): Promise<Delta> => {
+async function connected(...names: readonly string[]): Promise<Delta> {
   const stream = ads.envoy.delta()
   stream.ask(ROUTE_TYPE, { node: current, resourceNamesSubscribe: [...names] })
   await takeDelta(stream)

@@ -6,8 +6,8 @@ import {
   LISTENER_TYPE,
   ROUTE_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
-import { brief, connected, node, startAds, take } from './ads-harness.js'
 import type { AdsHarness } from './ads-harness.js'
+import { brief, connected, node, startAds, take } from './ads-harness.js'
 import { bothForms } from './fake-envoy.js'
 
 let ads: AdsHarness

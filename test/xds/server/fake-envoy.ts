@@ -1,30 +1,30 @@
 // An ADS client that does what it is told, in place of Envoy; and small snapshots to serve to it.
 
-import { create } from '@bufbuild/protobuf'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { Client, credentials } from '@grpc/grpc-js'
+import { create } from '@bufbuild/protobuf'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
-import {
-  DeltaDiscoveryRequestSchema,
-  DiscoveryRequestSchema,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { Client, credentials } from '@grpc/grpc-js'
 import type {
   DeltaDiscoveryResponse,
   DiscoveryResponse,
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import { discoveryService } from '../../support/grpc-client.js'
-import { encodeResource } from '../../../src/xds/encode/encode.js'
+import {
+  DeltaDiscoveryRequestSchema,
+  DiscoveryRequestSchema,
+} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
-import type { GatewaySnapshot, NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
+import { encodeResource } from '../../../src/xds/encode/encode.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
   LISTENER_TYPE,
   ROUTE_TYPE,
   SECRET_TYPE,
-  VIRTUAL_HOST_TYPE,
   shortType,
+  VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
+import type { GatewaySnapshot, NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
+import { discoveryService } from '../../support/grpc-client.js'
 
 type WorldRequest = MessageInitShape<typeof DiscoveryRequestSchema>
 type DeltaRequest = MessageInitShape<typeof DeltaDiscoveryRequestSchema>
@@ -124,7 +124,7 @@ export class Delta extends FakeStream<object, DeltaDiscoveryResponse> {
   }
 }
 
-export const fakeEnvoy = (address: string) => {
+export function fakeEnvoy(address: string) {
   const client = new Client(address, credentials.createInsecure())
   const open = <Response>(method: string): ClientDuplexStream<object, Response> => {
     const found = discoveryService[method]
@@ -154,7 +154,7 @@ export interface Contents {
 }
 
 /** With virtual hosts of their own for those who take them, and without for the others. */
-export const bothForms = (contents: Contents): GatewaySnapshot => {
+export function bothForms(contents: Contents): GatewaySnapshot {
   const split = nodeSnapshot(contents)
   const whole = new Map([...split].filter(([typeUrl]) => typeUrl !== VIRTUAL_HOST_TYPE))
   return { split, whole: () => whole }

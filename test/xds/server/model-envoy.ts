@@ -1,14 +1,10 @@
 // An Envoy as far as the order of what it is sent matters: what it asks for by itself, drops without a word, and keeps
 // for listeners that drain. It refuses every resource whose content is "bad".
 
-import { create } from '@bufbuild/protobuf'
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { DeltaDiscoveryRequestSchema } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import { AdsStream } from '../../../src/xds/server/ads-stream.js'
-import { incremental } from '../../../src/xds/server/protocols.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
-import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
-import type { Push } from '../../../src/xds/server/type-stream.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -16,6 +12,10 @@ import {
   ROUTE_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
+import { AdsStream } from '../../../src/xds/server/ads-stream.js'
+import { incremental } from '../../../src/xds/server/protocols.js'
+import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
+import type { Push } from '../../../src/xds/server/type-stream.js'
 import { routeConfigurationOf } from '../../../src/xds/server/vhds.js'
 
 type Versions = Map<string, string>

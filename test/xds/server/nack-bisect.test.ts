@@ -7,12 +7,12 @@ import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental, world } from '../../../src/xds/server/protocols.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
-import { LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
-import { nodeSnapshot, type Contents } from './fake-envoy.js'
+import { type Contents, nodeSnapshot } from './fake-envoy.js'
 
 let snapshot: NodeSnapshot
 /** Names of what is refused, as an update or as a removal. */
@@ -58,7 +58,7 @@ function start(): void {
   answer()
 }
 
-const publish = (contents: Contents): void => {
+function publish(contents: Contents): void {
   snapshot = nodeSnapshot(contents)
   stream.push()
 }

@@ -9,7 +9,7 @@ import { chain, destination, forward, ir, route } from '../../support/ir.js'
 
 const tls = (serverName: string) => ({ serverNames: [serverName], certificates: ['default/c'] })
 
-const good = (): XdsResources => {
+function good(): XdsResources {
   const routes = [route('/mcp', forward('a'), { authz: 'default/mcp/0' }), route('/', forward('a'))]
   const resources = buildXds(
     ir({
@@ -30,7 +30,7 @@ const good = (): XdsResources => {
 }
 
 /** The same with every text, as JSON, replaced. */
-const changed = (type: keyof XdsResources, from: string, to: string): XdsResources => {
+function changed(type: keyof XdsResources, from: string, to: string): XdsResources {
   const resources = good()
   const text = JSON.stringify(resources[type])
   expect(text).toContain(from)
