@@ -3,6 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 import type { CommandIo, ExitCode } from './commands/command-io.js'
+import { errorText } from './errors.js'
 import { createLogger, type Logger } from './logger.js'
 import { ownEnvironment, parseCommandLine, type Settings } from './settings.js'
 import type { CommandName } from './settings/commands.js'
@@ -119,6 +120,6 @@ try {
   process.exitCode = await main()
   setTimeout(() => process.exit(), LINGER_MS).unref()
 } catch (error) {
-  process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`gatehouse: ${errorText(error)}\n`)
   process.exitCode = 1
 }

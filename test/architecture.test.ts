@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const src = join(root, 'src')
 
-const BASE = ['result', 'logger', 'log-limit', 'similar']
+const BASE = ['result', 'errors', 'logger', 'log-limit', 'similar']
 
 /**
  * Room (a folder, or a file at the top of src) → the rooms that it may import beside itself. Rooms stand in the order of
@@ -16,19 +16,20 @@ const BASE = ['result', 'logger', 'log-limit', 'similar']
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'result.ts': [],
+  'errors.ts': [],
   'logger.ts': [],
   'log-limit.ts': [],
   'similar.ts': [],
   incremental: [],
   ir: [],
   addresses: [],
-  cel: ['ir', 'result'],
+  cel: ['ir', 'result', 'errors'],
   oauth: ['ir', 'result'],
-  http2: [],
-  grpc: ['http2', 'result', 'logger'],
-  remote: ['addresses', 'ir', 'result', 'logger'],
+  http2: ['errors'],
+  grpc: ['http2', 'result', 'errors', 'logger'],
+  remote: ['addresses', 'ir', 'result', 'errors', 'logger'],
 
-  'llm/json': ['result'],
+  'llm/json': ['result', 'errors'],
   'llm/text': ['llm/json', 'ir'],
   'llm/framing': ['result'],
   'llm/apis': ['llm/text', 'llm/json'],
@@ -65,7 +66,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['resources/kinds', 'incremental', 'ir'],
   ],
 
-  'xds/encode': ['grpc', 'incremental', 'ir'],
+  'xds/encode': ['grpc', 'incremental', 'ir', 'errors'],
   'xds/translator': ['xds/encode', 'incremental', 'ir'],
   'xds/bootstrap': ['xds/translator', 'ir'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
@@ -73,12 +74,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   extauthz: ['ir', 'incremental', 'cel', 'oauth', 'grpc', ...BASE],
 
   'extproc/encodings': ['result'],
-  'extproc/stream': ['ir', 'oauth', 'grpc'],
+  'extproc/stream': ['ir', 'oauth', 'grpc', 'errors'],
   'extproc/well-known': ['extproc/stream', 'ir', 'oauth', 'grpc', 'remote'],
   'extproc/webhook': ['extproc/stream', 'llm/text', 'llm/json', 'ir', 'cel', 'remote', ...BASE],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'grpc', 'result'],
+    ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'grpc', 'result', 'errors'],
   ],
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
@@ -96,13 +97,23 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   settings: ['addresses', 'result'],
   'settings.ts': ['settings', 'result', 'similar'],
   admin: ['ir', 'incremental', 'settings', 'result', 'logger'],
-  envoy: ['ir', 'result', 'logger'],
+  envoy: ['ir', 'result', 'errors', 'logger'],
   app: ['*'],
   'app.ts': ['*'],
   'demo/idp': [],
-  demo: ['demo/idp', 'app', 'settings', 'logger', 'result', 'envoy', 'resources/kinds', 'ir'],
+  demo: [
+    'demo/idp',
+    'app',
+    'settings',
+    'logger',
+    'result',
+    'errors',
+    'envoy',
+    'resources/kinds',
+    'ir',
+  ],
   commands: ['*'],
-  'main.ts': ['commands', 'settings', 'logger', 'result'],
+  'main.ts': ['commands', 'settings', 'logger', 'result', 'errors'],
 }
 
 /** Library → the only place that imports it. */
@@ -231,6 +242,16 @@ describe('files', () => {
       .filter(({ text }) => !/^(#!.*\n)?\/[/*]/.test(text))
       .map((file) => file.path)
     expect(silent).toEqual([])
+  })
+})
+
+describe('errors', () => {
+  test('of ours have a code, and their text and kind are read in one place', () => {
+    const own = /class \w+ extends Error\b|instanceof Error \? \w+\.(message|name)\b/
+    const wrong = files
+      .filter(({ path, text }) => path !== 'errors.ts' && own.test(text))
+      .map((file) => file.path)
+    expect(wrong).toEqual([])
   })
 })
 

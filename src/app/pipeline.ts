@@ -1,5 +1,6 @@
 // Resources and remote documents → translated, built, published: the one arrow, run anew at every change.
 
+import { errorText } from '../errors.js'
 import type { Translation } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { NameState } from '../ir/resolved-name.js'
@@ -71,7 +72,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     } catch (error) {
       deps.logger.error({ err: error }, 'a change could not be translated; the last good one stays')
       deps.onFailure()
-      state = { ...state, failure: error instanceof Error ? error.message : String(error) }
+      state = { ...state, failure: errorText(error) }
     }
     deps.onRun(state)
   }

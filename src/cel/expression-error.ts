@@ -1,6 +1,10 @@
 // What our own checks of an expression throw inside src/cel; it never leaves it.
 
-export class ExpressionError extends Error {
+import { GatehouseError } from '../errors.js'
+
+export class ExpressionError extends GatehouseError {
+  readonly code = 'invalid_expression'
+
   constructor(
     message: string,
     /** Offsets in the expression. */

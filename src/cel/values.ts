@@ -1,5 +1,6 @@
 // JSON → CEL values: objects become maps (no claim can be named like a member of Object), whole numbers become int.
 
+import { GatehouseError } from '../errors.js'
 import type { Json, JsonObject } from '../ir/json.js'
 
 export type CelValue =
@@ -16,7 +17,7 @@ export type CelValue =
 /** Deeper JSON is refused: conversion and comparison recurse. */
 export const MAX_VALUE_DEPTH = 100
 
-export class CelLimitError extends Error {
+export class CelLimitError extends GatehouseError {
   readonly code: string = 'limit_exceeded'
 }
 

@@ -6,6 +6,7 @@ import { Demo, type DemoStack } from '../demo/stack.js'
 import { takeTour } from '../demo/tour.js'
 import { takeLlmTour } from '../demo/tour-llm.js'
 import { printWhatToTry } from '../demo/what-to-try.js'
+import { errorText } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
 import { startReaderThread } from '../resources/files/reader-thread.js'
@@ -83,7 +84,7 @@ async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<
     return true
   } catch (error) {
     if (stop.aborted) return true
-    const what = error instanceof Error ? error.message : String(error)
+    const what = errorText(error)
     print.trouble(`The tour ends here: ${what}`)
     print.line('The stack stays up to be looked at; the exit code will be 1.')
     return false

@@ -1,7 +1,11 @@
 // What the tour finds → whether it is what was to be expected there.
 
+import { GatehouseError } from '../errors.js'
+
 /** The tour cannot go on; the message says what was expected and what came instead. */
-export class UnexpectedAnswer extends Error {
+export class UnexpectedAnswer extends GatehouseError {
+  readonly code = 'unexpected_answer'
+
   override readonly name = 'UnexpectedAnswer'
 }
 

@@ -1,5 +1,9 @@
 // There is no Envoy that we could start. The message is a sentence for a person, with the remedy.
 
-export class EnvoyNotFound extends Error {
+import { GatehouseError } from '../errors.js'
+
+export class EnvoyNotFound extends GatehouseError {
+  readonly code = 'envoy_not_found'
+
   override readonly name = 'EnvoyNotFound'
 }

@@ -1,5 +1,6 @@
 // An Envoy binary → its version, and whether we can work with it.
 
+import { errorText } from '../errors.js'
 import { err, ok, type Result } from '../result.js'
 import { type CommandTies, runCommand } from './run-command.js'
 
@@ -42,7 +43,7 @@ export async function readVersion(
       : ok(version)
   } catch (error) {
     ties.signal?.throwIfAborted()
-    return err(`${path} cannot be run: ${(error as Error).message}`)
+    return err(`${path} cannot be run: ${errorText(error)}`)
   }
 }
 

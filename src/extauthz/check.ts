@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../cel/budget.js'
+import { errorKind } from '../errors.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import { requestScheme } from '../oauth/base-url.js'
@@ -100,7 +101,7 @@ const MALFORMED = refuseUnchecked('malformed-check')
 
 /** Only the error's kind is told: its message may carry what the request carried. */
 function failed({ logger }: CheckOptions, error: unknown): Decision {
-  logger.error({ error: error instanceof Error ? error.name : typeof error }, 'a check failed')
+  logger.error({ error: errorKind(error) }, 'a check failed')
   return refuseUnchecked('internal-error')
 }
 

@@ -1,5 +1,6 @@
 // The ExternalProcessor service: each stream gets the processor of its route's table entry, taken once, at its start.
 
+import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { GrpcService } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
@@ -105,6 +106,6 @@ function logError(logger: Logger, { route }: CompiledProcEntry, error: unknown):
     logger.warn({ route, problem: error.message }, 'ext_proc stream ended')
     return
   }
-  const kind = error instanceof Error ? error.name : typeof error
+  const kind = errorKind(error)
   logger.error({ route, error: kind }, 'ext_proc stream failed, the request was refused')
 }

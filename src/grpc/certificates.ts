@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { SecureContextOptions } from 'node:tls'
 import { createSecureContext } from 'node:tls'
+import { errorText } from '../errors.js'
 import type { Logger } from '../logger.js'
 
 /** PEM files. With clientCa, only clients with a certificate signed by it may connect. */
@@ -48,7 +49,7 @@ export async function watchCertificates(files: TlsFiles, logger: Logger): Promis
       for (const listener of listeners) listener()
       logger.info({ cert: files.cert }, 'TLS certificate re-read')
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorText(error)
       logger.warn({ cert: files.cert, reason }, 'TLS certificate not usable, the last one stays')
     }
   }
@@ -101,7 +102,7 @@ function expectUsable(use: () => unknown, otherwise: string): void {
   try {
     use()
   } catch (error) {
-    throw new Error(`${otherwise}: ${(error as Error).message}`)
+    throw new Error(`${otherwise}: ${errorText(error)}`)
   }
 }
 

@@ -1,5 +1,6 @@
 // One gRPC server for all services: binds, serves, drains.
 
+import { errorKind } from '../errors.js'
 import type { Connection } from '../http2/connection.js'
 import type { Logger } from '../logger.js'
 import type { GrpcAddress } from './address.js'
@@ -47,7 +48,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   warnIfOpen(address, tls, logger)
   const certificates = tls === undefined ? undefined : await watchCertificates(tls, logger)
   const onFault = (error: unknown): void =>
-    logger.error({ error: error instanceof Error ? error.name : typeof error }, 'a call failed')
+    logger.error({ error: errorKind(error) }, 'a call failed')
   const listening = await listen(address, certificates, (socket, peer) => {
     const connection = serveConnection(socket, { methods, peer, onFault })
     connections.add(connection)

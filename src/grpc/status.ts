@@ -1,5 +1,6 @@
 // How a call ends: status codes of gRPC, and the trailers that say them.
 
+import { GatehouseError } from '../errors.js'
 import { encodeHeaderBlock } from '../http2/hpack-encoder.js'
 import type { HeaderField } from '../http2/static-table.js'
 
@@ -19,7 +20,9 @@ export const Status = {
 export type Status = (typeof Status)[keyof typeof Status]
 
 /** Thrown by a handler: how its call ends. Of any other error nothing is told to the client. */
-export class GrpcError extends Error {
+export class GrpcError extends GatehouseError {
+  readonly code = 'grpc_status'
+
   constructor(
     readonly status: Status,
     details: string,

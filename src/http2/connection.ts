@@ -99,7 +99,7 @@ export class Connection {
       this.#reader.read(chunk, this.#stopped)
     } catch (error) {
       if (!(error instanceof ConnectionError)) this.#options.onFault(error)
-      this.#fail(error instanceof ConnectionError ? error.code : ErrorCode.INTERNAL_ERROR)
+      this.#fail(error instanceof ConnectionError ? error.errorCode : ErrorCode.INTERNAL_ERROR)
     } finally {
       this.#outbound.release()
     }

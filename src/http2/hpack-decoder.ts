@@ -1,10 +1,13 @@
 // Header blocks → header fields: HPACK's decoder (RFC 7541) with its dynamic table.
 
+import { GatehouseError } from '../errors.js'
 import { decodeHuffman } from './huffman.js'
 import { type HeaderField, STATIC_TABLE } from './static-table.js'
 
 /** The header list is larger than we take: the block cannot be read to its end. */
-export class HeaderListTooLarge extends Error {}
+export class HeaderListTooLarge extends GatehouseError {
+  readonly code = 'header_list_too_large'
+}
 
 /** Of a field in a table or a list: its bytes, and 32 (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
 const FIELD_OVERHEAD = 32

@@ -1,5 +1,7 @@
 // The numbers of HTTP/2 (RFC 9113), and the error that ends a connection.
 
+import { GatehouseError } from '../errors.js'
+
 /** Section 6. */
 export const FrameType = {
   DATA: 0x0,
@@ -60,9 +62,11 @@ export const MAX_WINDOW = 2 ** 31 - 1
 export const MAX_STREAM_ID = 2 ** 31 - 1
 
 /** Section 5.4.1: said by GOAWAY, and the connection is over. */
-export class ConnectionError extends Error {
+export class ConnectionError extends GatehouseError {
+  readonly code = 'http2_connection'
+
   constructor(
-    readonly code: number,
+    readonly errorCode: number,
     message: string,
   ) {
     super(message)

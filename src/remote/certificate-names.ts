@@ -1,6 +1,7 @@
 // Which names a peer's certificate must carry (BackendTLSPolicy): its hostname, or any of the subjectAltNames.
 
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
+import { GatehouseError } from '../errors.js'
 import type { UpstreamTls } from '../ir/destination.js'
 
 /** undefined: the certificate is the right one. Otherwise Node's error, as tls.connect wants it. */
@@ -16,7 +17,7 @@ export function checkCertificateNames(
   return fits ? undefined : new CertificateNameError()
 }
 
-class CertificateNameError extends Error {
+class CertificateNameError extends GatehouseError {
   readonly code = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
   constructor() {

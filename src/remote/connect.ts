@@ -7,6 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls'
+import { GatehouseError } from '../errors.js'
 import type { Address, UpstreamTls } from '../ir/destination.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { checkCertificateNames } from './certificate-names.js'
@@ -68,7 +69,7 @@ async function openTcp(address: Address, timeoutMs: number, signal: AbortSignal)
   }
 }
 
-class AttemptTimeout extends Error {
+class AttemptTimeout extends GatehouseError {
   readonly code = 'ETIMEDOUT'
 }
 
@@ -127,6 +128,6 @@ const opened = (socket: Socket, event: string, signal: AbortSignal): Promise<voi
     else signal.addEventListener('abort', onAbort)
   })
 
-class ConnectionClosed extends Error {
+class ConnectionClosed extends GatehouseError {
   readonly code = 'ECONNRESET'
 }

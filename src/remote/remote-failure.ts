@@ -1,5 +1,7 @@
 // Every way one of our own calls can fail, and the sentence that says so: never with a byte of the answer in it.
 
+import { GatehouseError } from '../errors.js'
+
 /** Connection codes are Node's (ECONNREFUSED, ENOTFOUND, …). */
 export type RemoteFailure =
   | { readonly type: 'no-endpoints' }
@@ -56,7 +58,9 @@ export function describeFailure(failure: RemoteFailure): string {
 }
 
 /** Carries a failure through promises that reject; never leaves this folder. */
-export class RemoteError extends Error {
+export class RemoteError extends GatehouseError {
+  readonly code = 'remote_failure'
+
   readonly failure: RemoteFailure
 
   constructor(failure: RemoteFailure) {

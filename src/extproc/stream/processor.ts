@@ -1,5 +1,6 @@
 // What one stream does with the phases of one HTTP request; the stream itself (order, writes, the end) is process-stream's.
 
+import { GatehouseError } from '../../errors.js'
 import type { Metadata } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import type {
   HttpBody,
@@ -41,7 +42,9 @@ export interface ProcessorStream {
 }
 
 /** A message that cannot come in this phase, or twice: the stream ends with an error and nothing passes. */
-export class UnexpectedMessage extends Error {
+export class UnexpectedMessage extends GatehouseError {
+  readonly code = 'unexpected_message'
+
   constructor(message: string) {
     super(message)
     this.name = 'UnexpectedMessage'

@@ -11,6 +11,7 @@
 //   refused  | a reject, no verdict, what cannot be read      | are dropped      | an error, after what was free
 //   left     | the client or Envoy has left                   | are dropped      | nothing
 
+import { errorKind } from '../../errors.js'
 import type { FrameReader } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js'
@@ -145,7 +146,7 @@ class GuardedStream implements StreamedReply {
       ended: (decision) =>
         decision.type === 'aborted' ? this.stop() : this.refuse(refusalOf(decision)),
       failed: (error) => {
-        const kind = error instanceof Error ? error.name : typeof error
+        const kind = errorKind(error)
         this.deps.logger.error({ route, error: kind }, 'a window of a reply could not be shown')
         this.refuse(unavailableStream('it failed within'))
       },

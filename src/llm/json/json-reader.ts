@@ -1,6 +1,7 @@
 // The JSON reader itself (RFC 8259): strict, without recursion, and interruptible after any amount of work, so that no
 // body holds up everybody else while it is read.
 
+import { GatehouseError } from '../../errors.js'
 import type { JsonNode, JsonProblem } from './json-text.js'
 import { folded } from './members.js'
 
@@ -16,7 +17,9 @@ const VALUE_WORK = 32
 /** Characters that are read without looking at the work done. */
 const STRETCH = 16 * 1024
 
-export class Malformed extends Error {
+export class Malformed extends GatehouseError {
+  readonly code = 'malformed_json'
+
   constructor(readonly problem: JsonProblem) {
     super(problem)
   }

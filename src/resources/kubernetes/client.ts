@@ -4,6 +4,7 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { KubeConfig, Watch } from '@kubernetes/client-node'
+import { GatehouseError } from '../../errors.js'
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
 
@@ -17,7 +18,9 @@ export interface KubernetesClient {
 }
 
 /** What the API server, or the way to it, said. */
-export class KubernetesError extends Error {
+export class KubernetesError extends GatehouseError {
+  readonly code = 'kubernetes_call'
+
   constructor(
     message: string,
     /** HTTP; absent: there was no answer. */

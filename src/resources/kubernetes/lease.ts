@@ -1,6 +1,7 @@
 // Who writes status: the replica that holds a Lease (coordination.k8s.io/v1), renewed while it lives. Every replica serves;
 // one writes.
 
+import { errorText } from '../../errors.js'
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
 
@@ -79,7 +80,7 @@ class Candidate implements Lease {
   #failed(error: unknown): void {
     // Another one was faster: no trouble.
     const isRace = error instanceof KubernetesError && error.status === 409
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorText(error)
     if (!isRace && message !== this.#warned)
       this.#options.onWarning(`the Lease cannot be had: ${message}`)
     if (!isRace) this.#warned = message

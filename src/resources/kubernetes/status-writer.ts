@@ -2,6 +2,7 @@
 // conflicts and failures.
 
 import { isDeepStrictEqual } from 'node:util'
+import { errorText } from '../../errors.js'
 import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
@@ -171,7 +172,7 @@ class Writer implements StatusWriter {
     if (status === 404) this.#paths.clear()
     // What has changed in the meantime is brought by the watch.
     else if (status !== 409) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorText(error)
       const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
       this.#options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
     }

@@ -5,6 +5,7 @@ import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
 import { create, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { GatehouseError } from '../../errors.js'
 import { registry } from '../../grpc/protos.js'
 import type { Chunk } from '../../incremental/chunked-list.js'
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
@@ -21,7 +22,9 @@ export interface EncodedResource {
 }
 
 /** A resource that is not what Envoy's API says: unknown or misspelt field, unknown @type, wrong value. */
-export class EncodeError extends Error {
+export class EncodeError extends GatehouseError {
+  readonly code = 'invalid_resource'
+
   override readonly name = 'EncodeError'
   constructor(
     /** e.g. 'Listener "default/gw/8080"' */

@@ -2,6 +2,7 @@
 
 import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf'
 import { fromJson } from '@bufbuild/protobuf'
+import { errorText } from '../../errors.js'
 import { registry } from '../../grpc/protos.js'
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import { TYPE_URL_PREFIX } from './type-urls.js'
@@ -25,7 +26,7 @@ function refusal(schema: DescMessage, json: Json): string | undefined {
     fromJson(schema, json as JsonValue, { registry })
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return errorText(error)
   }
 }
 

@@ -1,5 +1,6 @@
 // The ADS service: every connected Envoy gets its gateway's snapshot, state of the world or incremental.
 
+import { errorText } from '../../errors.js'
 import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/discovery/v3/ads_pb.js'
 import type { Peer } from '../../grpc/peer.js'
 import type { GrpcService } from '../../grpc/service.js'
@@ -146,7 +147,7 @@ function serveStream<Request extends AnyRequest, Response>(
         receive(request)
       } catch (error) {
         if (error instanceof GrpcError) throw error
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = errorText(error)
         options.logger.error({ ...entry?.peer, reason }, 'ADS stream failed')
         throw new GrpcError(Status.INTERNAL, 'internal error')
       }

@@ -1,0 +1,23 @@
+// What is said of an error that anything may have thrown.
+
+import { expect, test } from 'vitest'
+import { errorKind, errorText } from '../src/errors.js'
+import { UnreadableForm } from '../src/llm/json/unreadable-form.js'
+
+test('the text of an Error is its message; anything else says itself', () => {
+  expect(errorText(new TypeError('no such field'))).toBe('no such field')
+  expect(errorText('out of memory')).toBe('out of memory')
+  expect(errorText(undefined)).toBe('undefined')
+})
+
+test('the kind of an error names its class and nothing that the request carried', () => {
+  expect(errorKind(new RangeError('Bearer eyJ'))).toBe('RangeError')
+  expect(errorKind('Bearer eyJ')).toBe('string')
+})
+
+test('an error of ours has a code beside its message', () => {
+  expect(new UnreadableForm('an unknown block')).toMatchObject({
+    code: 'unreadable_form',
+    message: 'an unknown block',
+  })
+})
