@@ -3,7 +3,7 @@
 import { startEnvoy } from '../src/envoy/child.js'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
 import { waitUntilLive } from '../src/envoy/wait-until-live.js'
-import { parseGrpcAddress } from '../src/grpc/address.js'
+import { readServerAddress } from '../src/settings/values.js'
 import { buildBootstrap } from '../src/xds/bootstrap/bootstrap.js'
 import { buildServerClusters, buildXdsCluster } from '../src/xds/bootstrap/gatehouse-clusters.js'
 import { type AdsRelay, startAdsRelay } from './ads-relay.js'
@@ -19,8 +19,10 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Resolves when its listeners are active. grpc: as in --grpc. */
 export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
+  const read = readServerAddress(grpc)
+  if (!read.ok) throw new Error(`${grpc}: expected ${read.error}`)
+  const address = read.value
   const relay = await startAdsRelay(grpc)
-  const address = parseGrpcAddress(grpc)
   const envoyAdmin = { type: 'tcp', host: '127.0.0.1', port: await freePort() } as const
   const bootstrap = buildBootstrap({
     ...{ nodeCluster: '*', nodeId: 'envoy', connection: { address } },

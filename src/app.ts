@@ -132,10 +132,11 @@ class RunningApp implements App {
       grpcTlsCert === undefined || grpcTlsKey === undefined
         ? undefined
         : { cert: grpcTlsCert, key: grpcTlsKey, ...(grpcClientCa && { clientCa: grpcClientCa }) }
-    const open = { address: formatAddress(grpc), services, logger, ...(tls && { tls }) }
+    const open = { address: grpc, services, logger, ...(tls && { tls }) }
     if (this.folder === undefined) return [open]
     // Our own Envoy comes over the socket; --grpc is for others, and bound only when somebody asks for it.
-    const own = { address: `unix:${join(this.folder.path, GATEHOUSE_SOCKET)}`, services, logger }
+    const path = join(this.folder.path, GATEHOUSE_SOCKET)
+    const own = { address: { type: 'unix', path }, services, logger } as const
     return given.has('grpc') ? [own, open] : [own]
   }
 

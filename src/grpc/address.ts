@@ -1,23 +1,13 @@
-// "host:port" or "unix:PATH" → where the server binds, and whether that is reachable from elsewhere.
+// Where a gRPC server binds: whether that can be reached from elsewhere, and the file of a Unix socket.
 
 import { chmod, lstat, stat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 
+/** Where a gRPC server listens. Port 0: any free one. */
 export type GrpcAddress =
   | { readonly type: 'unix'; readonly path: string }
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
-
-/** @throws {Error} text is neither form, or the port is not one. */
-export function parseGrpcAddress(text: string): GrpcAddress {
-  if (text.startsWith('unix:') && text.length > 5) return { type: 'unix', path: text.slice(5) }
-  const match = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text)
-  const port = Number(match?.[2])
-  if (match?.[1] === undefined || port > 65_535) {
-    throw new Error(`"${text}" is neither host:port nor unix:PATH`)
-  }
-  return { type: 'tcp', host: match[1].replace(/^\[|\]$/g, ''), port }
-}
 
 /** An address that a process of another machine cannot reach. */
 export const isLocalHost = (host: string): boolean =>

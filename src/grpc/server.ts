@@ -4,7 +4,7 @@ import { errorKind } from '../errors.js'
 import type { Connection } from '../http2/connection.js'
 import type { Logger } from '../logger.js'
 import type { GrpcAddress } from './address.js'
-import { isLocalHost, parseGrpcAddress } from './address.js'
+import { isLocalHost } from './address.js'
 import { methodsOf } from './call-head.js'
 import type { TlsFiles } from './certificates.js'
 import { watchCertificates } from './certificates.js'
@@ -15,8 +15,7 @@ import { hostPort, listen } from './listen.js'
 import type { GrpcService } from './service.js'
 
 export interface GrpcServerOptions {
-  /** host:port (port 0: any free one) or unix:PATH */
-  readonly address: string
+  readonly address: GrpcAddress
   /** Absent: plaintext. */
   readonly tls?: TlsFiles
   readonly services: readonly GrpcService[]
@@ -24,7 +23,7 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer {
-  /** As given, with the port that was bound. */
+  /** host:port, with the port that was bound, or unix:PATH. */
   readonly address: string
   /** What health checks are told, of every service. true at the start. */
   setServing(serving: boolean): void
@@ -37,10 +36,9 @@ export interface GrpcServer {
 /** How often connections look at the clock. */
 const TICK_MS = 1_000
 
-/** @throws {Error} the address is taken or no address, or the certificates cannot be used. */
+/** @throws {Error} the address is taken, or the certificates cannot be used. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { services, logger, tls } = options
-  const address = parseGrpcAddress(options.address)
+  const { address, services, logger, tls } = options
   const health = createHealth(services.map((service) => service.name))
   const methods = methodsOf([health.service, ...services])
   const connections = new Connections()

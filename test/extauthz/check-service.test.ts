@@ -6,6 +6,7 @@ import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
 import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
+import { ANY_PORT } from '../support/any-port.js'
 import {
   available,
   bearer,
@@ -49,7 +50,7 @@ async function serve(refetchKeySet: () => Promise<KeySetFetch>): Promise<Client>
     logger,
     metrics: { observe: silent },
   })
-  server = await startGrpcServer({ address: '127.0.0.1:0', services: [service], logger })
+  server = await startGrpcServer({ address: ANY_PORT, services: [service], logger })
   client = new Client(server.address, credentials.createInsecure())
   return client
 }

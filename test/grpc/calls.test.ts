@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import type { Call, GrpcMethod, StreamCall } from '../../src/grpc/service.js'
 import { GrpcError, percentEncode, Status } from '../../src/grpc/status.js'
+import { ANY_PORT } from '../support/any-port.js'
 import { eventually } from '../support/eventually.js'
 import { recordingLogger } from './recording-logger.js'
 
@@ -16,7 +17,7 @@ const { logger, lines } = recordingLogger()
 async function serve(methods: Readonly<Record<string, GrpcMethod>>): Promise<void> {
   lines.length = 0
   server = await startGrpcServer({
-    address: '127.0.0.1:0',
+    address: ANY_PORT,
     services: [{ name: 'a.Service', methods }],
     logger,
   })

@@ -3,6 +3,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceError } from '@grpc/grpc-js'
 import { Client, credentials, status } from '@grpc/grpc-js'
+import type { GrpcAddress } from '../../src/grpc/address.js'
 import type {
   CheckRequest,
   CheckResponse,
@@ -21,6 +22,7 @@ import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcService } from '../../src/grpc/service.js'
 import { unaryMethod } from '../../src/grpc/typed-methods.js'
+import { ANY_PORT } from '../support/any-port.js'
 import { authorizationService, healthService } from '../support/grpc-client.js'
 import { recordingLogger } from './recording-logger.js'
 
@@ -35,7 +37,7 @@ export async function closeAll(): Promise<void> {
 const recording = recordingLogger()
 export const { lines } = recording
 
-export async function start(services: readonly GrpcService[], address = '127.0.0.1:0') {
+export async function start(services: readonly GrpcService[], address: GrpcAddress = ANY_PORT) {
   const server = await startGrpcServer({ address, services, logger: recording.logger })
   started.push(server)
   return server

@@ -16,6 +16,7 @@ import { isPrivatePeer } from '../../src/grpc/peer.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import { unaryMethod } from '../../src/grpc/typed-methods.js'
+import { ANY_PORT } from '../support/any-port.js'
 import type { KeyPair } from '../support/certificates.js'
 import { selfSigned } from '../support/certificates.js'
 import { eventually } from '../support/eventually.js'
@@ -63,7 +64,7 @@ async function start(clientCa?: string): Promise<GrpcServer> {
     return create(CheckResponseSchema)
   })
   const services = [{ name: Authorization.typeName, methods: { Check: check } }]
-  server = await startGrpcServer({ address: '127.0.0.1:0', tls, services, logger })
+  server = await startGrpcServer({ address: ANY_PORT, tls, services, logger })
   return server
 }
 
@@ -127,7 +128,7 @@ describe('TLS', () => {
 
   test('does not start with files that cannot be used', async () => {
     const files = await install({ ...localhost, key: other.key })
-    const options = { address: '127.0.0.1:0', tls: files, services: [], logger }
+    const options = { address: ANY_PORT, tls: files, services: [], logger }
     const startWith = (more: object) => startGrpcServer({ ...options, tls: { ...files, ...more } })
     await expect(startWith({})).rejects.toThrow(
       `${files.key} is not the private key of ${files.cert}`,

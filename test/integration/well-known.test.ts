@@ -11,6 +11,7 @@ import type { CallRemote } from '../../src/remote/http-call.js'
 import { AS, entry, OIDC, PRM, proxied, REGISTRATION } from '../extproc/support/entries.js'
 import { guardrails } from '../extproc/support/guards.js'
 import { silent } from '../extproc/support/stream.js'
+import { ANY_PORT } from '../support/any-port.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const own = entry({ paths: { mcpPath: '/mcp' } })
   const table = buildProcTable([own, { ...proxied(), key: 'proxied', paths: { mcpPath: '/slow' } }])
   server = await startGrpcServer({
-    address: '127.0.0.1:0',
+    address: ANY_PORT,
     services: [
       createProcessService({
         guardrails: guardrails(),

@@ -4,12 +4,13 @@ import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
+import { ANY_PORT } from '../support/any-port.js'
 
 let server: GrpcServer
 
 beforeAll(async () => {
   const { logger } = recordingLogger()
-  server = await startGrpcServer({ address: '127.0.0.1:0', services: [], logger })
+  server = await startGrpcServer({ address: ANY_PORT, services: [], logger })
 })
 afterAll(() => server.close())
 

@@ -68,6 +68,9 @@ describe('values', () => {
 
   test.each([
     ['--grpc nothing', '--grpc "nothing": expected HOST:PORT'],
+    ['--grpc 8080', '--grpc "8080": expected HOST:PORT'],
+    ['--grpc :80', '--grpc ":80": expected HOST:PORT'],
+    ['--grpc unix:', 'expected unix:PATH'],
     ['--grpc 1.2.3.4:65536', '--grpc "1.2.3.4:65536": expected HOST:PORT'],
     [`--grpc unix:/${'x'.repeat(107)}`, 'expected unix:PATH with a path of 1 to 107 bytes'],
     ['--drain-timeout 10', '--drain-timeout "10": expected a duration of 0s to 1h'],

@@ -70,7 +70,7 @@ export async function realAds(splits = true): Promise<RealAds> {
       onNack: ({ node }, type, _version, message) =>
         events.push({ kind: 'nack', node, type: shortType(type), message }),
     })
-    server = await startGrpcServer({ address: `unix:${path}`, services: [service], logger })
+    server = await startGrpcServer({ address: { type: 'unix', path }, services: [service], logger })
   }
   const stop = async (): Promise<void> => {
     await server?.close()

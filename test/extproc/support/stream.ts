@@ -18,6 +18,7 @@ import { startGrpcServer } from '../../../src/grpc/server.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
 import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
 import type { Logger } from '../../../src/logger.js'
+import { ANY_PORT } from '../../support/any-port.js'
 import { EXTERNAL_PROCESSOR, messageCodec } from '../../support/grpc-client.js'
 
 export type Message = MessageInitShape<typeof ProcessingRequestSchema>
@@ -46,7 +47,7 @@ export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function startProcServer(service: GrpcService): Promise<ProcServer> {
   const server = await startGrpcServer({
-    address: '127.0.0.1:0',
+    address: ANY_PORT,
     services: [service],
     logger: silent,
   })

@@ -19,6 +19,7 @@ import type { AdsService } from '../../../src/xds/server/ads-server.js'
 import { createAdsService } from '../../../src/xds/server/ads-server.js'
 import { SnapshotCache } from '../../../src/xds/server/snapshot-cache.js'
 import { recordingLogger } from '../../grpc/recording-logger.js'
+import { ANY_PORT } from '../../support/any-port.js'
 import type { Contents, Delta, World } from './fake-envoy.js'
 import { bothForms, fakeEnvoy } from './fake-envoy.js'
 
@@ -53,7 +54,7 @@ export async function startAds(mayReceiveSecrets = true): Promise<AdsHarness> {
       events.push(`nack ${peer.node} ${shortType(type)} ${version} ${message}`),
     onClose: (peer) => events.push(`close ${peer.node}`),
   })
-  const server = await startGrpcServer({ address: '127.0.0.1:0', services: [service], logger })
+  const server = await startGrpcServer({ address: ANY_PORT, services: [service], logger })
   const envoy = fakeEnvoy(server.address)
   return {
     cache,
