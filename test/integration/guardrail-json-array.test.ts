@@ -1,7 +1,5 @@
 // Gemini's streams without alt=sse, one JSON array: guarded item by item, as they come, and ended as an array (decision 20).
 
-import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
@@ -13,6 +11,15 @@ import {
   hook,
   startGuardedStack,
 } from '../support/guardrails.js'
+import {
+  ARRAY_HEADERS,
+  askForArray,
+  END,
+  type Item,
+  item,
+  itemsOf,
+  said,
+} from '../support/json-array.js'
 import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack
@@ -25,46 +32,18 @@ beforeAll(async () => {
 afterAll(() => stack.close())
 beforeEach(() => stack.reset())
 
-const PROMPT = JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] })
-
-/** Resolves with the headers of the reply. */
-async function ask(path = '/both'): Promise<IncomingMessage> {
-  const outgoing = request(`${stack.origin}${path}/v1beta/models/m:streamGenerateContent`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    agent: false,
-  })
-  outgoing.end(PROMPT)
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-  return response
-}
-
-const CHUNKED = { 'content-type': 'application/json; charset=UTF-8' }
-
-const item = (said: string, more: object = {}): string =>
-  JSON.stringify({
-    candidates: [{ content: { role: 'model', parts: [{ text: said }] }, index: 0, ...more }],
-  })
-const END = { finishReason: 'STOP' }
-
-interface Item {
-  readonly candidates?: readonly { content: { parts: readonly { text: string }[] } }[]
-  readonly error?: { readonly code: number; readonly message: string; readonly status: string }
-}
-const itemsOf = (body: string): readonly Item[] => JSON.parse(body) as Item[]
-const said = (items: readonly Item[]): string =>
-  items.map(({ candidates }) => candidates?.[0]?.content.parts[0]?.text ?? '').join('')
+const ask = (path?: string) => askForArray(stack.origin, path)
 
 /** The items of a whole reply, in pieces of so many characters. */
 async function whole(body: string, { size = 5, path = '/both' } = {}): Promise<string> {
-  const reply = nextReply(stack.llm, CHUNKED)
+  const reply = nextReply(stack.llm, ARRAY_HEADERS)
   const response = ask(path)
   const llm = await reply
   for (let at = 0; at < body.length; at += size) llm.write(body.slice(at, at + size))
   llm.response.end()
   const { statusCode, headers } = await response
   expect(statusCode).toBe(200)
-  expect(headers['content-type']).toBe(CHUNKED['content-type'])
+  expect(headers['content-type']).toBe(ARRAY_HEADERS['content-type'])
   return text(await response)
 }
 
@@ -89,7 +68,7 @@ const stream = (llm: OpenReply, lines: readonly string[], isFirst = true): void 
   lines.forEach((line, at) => llm.write(`${isFirst && at === 0 ? '[' : ','}${item(line)}\n`))
 
 test('text comes while the model speaks', async () => {
-  const reply = nextReply(stack.llm, CHUNKED)
+  const reply = nextReply(stack.llm, ARRAY_HEADERS)
   const response = ask()
   const llm = await reply
   stream(llm, LINES)
@@ -111,7 +90,7 @@ test.each([
   ['after text', LINES],
   ['at once', []],
 ])('a reject %s is the last item of an array, and the model is left', async (_name, lines) => {
-  const reply = nextReply(stack.llm, CHUNKED)
+  const reply = nextReply(stack.llm, ARRAY_HEADERS)
   const response = ask()
   const llm = await reply
   let got = ''

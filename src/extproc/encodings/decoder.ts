@@ -17,6 +17,22 @@ export const identity: Decoder = {
   close: () => {},
 }
 
+/** Goes on where decoder is, which has given what is in ahead. */
+export function resumed(decoder: Decoder, ahead: Uint8Array): Decoder {
+  let given = ahead
+  const after = async (next: Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined> => {
+    const before = given
+    given = NOTHING
+    const bytes = await next
+    return bytes && (before.length === 0 ? bytes : Buffer.concat([before, bytes]))
+  }
+  return {
+    push: (bytes) => after(decoder.push(bytes)),
+    end: () => after(decoder.end()),
+    close: () => decoder.close(),
+  }
+}
+
 /** first reads what came over the wire, second what first made of it. */
 export function chain(first: Decoder, second: Decoder): Decoder {
   if (first === identity) return second

@@ -96,9 +96,6 @@ export const mayBeRead = (headers: Headers, maxBodyBytes: number): boolean =>
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 
-export const isEncoded = (headers: Headers): boolean =>
-  (headers.get('content-encoding') ?? []).some((encoding) => !/^(?:identity)?$/i.test(encoding))
-
 /** In the order in which they were applied. */
 export const encodingOf = (headers: Headers): string =>
   (headers.get('content-encoding') ?? []).join(',')

@@ -9,7 +9,6 @@ import type { Guard } from '../webhook/compiled-guard.js'
 import {
   encodingOf,
   type Headers,
-  isEncoded,
   isEventStream,
   isSuccess,
   lengthOfReply,
@@ -24,8 +23,8 @@ export type ReplyPlan =
   | { readonly type: 'pass' }
   | { readonly type: 'refuse'; readonly problem: string }
   | { readonly type: 'stream'; readonly framing: Framing; readonly decoder: Decoder }
-  /** mayBeArray: its headers do not tell a streamed array from an object. */
-  | { readonly type: 'hold'; readonly mayBeArray: boolean }
+  /** decoder: there when its headers do not tell a streamed array from an object. */
+  | { readonly type: 'hold'; readonly decoder: Decoder | undefined }
 
 /** path: of the request. */
 export function replyPlan(
@@ -46,9 +45,12 @@ export function replyPlan(
       : { type: 'stream', framing: eventStream(maxBodyBytes), decoder }
   }
   if (lengthOfReply(headers) > maxBodyBytes) return { type: 'refuse', problem: TOO_LARGE }
-  return { type: 'hold', mayBeArray: isSuccess(headers) && streamsAsArray(headers, path) }
+  const mayBeArray = isSuccess(headers) && streamsAsArray(path)
+  return {
+    type: 'hold',
+    decoder: mayBeArray ? decoderOf(encodingOf(headers), maxBodyBytes) : undefined,
+  }
 }
 
 /** Gemini's streams are one JSON array unless the client asks for events. */
-const streamsAsArray = (headers: Headers, path: string): boolean =>
-  apiOfPath(path) === 'gemini' && !isEncoded(headers)
+const streamsAsArray = (path: string): boolean => apiOfPath(path) === 'gemini'

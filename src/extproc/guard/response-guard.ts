@@ -5,11 +5,12 @@ import type {
   HttpBody,
   HttpHeaders,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { type Decoder, identity } from '../encodings/decoder.js'
+import { type Decoder, NOTHING } from '../encodings/decoder.js'
 import { headersMessage } from '../stream/guard-messages.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { headersOf } from '../stream/request-view.js'
-import { beginsArray, type Framing, jsonArray } from '../streamed/framing.js'
+import { type ArrayOpening, createArrayOpening } from '../streamed/array-opening.js'
+import { type Framing, jsonArray } from '../streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -45,12 +46,14 @@ export function createResponseGuard(
 ): ResponseGuard {
   let headers: Headers = new Map()
   let streamed: StreamedPhase | undefined
-  let mayBeArray = false
+  /** There while an array may be coming. */
+  let opening: ArrayOpening | undefined
   const own = createOwnReply(stream)
   const context = { guard, request, own, headers: () => headers }
   const { phase, refuseUnread } = createHeldReply(context, stream, deps)
 
   const startStream = (framing: Framing, decoder: Decoder): void => {
+    phase.become('done')
     const attributes = request.attributes()
     streamed = createStreamedPhase({ guard, attributes, framing, decoder }, stream, deps)
     stream.send(headersMessage('response', { remove: ['content-length', ...OF_THE_BYTES] }))
@@ -60,14 +63,15 @@ export function createResponseGuard(
     if (plan.type === 'pass') stream.send(headersMessage('response'))
     else if (plan.type === 'refuse') refuseUnread(plan.problem)
     else if (plan.type === 'stream') startStream(plan.framing, plan.decoder)
-    else mayBeArray = plan.mayBeArray
+    else if (plan.decoder !== undefined) opening = openingOf(plan.decoder, stream.signal)
   }
-  /** Its headers do not tell an array from an object: the first byte that is no white space does. */
-  const lookForArray = (bytes: Uint8Array): void => {
-    if (!mayBeArray || phase.state !== 'holding') return
-    const isArray = beginsArray(bytes)
-    mayBeArray = isArray === undefined
-    if (isArray === true) startStream(jsonArray(deps.maxBodyBytes), identity)
+  const lookForArray = async (message: HttpBody, opened: ArrayOpening): Promise<void> => {
+    const found = await opened.look(message.body)
+    if (stream.signal.aborted) return
+    if (found.type !== 'unknown') opening = undefined
+    if (found.type !== 'array') return phase.body(message)
+    startStream(jsonArray(deps.maxBodyBytes), found.decoder)
+    await streamed?.body({ ...message, body: NOTHING })
   }
   /** A filter before ours has answered, with our 401 for instance: the request has never left. */
   const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)
@@ -82,7 +86,7 @@ export function createResponseGuard(
     },
     body: (message) => {
       own.begin(false)
-      lookForArray(message.body)
+      if (opening !== undefined && phase.state === 'holding') return lookForArray(message, opening)
       return (streamed ?? phase).body(message)
     },
     trailers: () => {
@@ -91,6 +95,12 @@ export function createResponseGuard(
     },
     isDone: () => !own.isOwed() && (streamed?.isDone() ?? isOver(phase)),
   }
+}
+
+function openingOf(decoder: Decoder, signal: AbortSignal): ArrayOpening {
+  const opening = createArrayOpening(decoder)
+  signal.addEventListener('abort', () => opening.close(), { once: true })
+  return opening
 }
 
 const isOver = ({ state }: GuardedPhase): boolean => state === 'done' || state === 'refused'

@@ -24,12 +24,3 @@ export const jsonArray = (maxBytes: number): Framing => ({
   reader: createJsonArrayReader(maxBytes),
   errorEnd: (error, _api, hasSent) => arrayError(error, !hasSent),
 })
-
-const SPACE: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09])
-const OPENING = '['.charCodeAt(0)
-
-/** undefined: there is nothing but white space yet. */
-export function beginsArray(bytes: Uint8Array): boolean | undefined {
-  const first = bytes.find((byte) => !SPACE.has(byte))
-  return first === undefined ? undefined : first === OPENING
-}

@@ -62,7 +62,7 @@ export function createStreamedPhase(
   return {
     body: async ({ body, endOfStream }) => {
       if (!isOpen('body')) return
-      if (body.length > 0) await reply.push(body)
+      await reply.push(body)
       if (endOfStream) await finish()
     },
     trailers: async () => {
