@@ -45,12 +45,18 @@ export const readReply = (
     ]
     if (kind === 'error') return other()
     try {
-      return readModelReply(json)
+      return isCount(json) ? other() : readModelReply(json)
     } catch (error) {
       if (kind === 'any' && error instanceof UnreadableForm) return other()
       throw error
     }
   })
+
+/** How many tokens a prompt has, which every API can say; what stands beside the number is shown. */
+const isCount = ({ root }: JsonText): boolean =>
+  root.type === 'object' &&
+  ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&
+  MARKS.every((name) => member(root, name) === undefined)
 
 function readModelReply({ root, text }: JsonText): Said {
   const members = asObject(root, 'the body')

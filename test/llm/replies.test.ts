@@ -267,6 +267,17 @@ describe('what need be of no model', () => {
       'assistant: a',
     ])
     expect(read('error', message({ type: 'text', text: 'a' }))).toEqual(['assistant: a'])
+    expect(read('error', { choices: [{ message: 'a' }] })).toEqual(['assistant: a'])
+    expect(read('error', { error: { said: { message: 'a' } } })).toEqual(['assistant: a'])
+  })
+
+  test.each([
+    ['Anthropic', { input_tokens: 14 }],
+    ['OpenAI', { object: 'response.input_tokens', input_tokens: 14 }],
+    ['Gemini', { totalTokens: 14, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 14 }] }],
+  ])('a count of tokens says nothing: %s', (_name, counted) => {
+    expect(read('model', counted)).toEqual([])
+    expect(read('model', { ...counted, said: 'a' })).toEqual(['assistant: a'])
   })
 })
 

@@ -368,6 +368,14 @@ describe('what is refused', () => {
     ['tokens to embed', { input: [1, 2] }],
     ['vectors', { prompt: 'a', prompt_embeds: 'AA==' }],
     ['tokens of what was said before', { prompt: 'a', context: [1, 2] }],
+    ['tokens before a prompt', { prompt: 'a', input_prefix: [1, 2] }],
+    ['tokens in a prompt', { prompt: { prompt_string: [1, 2] } }],
+    ['tokens among strings of a prompt', { prompt: { prompt_string: ['a', [1, 'b']] } }],
+    ['tokens beside messages', { messages: [], token_ids: [1, 2] }],
+    ['tokens that no API has', { ...user('a'), draft: [[1], 'b'] }],
+    ['a message of tokens', user([1, 2])],
+    ['a text of tokens', user([{ type: 'text', text: [[1, 2]] }])],
+    ['an odd name of a variable', { prompt: { id: 'a', variables: { 'b c': 'd' } } }],
     ['strings and items', { input: ['a', { type: 'message', role: 'user', content: 'b' }] }],
     ['items and strings', { input: [{ type: 'message', role: 'user', content: 'b' }, 'a'] }],
     ['System', { ...user('a'), System: 'b' }],
@@ -387,6 +395,14 @@ describe('what is refused', () => {
     expect(problemOf(readRequest, body)).toMatch(/\w/)
     expect(problemOf(readRequest, body)).not.toMatch(/words|"a"/)
   })
+})
+
+test('lists of numbers that are settings pass', () => {
+  const settings = {
+    ...{ stop_token_ids: [1], allowed_token_ids: [1], logit_bias: [[1, -1]], eos_token_id: [1] },
+    ...{ bad_words_ids: [[1]], bounds: [] },
+  }
+  expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
 })
 
 describe('the API', () => {

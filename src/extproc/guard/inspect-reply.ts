@@ -7,6 +7,7 @@ import { readReply } from '../../llm/read-body.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import { looksCompressed, looksLikeJson } from './error-body.js'
 import { BUSY, busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
@@ -38,8 +39,10 @@ export async function inspectReply(
   const body = await decodeReply(bytes, encodingOf(headers), deps.maxBodyBytes)
   const isError = !isSuccess(headers)
   // An error that is no JSON is the server's own: a page, a word.
+  const isOwn =
+    isError && !looksLikeJson(body ?? bytes) && (body !== undefined || !looksCompressed(bytes))
   const unread = (problem: string): ReplyFinding =>
-    isError || passesUnread(guard, problem, deps)
+    isOwn || passesUnread(guard, problem, deps)
       ? { type: 'same' }
       : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)
@@ -89,9 +92,9 @@ export const busyReply = (attributes: Attributes): Refused =>
 export const isSuccess = (headers: Headers): boolean =>
   /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')
 
-/** Of the errors of a server, JSON is read; what their headers say to be something else passes. */
-export const mayBeRead = (headers: Headers, maxBodyBytes: number): boolean =>
-  isSuccess(headers) || (!isEventStream(headers) && lengthOfReply(headers) <= maxBodyBytes)
+/** Of the errors of a server, an event stream passes. */
+export const mayBeRead = (headers: Headers): boolean =>
+  isSuccess(headers) || !isEventStream(headers)
 
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))

@@ -34,7 +34,7 @@ export function replyPlan(
   deps: GuardDeps,
 ): ReplyPlan {
   const { maxBodyBytes } = deps
-  if (guard.response.length === 0 || !mayBeRead(headers, maxBodyBytes)) return { type: 'pass' }
+  if (guard.response.length === 0 || !mayBeRead(headers)) return { type: 'pass' }
   const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
   if (problem !== undefined)
     return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }

@@ -7,7 +7,13 @@ import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
 import type { SaidText, Source } from '../text/said.js'
-import { expectPlainNames, type Holds, sweepMember, UNKNOWN } from '../text/sweep.js'
+import {
+  expectNoTokens,
+  expectPlainNames,
+  type Holds,
+  sweepMember,
+  UNKNOWN,
+} from '../text/sweep.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
 import { readItems, readKeptPrompt } from './responses-items.js'
@@ -104,13 +110,17 @@ export function readMembers(body: JsonObjectNode, family: Family, json: Source):
     const node = present(member(body, name))
     return node === undefined ? [] : read(node, json)
   })
-  const rest = [...body.members].flatMap(([name, node]) =>
-    Object.hasOwn(known, name)
-      ? []
-      : beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)(node, json),
-  )
+  const rest = [...body.members].flatMap(([name, node]) => {
+    if (Object.hasOwn(known, name)) return []
+    if (!NUMBERS.test(name)) expectNoTokens(node)
+    return beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)(node, json)
+  })
   return [...first, ...rest]
 }
+
+/** Lists of numbers that are settings: tokens that a model may or may not say. */
+const NUMBERS =
+  /^(?:logit_bias|token_ids_logprob|(?:stop|allowed|bad|banned|eos|end|preserved|logprob|bootstrap)_\w+)$/
 
 /** Prompts as vectors, as tokens or, with Ollama, as what it said before: nobody can tell what they say. */
 function expectNoVectors(body: JsonObjectNode): void {

@@ -5,7 +5,14 @@ import { asArray, asObject, type JsonObjectNode, member, present } from '../json
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
-import { formOf, type Holds, sweepMember, sweepObject } from '../text/sweep.js'
+import {
+  expectNoTokens,
+  expectPlainNames,
+  formOf,
+  type Holds,
+  sweepMember,
+  sweepObject,
+} from '../text/sweep.js'
 
 const CALLED: Readonly<Record<string, Holds>> = {
   arguments: 'jsonCall',
@@ -67,10 +74,11 @@ export function readKeptPrompt(node: JsonNode, json: Source): readonly Entry[] {
   const said: SaidText[] = []
   const at: At = { json, role: 'user', toolRole: 'tool' }
   const prompt = asObject(node, 'the prompt')
-  const variables = present(member(prompt, 'variables'))
-  for (const value of variables === undefined
-    ? []
-    : asObject(variables, 'variables').members.values())
+  for (const value of prompt.members.values()) expectNoTokens(value)
+  const given = present(member(prompt, 'variables'))
+  const variables = given && asObject(given, 'variables')
+  if (variables !== undefined) expectPlainNames(variables)
+  for (const value of variables?.members.values() ?? [])
     sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, said)
   sweepObject(prompt, 'prompt', at, ITEMS, said, { skip: VARIABLES })
   return entriesOf(said)

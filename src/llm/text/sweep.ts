@@ -40,6 +40,14 @@ const ERROR: Form = new Map()
 
 /** Members of an error that say what went wrong, in the server's own words. */
 const ERROR_WORDS: ReadonlySet<string> = new Set(['detail', 'error', 'message', 'msg'])
+/** The members around them. */
+const AROUND_ERROR_WORDS: ReadonlySet<string> = new Set([
+  '',
+  'detail',
+  'details',
+  'error',
+  'errors',
+])
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -138,6 +146,7 @@ export function sweepMember(
   out: SaidText[],
 ): void {
   const at = below(around, member.name)
+  if (isText(member)) expectNoTokens(node)
   switch (member.holds) {
     case 'call':
     case 'jsonCall':
@@ -163,6 +172,17 @@ export function sweepMember(
   }
 }
 
+const isText = ({ name, holds }: Member): boolean =>
+  holds === 'text' || holds === 'texts' || (holds === 'inner' && name === 'content')
+
+/** @throws UnreadableForm for a list with numbers, however deep: nobody can tell what tokens or vectors say. */
+export function expectNoTokens(node: JsonNode): void {
+  if (node.type !== 'array') return
+  if (node.isCut === true || node.items.some(({ type }) => type === 'number'))
+    throw new UnreadableForm('a text is of vectors or tokens')
+  node.items.forEach(expectNoTokens)
+}
+
 /** A member's value, or an item of it. */
 function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: SaidText[]): void {
   if (node.type === 'string') {
@@ -176,6 +196,9 @@ function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: Sai
 function isSilent({ value }: JsonStringNode, { name, owner, holds }: Member, form: Form): boolean {
   if (holds === 'text' || form === TEXTS) return false
   if (holds === 'file') return isFile(value)
-  if (form === ERROR) return ERROR_WORDS.has(name) || value === '' || isErrorSetting(name, value)
+  if (form === ERROR) {
+    const isOwn = ERROR_WORDS.has(name) && AROUND_ERROR_WORDS.has(owner)
+    return isOwn || value === '' || isErrorSetting(name, value)
+  }
   return (holds === undefined && value === '') || isSetting(name, value, owner)
 }
