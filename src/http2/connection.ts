@@ -126,7 +126,7 @@ export class Connection {
     })
     if (verdict === 'dead') return this.#options.transport.destroy()
     if (verdict === 'ping') this.#outbound.frame(FrameType.PING, 0, 0, Keepalive.PAYLOAD)
-    this.#streams.resetStalled(now)
+    this.#streams.tick(now)
     if (now - this.#drainSince > DRAIN_MS) this.#drained()
   }
 
@@ -224,8 +224,9 @@ export class Connection {
     if (this.#receiveWindow < CONNECTION_WINDOW / 2)
       this.#giveBack(CONNECTION_WINDOW - this.#receiveWindow)
     const endStream = (flags & Flag.END_STREAM) !== 0
-    if (length === 0 && !endStream) this.#spend()
     const content = withoutPadding(frame)
+    // With or without padding it is empty.
+    if (content.from === content.to && !endStream) this.#spend()
     this.#streams.receive(streamId, buffer.subarray(content.from, content.to), length, endStream)
   }
 
@@ -249,10 +250,12 @@ export class Connection {
     const settings = readSettings(buffer.subarray(from, to))
     // Before what a larger window lets go.
     this.#outbound.frame(FrameType.SETTINGS, Flag.ACK, 0, NO_PAYLOAD)
-    for (const [id, value] of settings) {
-      this.#outbound.applySetting(id, value)
-      if (id === Setting.INITIAL_WINDOW_SIZE) this.#streams.setInitialWindow(value)
-    }
+    let window: number | undefined
+    for (const [id, value] of settings)
+      if (id === Setting.INITIAL_WINDOW_SIZE) window = value
+      else this.#outbound.applySetting(id, value)
+    // Once for each frame, as every stream is looked at: a frame has room for 2,730 of them (section 6.5.3: the last counts).
+    if (window !== undefined) this.#streams.setInitialWindow(window)
   }
 
   /** Section 6.7. */

@@ -19,7 +19,8 @@ interface OpenBlock {
   readonly streamId: number
   readonly endStream: boolean
   readonly dependsOnItself: boolean
-  readonly parts: Buffer[]
+  /** Has room for more: a block may come in as many frames as it has bytes. */
+  buffer: Buffer
   length: number
 }
 
@@ -55,7 +56,8 @@ export class HeaderBlocks {
     }
     const start = hasPriority ? from + PRIORITY_BYTES : from
     if ((flags & Flag.END_HEADERS) !== 0) return { ...begun, list: this.#decode(buffer, start, to) }
-    this.#open = { ...begun, parts: [Buffer.from(buffer.subarray(start, to))], length: to - start }
+    this.#open = { ...begun, buffer: Buffer.alloc(0), length: 0 }
+    append(this.#open, buffer, start, to)
     return undefined
   }
 
@@ -64,14 +66,12 @@ export class HeaderBlocks {
     const open = this.#open
     if (open?.streamId !== streamId)
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'CONTINUATION of nothing')
-    open.length += to - from
-    if (open.length > this.#maxBytes) throw tooLarge()
-    open.parts.push(Buffer.from(buffer.subarray(from, to)))
+    if (open.length + to - from > this.#maxBytes) throw tooLarge()
+    append(open, buffer, from, to)
     if ((flags & Flag.END_HEADERS) === 0) return undefined
     this.#open = undefined
-    const block = Buffer.concat(open.parts)
     const { endStream, dependsOnItself } = open
-    return { streamId, endStream, dependsOnItself, list: this.#decode(block, 0, block.length) }
+    return { streamId, endStream, dependsOnItself, list: this.#decode(open.buffer, 0, open.length) }
   }
 
   #decode(block: Buffer, from: number, to: number): readonly HeaderField[] {
@@ -83,6 +83,17 @@ export class HeaderBlocks {
       throw new ConnectionError(ErrorCode.COMPRESSION_ERROR, error.message)
     }
   }
+}
+
+function append(open: OpenBlock, buffer: Buffer, from: number, to: number): void {
+  const length = open.length + to - from
+  if (length > open.buffer.length) {
+    const larger = Buffer.allocUnsafeSlow(2 * length)
+    open.buffer.copy(larger, 0, 0, open.length)
+    open.buffer = larger
+  }
+  buffer.copy(open.buffer, open.length, from, to)
+  open.length = length
 }
 
 /** Section 5.3.1 of RFC 7540: kept, as clients may still send it. */

@@ -146,7 +146,8 @@ export class HpackDecoder {
   }
 }
 
-const sizeOf = ([name, value]: HeaderField): number => name.length + value.length + FIELD_OVERHEAD
+export const sizeOf = ([name, value]: HeaderField): number =>
+  name.length + value.length + FIELD_OVERHEAD
 
 /** The blocks that came last and changed no table: a client sends the same one for most of its calls. */
 class BlockMemo {

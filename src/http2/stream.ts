@@ -13,6 +13,8 @@ export interface StreamHandler {
   onReset(): void
   /** All that was sent has left; told where send() said false. */
   onDrain(): void
+  /** About once a second, as long as the stream is open. */
+  onTick?(): void
 }
 
 /** The connection, as its streams know it. */
@@ -26,6 +28,8 @@ export interface StreamOwner {
 export interface IncomingRequest {
   readonly contentLength: number | undefined
   readonly endStream: boolean
+  /** Of its header list. */
+  readonly headBytes: number
 }
 
 const NOBODY: StreamHandler = {
@@ -39,6 +43,7 @@ const NOTHING = new Uint8Array(0)
 
 export class Stream implements Sender {
   readonly id: number
+  readonly headBytes: number
   readonly #outbound: Outbound
   readonly #owner: StreamOwner
   #handler: StreamHandler = NOBODY
@@ -61,6 +66,7 @@ export class Stream implements Sender {
   /** hasRequest: there is no content. */
   constructor(id: number, owner: StreamOwner, request: IncomingRequest) {
     this.id = id
+    this.headBytes = request.headBytes
     this.#outbound = owner.outbound
     this.#owner = owner
     this.#sendWindow = owner.outbound.initialWindow
@@ -192,6 +198,10 @@ export class Stream implements Sender {
   /** Section 6.9.2: by a change of the initial window, which may also shrink it below 0. */
   mayGrow(difference: number, limit: number): boolean {
     return this.#sendWindow + difference <= limit
+  }
+
+  tick(): void {
+    this.#handler.onTick?.()
   }
 
   /** A stream error of the peer's making. */

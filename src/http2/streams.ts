@@ -2,6 +2,7 @@
 
 import type { Frame } from './frame-reader.js'
 import { type HeaderBlock, isPriorityOfItself } from './header-blocks.js'
+import { sizeOf } from './hpack-decoder.js'
 import type { Outbound } from './outbound.js'
 import { ConnectionError, ErrorCode, FrameType, MAX_WINDOW } from './protocol.js'
 import { areWellFormedTrailers, readRequestHead, type RequestHead } from './request-head.js'
@@ -16,6 +17,8 @@ export interface StreamsOptions {
 
 /** Streams that we closed while the peer had more to send: so many are remembered. */
 const MAX_CLOSED_EARLY = 4_096
+/** Of the header lists of all open streams; each alone may have 64 KiB, and small blocks unfold to that. */
+const MAX_OPEN_HEAD_BYTES = 16 * 1024 * 1024
 /** How long a response that has ended waits for a peer that takes nothing. */
 const STALL_MS = 30_000
 
@@ -33,6 +36,8 @@ export class Streams implements StreamOwner {
   #lastId = 0
   #lastList: readonly HeaderField[] | undefined
   #lastHead: RequestHead | undefined
+  #lastHeadBytes = 0
+  #openHeadBytes = 0
 
   constructor(outbound: Outbound, options: StreamsOptions, onClosed: () => void) {
     this.outbound = outbound
@@ -56,6 +61,7 @@ export class Streams implements StreamOwner {
   closed(stream: Stream, early: boolean): void {
     if (this.#newest === stream) this.#newest = undefined
     else this.#open.delete(stream.id)
+    this.#openHeadBytes -= stream.headBytes
     if (early) this.#remember(stream.id)
     this.#onClosed()
   }
@@ -75,7 +81,8 @@ export class Streams implements StreamOwner {
     this.#lastId = id
     const head = this.#head(block.list)
     // Section 5.1.2.
-    if (this.size >= this.#options.maxStreams) this.#refuse(id, ErrorCode.REFUSED_STREAM)
+    if (this.size >= this.#options.maxStreams || this.#hasTooManyHeads())
+      this.#refuse(id, ErrorCode.REFUSED_STREAM)
     else if (head === undefined || block.dependsOnItself) this.#refuse(id, ErrorCode.PROTOCOL_ERROR)
     else this.#begin(id, head, block.endStream)
   }
@@ -124,9 +131,11 @@ export class Streams implements StreamOwner {
     }
   }
 
-  resetStalled(now: number): void {
+  /** Looks at the clock. */
+  tick(now: number): void {
     for (const stream of this.#all())
       if (now - stream.stalledSince > STALL_MS) stream.fail(ErrorCode.CANCEL)
+      else stream.tick()
   }
 
   cancelAll(): void {
@@ -145,7 +154,10 @@ export class Streams implements StreamOwner {
 
   #begin(id: number, head: RequestHead, endStream: boolean): void {
     if (this.#newest !== undefined) this.#open.set(this.#newest.id, this.#newest)
-    const stream = new Stream(id, this, { contentLength: head.contentLength, endStream })
+    const { contentLength } = head
+    const headBytes = this.#lastHeadBytes
+    const stream = new Stream(id, this, { contentLength, endStream, headBytes })
+    this.#openHeadBytes += headBytes
     this.#newest = stream
     stream.handler = this.#options.open(head, stream)
     if (endStream) stream.receiveEnd()
@@ -161,9 +173,15 @@ export class Streams implements StreamOwner {
   #head(list: readonly HeaderField[]): RequestHead | undefined {
     if (this.#lastList !== list) {
       this.#lastHead = readRequestHead(list)
+      this.#lastHeadBytes = list.reduce((sum, field) => sum + sizeOf(field), 0)
       this.#lastList = list
     }
     return this.#lastHead
+  }
+
+  /** With the one that comes. */
+  #hasTooManyHeads(): boolean {
+    return this.#openHeadBytes + this.#lastHeadBytes > MAX_OPEN_HEAD_BYTES
   }
 
   #refuse(id: number, code: number): void {

@@ -1,9 +1,9 @@
 // A connection of HTTP/2 as a client meets it: what it serves, what it refuses and by which error, what it costs.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { MAX_CONCURRENT_STREAMS } from '../../src/http2/connection.js'
 import { ErrorCode, Flag, FrameType, PREFACE, Setting } from '../../src/http2/protocol.js'
-import type { Stream } from '../../src/http2/stream.js'
+import { Stream } from '../../src/http2/stream.js'
 import {
   data,
   frame,
@@ -248,6 +248,10 @@ describe('floods', () => {
     ['SETTINGS', () => settings()],
     ['PRIORITY', () => frame(FrameType.PRIORITY, 0, 3, Buffer.alloc(5))],
     ['empty DATA', () => data(1, '')],
+    [
+      'DATA of nothing but padding',
+      () => frame(FrameType.DATA, Flag.PADDED, 1, Buffer.from([1, 0])),
+    ],
   ])('of %s: ENHANCE_YOUR_CALM above 100 in 10 s', async (_what, flood) => {
     const peer = new RawPeer(() => handler()).greet(headers(1))
     for (let sent = 0; sent < 99; sent++) peer.write(flood())
@@ -278,6 +282,43 @@ describe('floods', () => {
     ])
     const unfolding = new RawPeer().greet(frame(FrameType.HEADERS, Flag.END_HEADERS, 1, bomb))
     expect(await unfolding.goAwayCode()).toBe(ErrorCode.ENHANCE_YOUR_CALM)
+  })
+
+  test('small blocks that unfold to large header lists are refused above 16 MiB of all open streams', async () => {
+    const fields = [...REQUEST, ['x-large', 'x'.repeat(15_000)]] as const
+    const peer = new RawPeer(() => handler()).greet()
+    for (let id = 1; id < 4_000; id += 2) peer.write(headers(id, { fields }))
+    const refused = await peer.of(FrameType.RST_STREAM)
+    expect(new Set(refused.map(({ payload }) => payload.readUInt32BE(0)))).toEqual(
+      new Set([ErrorCode.REFUSED_STREAM]),
+    )
+    const open = peer.connection.openStreams
+    expect(open).toBeGreaterThan(1_024)
+    expect(open * 15_000).toBeLessThan(16 * 1024 * 1024)
+    expect(refused).toHaveLength(2_000 - open)
+    for (let id = 1; id < 2_000; id += 2) peer.write(rst(id))
+    for (let id = 4_001; id < 6_001; id += 2) peer.write(headers(id, { fields }))
+    expect(peer.connection.openStreams).toBe(open)
+    expect(await peer.of(FrameType.RST_STREAM)).toEqual([])
+  })
+
+  test('a frame full of INITIAL_WINDOW_SIZE looks at each stream once, and the last one counts', async () => {
+    const streams: Stream[] = []
+    const peer = new RawPeer((_head, stream) => {
+      streams.push(stream)
+      return handler()
+    }).greet()
+    for (let id = 1; id < 200; id += 2) peer.write(headers(id, { end: true }))
+    const looks = vi.spyOn(Stream.prototype, 'growWindow')
+    const sizes = Array.from(
+      { length: 2_700 },
+      (_, at) => [Setting.INITIAL_WINDOW_SIZE, at] as const,
+    )
+    peer.write(settings(...sizes, [Setting.INITIAL_WINDOW_SIZE, 3]))
+    expect(looks.mock.calls.length).toBeLessThanOrEqual(100)
+    looks.mockRestore()
+    streams[0]?.send(Buffer.alloc(0), Buffer.alloc(10))
+    expect((await peer.of(FrameType.DATA)).map(({ payload }) => payload.length)).toEqual([3])
   })
 
   test('100,000 resets in a row leave the connection as it was', async () => {

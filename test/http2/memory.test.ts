@@ -3,7 +3,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { data, handler, headers, RawPeer, rst } from './raw-peer.js'
+import { Flag, FrameType } from '../../src/http2/protocol.js'
+import { data, frame, handler, headers, RawPeer, rst } from './raw-peer.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -28,4 +29,16 @@ test('100,000 resets in a row leave the memory as it was, also where handlers ha
   // Less than 20 bytes for each: a stream that stays would be hundreds.
   expect(heapUsed() - before).toBeLessThan(2_000_000)
   expect(peer.connection.openStreams).toBe(0)
+})
+
+test('a header block in 60,000 frames of a byte holds its bytes and no more', () => {
+  const peer = new RawPeer(() => handler()).greet(frame(FrameType.HEADERS, 0, 1, Buffer.of(0x82)))
+  const held = (): number => heapUsed() + process.memoryUsage().arrayBuffers
+  const before = held()
+  const part = frame(FrameType.CONTINUATION, 0, 1, Buffer.of(0x82))
+  for (let sent = 0; sent < 60_000; sent++) peer.write(part)
+  // A buffer of its own for each byte would be a hundred times as much.
+  expect(held() - before).toBeLessThan(600_000)
+  peer.write(frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, Buffer.of(0x82)))
+  expect(peer.ending).toBe('closed')
 })
