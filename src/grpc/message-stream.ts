@@ -148,7 +148,7 @@ export class MessageStream implements StreamCall, StreamHandler {
     const listener = this.#listener
     if (error instanceof GrpcError) this.end(error.status, error.message)
     else this.end(Status.UNKNOWN, 'the call failed')
-    listener?.onCancel()
+    this.#guard(() => listener?.onCancel())
   }
 
   #cancel(): void {

@@ -85,9 +85,12 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 class Connections {
   readonly #open = new Set<Connection>()
   #onEmpty = (): void => {}
+  #isDraining = false
 
+  /** One whose handshake ended after the drain had begun is drained as well. */
   add(connection: Connection): void {
     this.#open.add(connection)
+    if (this.#isDraining) connection.drain()
   }
 
   delete(connection: Connection): void {
@@ -101,6 +104,7 @@ class Connections {
 
   /** Resolves when the last one is closed. */
   drain(): Promise<void> {
+    this.#isDraining = true
     return new Promise((resolve) => {
       this.#onEmpty = resolve
       if (this.#open.size === 0) resolve()

@@ -85,6 +85,11 @@ export class UnaryCall implements Call, StreamHandler {
   /** Nothing waits for it: the answer is all that is sent. */
   onDrain(): void {}
 
+  /** A message that never comes must not outlast its call; while the method is at work there is a timer. */
+  onTick(): void {
+    if (this.#timer === undefined && Date.now() >= this.deadline) this.#endLate()
+  }
+
   #takeAll(bytes: Buffer): void {
     this.#isTaken = true
     const end = endOfMessage(bytes, 0, bytes.length)
@@ -103,8 +108,7 @@ export class UnaryCall implements Call, StreamHandler {
   }
 
   #startTimer(): void {
-    const late = (): void => this.#end(Status.DEADLINE_EXCEEDED, 'the deadline has passed')
-    this.#timer = setTimeout(late, Math.max(0, this.deadline - Date.now()))
+    this.#timer = setTimeout(() => this.#endLate(), Math.max(0, this.deadline - Date.now()))
   }
 
   #answer(message: Uint8Array): void {
@@ -113,6 +117,10 @@ export class UnaryCall implements Call, StreamHandler {
     this.#stream.respond(RESPONSE_HEADERS)
     this.#stream.send(prefixOf(message), message)
     this.#stream.end(OK_TRAILERS)
+  }
+
+  #endLate(): void {
+    this.#end(Status.DEADLINE_EXCEEDED, 'the deadline has passed')
   }
 
   #fail(error: unknown): void {

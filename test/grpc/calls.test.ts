@@ -120,6 +120,16 @@ describe('a unary call', () => {
     expect(calls[0]?.isCancelled()).toBe(true)
   })
 
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['half a message', message('half').subarray(0, 7)],
+  ])('that sends %s is over when its deadline has passed', async (_what, sent) => {
+    await serve({ Echo: echo })
+    const stream = open('/a.Service/Echo', { 'grpc-timeout': '30m' })
+    if (sent.length > 0) stream.write(sent)
+    expect((await outcomeOf(stream)).status).toBe(Status.DEADLINE_EXCEEDED)
+  })
+
   test.each(['99999999H', '1', 'S', '-1S', '123456789S', '1x'])(
     'with a timeout of %s has no deadline',
     async (timeout) => {
@@ -284,6 +294,27 @@ describe('a stream', () => {
     await eventually(() => expect(ends).toEqual(['end']))
     opened[0]?.end()
     expect((await outcomeOf(stream)).status).toBe(0)
+  })
+
+  test('whose listener throws when its deadline has passed is over, and nothing else is', async () => {
+    await serve({
+      Talk: {
+        type: 'stream',
+        open: () => ({
+          onMessage: nothing,
+          onEnd: nothing,
+          onDrain: nothing,
+          onCancel: () => {
+            throw new Error('a fault of ours')
+          },
+        }),
+      },
+      Echo: echo,
+    })
+    const outcome = await outcomeOf(open('/a.Service/Talk', { 'grpc-timeout': '10m' }))
+    expect(outcome.status).toBe(Status.DEADLINE_EXCEEDED)
+    expect(lines.map((line) => line.message)).toEqual(['a call failed'])
+    expect((await ask('/a.Service/Echo', message('x'))).status).toBe(0)
   })
 
   test('a message larger than the window comes whole; paused, the client is held back', async () => {

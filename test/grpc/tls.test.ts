@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -124,6 +127,26 @@ describe('TLS', () => {
       expect(lines.some(({ message }) => message.includes('not usable'))).toBe(true)
     })
     expect(await check(address, trusting(other))).toBeDefined()
+  })
+
+  test('tells a client whose handshake ends during a drain to go elsewhere', async () => {
+    const { address } = await start()
+    const port = Number(address.split(':')[1])
+    const options = { host: '127.0.0.1', ca: localhost.cert, ALPNProtocols: ['h2'] }
+    const busy = connectHttp2(`https://${address}`, { ca: localhost.cert })
+    const call = busy.request({ ':method': 'POST', ':path': '/' }, { endStream: false })
+    const late = connectTcp(port)
+    await Promise.all([once(busy, 'connect'), once(late, 'connect')])
+    await new Promise<void>((resolve) => busy.ping(() => resolve()))
+    const drained = server?.drain(5_000)
+    await once(busy, 'goaway')
+    const session = connectHttp2(`https://${address}`, {
+      createConnection: () => connect({ ...options, socket: late }),
+    })
+    await once(session, 'goaway')
+    call.end()
+    await drained
+    for (const own of [busy, session]) own.destroy()
   })
 
   test('does not start with files that cannot be used', async () => {
