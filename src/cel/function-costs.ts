@@ -2,7 +2,8 @@
 // it makes. Charged before the call, for the most that it can come to; replace() and matches() count for themselves.
 
 import { charge } from './budget.js'
-import { assertTypeDepth, chargeWhole, textSteps } from './value-costs.js'
+import { isRepeatedHeader } from './repeated-headers.js'
+import { assertTypeDepth, chargeWhole, repeatedHeader, textSteps } from './value-costs.js'
 import { CelLimitError } from './values.js'
 
 type Cost = (values: readonly unknown[]) => void
@@ -45,7 +46,9 @@ const search: Cost = ([text, part]) => {
 
 const affix: Cost = ([text, part]) => charge((lengthOf(text) + lengthOf(part)) / 64)
 
+/** Of a header that was sent more than once it would be the number of its values, which a rule takes for a length. */
 const size: Cost = ([value]) => {
+  if (isRepeatedHeader(value)) throw repeatedHeader()
   if (typeof value === 'string') charge(value.length / 8)
   else if (typeof value === 'object' && value !== null && !(value instanceof Map))
     charge(Array.isArray(value) || value instanceof Uint8Array ? 0 : Object.keys(value).length / 4)

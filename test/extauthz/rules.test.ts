@@ -67,6 +67,8 @@ describe('rules', () => {
         'cel.bind(two, request.headers["x-two"], two == jwt.sub)',
         'default(request.headers["x-two"], "") == "admin"',
         'request.headers.exists(name, request.headers[name] == "admin")',
+        'size(request.headers["x-two"]) > 100',
+        'request.headers["x-two"].size() == 5',
       ] as const
     ).map((source): (typeof rows)[number] => [
       `a header sent twice beside a string, under Deny: ${source}`,
