@@ -46,7 +46,7 @@ const WAIT_MS = 1000
 /** How long a key is known to be unknown; any answer that comes sooner ends it. */
 const UNKNOWN_MS = 30_000
 const MAX_UNKNOWN = 10_000
-/** More than wait at once are told to come again. */
+/** More than wait for one key set at once are told to come again; nobody who waits for another one is held up. */
 const MAX_WAITING = 1000
 
 const UNKNOWN: FreshKeys = { type: 'unknown' }
@@ -55,7 +55,8 @@ const UNANSWERED: FreshKeys = { type: 'unanswered' }
 export class KeyLookUps {
   /** By set and key: how many answers there had been, and when. */
   private readonly unknown = new Map<string, { readonly answers: number; readonly at: number }>()
-  private waiting = 0
+  /** By set. */
+  private readonly waiting = new Map<string, number>()
 
   constructor(private readonly options: FreshKeysOptions) {}
 
@@ -64,13 +65,19 @@ export class KeyLookUps {
     if (source.type !== 'remote') return UNKNOWN
     const name = nameOf(source.id, request)
     if (this.isUnknown(source.id, name)) return UNKNOWN
-    if (this.waiting >= MAX_WAITING) return UNANSWERED
-    this.waiting += 1
+    if ((this.waiting.get(source.id) ?? 0) >= MAX_WAITING) return UNANSWERED
+    this.count(source.id, 1)
     try {
       return await this.waitFor(source.id, name, request)
     } finally {
-      this.waiting -= 1
+      this.count(source.id, -1)
     }
+  }
+
+  private count(id: string, change: 1 | -1): void {
+    const waiting = (this.waiting.get(id) ?? 0) + change
+    if (waiting === 0) this.waiting.delete(id)
+    else this.waiting.set(id, waiting)
   }
 
   private async waitFor(id: string, name: string, request: KeyRequest): Promise<FreshKeys> {

@@ -236,6 +236,28 @@ describe('an unknown kid', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('gets in where a thousand wait for the keys of another provider', async () => {
+    const keys = available(before.jwk)
+    if (keys.state !== 'available') throw new Error('no keys')
+    const source = { type: 'remote', id: 'set-2', url: 'https://other.example/jwks' } as const
+    const hanging = entry({ key: 'other', jwt: jwt({ ...keys, source }) })
+    const own = (key: SigningKey) => entry({ jwt: jwt(available(key.jwk)) })
+    let current = buildAuthzTable([hanging, own(before)])
+    const { check } = checker(() => current, {
+      refetchKeySet: (id) => {
+        if (id === 'set-2') return never()
+        current = buildAuthzTable([hanging, own(after)])
+        return Promise.resolve(FETCHED)
+      },
+    })
+    const token = bearer(await sign(after))
+    vi.useFakeTimers()
+    const waiting = Array.from({ length: 1000 }, () => check({ key: 'other', headers: [token] }))
+    expect((await check({ headers: [token] })).status).toBe(200)
+    await vi.advanceTimersByTimeAsync(1000)
+    await Promise.all(waiting)
+  })
+
   test('is refused when the route has lost its authentication, or itself, meanwhile', async () => {
     const token = await sign(after)
     for (const next of [[], [entry({})]]) {
