@@ -1,12 +1,13 @@
 // A status report → the page at /: what is in force, what is not and why. No scripts, nothing from elsewhere.
 
-import { type Condition, isBad, remarksOf } from '../ir/status.js'
+import { isBad, remarksOf } from '../ir/status.js'
 import { Html, markup } from './html.js'
+import type { ReportedResource } from './status-report.js'
 import {
   type EnvoyReport,
   type EnvoyTypeReport,
   type RemoteReport,
-  type ReportedResource,
+  type ReportedCondition,
   shortType,
   type StatusReport,
 } from './status-report.js'
@@ -106,7 +107,7 @@ const fullName = ({ namespace, name }: ReportedResource): string =>
 /** A condition that is as it should be is its name; one that is not says all it knows. */
 const conditions = (resource: ReportedResource): readonly Html[] => resource.conditions.map(pill)
 
-function pill(condition: Condition): Html {
+function pill(condition: ReportedCondition): Html {
   const { type, status, reason, message, ancestor, section } = condition
   const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
   if (isBad(condition))

@@ -1,7 +1,13 @@
 // Resources, their conditions, undecodable documents, Envoys and remote documents → what /status says.
 
 import { memo } from '../incremental/memo.js'
-import type { Condition, ResourceStatus } from '../ir/status.js'
+import {
+  type Condition,
+  gatewayText,
+  invalidCondition,
+  type ResourceStatus,
+  staleConditions,
+} from '../ir/status.js'
 import type { KindCount } from './metrics.js'
 
 /** What is said of any resource that was read; both ends of the arrow fit it. */
@@ -28,7 +34,12 @@ export interface ReadProblem {
 }
 
 export interface ReportedResource extends ReadResource {
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly ReportedCondition[]
+}
+
+export interface ReportedCondition extends Omit<Condition, 'ancestor'> {
+  /** NAMESPACE/NAME of the Gateway; absent: the resource is not attached to any. */
+  readonly ancestor?: string
 }
 
 /** One Envoy that is, or was, connected by ADS. */
@@ -88,10 +99,10 @@ export function reportResources(
     broken.delete(key)
     return problem === undefined
       ? withConditions(resource, own)
-      : { ...resource, conditions: stale(problem, own) }
+      : { ...resource, conditions: shown(staleConditions(problem.messages, own)) }
   })
   for (const problem of broken.values())
-    reported.push({ ...problem.resource, conditions: [invalid(problem.messages.join('; '))] })
+    reported.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
   return reported.sort(byKindAndName)
 }
 
@@ -104,8 +115,17 @@ const withConditions = (
 ): ReportedResource => reportedWith(conditions)(resource)
 
 const reportedWith = memo((conditions: readonly Condition[]) =>
-  memo((resource: ReadResource): ReportedResource => ({ ...resource, conditions })),
+  memo((resource: ReadResource): ReportedResource => ({
+    ...resource,
+    conditions: shown(conditions),
+  })),
 )
+
+const shown = (conditions: readonly Condition[]): readonly ReportedCondition[] =>
+  conditions.map((condition) => {
+    const { ancestor, ...rest } = condition
+    return ancestor === undefined ? rest : { ...condition, ancestor: gatewayText(ancestor) }
+  })
 
 interface Broken {
   readonly resource: ReadResource
@@ -131,33 +151,6 @@ function problemKey(problem: ReadProblem, resource: ReadResource): string {
   if (resource.name === '') return problem.source
   return problem.stays === true ? documentKey(resource) : `beside ${documentKey(resource)}`
 }
-
-/** Said wherever the version in force is said to be accepted, which it is no longer. */
-function stale({ messages }: Broken, own: readonly Condition[]): readonly Condition[] {
-  const refused = invalid(messages.join('; '))
-  const said = own.map((condition) =>
-    isOfWhole(condition) ? refusedAs(condition, refused) : condition,
-  )
-  return own.some(isOfWhole) ? said : [refused, ...said]
-}
-
-/** Not of a listener alone. */
-const isOfWhole = ({ type, ancestor, section }: Condition): boolean =>
-  type === 'Accepted' && (ancestor !== undefined || section === undefined)
-
-const refusedAs = ({ ancestor, section, port }: Condition, refused: Condition): Condition => ({
-  ...refused,
-  ...(ancestor !== undefined && { ancestor }),
-  ...(section !== undefined && { section }),
-  ...(port !== undefined && { port }),
-})
-
-const invalid = (message: string): Condition => ({
-  type: 'Accepted',
-  status: 'False',
-  reason: 'Invalid',
-  message,
-})
 
 const withoutColumn = (source: string): string => source.replace(/^(.*:\d+):\d+$/, '$1')
 const fileOf = (source: string): string => withoutColumn(source).replace(/:\d+$/, '')

@@ -3,19 +3,16 @@
 
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ReportedResource } from '../admin/status-report.js'
-import { listenerKey } from '../gatewayapi/routes/routes.js'
-import { memo } from '../incremental/memo.js'
 import type { Logger } from '../logger.js'
 import type { ProviderState, ResourceProvider } from '../resources/kinds/resources.js'
 import { createKubernetesClient } from '../resources/kubernetes/client.js'
 import { startLease } from '../resources/kubernetes/lease.js'
 import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
-import { createStatusWriter, type SaidOf } from '../resources/kubernetes/status-writer.js'
+import { createStatusWriter } from '../resources/kubernetes/status-writer.js'
 import type { Settings } from '../settings.js'
+import { clusterStatuses } from './cluster-statuses.js'
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
-import { resourcesReport } from './report.js'
 
 export interface Cluster {
   readonly provider: ResourceProvider
@@ -81,39 +78,6 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
       close: () =>
         (left ??= Promise.race([leave(), delay(LEAVE_WITHIN, undefined, { ref: false })])),
     },
-    onRun: (state) => writer.update(saidOf(state)),
+    onRun: (state) => writer.update(clusterStatuses(state)),
   }
-}
-
-/** Nothing is said before everything was read: what refers to a thing that is still to come would be called broken. */
-function saidOf(state: PipelineState): readonly SaidOf[] {
-  const { translation, provider } = state
-  if (provider?.complete !== true || translation === undefined) return []
-  return resourcesReport(state).flatMap((reported) => {
-    const { kind, namespace, name } = reported
-    if (name === '') return []
-    const said = saidOfOne(reported)
-    return kind === 'Gateway'
-      ? { ...said, attachedRoutes: countsOf(translation, `${namespace}/${name}`) }
-      : said
-  })
-}
-
-const saidOfOne = memo(({ kind, namespace, name, conditions }: ReportedResource): SaidOf => ({
-  kind,
-  namespace,
-  name,
-  conditions,
-}))
-
-function countsOf(
-  { attachedRoutes }: NonNullable<PipelineState['translation']>,
-  gateway: string,
-): ReadonlyMap<string, number> {
-  const start = listenerKey(gateway, '')
-  return new Map(
-    [...attachedRoutes]
-      .filter(([key]) => key.startsWith(start))
-      .map(([key, count]) => [key.slice(start.length), count]),
-  )
 }

@@ -1,7 +1,7 @@
 // The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
 
 import { memo } from '../incremental/memo.js'
-import { type Condition, isBad, type ResourceStatus } from '../ir/status.js'
+import { type Condition, isBad, placeOf, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import type { PipelineState } from './pipeline.js'
@@ -44,8 +44,8 @@ const isOurs = (condition: Condition): boolean =>
   isBad(condition) && condition.reason !== 'KeySetUnavailable'
 
 function sentence({ kind, namespace, name }: ResourceStatus, condition: Condition): string {
-  const { type, status, reason, message, ancestor, section } = condition
-  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+  const { type, status, reason, message } = condition
+  const place = placeOf(condition)
   const where = place === '' ? '' : ` on ${place}`
   const who = namespace === '' ? name : `${namespace}/${name}`
   return `${kind} ${who}: ${type}=${status} (${reason})${where}: ${message.replaceAll('\n', '; ')}`

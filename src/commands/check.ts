@@ -1,7 +1,7 @@
 // gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
 
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
-import { type Condition, isBad, remarksOf, type ResourceStatus } from '../ir/status.js'
+import { type Condition, isBad, placeOf, remarksOf, type ResourceStatus } from '../ir/status.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import { NOTHING_SERVED } from '../resources/files/file-provider.js'
 import type { ProviderState, Resources } from '../resources/kinds/resources.js'
@@ -70,8 +70,9 @@ const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetU
 /** Offline this goes without saying. */
 const isNews = (line: string): boolean => !line.endsWith('has not been fetched yet')
 
-function headOf({ type, status, reason, ancestor, section }: Condition): string {
-  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+function headOf(condition: Condition): string {
+  const { type, status, reason } = condition
+  const place = placeOf(condition)
   return `${type}=${status} (${reason})${place === '' ? '' : ` on ${place}`}`
 }
 

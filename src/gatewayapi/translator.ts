@@ -16,7 +16,12 @@ import type { Resources } from '../resources/kinds/resources.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
-import { type RouteChunk, translateRoutes } from './routes/route-chunks.js'
+import {
+  type AttachedRoutes,
+  type RouteChunk,
+  sumAttached,
+  translateRoutes,
+} from './routes/route-chunks.js'
 import { buildStatuses } from './status/statuses.js'
 import { buildWorld, type BuiltWorld } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
@@ -34,8 +39,8 @@ export interface Translation {
   readonly names: readonly string[]
   /** Where Gatehouse's own Service leads, in a cluster. */
   readonly ownAddresses: readonly string[]
-  /** How many routes are attached to a listener, by listenerKey(). */
-  readonly attachedRoutes: ReadonlyMap<string, number>
+  /** How many HTTPRoutes are attached to each listener. */
+  readonly attachedRoutes: AttachedRoutes
 }
 
 export interface Translator {
@@ -87,7 +92,7 @@ function translateAll(context: Context, kept: Kept, resources: Resources): Trans
     wanted: kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
     names: wantedNames(context, ir.destinations),
     ownAddresses: ownServiceAddresses(context),
-    attachedRoutes: countAttached(chunks),
+    attachedRoutes: sumAttached(chunks.map(({ attached }) => attached)),
   }
 }
 
@@ -105,14 +110,6 @@ function wantedNames(context: Context, destinations: readonly Destination[]): re
   const isRead = context.reader.read('services', keyIn(namespace, name)) !== undefined
   const own = isRead || tenancy.ownAddresses.length === 0 ? [] : [ownServiceHost(context, tenancy)]
   return [...new Set([...namesOf(destinations), ...own])].sort(compareText)
-}
-
-function countAttached(chunks: readonly RouteChunk[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const { attached } of chunks)
-    for (const [listener, count] of attached)
-      counts.set(listener, (counts.get(listener) ?? 0) + count)
-  return counts
 }
 
 function ownGateway(context: Context, key: string): readonly TranslatedGateway[] {

@@ -8,6 +8,12 @@ export interface ResourceStatus {
   readonly conditions: readonly Condition[]
 }
 
+/** Which Gateway. */
+export interface GatewayName {
+  readonly namespace: string
+  readonly name: string
+}
+
 export interface Condition {
   /** Accepted, Attached, Programmed, ResolvedRefs. */
   readonly type: string
@@ -16,8 +22,8 @@ export interface Condition {
   readonly reason: string
   /** A sentence for a person. */
   readonly message: string
-  /** NAMESPACE/NAME of the Gateway; absent: the resource is not attached to any. */
-  readonly ancestor?: string
+  /** The Gateway; absent: the resource is not attached to any. */
+  readonly ancestor?: GatewayName
   /** Of a Gateway: the name of the listener that it is about; of a route: the sectionName of its parentRef. */
   readonly section?: string
   /** Of a route: the port of its parentRef. */
@@ -26,11 +32,49 @@ export interface Condition {
 }
 
 /** Conflicted is the one type that is bad when it is True. */
-export const isBad = ({ type, status }: Condition): boolean =>
+export const isBad = ({ type, status }: Pick<Condition, 'type' | 'status'>): boolean =>
   type === 'Conflicted' ? status !== 'False' : status !== 'True'
 
 const PLAIN = /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/
 
 /** The lines of a condition's message that say more than that all is well. */
-export const remarksOf = ({ message }: Condition): readonly string[] =>
+export const remarksOf = ({ message }: Pick<Condition, 'message'>): readonly string[] =>
   message.split('\n').filter((line) => line !== '' && !PLAIN.test(line))
+
+/** Where a condition holds, for people: "NAMESPACE/NAME LISTENER", as far as it says so. */
+export const placeOf = ({ ancestor, section }: Condition): string =>
+  [ancestor && gatewayText(ancestor), section].filter((part) => part !== undefined).join(' ')
+
+/** NAMESPACE/NAME: to be shown, never to be read back. */
+export const gatewayText = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
+
+/** A document whose last good version is in force: wherever that is said to be accepted, the problems are said instead. */
+export function staleConditions(
+  messages: readonly string[],
+  own: readonly Condition[],
+): readonly Condition[] {
+  const refused = invalidCondition(messages)
+  const said = own.map((condition) =>
+    isOfWhole(condition) ? refusedAs(condition, refused) : condition,
+  )
+  return own.some(isOfWhole) ? said : [refused, ...said]
+}
+
+/** Not of a listener alone. */
+const isOfWhole = ({ type, ancestor, section }: Condition): boolean =>
+  type === 'Accepted' && (ancestor !== undefined || section === undefined)
+
+const refusedAs = ({ ancestor, section, port }: Condition, refused: Condition): Condition => ({
+  ...refused,
+  ...(ancestor !== undefined && { ancestor }),
+  ...(section !== undefined && { section }),
+  ...(port !== undefined && { port }),
+})
+
+/** A document that could not be decoded. */
+export const invalidCondition = (messages: readonly string[]): Condition => ({
+  type: 'Accepted',
+  status: 'False',
+  reason: 'Invalid',
+  message: messages.join('; '),
+})

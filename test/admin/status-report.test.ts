@@ -15,9 +15,11 @@ const accepted = {
   status: 'True',
   reason: 'Accepted',
   message: '',
-  ancestor: 'default/gw',
+  ancestor: { namespace: 'default', name: 'gw' },
 } as const
 const attached = { ...accepted, type: 'Attached', reason: 'Attached' }
+const shownAccepted = { ...accepted, ancestor: 'default/gw' }
+const shownAttached = { ...attached, ancestor: 'default/gw' }
 
 test('every resource is listed, with its conditions or none', () => {
   const service = { apiVersion: 'v1', kind: 'Service', namespace: 'default', name: 'mcp' }
@@ -30,7 +32,7 @@ test('every resource is listed, with its conditions or none', () => {
     [],
   )
   expect(reported).toEqual([
-    { ...policy, source: 'a.yaml:1', conditions: [accepted, attached] },
+    { ...policy, source: 'a.yaml:1', conditions: [shownAccepted, shownAttached] },
     { ...service, source: 'a.yaml:9', conditions: [] },
   ])
 })
@@ -43,7 +45,7 @@ test('what is reported of a resource is the same object until its conditions or 
     reportResources([resource], [{ ...policy, conditions }], problems)[0]
   const first = report(own)
   expect(report(own)).toBe(first)
-  expect(report([accepted, attached])?.conditions).toEqual([accepted, attached])
+  expect(report([accepted, attached])?.conditions).toEqual([shownAccepted, shownAttached])
   expect(report(own, problem)?.conditions).toEqual([
     {
       type: 'Accepted',
@@ -110,7 +112,7 @@ test('a document whose last good version stays in force is one entry that says s
       reason: 'Invalid',
       message: 'spec.x: unknown field (the last good version stays in force)',
     }),
-    attached,
+    shownAttached,
   ])
 })
 

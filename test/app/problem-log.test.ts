@@ -30,7 +30,7 @@ const REFUSED = policy({
   status: 'False',
   reason: 'Invalid',
   message: 'audiences are missing\nthe issuer is empty',
-  ancestor: 'default/gateway',
+  ancestor: { namespace: 'default', name: 'gateway' },
 })
 const GOOD = policy({ type: 'Accepted', status: 'True', reason: 'Valid', message: 'Valid' })
 

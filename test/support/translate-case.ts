@@ -8,7 +8,8 @@ import type { TranslatorOptions } from '../../src/gatewayapi/world/context.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { RemoteDocument, RemoteState } from '../../src/ir/remote-target.js'
 import type { ResolvedName } from '../../src/ir/resolved-name.js'
-import type { Condition, ResourceStatus } from '../../src/ir/status.js'
+import type { ResourceStatus } from '../../src/ir/status.js'
+import { type Condition, placeOf } from '../../src/ir/status.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
@@ -150,7 +151,8 @@ function shown(all: Readonly<Record<string, readonly unknown[]>>, { show }: Sett
 const statusLines = (status: ResourceStatus): readonly object[] =>
   status.conditions.length === 0 ? [] : [{ [nameOf(status)]: status.conditions.map(conditionLine) }]
 
-function conditionLine({ type, status, reason, message, ancestor, section }: Condition): string {
-  const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
+function conditionLine(condition: Condition): string {
+  const { type, status, reason, message } = condition
+  const place = placeOf(condition)
   return `${place === '' ? '' : `[${place}] `}${type}=${status} ${reason}: ${message}`
 }

@@ -2,10 +2,12 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { GuardEntry, Webhook, WebhookHeader } from '../../ir/proc-entry.js'
+import type { GatewayName } from '../../ir/status.js'
 import { connectionToBackend, targetAt } from '../backends/remote-targets.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { type WebhookLimits, webhookLimits } from '../listeners/parameters.js'
 import type { Context } from '../world/context.js'
+import { gatewayKey } from '../world/world.js'
 import { attachPolicies } from './attachments.js'
 import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard.js'
 
@@ -13,7 +15,7 @@ import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard
 export function guardWebhooks(
   context: Context,
   guard: PromptGuard,
-  gateways: readonly string[],
+  gateways: readonly GatewayName[],
 ): Pick<GuardEntry, 'request' | 'response'> | undefined {
   if (guard.request.length + guard.response.length === 0) return undefined
   const limits = limitsOf(context, gateways)
@@ -23,8 +25,8 @@ export function guardWebhooks(
 }
 
 /** A route of several Gateways: the limits of the first by name. */
-function limitsOf(context: Context, [first = '']: readonly string[]): WebhookLimits | undefined {
-  const gateway = translateGateway(context, first)
+function limitsOf(context: Context, [first]: readonly GatewayName[]): WebhookLimits | undefined {
+  const gateway = first && translateGateway(context, gatewayKey(first))
   return gateway === undefined || gateway === 'foreign'
     ? undefined
     : webhookLimits(context, gateway.gateway)

@@ -5,9 +5,9 @@ import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
-import type { ResourceStatus } from '../../ir/status.js'
+import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { type Context, query } from '../world/context.js'
-import { keyOf } from '../world/world.js'
+import { keyOf, uniqueGateways } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -20,11 +20,14 @@ export interface RouteChunk {
   readonly wanted: readonly WantedDocument[]
   /** Route configuration → domain → the routes placed there. */
   readonly placed: ReadonlyMap<string, ReadonlyMap<string, readonly OrderedRoute[]>>
-  /** listenerKey() → how many HTTPRoutes are attached to it. */
-  readonly attached: ReadonlyMap<string, number>
+  /** How many HTTPRoutes are attached to each listener. */
+  readonly attached: AttachedRoutes
   /** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
-  readonly users: ReadonlyMap<string, ReadonlySet<string>>
+  readonly users: ReadonlyMap<string, readonly GatewayName[]>
 }
+
+/** gatewayKey() → listener → how many HTTPRoutes are attached to it. */
+export type AttachedRoutes = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 const chunksOf = createChunker<HttpRoute>(keyOf)
 
@@ -62,20 +65,34 @@ function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] 
   return placed
 }
 
-function attachedOf(routes: readonly TranslatedRoute[]): RouteChunk['attached'] {
-  const counts = new Map<string, number>()
-  for (const { listeners } of routes)
-    for (const listener of listeners) counts.set(listener, (counts.get(listener) ?? 0) + 1)
-  return counts
+const attachedOf = (routes: readonly TranslatedRoute[]): AttachedRoutes =>
+  sumAttached(
+    routes.flatMap(({ listeners }) =>
+      [...listeners].map(([gateway, names]): AttachedRoutes => {
+        const once = new Map([...names].map((name) => [name, 1]))
+        return new Map([[gateway, once]])
+      }),
+    ),
+  )
+
+export function sumAttached(parts: readonly AttachedRoutes[]): AttachedRoutes {
+  const sums = new Map<string, Map<string, number>>()
+  for (const part of parts)
+    for (const [gateway, counts] of part) {
+      const sum = sums.get(gateway) ?? new Map<string, number>()
+      sums.set(gateway, sum)
+      for (const [listener, count] of counts) sum.set(listener, (sum.get(listener) ?? 0) + count)
+    }
+  return sums
 }
 
 function usersOf(routes: readonly TranslatedRoute[]): RouteChunk['users'] {
-  const users = new Map<string, Set<string>>()
+  const users = new Map<string, GatewayName[]>()
   for (const { uses, gateways } of routes)
     for (const target of uses) {
-      const known = users.get(target) ?? new Set<string>()
-      users.set(target, known)
-      for (const gateway of gateways) known.add(gateway)
+      const known = users.get(target)
+      if (known === undefined) users.set(target, [...gateways])
+      else known.push(...gateways)
     }
-  return users
+  return new Map([...users].map(([target, gateways]) => [target, uniqueGateways(gateways)]))
 }

@@ -1,6 +1,6 @@
 // parentRefs of an HTTPRoute → the listeners that it attaches to, and why it does not attach to others.
 
-import type { Condition } from '../../ir/status.js'
+import type { Condition, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import { namespacePermission, type Permission } from '../listeners/allowed-namespaces.js'
@@ -9,7 +9,7 @@ import { allowsHttpRoutes, type TranslatedListener } from '../listeners/listener
 import { isFalse } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { intersectHostnames, isHostnamePattern } from '../world/hostnames.js'
-import { keyIn } from '../world/world.js'
+import { gatewayKey } from '../world/world.js'
 import { ownDomains } from './listener-isolation.js'
 import type { HttpRoute } from './rule-routes.js'
 
@@ -20,8 +20,7 @@ export interface Placement {
 }
 
 export interface TranslatedParent {
-  /** NAMESPACE/NAME of the Gateway. */
-  readonly gateway: string
+  readonly gateway: GatewayName
   /** Of the parentRef, as the port. */
   readonly section?: string
   readonly port?: number
@@ -36,8 +35,12 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
   return route.spec.parentRefs
     .filter(({ group, kind }) => group === GATEWAY_API_GROUP && kind === 'Gateway')
     .flatMap((ref) => {
-      const gateway = keyIn(ref.namespace ?? route.metadata.namespace, ref.name)
-      const found = translateGateway(context, gateway)
+      const gateway = {
+        namespace: ref.namespace ?? route.metadata.namespace,
+        name: ref.name,
+      }
+      const key = gatewayKey(gateway)
+      const found = translateGateway(context, key)
       if (found === 'foreign' || (found === undefined && context.options.isCluster === true))
         return []
       const place = {
@@ -51,7 +54,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
               ...place,
               placements: [],
               listeners: [],
-              refusal: refused('NoMatchingParent', `Gateway ${gateway} not found`),
+              refusal: refused('NoMatchingParent', `Gateway ${key} not found`),
             },
           ]
         : [{ ...place, ...attach(context, found, route, ref) }]

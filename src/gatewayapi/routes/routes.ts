@@ -1,17 +1,16 @@
 // One HTTPRoute with everything it refers to → its routes, where they are placed, and its status.
 
 import { isDeepStrictEqual } from 'node:util'
-import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
-import type { ResourceStatus } from '../../ir/status.js'
+import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { type Attachment, attachPolicies } from '../policies/attachments.js'
 import { guardWebhooks } from '../policies/guard-webhooks.js'
 import { type Context, query } from '../world/context.js'
-import { keyIn, keyOf, targetKey } from '../world/world.js'
+import { gatewayKey, keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
 import { type TranslatedRule, translateRule } from './route-rules.js'
@@ -24,10 +23,10 @@ export interface TranslatedRoute {
   readonly route: HttpRoute
   readonly routes: readonly OrderedRoute[]
   readonly placements: readonly Placement[]
-  /** NAMESPACE/NAME of the Gateways that it is attached to; sorted. */
-  readonly gateways: readonly string[]
-  /** listenerKey() of the listeners that it is attached to. */
-  readonly listeners: readonly string[]
+  /** The Gateways that it is attached to; sorted. */
+  readonly gateways: readonly GatewayName[]
+  /** By gatewayKey(): the names of the listeners that it is attached to. */
+  readonly listeners: ReadonlyMap<string, ReadonlySet<string>>
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
   readonly destinations: readonly Destination[]
@@ -118,30 +117,23 @@ function inForce(
   }
 }
 
-const attachedGateways = (parents: readonly TranslatedParent[]): readonly string[] => [
-  ...new Set(
-    parents
-      .filter(({ placements }) => placements.length > 0)
-      .map(({ gateway }) => gateway)
-      .sort(compareText),
-  ),
-]
+const attachedGateways = (parents: readonly TranslatedParent[]): readonly GatewayName[] =>
+  uniqueGateways(
+    parents.filter(({ placements }) => placements.length > 0).map(({ gateway }) => gateway),
+  )
 
-/** gateway: NAMESPACE/NAME. */
-export const listenerKey = (gateway: string, listener: string): string => `${gateway}/${listener}`
-
-const attachedListeners = (parents: readonly TranslatedParent[]): readonly string[] => [
-  ...new Set(
-    parents.flatMap(({ gateway, listeners }) =>
-      listeners.map((listener) => listenerKey(gateway, listener)),
-    ),
-  ),
-]
+function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRoute['listeners'] {
+  const attached = new Map<string, Set<string>>()
+  for (const { gateway, listeners } of parents) {
+    const key = gatewayKey(gateway)
+    attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners]))
+  }
+  return attached
+}
 
 /** A policy that targets a Gateway is not known to us: what it was meant to protect must not be open (decision 25a). */
-function brokenOnGateways(context: Context, gateways: readonly string[]): readonly string[] {
-  return gateways.flatMap((gateway) => {
-    const [namespace = '', name = ''] = gateway.split('/')
+function brokenOnGateways(context: Context, gateways: readonly GatewayName[]): readonly string[] {
+  return gateways.flatMap(({ namespace, name }) => {
     const target = targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
     return attachPolicies(context, target)
       .policies.filter(({ isProtective }) => isProtective)

@@ -1,6 +1,5 @@
 // The status of a BackendTLSPolicy: Accepted and ResolvedRefs for each Gateway whose routes use its backends.
 
-import { compareText } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import {
   sectionsOf,
@@ -10,7 +9,7 @@ import {
 } from '../backends/backend-tls.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
-import { keyIn, keyOf, targetKey } from '../world/world.js'
+import { keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
 import type { Users } from './policy-status.js'
 
 export function tlsPolicyStatus(
@@ -21,13 +20,13 @@ export function tlsPolicyStatus(
   const targets = policy.spec.targetRefs.map(({ group, kind, name }) =>
     targetKey(group, kind, policy.metadata.namespace, name),
   )
-  const gateways = [...new Set(targets.flatMap((target) => users().get(target) ?? []))]
+  const gateways = uniqueGateways(targets.flatMap((target) => users().get(target) ?? []))
   const conditions = tlsPolicyConditions(context, policy, targets)
   return statusOf(
     policy,
     gateways.length === 0
       ? conditions
-      : gateways.sort(compareText).flatMap((ancestor) => about(conditions, { ancestor })),
+      : gateways.flatMap((ancestor) => about(conditions, { ancestor })),
   )
 }
 

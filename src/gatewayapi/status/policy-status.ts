@@ -1,7 +1,6 @@
 // The status of a ProxyPolicy: Accepted and Attached, both always, for each Gateway that its targets are attached to (decisions 25-29).
 
-import { compareText } from '../../incremental/sorted-list.js'
-import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { attachPolicies } from '../policies/attachments.js'
@@ -15,15 +14,15 @@ import { type TranslatedRoute, translateRoute } from '../routes/routes.js'
 import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
-import { keyIn, targetKey } from '../world/world.js'
+import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
-export type Users = ReadonlyMap<string, readonly string[]>
+export type Users = ReadonlyMap<string, readonly GatewayName[]>
 
 type TargetRef = ProxyPolicy['spec']['targetRefs'][number]
 
 interface TargetState {
-  readonly gateways: readonly string[]
+  readonly gateways: readonly GatewayName[]
   /** Why the policy is not attached to it. */
   readonly pending?: string
   /** The sentences that name the policies that won (decision 25). */
@@ -47,7 +46,7 @@ export function policyStatus(
 function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users): ResourceStatus {
   const translated = translatePolicy(context, policy)
   const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
-  const gateways = [...new Set(states.flatMap((state) => state.gateways))].sort(compareText)
+  const gateways = uniqueGateways(states.flatMap((state) => state.gateways))
   const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
   const pending = states.flatMap((state) => state.pending ?? [])
   const notes = [...translated.notes, ...states.flatMap((state) => state.notes)]
@@ -106,7 +105,7 @@ function targetState(
   if (!isRouteTarget(ref))
     return {
       ...pending(`${ref.kind} ${key} is not known`),
-      gateways: ownGateway(context, ref, key),
+      gateways: ownGateway(context, ref, { namespace, name: ref.name }),
     }
   const httpRoute = context.reader.read('httpRoutes', key)
   if (httpRoute === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
@@ -117,10 +116,14 @@ function targetState(
 }
 
 /** A policy may not target a Gateway, but that is where its author looks for the answer. */
-function ownGateway(context: Context, { group, kind }: TargetRef, key: string): readonly string[] {
+function ownGateway(
+  context: Context,
+  { group, kind }: TargetRef,
+  name: GatewayName,
+): readonly GatewayName[] {
   const isGateway = group === GATEWAY_API_GROUP && kind === 'Gateway'
-  const gateway = isGateway ? translateGateway(context, key) : undefined
-  return gateway === undefined || gateway === 'foreign' ? [] : [key]
+  const gateway = isGateway ? translateGateway(context, gatewayKey(name)) : undefined
+  return gateway === undefined || gateway === 'foreign' ? [] : [name]
 }
 
 /** What the status says of an MCP route and the policy that protects it. */

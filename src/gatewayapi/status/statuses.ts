@@ -2,8 +2,7 @@
 
 import { type Chunk, concat, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
-import { compareText } from '../../incremental/sorted-list.js'
-import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
 import { gatewayClassStatus, type TranslatedGateway } from '../listeners/gateways.js'
 import { parametersConditions } from '../listeners/parameters.js'
@@ -11,7 +10,7 @@ import type { ProxyPolicy } from '../policies/policies.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
 import { isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
-import { keyOf } from '../world/world.js'
+import { keyOf, uniqueGateways } from '../world/world.js'
 import { tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Users } from './policy-status.js'
 import { withSharedPorts } from './shared-ports.js'
@@ -90,12 +89,12 @@ function gatewayStatuses(
 
 /** Gateways are sorted. */
 function usersOf(chunks: readonly RouteChunk[]): Users {
-  const users = new Map<string, Set<string>>()
+  const users = new Map<string, GatewayName[]>()
   for (const chunk of chunks)
     for (const [target, gateways] of chunk.users) {
-      const known = users.get(target) ?? new Set<string>()
-      users.set(target, known)
-      for (const gateway of gateways) known.add(gateway)
+      const known = users.get(target)
+      if (known === undefined) users.set(target, [...gateways])
+      else known.push(...gateways)
     }
-  return new Map([...users].map(([target, known]) => [target, [...known].sort(compareText)]))
+  return new Map([...users].map(([target, gateways]) => [target, uniqueGateways(gateways)]))
 }

@@ -1,8 +1,10 @@
 // Resources as the translation looks them up: tables by "NAMESPACE/NAME", by target and by namespace.
 
 import type { PersistentMap } from '../../incremental/persistent-map.js'
+import { compareText } from '../../incremental/sorted-list.js'
 import type { RemoteState } from '../../ir/remote-target.js'
 import type { NameState } from '../../ir/resolved-name.js'
+import type { GatewayName } from '../../ir/status.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ConfigMapData, NamespaceData, SecretData } from '../../resources/kinds/core.js'
 import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
@@ -47,6 +49,15 @@ export const keyOf = (resource: Resource<unknown>): string =>
   keyIn(resource.metadata.namespace, resource.metadata.name)
 
 export const keyIn = (namespace: string, name: string): string => `${namespace}/${name}`
+
+export const gatewayKey = ({ namespace, name }: GatewayName): string => keyIn(namespace, name)
+
+/** Each once, sorted by their keys. */
+export function uniqueGateways(gateways: Iterable<GatewayName>): readonly GatewayName[] {
+  const byKey = new Map<string, GatewayName>()
+  for (const gateway of gateways) byKey.set(gatewayKey(gateway), gateway)
+  return [...byKey].sort(([a], [b]) => compareText(a, b)).map(([, gateway]) => gateway)
+}
 
 export const targetKey = (group: string, kind: string, namespace: string, name: string): string =>
   `${group}/${kind}/${namespace}/${name}`

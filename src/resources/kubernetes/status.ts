@@ -2,7 +2,7 @@
 // Pure: what other controllers wrote stays, and times change only with the status that they are of.
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
-import type { Condition } from '../../ir/status.js'
+import type { Condition, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 
 export interface Said {
@@ -104,14 +104,14 @@ function supportedKinds(listener: JsonObject | undefined): readonly JsonObject[]
 
 const routeStatus: Writer = (object, before, { conditions }, context) => {
   const own = groupedBy(conditions, ({ ancestor, section, port }) =>
-    parentKey(ancestor, section, port),
+    parentKey(ancestor?.namespace, ancestor?.name, section, port),
   )
   const namespace = namespaceOf(object)
   const parentRefs = listOf(objectOf(object['spec'])['parentRefs']).filter(isGateway)
   const parents = parentRefs.flatMap((parentRef) => {
     const { name, sectionName, port } = parentRef
-    const gateway = `${textOf(parentRef['namespace']) ?? namespace}/${textOf(name)}`
-    const of = own.get(parentKey(gateway, sectionName, port))
+    const gatewayNamespace = textOf(parentRef['namespace']) ?? namespace
+    const of = own.get(parentKey(gatewayNamespace, name, sectionName, port))
     return of === undefined ? [] : [{ ref: parentRef, conditions: of }]
   })
   return entries(before, { list: 'parents', ref: 'parentRef', max: 32 }, parents, context)
@@ -124,14 +124,16 @@ const isGateway = ({ group = GATEWAY_API_GROUP, kind = 'Gateway' }: JsonObject):
 
 const policyStatus: Writer = (object, before, { kind, conditions }, context) => {
   const target = listOf(objectOf(object['spec'])['targetRefs'])[0]
-  const ancestors = [...groupedBy(conditions, ({ ancestor = '' }) => ancestor)].flatMap(
-    ([ancestor, of]) => {
-      const isOurs = kind === 'ProxyPolicy' || isOwnGroup(target?.['group'], context)
-      const atTarget = isOurs ? targetAsAncestor(target, object) : undefined
-      const ref = ancestor === '' ? atTarget : gatewayAsAncestor(ancestor)
-      return ref === undefined ? [] : [{ ref, conditions: of }]
-    },
+  const ofEach = groupedBy(conditions, ({ ancestor }) =>
+    parentKey(ancestor?.namespace, ancestor?.name),
   )
+  const ancestors = [...ofEach.values()].flatMap((of) => {
+    const isOurs = kind === 'ProxyPolicy' || isOwnGroup(target?.['group'], context)
+    const atTarget = isOurs ? targetAsAncestor(target, object) : undefined
+    const gateway = of[0]?.ancestor
+    const ref = gateway === undefined ? atTarget : gatewayAsAncestor(gateway)
+    return ref === undefined ? [] : [{ ref, conditions: of }]
+  })
   return entries(before, { list: 'ancestors', ref: 'ancestorRef', max: 16 }, ancestors, context)
 }
 
@@ -139,10 +141,10 @@ const policyStatus: Writer = (object, before, { kind, conditions }, context) => 
 const isOwnGroup = (group: Json | undefined, { controllerName }: StatusContext): boolean =>
   typeof group === 'string' && controllerName === `${group}/gatehouse`
 
-function gatewayAsAncestor(key: string): JsonObject {
-  const [namespace = '', name = ''] = key.split('/')
-  return { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace, name }
-}
+const gatewayAsAncestor = ({ namespace, name }: GatewayName): JsonObject => ({
+  ...{ group: GATEWAY_API_GROUP, kind: 'Gateway' },
+  ...{ namespace, name },
+})
 
 /** A policy that no Gateway serves yet is spoken of where its author looks: at its target. */
 function targetAsAncestor(

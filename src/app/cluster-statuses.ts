@@ -1,0 +1,61 @@
+// The state of the pipeline → what the status writer says of each object in the cluster.
+
+import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
+import { keyIn } from '../gatewayapi/world/world.js'
+import { invalidCondition, type ResourceStatus, staleConditions } from '../ir/status.js'
+import { resourceKey } from '../resources/decode/resource-set.js'
+import type { Problem } from '../resources/kinds/resources.js'
+import type { SaidOf } from '../resources/kubernetes/status-writer.js'
+import type { PipelineState } from './pipeline.js'
+
+/** Nothing is said before everything was read: what refers to a thing that is still to come would be called broken. */
+export function clusterStatuses({ translation, provider }: PipelineState): readonly SaidOf[] {
+  if (provider?.complete !== true || translation === undefined) return []
+  const broken = brokenObjects(provider.problems)
+  const said = translation.statuses.map((status): SaidOf => {
+    const now = broken.size === 0 ? status : withProblems(status, broken)
+    return status.kind === 'Gateway' ? withRoutes(now, translation.attachedRoutes) : now
+  })
+  const others = [...broken.values()].map(({ messages, ...object }) => ({
+    ...object,
+    conditions: [invalidCondition(messages)],
+  }))
+  return [...said, ...others]
+}
+
+type Named = Pick<SaidOf, 'kind' | 'namespace' | 'name'>
+
+interface Broken extends Named {
+  readonly messages: string[]
+}
+
+const objectKey = ({ kind, namespace, name }: Named): string => resourceKey(kind, namespace, name)
+
+/** By objectKey(): several problems of an object are said in one condition. */
+function brokenObjects(problems: readonly Problem[]): Map<string, Broken> {
+  const broken = new Map<string, Broken>()
+  for (const { kind = '', namespace = '', name = '', message } of problems) {
+    if (name === '') continue
+    const key = objectKey({ kind, namespace, name })
+    const before = broken.get(key)
+    if (before === undefined) broken.set(key, { kind, namespace, name, messages: [message] })
+    else before.messages.push(message)
+  }
+  return broken
+}
+
+/** What it takes is gone from broken. */
+function withProblems(status: ResourceStatus, broken: Map<string, Broken>): ResourceStatus {
+  const key = objectKey(status)
+  const problem = broken.get(key)
+  if (problem === undefined) return status
+  broken.delete(key)
+  return { ...status, conditions: staleConditions(problem.messages, status.conditions) }
+}
+
+const NO_ROUTES: ReadonlyMap<string, number> = new Map()
+
+const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): SaidOf => ({
+  ...gateway,
+  attachedRoutes: attached.get(keyIn(gateway.namespace, gateway.name)) ?? NO_ROUTES,
+})
