@@ -2,6 +2,7 @@
 
 import { BlockList, isIP } from 'node:net'
 import { type AddressKind, kindsOfAddress } from './address-kind.js'
+import { embeddedIpv4 } from './embedded-ipv4.js'
 
 export interface AddressRules {
   /** Why nothing may connect there, as it follows "ADDRESS is "; undefined: it may. */
@@ -57,7 +58,10 @@ export function createAddressRules({ scope, own, allowed }: AddressRuleOptions):
       if (isException) return undefined
       const kind = kinds.find((each) => scope === 'host' || EVERYWHERE.has(each))
       if (kind !== undefined) return MEANING[kind]
-      return ownAddresses.check(address, family) ? "an address of Gatehouse's own" : undefined
+      const isOwn =
+        ownAddresses.check(address, family) ||
+        embeddedIpv4(address).some((inner) => ownAddresses.check(inner, 'ipv4'))
+      return isOwn ? "an address of Gatehouse's own" : undefined
     },
   }
 }

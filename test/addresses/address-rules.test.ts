@@ -124,11 +124,22 @@ describe('in a cluster', () => {
 
 describe("Gatehouse's own addresses", () => {
   const { refusalOf } = rules({ own: new Set(['10.0.0.5', 'fd00::5', 'no address']) })
-  test.each(['10.0.0.5', '::ffff:10.0.0.5', '::ffff:a00:5', 'fd00::5', 'fd00:0::5'])(
-    'are refused: %s',
-    (ip) => expect(refusalOf(ip, 80)).toBe("an address of Gatehouse's own"),
-  )
-  test.each(['10.0.0.6', 'fd00::6'])('%s is another', (ip) =>
+  test.each([
+    '10.0.0.5',
+    '::ffff:10.0.0.5',
+    '::ffff:a00:5',
+    '::10.0.0.5',
+    '::ffff:0:10.0.0.5',
+    '64:ff9b::10.0.0.5',
+    '64:ff9b:1::a00:5',
+    '2002:a00:5::1',
+    '2001:0:a00:5::1',
+    '2001:db8::5efe:10.0.0.5',
+    'fd00::5',
+    'fd00:0::5',
+    'fd00::5%eth0',
+  ])('are refused: %s', (ip) => expect(refusalOf(ip, 80)).toBe("an address of Gatehouse's own"))
+  test.each(['10.0.0.6', 'fd00::6', '64:ff9b::10.0.0.6'])('%s is another', (ip) =>
     expect(refusalOf(ip, 80)).toBeUndefined(),
   )
 })
