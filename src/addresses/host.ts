@@ -25,3 +25,6 @@ export function readHost(text: string): Host {
     ? { type: 'addresses', ips: [url.hostname] }
     : { type: 'invalid' }
 }
+
+/** An IP address that everybody reads alike: a zone (fd00::1%eth0) means something on one host alone, and nothing to Envoy. */
+export const isPlainAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')

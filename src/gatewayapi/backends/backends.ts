@@ -1,6 +1,7 @@
 // A backendRef → the Destination it leads to, or why it cannot be used (decisions 26 and 31).
 
 import { isIP } from 'node:net'
+import { isPlainAddress } from '../../addresses/host.js'
 import type { Destination, Endpoints } from '../../ir/destination.js'
 import { backendDestination, serviceDestination } from '../../ir/names.js'
 import type { Resource } from '../../resources/kinds/resources.js'
@@ -97,7 +98,7 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   const servicePort = ports.find(({ port, protocol }) => port === ref.port && protocol === 'TCP')
   if (servicePort === undefined && !(ports.length === 0 && externalName !== undefined))
     return notFound(`port ${ref.port} not found in Service ${key}`)
-  if (externalName !== undefined && isIP(externalName) === 0 && !isHostname(externalName))
+  if (externalName !== undefined && !isPlainAddress(externalName) && !isHostname(externalName))
     return notFound(`externalName "${externalName}" of Service ${key} is not a host name`)
   const target = targetKey('', 'Service', namespace, ref.name)
   const tls = tlsTowards(context, target, servicePort?.name ?? '')

@@ -1,6 +1,7 @@
 // A Service's port → where its traffic goes: ready addresses of its EndpointSlices, else externalName, else its DNS name.
 
 import { isIP } from 'node:net'
+import { isPlainAddress } from '../../addresses/host.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Address, Endpoints } from '../../ir/destination.js'
 import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
@@ -58,6 +59,6 @@ function sliceAddresses(
   const number = slicePort.port ?? (typeof target === 'number' ? target : port)
   return slice.endpoints
     .filter(({ conditions }) => conditions.ready)
-    .flatMap((endpoint) => endpoint.addresses.filter((ip) => isIP(ip) !== 0))
+    .flatMap((endpoint) => endpoint.addresses.filter(isPlainAddress))
     .map((ip) => ({ ip, port: number }))
 }
