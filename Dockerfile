@@ -23,6 +23,8 @@ RUN npm prune --omit=dev
 FROM ${NODE_IMAGE} AS gatehouse
 WORKDIR /app
 ENV NODE_ENV=production
+# Half of these threads look names up: silent name servers of some are to leave places for the rest.
+ENV UV_THREADPOOL_SIZE=16
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=production /app/dist ./dist

@@ -8,7 +8,7 @@ import { createNameStore } from '../remote/name-store.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { systemAuthorities } from '../remote/system-authorities.js'
 import { createWebhookPools } from '../remote/webhook-pools.js'
-import type { Settings } from '../settings.js'
+import type { Environment, Settings } from '../settings.js'
 import { callRules, tenancyOf } from './tenancy.js'
 
 export interface OutboundDeps {
@@ -45,7 +45,14 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
   })
   const names =
     tenancy &&
-    createNameStore({ lookup: systemLookup, logger, onChange, random: Math.random, startTimer })
+    createNameStore({
+      lookup: systemLookup,
+      places: resolverPlaces(settings.environment),
+      logger,
+      onChange,
+      random: Math.random,
+      startTimer,
+    })
   return {
     tenancy,
     callRemote,
@@ -57,4 +64,10 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
       await Promise.all([remote.close(), pools.close()])
     },
   }
+}
+
+/** How many names Node asks the system's resolver for at a time: half of the threads that its loop has for slow work. */
+function resolverPlaces(environment: Environment): number {
+  const threads = Number(environment['UV_THREADPOOL_SIZE'] ?? 4)
+  return Math.ceil((threads >= 1 ? Math.min(threads, 1024) : 1) / 2)
 }

@@ -1,22 +1,16 @@
 // The host names that routes lead to → their addresses: looked up in the background, again and again, the last good
 // answers kept. What the answers are worth (address-rules.ts) is for the translation to say.
 
-import type { LookupAddress } from 'node:dns'
 import type { NameState, ResolvedName } from '../ir/resolved-name.js'
 import type { Logger } from '../logger.js'
-import { createLimit } from './limit.js'
-import { codeOf } from './remote-failure.js'
-import type { Lookup } from './resolve.js'
+import { createNameTurns, type NameTurnsDeps, type Standing } from './name-turns.js'
 
-export interface NameStoreDeps {
-  readonly lookup: Lookup
+export interface NameStoreDeps extends NameTurnsDeps {
   readonly logger: Logger
   /** Answers or errors have changed. Never called from within want(). */
   onChange(): void
   /** 0 to 1. */
   random(): number
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
-  startTimer(callback: () => void, ms: number): () => void
 }
 
 export interface NameStore {
@@ -32,20 +26,17 @@ export interface NameStore {
 const REFRESH_MS = 10_000
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 60_000
-/** A resolver that says nothing for so long has failed, and its place in the line is free. */
-const PATIENCE_MS = 5_000
-/** The system's resolver answers two questions at a time in Node, our own calls' among them. */
-const MAX_LOOKUPS = 2
 
 interface Kept {
   failures: number
+  standing: Standing
   isWanted: boolean
   stopTimer: () => void
 }
 
 export function createNameStore(deps: NameStoreDeps): NameStore {
   const kept = new Map<string, Kept>()
-  const limit = createLimit(MAX_LOOKUPS)
+  const turns = createNameTurns(deps)
   let state: NameState = new Map()
 
   const learn = (name: string, after: ResolvedName): void => {
@@ -57,18 +48,18 @@ export function createNameStore(deps: NameStoreDeps): NameStore {
   }
 
   const resolveOnce = async (name: string, own: Kept): Promise<void> => {
-    const answer = await limit(async () =>
-      own.isWanted ? ask(name, deps) : { error: 'it is not wanted any more' },
-    )
-    if (!own.isWanted) return
-    own.failures = 'error' in answer ? own.failures + 1 : 0
-    const delay = 'error' in answer ? retryDelay(own.failures) : REFRESH_MS
+    const answer = await turns.ask(name, own.standing, () => own.isWanted)
+    if (answer === undefined || !own.isWanted) return
+    const { found, standing } = answer
+    own.standing = standing
+    own.failures = 'error' in found ? own.failures + 1 : 0
+    const delay = 'error' in found ? retryDelay(own.failures) : REFRESH_MS
     own.stopTimer = deps.startTimer(
       () => void resolveOnce(name, own),
       Math.round(delay * (1 + deps.random() / 10)),
     )
     const { ips } = state.get(name) ?? {}
-    learn(name, 'error' in answer && ips !== undefined ? { ...answer, ips } : answer)
+    learn(name, 'error' in found && ips !== undefined ? { ...found, ips } : found)
   }
 
   const forget = (name: string, own: Kept): void => {
@@ -85,7 +76,12 @@ export function createNameStore(deps: NameStoreDeps): NameStore {
         state = new Map([...state].filter(([name]) => wanted.has(name)))
       for (const name of wanted) {
         if (kept.has(name)) continue
-        const own: Kept = { failures: 0, isWanted: true, stopTimer: () => undefined }
+        const own: Kept = {
+          failures: 0,
+          standing: 'new',
+          isWanted: true,
+          stopTimer: () => undefined,
+        }
         kept.set(name, own)
         void resolveOnce(name, own)
       }
@@ -93,35 +89,10 @@ export function createNameStore(deps: NameStoreDeps): NameStore {
     state: () => state,
     close() {
       for (const [name, own] of kept) forget(name, own)
+      turns.close()
     },
   }
 }
-
-type Answer = { readonly ips: readonly string[] } | { readonly error: string }
-
-/** Never rejects. */
-const ask = (name: string, deps: NameStoreDeps): Promise<Answer> =>
-  new Promise((resolve) => {
-    const stopTimer = deps.startTimer(
-      () => resolve({ error: failure(name, 'no answer') }),
-      PATIENCE_MS,
-    )
-    const settle = (answer: Answer): void => {
-      stopTimer()
-      resolve(answer)
-    }
-    deps.lookup(name).then(
-      (found) =>
-        settle(found.length > 0 ? { ips: ipsOf(found) } : { error: failure(name, 'ENODATA') }),
-      (error: unknown) => settle({ error: failure(name, codeOf(error)) }),
-    )
-  })
-
-const ipsOf = (found: readonly LookupAddress[]): readonly string[] =>
-  [...new Set(found.map(({ address }) => address))].sort()
-
-const failure = (name: string, code: string): string =>
-  `the name ${name} cannot be resolved (${code})`
 
 /** failures: in a row, from 1. */
 const retryDelay = (failures: number): number =>
