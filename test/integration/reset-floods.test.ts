@@ -2,7 +2,7 @@
 
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bearer } from '../support/http.js'
+import { bearer, send } from '../support/http.js'
 import type { ProtectedStack } from '../support/protected-stack.js'
 import { jwt, protectedRoute, sign, startProtectedStack } from '../support/protected-stack.js'
 import { newKey } from '../support/tokens.js'
@@ -46,6 +46,8 @@ test('2,000 checks that Envoy resets end no connection to Gatehouse', async () =
     await Promise.all(
       Array.from({ length: 8 }, () => giveUpMany(bearer(token).authorization ?? '')),
     )
-  expect(await stack.statusOf('api', token)).toBe(200)
+  // Requests that were reset may still be on their way to the backend: this one's answer alone counts.
+  const { status } = await send(stack.origin, '/api', { headers: bearer(token) })
+  expect(status).toBe(200)
   expect(await counter('upstream_cx_destroy')).toBe(destroyed)
 }, 120_000)
