@@ -245,6 +245,19 @@ describe('files', () => {
   })
 })
 
+describe('names', () => {
+  test('are exported by one file each', () => {
+    const exported =
+      /^export (?:abstract class|async function|const|function|class|interface|type) (\w+)/gm
+    const homes = new Map<string, string[]>()
+    for (const { path, text } of files)
+      for (const name of new Set([...text.matchAll(exported)].map((match) => match[1] ?? '')))
+        homes.set(name, [...(homes.get(name) ?? []), path])
+    const shared = [...homes].filter(([, paths]) => paths.length > 1)
+    expect(Object.fromEntries(shared)).toEqual({})
+  })
+})
+
 describe('errors', () => {
   test('of ours have a code, and their text and kind are read in one place', () => {
     const own = /class \w+ extends Error\b|instanceof Error \? \w+\.(message|name)\b/

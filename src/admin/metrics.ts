@@ -10,7 +10,7 @@ export interface KindCount {
   readonly count: number
 }
 
-export interface CheckMetrics {
+export interface CheckCounters {
   /** route: NAMESPACE/NAME of the HTTPRoute. */
   observe(route: string, decision: string, reason: string, seconds: number): void
 }
@@ -24,7 +24,7 @@ export interface GuardrailMetrics {
 export interface Metrics {
   xdsNack(type: string, node: string): void
   xdsPush(type: string): void
-  readonly checks: CheckMetrics
+  readonly checks: CheckCounters
   readonly guardrails: GuardrailMetrics
   keySetFetch(result: string): void
   translationFailed(): void
@@ -85,7 +85,7 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
   }
 }
 
-function createCheckMetrics(registers: Registry[]): CheckMetrics {
+function createCheckMetrics(registers: Registry[]): CheckCounters {
   const checks = new Counter({
     name: 'gatehouse_checks_total',
     help: 'ext_authz checks answered.',

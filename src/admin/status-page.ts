@@ -8,8 +8,8 @@ import {
   type EnvoyTypeReport,
   type RemoteReport,
   type ReportedCondition,
-  shortType,
   type StatusReport,
+  typeName,
 } from './status-report.js'
 
 export const STYLE = `
@@ -134,7 +134,7 @@ function envoyRow(envoy: EnvoyReport, { type, sent, acked, nacked }: EnvoyTypeRe
   return markup`<tr>
     <td class="first">${envoy.node}${gone}</td>
     <td data-head="serves">${envoy.cluster}</td>
-    <td>${shortType(type)}</td>
+    <td>${typeName(type)}</td>
     <td data-head="sent">${code(sent)}</td>
     <td data-head="accepted" class="${current}">${code(acked)}</td>
     <td class="bad wrap">${refusal}</td>

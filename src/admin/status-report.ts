@@ -59,7 +59,7 @@ export interface EnvoyTypeReport {
 }
 
 /** Of a type URL, what people call it: "Listener". */
-export const shortType = (type: string): string => type.slice(type.lastIndexOf('.') + 1)
+export const typeName = (type: string): string => type.slice(type.lastIndexOf('.') + 1)
 
 /** A key set or discovery document that we fetch. */
 export interface RemoteReport {

@@ -5,14 +5,14 @@ import { keyIn } from '../gatewayapi/world/world.js'
 import { invalidCondition, type ResourceStatus, staleConditions } from '../ir/status.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
 import type { Problem } from '../resources/kinds/resources.js'
-import type { SaidOf } from '../resources/kubernetes/status-writer.js'
+import type { ObjectStatus } from '../resources/kubernetes/status-writer.js'
 import type { PipelineState } from './pipeline.js'
 
 /** Nothing is said before everything was read: what refers to a thing that is still to come would be called broken. */
-export function clusterStatuses({ translation, provider }: PipelineState): readonly SaidOf[] {
+export function clusterStatuses({ translation, provider }: PipelineState): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
-  const said = translation.statuses.map((status): SaidOf => {
+  const said = translation.statuses.map((status): ObjectStatus => {
     const now = broken.size === 0 ? status : withProblems(status, broken)
     return status.kind === 'Gateway' ? withRoutes(now, translation.attachedRoutes) : now
   })
@@ -23,7 +23,7 @@ export function clusterStatuses({ translation, provider }: PipelineState): reado
   return [...said, ...others]
 }
 
-type Named = Pick<SaidOf, 'kind' | 'namespace' | 'name'>
+type Named = Pick<ObjectStatus, 'kind' | 'namespace' | 'name'>
 
 interface Broken extends Named {
   readonly messages: string[]
@@ -55,7 +55,7 @@ function withProblems(status: ResourceStatus, broken: Map<string, Broken>): Reso
 
 const NO_ROUTES: ReadonlyMap<string, number> = new Map()
 
-const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): SaidOf => ({
+const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): ObjectStatus => ({
   ...gateway,
   attachedRoutes: attached.get(keyIn(gateway.namespace, gateway.name)) ?? NO_ROUTES,
 })

@@ -16,7 +16,7 @@ import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { createAdminSource } from './admin-source.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
-import { createOutbound, type Outbound } from './outbound.js'
+import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
 import { refusals, resourcesReport, unpublished } from './report.js'
@@ -96,7 +96,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   }
 }
 
-const translatorOf = (settings: Settings, { tenancy }: Outbound): Translator =>
+const translatorOf = (settings: Settings, { tenancy }: OutboundParts): Translator =>
   createTranslator({
     apiGroup: settings.apiGroup,
     clusterDomain: settings.clusterDomain,

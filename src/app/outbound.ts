@@ -23,7 +23,7 @@ export interface OutboundDeps {
   readonly startTimer: (callback: () => void, ms: number) => () => void
 }
 
-export type Outbound = ReturnType<typeof createOutbound>
+export type OutboundParts = ReturnType<typeof createOutbound>
 
 export function createOutbound(settings: Settings, deps: OutboundDeps) {
   const { logger, metrics, now, startTimer, onChange } = deps

@@ -6,7 +6,7 @@ import type {
   RemoteReport,
   ReportedResource,
 } from '../admin/status-report.js'
-import { reportResources, shortType } from '../admin/status-report.js'
+import { reportResources, typeName } from '../admin/status-report.js'
 import { concat } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
 import type { Json } from '../ir/json.js'
@@ -79,7 +79,7 @@ export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
       types.flatMap(({ type, nacked }) =>
         nacked === undefined
           ? []
-          : [`${node} refuses its ${shortType(type)}: ${nacked.message.trim()}`],
+          : [`${node} refuses its ${typeName(type)}: ${nacked.message.trim()}`],
       ),
     )
 

@@ -35,7 +35,7 @@ export interface LazyValue<T extends Json = Json> {
 }
 
 /** A value that is read member by member, and too large to be converted where nobody reads all of it. */
-export interface ReadValue {
+export interface MemberValue {
   /** @throws CelLimitError when it is nested too deeply, or beyond the budget of the evaluation. */
   celValue(): CelValue
   /** undefined: there is no such member. @throws as celValue. */
@@ -65,7 +65,7 @@ export interface SourceAttributes {
 export interface Attributes {
   readonly request?: RequestAttributes
   readonly jwt?: LazyValue | undefined
-  readonly llmRequest?: ReadValue | undefined
+  readonly llmRequest?: MemberValue | undefined
   readonly source?: SourceAttributes | undefined
 }
 
@@ -101,7 +101,7 @@ export function attributeValue(
   }
 }
 
-function readMembers(value: ReadValue, members: ReadonlySet<string>): CelValue {
+function readMembers(value: MemberValue, members: ReadonlySet<string>): CelValue {
   if (value.member === undefined || members.has('*')) return value.celValue()
   const read = new Map<string, CelValue>()
   for (const name of members) {

@@ -22,7 +22,7 @@ export function expectStatus(
 }
 
 /** The text of a member of a JSON document. */
-export function textOf(what: string, document: unknown, member: string): string {
+export function memberText(what: string, document: unknown, member: string): string {
   const value = (document as Record<string, unknown> | undefined)?.[member]
   if (typeof value === 'string') return value
   throw new UnexpectedAnswer(`expected a text "${member}" in ${what}, got ${JSON.stringify(value)}`)

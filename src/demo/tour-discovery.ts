@@ -1,6 +1,6 @@
 // The first half of the tour: from a refused call to a registered client, by the documents that lead there.
 
-import { expectStatus, textOf, textsOf, UnexpectedAnswer } from './expectation.js'
+import { expectStatus, memberText, textsOf, UnexpectedAnswer } from './expectation.js'
 import { INITIALIZE, mcpClient } from './mcp-call.js'
 import type { Print } from './print.js'
 
@@ -28,7 +28,7 @@ export async function discover(mcpUrl: string, print: Print): Promise<Discovered
   const [issuer] = textsOf(metadataUrl, document, 'authorization_servers')
   if (issuer === undefined) throw new UnexpectedAnswer('expected an authorization server, got none')
   return {
-    resource: textOf(metadataUrl, document, 'resource'),
+    resource: memberText(metadataUrl, document, 'resource'),
     scopes: textsOf(metadataUrl, document, 'scopes_supported'),
     server: await serverMetadata(issuer, print),
   }
@@ -73,9 +73,9 @@ async function serverMetadata(issuer: string, print: Print): Promise<Server> {
   print.json(Object.fromEntries(shown.map((name) => [name, members.get(name) as unknown])))
   print.text(`… and ${String(members.size - shown.length)} members more`)
   return {
-    authorizationEndpoint: textOf(url, document, 'authorization_endpoint'),
-    tokenEndpoint: textOf(url, document, 'token_endpoint'),
-    registrationEndpoint: textOf(url, document, 'registration_endpoint'),
+    authorizationEndpoint: memberText(url, document, 'authorization_endpoint'),
+    tokenEndpoint: memberText(url, document, 'token_endpoint'),
+    registrationEndpoint: memberText(url, document, 'registration_endpoint'),
   }
 }
 
@@ -98,7 +98,7 @@ export async function register(
   expectStatus(registrationEndpoint, answer, 201)
   print.answer(201, 'the gateway answers for the provider, with the client of the policy')
   print.json(answer.body as object)
-  return textOf(registrationEndpoint, answer.body, 'client_id')
+  return memberText(registrationEndpoint, answer.body, 'client_id')
 }
 
 async function getJson(url: string, print: Print): Promise<unknown> {

@@ -7,7 +7,7 @@ import type { CompiledJwt } from './authz-table.js'
 import { claim, type ClaimsFault, claimsFault, LEEWAY_SECONDS, readClaims } from './claims.js'
 import type { FreshKeys } from './fresh-keys.js'
 import { chooseKey, type Jws, parseJws, verifyJws } from './jws.js'
-import type { Provider } from './provider.js'
+import type { CompiledProvider } from './provider.js'
 import { type RememberedToken, tokenDigest } from './token-memory.js'
 
 export type TokenFault =
@@ -38,7 +38,7 @@ export interface AuthenticationContext {
   readonly nowSeconds: number
   /** Asks for the provider's keys again, within bounds. hasKey: of the entry's configuration as it is then. */
   readonly withFreshKeys: (
-    provider: Provider,
+    provider: CompiledProvider,
     jws: Jws,
     hasKey: (jwt: CompiledJwt) => boolean,
   ) => Promise<FreshKeys>
@@ -120,7 +120,7 @@ function verifyToken(
 }
 
 async function tryFreshKeys(
-  providers: readonly Provider[],
+  providers: readonly CompiledProvider[],
   { provider }: UnknownKey,
   attempt: Attempt,
 ): Promise<Authentication> {
@@ -139,13 +139,13 @@ async function tryFreshKeys(
 }
 
 /** The key may be one of a set that was never fetched. */
-const withoutKey = (providers: readonly Provider[]): Authentication =>
+const withoutKey = (providers: readonly CompiledProvider[]): Authentication =>
   providers.some(({ keys }) => keys === undefined)
     ? UNAVAILABLE
     : { type: 'refused', fault: 'unknown-key' }
 
 /** The token's iss picks; only configurations that name an issuer twice have more than one. */
-const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly Provider[] =>
+const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly CompiledProvider[] =>
   jwt.providers.filter((provider) => provider.issuer === issuer)
 
 interface Attempt {
@@ -160,14 +160,14 @@ interface Attempt {
 /** Of keys that are fetched: a fetch may bring it. */
 interface UnknownKey {
   readonly type: 'unknown-key'
-  readonly provider: Provider
+  readonly provider: CompiledProvider
 }
 
 const UNKNOWN_ISSUER: Outcome = { type: 'refused', fault: 'unknown-issuer' }
 
 /** The first that accepts; else an unknown key comes before keys that were never fetched, and both before what the last one said. */
 function tryProviders(
-  [provider, ...others]: readonly Provider[],
+  [provider, ...others]: readonly CompiledProvider[],
   attempt: Attempt,
   last = UNKNOWN_ISSUER,
 ): Soon<Outcome> {
@@ -181,7 +181,7 @@ function tryProviders(
 }
 
 /** Claims first: a token that is refused whatever its signature costs no verification and no fetch. */
-function tryProvider(provider: Provider, attempt: Attempt): Soon<Outcome> {
+function tryProvider(provider: CompiledProvider, attempt: Attempt): Soon<Outcome> {
   const { jws, claims, context } = attempt
   if (provider.keys === undefined) return UNAVAILABLE
   const fault = claimsFault(jws, claims.json, provider, context.nowSeconds)
@@ -196,7 +196,7 @@ function tryProvider(provider: Provider, attempt: Attempt): Soon<Outcome> {
   )
 }
 
-function remember({ memory }: Provider, { claims, size, digest }: Attempt): Authentication {
+function remember({ memory }: CompiledProvider, { claims, size, digest }: Attempt): Authentication {
   const until = (claim(claims.json, 'exp') as number) + LEEWAY_SECONDS
   const token: RememberedToken = { claims, until, size, allowed: {} }
   memory.remember(digest, token)

@@ -10,7 +10,7 @@ import type {
   JwtProvider,
 } from '../ir/authz-entry.js'
 import { HeaderNames } from './header-names.js'
-import { countUses, type Provider, providerOf, type Providers } from './provider.js'
+import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
 
 export interface AuthzTable {
@@ -24,7 +24,7 @@ export interface AuthzTable {
 interface CompiledParts {
   readonly list: readonly AuthzEntry[]
   readonly entries: PersistentMap<CompiledEntry>
-  readonly providers: Providers
+  readonly providers: CompiledProviders
 }
 
 export interface CompiledEntry {
@@ -41,7 +41,7 @@ export interface CompiledEntry {
 export interface CompiledJwt {
   readonly mode: JwtAuthentication['mode']
   readonly forwardToken: boolean
-  readonly providers: readonly Provider[]
+  readonly providers: readonly CompiledProvider[]
 }
 
 export interface CompiledRules {
@@ -78,7 +78,7 @@ export function buildAuthzTable(
 
 const providersOf = ({ jwt }: AuthzEntry): readonly JwtProvider[] => jwt?.providers ?? []
 
-function compileEntry(entry: AuthzEntry, known: Providers): CompiledEntry {
+function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntry {
   const providers = providersOf(entry).flatMap((provider) => providerOf(known, provider) ?? [])
   const rules = entry.authorization && compileRules(entry.authorization)
   const all = rules === undefined ? [] : [...rules.deny, ...rules.require, ...rules.allow]

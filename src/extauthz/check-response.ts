@@ -5,7 +5,7 @@ import type { LazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { CLAIMS_KEY, EXACT_CLAIMS_KEY } from '../ir/names.js'
 import { BackwardWriter } from './backward-writer.js'
-import type { Decision, Reply } from './decision.js'
+import type { CheckReply, Decision } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 
 /** google.rpc.Code, by our status: what Envoy logs. */
@@ -55,7 +55,7 @@ const ANONYMOUS_KEPT = encodeAllow(true)
 const ANONYMOUS_REMOVED = encodeAllow(false)
 
 /** status 1 { code 1 }, denied_response 2 { status 1 { code 1 }, headers 2, body 3 }. */
-function encodeReply(reply: Reply): Uint8Array {
+function encodeReply(reply: CheckReply): Uint8Array {
   writer.begin()
   writer.text(3, reply.body)
   for (const [name, value] of reply.headers.toReversed()) writeHeader(name, value)

@@ -2,7 +2,7 @@
 
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { type Jws, parseObject, textOf } from './jws.js'
+import { decodedText, type Jws, parseObject } from './jws.js'
 
 export type ClaimsFault =
   | 'malformed-claims'
@@ -21,7 +21,7 @@ const MAX_DEPTH = 24
 
 /** undefined: no object, nested too deeply, or with a number that no double holds. */
 export function readClaims(jws: Jws): LazyValue<JsonObject> | undefined {
-  const text = textOf(jws.payload)
+  const text = decodedText(jws.payload)
   const claims = parseObject(text)
   return claims !== undefined && isPlain(claims, MAX_DEPTH) ? lazyValue(claims, text) : undefined
 }

@@ -26,9 +26,9 @@ export type Reason =
 
 export type Decision =
   | { readonly type: 'allow'; readonly reason: Reason; readonly token?: RememberedToken }
-  | { readonly type: 'reply'; readonly reason: Reason; readonly reply: Reply }
+  | { readonly type: 'reply'; readonly reason: Reason; readonly reply: CheckReply }
 
-export interface Reply {
+export interface CheckReply {
   readonly status: 400 | 401 | 403 | 500 | 503
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
@@ -40,11 +40,11 @@ const RETRY_AFTER_SECONDS = '5'
 const JSON_TYPE = ['content-type', 'application/json'] as const
 
 function reply(
-  status: Reply['status'],
+  status: CheckReply['status'],
   error: string,
   description: string,
-  headers: Reply['headers'] = [],
-): Reply {
+  headers: CheckReply['headers'] = [],
+): CheckReply {
   const body = JSON.stringify({ error, error_description: description })
   return { status, headers: [JSON_TYPE, ...headers], body }
 }
@@ -66,7 +66,7 @@ const NOT_LOOKED_UP = reply(
 )
 const UNAVAILABLE = reply(503, 'temporarily_unavailable', 'The request could not be checked')
 
-const refusal = (reason: Reason, answer: Reply): Decision => ({
+const refusal = (reason: Reason, answer: CheckReply): Decision => ({
   type: 'reply',
   reason,
   reply: answer,

@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto'
 import type { CompiledJwt } from './authz-table.js'
-import type { Provider } from './provider.js'
+import type { CompiledProvider } from './provider.js'
 import { within } from './within.js'
 
 /** What a fetch of a key set came to. */
@@ -24,7 +24,7 @@ export interface FreshKeysOptions {
 
 /** hasKey: whether a configuration of the entry has the key by now. */
 export interface KeyRequest {
-  readonly provider: Provider
+  readonly provider: CompiledProvider
   /** Of the token's header. */
   readonly kid: string | undefined
   readonly algorithm: string

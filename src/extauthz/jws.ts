@@ -27,7 +27,7 @@ export function parseJws(token: string): Jws | undefined {
   const [header, payload, signature] = parts
   if (parts.length !== 3 || !isCanonical(header) || !isCanonical(payload, true)) return undefined
   if (!isCanonical(signature)) return undefined
-  const parsed = parseObject(textOf(Buffer.from(header, 'base64url')))
+  const parsed = parseObject(decodedText(Buffer.from(header, 'base64url')))
   if (parsed === undefined) return undefined
   const headerFields = readHeader(parsed)
   return headerFields && { token, payload: Buffer.from(payload, 'base64url'), ...headerFields }
@@ -64,7 +64,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** undefined: not UTF-8. */
-export function textOf(bytes: Uint8Array): string | undefined {
+export function decodedText(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes)
   } catch {

@@ -11,7 +11,7 @@ import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'
 import { TokenMemory } from './token-memory.js'
 
-export interface Provider extends ClaimsRules {
+export interface CompiledProvider extends ClaimsRules {
   readonly source: KeySource
   /** Absent: its key set was never fetched (decision 1). */
   readonly keys?: readonly VerificationKey[]
@@ -22,18 +22,23 @@ export interface Provider extends ClaimsRules {
  * Providers by their content: the same issuer, audiences and keys are the same provider, with the same memory. uses: how
  * often entries name it; without any it is forgotten.
  */
-export type Providers = PersistentMap<{ readonly provider: Provider; readonly uses: number }>
+export type CompiledProviders = PersistentMap<{
+  readonly provider: CompiledProvider
+  readonly uses: number
+}>
 
-export const providerOf = (providers: Providers, provider: JwtProvider): Provider | undefined =>
-  providers.get(contentId(provider))?.provider
+export const providerOf = (
+  providers: CompiledProviders,
+  provider: JwtProvider,
+): CompiledProvider | undefined => providers.get(contentId(provider))?.provider
 
 /** known, with what is named so much more or less often. */
 export function countUses(
-  known: Providers,
+  known: CompiledProviders,
   { removed, added }: Differences<JwtProvider>,
   rememberedTokens: number,
-): Providers {
-  const changes = new Map<string, { readonly provider: Provider; readonly uses: number }>()
+): CompiledProviders {
+  const changes = new Map<string, { readonly provider: CompiledProvider; readonly uses: number }>()
   const count = (named: JwtProvider, more: number): void => {
     const id = contentId(named)
     const { provider, uses } = changes.get(id) ??
@@ -50,7 +55,7 @@ export function countUses(
 function buildProvider(
   { issuer, audiences, keySet }: JwtProvider,
   rememberedTokens: number,
-): Provider {
+): CompiledProvider {
   const keys = keySet.state === 'available' ? { keys: importKeys(keySet.jwks) } : {}
   return {
     issuer,

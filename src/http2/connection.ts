@@ -10,7 +10,7 @@ import {
   ConnectionError,
   DEFAULT_WINDOW,
   ErrorCode,
-  Flag,
+  FrameFlag,
   FrameType,
   MAX_STREAM_ID,
   MAX_WINDOW,
@@ -169,7 +169,10 @@ export class Connection {
 
   #onFrame(frame: Frame): void {
     // Section 3.4: the client's preface ends with a SETTINGS frame.
-    if (!this.#hasSettings && (frame.type !== FrameType.SETTINGS || (frame.flags & Flag.ACK) !== 0))
+    if (
+      !this.#hasSettings &&
+      (frame.type !== FrameType.SETTINGS || (frame.flags & FrameFlag.ACK) !== 0)
+    )
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'no SETTINGS after the preface')
     // Section 4.3: nothing may stand between the frames of a header block.
     if (this.#headers.isOpen && frame.type !== FrameType.CONTINUATION)
@@ -223,7 +226,7 @@ export class Connection {
     this.#receiveWindow -= length
     if (this.#receiveWindow < CONNECTION_WINDOW / 2)
       this.#giveBack(CONNECTION_WINDOW - this.#receiveWindow)
-    const endStream = (flags & Flag.END_STREAM) !== 0
+    const endStream = (flags & FrameFlag.END_STREAM) !== 0
     const content = withoutPadding(frame)
     // With or without padding it is empty.
     if (content.from === content.to && !endStream) this.#spend()
@@ -242,14 +245,14 @@ export class Connection {
   /** Section 6.5. */
   #onSettings({ flags, buffer, from, to }: Frame): void {
     this.#hasSettings = true
-    if ((flags & Flag.ACK) !== 0) {
+    if ((flags & FrameFlag.ACK) !== 0) {
       if (from === to) return
       throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'an acknowledgement with a payload')
     }
     this.#spend()
     const settings = readSettings(buffer.subarray(from, to))
     // Before what a larger window lets go.
-    this.#outbound.frame(FrameType.SETTINGS, Flag.ACK, 0, NO_PAYLOAD)
+    this.#outbound.frame(FrameType.SETTINGS, FrameFlag.ACK, 0, NO_PAYLOAD)
     let window: number | undefined
     for (const [id, value] of settings)
       if (id === Setting.INITIAL_WINDOW_SIZE) window = value
@@ -262,9 +265,9 @@ export class Connection {
   #onPing(frame: Frame): void {
     expectLength(frame, 8)
     const payload = frame.buffer.subarray(frame.from, frame.to)
-    if ((frame.flags & Flag.ACK) === 0) {
+    if ((frame.flags & FrameFlag.ACK) === 0) {
       this.#spend()
-      this.#outbound.frame(FrameType.PING, Flag.ACK, 0, payload)
+      this.#outbound.frame(FrameType.PING, FrameFlag.ACK, 0, payload)
     } else if (payload.equals(DRAIN_PING)) this.#drained()
   }
 

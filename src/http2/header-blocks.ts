@@ -3,7 +3,7 @@
 import type { Frame } from './frame-reader.js'
 import { expectLength, withoutPadding } from './frame-rules.js'
 import { HeaderListTooLarge, HpackDecoder } from './hpack-decoder.js'
-import { ConnectionError, DEFAULT_TABLE_SIZE, ErrorCode, Flag } from './protocol.js'
+import { ConnectionError, DEFAULT_TABLE_SIZE, ErrorCode, FrameFlag } from './protocol.js'
 import type { HeaderField } from './static-table.js'
 
 export interface HeaderBlock {
@@ -46,16 +46,17 @@ export class HeaderBlocks {
   begin(frame: Frame): HeaderBlock | undefined {
     const { flags, buffer, streamId } = frame
     const { from, to } = withoutPadding(frame)
-    const hasPriority = (flags & Flag.PRIORITY) !== 0
+    const hasPriority = (flags & FrameFlag.PRIORITY) !== 0
     if (hasPriority && to - from < PRIORITY_BYTES)
       throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'no priority fields')
     const begun = {
       streamId,
-      endStream: (flags & Flag.END_STREAM) !== 0,
+      endStream: (flags & FrameFlag.END_STREAM) !== 0,
       dependsOnItself: hasPriority && dependency(buffer, from) === streamId,
     }
     const start = hasPriority ? from + PRIORITY_BYTES : from
-    if ((flags & Flag.END_HEADERS) !== 0) return { ...begun, list: this.#decode(buffer, start, to) }
+    if ((flags & FrameFlag.END_HEADERS) !== 0)
+      return { ...begun, list: this.#decode(buffer, start, to) }
     this.#open = { ...begun, buffer: Buffer.alloc(0), length: 0 }
     append(this.#open, buffer, start, to)
     return undefined
@@ -68,7 +69,7 @@ export class HeaderBlocks {
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'CONTINUATION of nothing')
     if (open.length + to - from > this.#maxBytes) throw tooLarge()
     append(open, buffer, from, to)
-    if ((flags & Flag.END_HEADERS) === 0) return undefined
+    if ((flags & FrameFlag.END_HEADERS) === 0) return undefined
     this.#open = undefined
     const { endStream, dependsOnItself } = open
     return { streamId, endStream, dependsOnItself, list: this.#decode(open.buffer, 0, open.length) }

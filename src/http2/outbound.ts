@@ -8,7 +8,7 @@ import {
   DEFAULT_TABLE_SIZE,
   DEFAULT_WINDOW,
   ErrorCode,
-  Flag,
+  FrameFlag,
   FrameType,
   MAX_WINDOW,
   Setting,
@@ -80,7 +80,7 @@ export class Outbound {
 
   /** block: at most DEFAULT_MAX_FRAME_SIZE less one. */
   headers(streamId: number, block: Uint8Array, endStream: boolean): void {
-    const flags = Flag.END_HEADERS | (endStream ? Flag.END_STREAM : 0)
+    const flags = FrameFlag.END_HEADERS | (endStream ? FrameFlag.END_STREAM : 0)
     const update = this.#owesSizeUpdate ? EMPTY_TABLE.length : 0
     this.#writer.frame(update + block.length, FrameType.HEADERS, flags, streamId)
     if (update > 0) this.#writer.bytes(EMPTY_TABLE)

@@ -16,7 +16,7 @@ export const FrameType = {
   CONTINUATION: 0x9,
 } as const
 
-export const Flag = {
+export const FrameFlag = {
   ACK: 0x1,
   END_STREAM: 0x1,
   END_HEADERS: 0x4,

@@ -1,7 +1,7 @@
 // One stream (RFC 9113, section 5): a request that comes, a response that goes, each within its window.
 
 import type { Outbound, Sender } from './outbound.js'
-import { DEFAULT_WINDOW, ErrorCode, Flag, FrameType, MAX_WINDOW } from './protocol.js'
+import { DEFAULT_WINDOW, ErrorCode, FrameFlag, FrameType, MAX_WINDOW } from './protocol.js'
 
 /** Who answers a stream. */
 export interface StreamHandler {
@@ -228,7 +228,7 @@ export class Stream implements Sender {
 
   #endNow(trailers: Uint8Array): void {
     if (trailers.length > 0) this.#outbound.headers(this.id, trailers, true)
-    else this.#outbound.frame(FrameType.DATA, Flag.END_STREAM, this.id, NOTHING)
+    else this.#outbound.frame(FrameType.DATA, FrameFlag.END_STREAM, this.id, NOTHING)
     this.#finished()
   }
 

@@ -18,7 +18,7 @@ export function answerRegistration(clientId: string, body: Uint8Array, now: numb
   if (!request.ok) return request.error
   const { client_name: clientName, redirect_uris: redirectUris } = request.value
   if (!isRedirectUris(redirectUris))
-    return refused(
+    return registrationRefused(
       400,
       'invalid_redirect_uri',
       'redirect_uris must be a non-empty array of absolute URIs without a fragment',
@@ -40,15 +40,27 @@ export function answerRegistration(clientId: string, body: Uint8Array, now: numb
 /** The body as a JSON object, or the reply that says what is wrong with it. */
 export function parseRegistration(body: Uint8Array): Result<JsonObject, JsonReply> {
   if (body.length > MAX_REGISTRATION_BYTES)
-    return err(refused(413, 'invalid_client_metadata', 'the registration is larger than 64 KiB'))
+    return err(
+      registrationRefused(413, 'invalid_client_metadata', 'the registration is larger than 64 KiB'),
+    )
   const request = parseJson(body)
   return isJsonObject(request)
     ? ok(request)
-    : err(refused(400, 'invalid_client_metadata', 'the registration is not a JSON object'))
+    : err(
+        registrationRefused(
+          400,
+          'invalid_client_metadata',
+          'the registration is not a JSON object',
+        ),
+      )
 }
 
 /** An error in the form of RFC 7591 section 3.2.2. */
-export const refused = (status: number, error: string, description: string): JsonReply => ({
+export const registrationRefused = (
+  status: number,
+  error: string,
+  description: string,
+): JsonReply => ({
   status,
   body: { error, error_description: description },
 })

@@ -17,14 +17,14 @@ export interface NameTurnsDeps {
 /** What the last answer says of the next: proven: it comes at once. */
 export type Standing = 'new' | 'proven' | 'doubtful'
 
-export interface Answer {
+export interface NameAnswer {
   readonly found: { readonly ips: readonly string[] } | { readonly error: string }
   readonly standing: Standing
 }
 
 export interface NameTurns {
   /** Never rejects. undefined: at its turn isWanted() was false, or it was closed. */
-  ask(name: string, standing: Standing, isWanted: () => boolean): Promise<Answer | undefined>
+  ask(name: string, standing: Standing, isWanted: () => boolean): Promise<NameAnswer | undefined>
   /** No timer is left. */
   close(): void
 }
@@ -54,7 +54,7 @@ class Turns implements NameTurns {
     this.#others = createLimit(share)
   }
 
-  ask(name: string, standing: Standing, isWanted: () => boolean): Promise<Answer | undefined> {
+  ask(name: string, standing: Standing, isWanted: () => boolean): Promise<NameAnswer | undefined> {
     const limit = standing === 'proven' ? this.#proven : this.#others
     return new Promise((resolve) => {
       void limit(async () => {
@@ -80,7 +80,7 @@ class Turns implements NameTurns {
   }
 
   /** Never rejects. */
-  #look(name: string): Promise<Answer['found']> {
+  #look(name: string): Promise<NameAnswer['found']> {
     return this.#deps.lookup(name).then(
       (all) => (all.length > 0 ? { ips: ipsOf(all) } : { error: failure(name, 'ENODATA') }),
       (error: unknown) => ({ error: failure(name, codeOf(error)) }),

@@ -6,7 +6,7 @@ import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
 import { decodeBody } from './exchange.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
-import { type Line, MOST_WAITING } from './webhook-line.js'
+import { MOST_WAITING, type WebhookLine } from './webhook-line.js'
 
 export interface PooledCall {
   /** Calls of the same backend and limits share their connections. */
@@ -68,7 +68,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   /** dispatcher: asked when it is this call's turn: what the webhook's endpoints are may have changed by then. */
   constructor(
     private readonly call: PooledCall,
-    private readonly line: Line,
+    private readonly line: WebhookLine,
     private readonly dispatcher: () => Dispatcher,
     private readonly resolve: (result: CallResult) => void,
   ) {}

@@ -6,7 +6,7 @@ import type { Phase } from '../ir/proc-entry.js'
 /** Most calls of one phase that wait. */
 export const MOST_WAITING = 4096
 
-export interface Line {
+export interface WebhookLine {
   /** Calls start when it is its turn, perhaps at once. undefined: too many wait. Otherwise what takes it out again. */
   enter(phase: Phase, start: () => void): (() => void) | undefined
   /** One of those that were started has ended. */
@@ -14,7 +14,7 @@ export interface Line {
 }
 
 /** max: 0: no limit. */
-export function createLine(max: number): Line {
+export function createLine(max: number): WebhookLine {
   const waiting: Readonly<Record<Phase, Set<() => void>>> = {
     response: new Set(),
     request: new Set(),

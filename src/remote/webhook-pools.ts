@@ -7,7 +7,7 @@ import type { RemoteTarget } from '../ir/remote-target.js'
 import type { CallRemoteDeps } from './http-call.js'
 import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js'
 import { openPool } from './webhook-connections.js'
-import { createLine, type Line } from './webhook-line.js'
+import { createLine, type WebhookLine } from './webhook-line.js'
 
 export interface WebhookPools {
   /** Never rejects. */
@@ -25,7 +25,7 @@ interface Connections {
 
 interface OpenPool {
   /** Who waits stays in it when the endpoints change. */
-  readonly line: Line
+  readonly line: WebhookLine
   connections: Connections
 }
 

@@ -4,10 +4,10 @@
 import type { CommandName } from './commands.js'
 import {
   readAllowedAddress,
+  readBindHost,
   readDomain,
   readDuration,
   readEnvoyAddress,
-  readHost,
   readInteger,
   readNamespacedName,
   readOneOf,
@@ -135,7 +135,7 @@ export const FLAGS = {
     commands: [...TRANSLATORS, 'crds'],
     meaning: 'the API group of ProxyPolicy, ProxyBackend and ProxyParameters',
   }),
-  listenAddress: oneOr(readHost, '0.0.0.0', {
+  listenAddress: oneOr(readBindHost, '0.0.0.0', {
     value: 'HOST',
     commands: ['run', 'serve', 'translate', 'demo'],
     meaning: "the IP address that Envoy's listeners bind (demo: 127.0.0.1)",

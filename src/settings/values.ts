@@ -71,7 +71,7 @@ export const readEnvoyAddress: ReadValue<ServerAddress> = (text) => {
     : err('IP:PORT, e.g. 127.0.0.1:19000, or unix:PATH')
 }
 
-export const readHost: ReadValue<string> = (text) =>
+export const readBindHost: ReadValue<string> = (text) =>
   isIP(text) === 0 ? err('an IP address, e.g. 0.0.0.0, 127.0.0.1 or ::') : ok(text)
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }

@@ -5,7 +5,7 @@ import type { CompiledEntry } from '../extauthz/authz-table.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
 import { differences } from '../incremental/diff.js'
 import type { Snapshot } from './build-snapshot.js'
-import { RetainedTable, type Table } from './retained-table.js'
+import { type EntryTable, RetainedTable } from './retained-table.js'
 
 export interface PublisherDeps {
   /** The ADS server's. */
@@ -23,8 +23,8 @@ export interface Publisher {
   publish(snapshot: Snapshot): boolean
   /** The last one published; absent: none yet. */
   current(): Snapshot | undefined
-  readonly authz: Table<CompiledEntry>
-  readonly proc: Table<CompiledProcEntry>
+  readonly authz: EntryTable<CompiledEntry>
+  readonly proc: EntryTable<CompiledProcEntry>
   close(): void
 }
 

@@ -2,7 +2,7 @@
 // an Envoy that has not taken the new configuration yet still names them (decision 33).
 
 /** What a server looks entries up in. */
-export interface Table<Entry> {
+export interface EntryTable<Entry> {
   get(key: string): Entry | undefined
 }
 
@@ -12,8 +12,8 @@ interface Kept<Entry> {
   readonly since: number
 }
 
-export class RetainedTable<Entry> implements Table<Entry> {
-  private current: Table<Entry> = { get: () => undefined }
+export class RetainedTable<Entry> implements EntryTable<Entry> {
+  private current: EntryTable<Entry> = { get: () => undefined }
   private readonly kept = new Map<string, Kept<Entry>>()
 
   get(key: string): Entry | undefined {
@@ -21,7 +21,7 @@ export class RetainedTable<Entry> implements Table<Entry> {
   }
 
   /** gone: at least the keys that the table before has and this one has not. */
-  replace(table: Table<Entry>, gone: readonly string[], now: number): void {
+  replace(table: EntryTable<Entry>, gone: readonly string[], now: number): void {
     for (const key of gone) {
       const entry = this.current.get(key)
       if (entry !== undefined) this.kept.set(key, { entry, since: now })

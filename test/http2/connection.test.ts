@@ -2,7 +2,7 @@
 
 import { describe, expect, test, vi } from 'vitest'
 import { MAX_CONCURRENT_STREAMS } from '../../src/http2/connection.js'
-import { ErrorCode, Flag, FrameType, PREFACE, Setting } from '../../src/http2/protocol.js'
+import { ErrorCode, FrameFlag, FrameType, PREFACE, Setting } from '../../src/http2/protocol.js'
 import { Stream } from '../../src/http2/stream.js'
 import {
   data,
@@ -46,7 +46,7 @@ describe('a request', () => {
     peer.write(
       frame(
         FrameType.HEADERS,
-        Flag.PADDED | Flag.PRIORITY,
+        FrameFlag.PADDED | FrameFlag.PRIORITY,
         1,
         Buffer.concat([
           Buffer.of(2),
@@ -57,10 +57,10 @@ describe('a request', () => {
         ]),
       ),
       frame(FrameType.CONTINUATION, 0, 1, block.subarray(4, 5)),
-      frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, block.subarray(5)),
+      frame(FrameType.CONTINUATION, FrameFlag.END_HEADERS, 1, block.subarray(5)),
       frame(
         FrameType.DATA,
-        Flag.PADDED | Flag.END_STREAM,
+        FrameFlag.PADDED | FrameFlag.END_STREAM,
         1,
         Buffer.concat([Buffer.of(3), Buffer.from('text'), Buffer.alloc(3)]),
       ),
@@ -250,7 +250,7 @@ describe('floods', () => {
     ['empty DATA', () => data(1, '')],
     [
       'DATA of nothing but padding',
-      () => frame(FrameType.DATA, Flag.PADDED, 1, Buffer.from([1, 0])),
+      () => frame(FrameType.DATA, FrameFlag.PADDED, 1, Buffer.from([1, 0])),
     ],
   ])('of %s: ENHANCE_YOUR_CALM above 100 in 10 s', async (_what, flood) => {
     const peer = new RawPeer(() => handler()).greet(headers(1))
@@ -280,7 +280,7 @@ describe('floods', () => {
       Buffer.alloc(4_000, 0x61),
       Buffer.alloc(1_000, 0xbe),
     ])
-    const unfolding = new RawPeer().greet(frame(FrameType.HEADERS, Flag.END_HEADERS, 1, bomb))
+    const unfolding = new RawPeer().greet(frame(FrameType.HEADERS, FrameFlag.END_HEADERS, 1, bomb))
     expect(await unfolding.goAwayCode()).toBe(ErrorCode.ENHANCE_YOUR_CALM)
   })
 
@@ -359,7 +359,7 @@ describe('windows', () => {
     const sent = await peer.frames()
     expect(sent.at(-1)).toMatchObject({
       type: FrameType.HEADERS,
-      flags: Flag.END_HEADERS | Flag.END_STREAM,
+      flags: FrameFlag.END_HEADERS | FrameFlag.END_STREAM,
     })
     expect(peer.connection.openStreams).toBe(0)
   })
@@ -436,7 +436,8 @@ describe('the peer', () => {
       peer.connection.tick()
       if (peer.clock % 10_000 === 0)
         for (const { flags, payload } of await peer.of(FrameType.PING))
-          if ((flags & Flag.ACK) === 0) peer.write(frame(FrameType.PING, Flag.ACK, 0, payload))
+          if ((flags & FrameFlag.ACK) === 0)
+            peer.write(frame(FrameType.PING, FrameFlag.ACK, 0, payload))
       if (peer.clock > 43_200_000) peer.write(ping())
     }
     expect(peer.ending).toBe('open')
@@ -508,7 +509,7 @@ describe('a drain', () => {
     expect(said.filter(({ type }) => type === FrameType.GOAWAY).map(last)).toEqual([2 ** 31 - 1])
     peer.write(headers(3, { end: true }))
     const [asked] = said.filter(({ type }) => type === FrameType.PING)
-    peer.write(frame(FrameType.PING, Flag.ACK, 0, asked?.payload))
+    peer.write(frame(FrameType.PING, FrameFlag.ACK, 0, asked?.payload))
     expect((await peer.of(FrameType.GOAWAY)).map(last)).toEqual([3])
     peer.write(headers(5, { end: true }))
     expect(stream?.id).toBe(3)

@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { Flag, FrameType } from '../../src/http2/protocol.js'
+import { FrameFlag, FrameType } from '../../src/http2/protocol.js'
 import { data, frame, handler, headers, RawPeer, rst } from './raw-peer.js'
 
 setFlagsFromString('--expose-gc')
@@ -39,6 +39,6 @@ test('a header block in 60,000 frames of a byte holds its bytes and no more', ()
   for (let sent = 0; sent < 60_000; sent++) peer.write(part)
   // A buffer of its own for each byte would be a hundred times as much.
   expect(held() - before).toBeLessThan(600_000)
-  peer.write(frame(FrameType.CONTINUATION, Flag.END_HEADERS, 1, Buffer.of(0x82)))
+  peer.write(frame(FrameType.CONTINUATION, FrameFlag.END_HEADERS, 1, Buffer.of(0x82)))
   expect(peer.ending).toBe('closed')
 })

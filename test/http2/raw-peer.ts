@@ -2,7 +2,7 @@
 
 import { Connection, type ConnectionOptions } from '../../src/http2/connection.js'
 import { encodeHeaderBlock } from '../../src/http2/hpack-encoder.js'
-import { Flag, FrameType, PREFACE } from '../../src/http2/protocol.js'
+import { FrameFlag, FrameType, PREFACE } from '../../src/http2/protocol.js'
 import { encodeSettings } from '../../src/http2/settings.js'
 import type { HeaderField } from '../../src/http2/static-table.js'
 import type { Stream, StreamHandler } from '../../src/http2/stream.js'
@@ -49,13 +49,13 @@ export const headers = (
 ): Buffer =>
   frame(
     FrameType.HEADERS,
-    Flag.END_HEADERS | (end ? Flag.END_STREAM : 0),
+    FrameFlag.END_HEADERS | (end ? FrameFlag.END_STREAM : 0),
     streamId,
     encodeHeaderBlock(fields),
   )
 
 export const data = (streamId: number, content: string | Uint8Array, end = false): Buffer =>
-  frame(FrameType.DATA, end ? Flag.END_STREAM : 0, streamId, Buffer.from(content))
+  frame(FrameType.DATA, end ? FrameFlag.END_STREAM : 0, streamId, Buffer.from(content))
 
 export const rst = (streamId: number): Buffer => frame(FrameType.RST_STREAM, 0, streamId, uint32(8))
 

@@ -4,7 +4,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Frame, withData } from '../../src/llm/framing/frame.js'
+import { type EventFrame, withData } from '../../src/llm/framing/frame.js'
 import { createSseReader } from '../../src/llm/framing/sse-frames.js'
 import {
   type EventTexts,
@@ -77,7 +77,7 @@ const apis = Object.entries(APIS).flatMap(([name, api]) =>
   api === undefined ? [] : [[name, api] as const],
 )
 
-async function framesOf({ path, body }: Api): Promise<readonly Frame[]> {
+async function framesOf({ path, body }: Api): Promise<readonly EventFrame[]> {
   const reply = await fetch(`http://${llm.host}:${llm.port}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer none' },
@@ -95,7 +95,7 @@ async function framesOf({ path, body }: Api): Promise<readonly Frame[]> {
   return frames
 }
 
-const eventsOf = (frames: readonly Frame[]): readonly StreamEvent[] =>
+const eventsOf = (frames: readonly EventFrame[]): readonly StreamEvent[] =>
   frames.flatMap(({ data }) => (data === undefined || data === '[DONE]' ? [] : [eventOf(data)]))
 
 /** The pieces of each channel, joined. */

@@ -9,11 +9,11 @@ export interface Decoder {
   close(): void
 }
 
-export const NOTHING = new Uint8Array()
+export const NO_BYTES = new Uint8Array()
 
 export const identity: Decoder = {
   push: (bytes) => Promise.resolve(bytes),
-  end: () => Promise.resolve(NOTHING),
+  end: () => Promise.resolve(NO_BYTES),
   close: () => {},
 }
 
@@ -22,7 +22,7 @@ export function resumed(decoder: Decoder, ahead: Uint8Array): Decoder {
   let given = ahead
   const after = async (next: Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined> => {
     const before = given
-    given = NOTHING
+    given = NO_BYTES
     const bytes = await next
     return bytes && (before.length === 0 ? bytes : Buffer.concat([before, bytes]))
   }

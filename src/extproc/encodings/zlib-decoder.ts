@@ -2,7 +2,7 @@
 
 import { finished } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
-import { type Decoder, NOTHING } from './decoder.js'
+import { type Decoder, NO_BYTES } from './decoder.js'
 
 type Stream =
   zlib.Gunzip | zlib.Inflate | zlib.InflateRaw | zlib.BrotliDecompress | zlib.ZstdDecompress
@@ -57,13 +57,13 @@ function streamDecoder(open: (firstByte: number) => Stream, maxBytes: number): D
   return {
     push: async (bytes) => {
       const [firstByte] = bytes
-      if (firstByte === undefined) return NOTHING
+      if (firstByte === undefined) return NO_BYTES
       stream ??= start(firstByte)
       received += bytes.length
       return (await written(stream, bytes)) ? take() : undefined
     },
     end: async () => {
-      if (stream === undefined) return NOTHING
+      if (stream === undefined) return NO_BYTES
       try {
         await finished(stream.end())
         // A client's decoder may read what this one leaves behind the end of what it knows.

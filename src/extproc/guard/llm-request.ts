@@ -1,13 +1,13 @@
 // The body of a guarded request → llmRequest in expressions: each member converted when one reads it, and counted
 // against its budget, as a body may be a thousand times what an expression should look at.
 
-import type { ReadValue } from '../../cel/attributes.js'
+import type { MemberValue } from '../../cel/attributes.js'
 import { charge } from '../../cel/budget.js'
 import { parseJsonText } from '../../cel/json-text.js'
 import type { CelValue } from '../../cel/values.js'
 import type { JsonNode, JsonText } from '../../llm/json/json-text.js'
 
-export function llmRequestValue({ text, root }: JsonText): ReadValue {
+export function llmRequestValue({ text, root }: JsonText): MemberValue {
   const convert = (node: JsonNode): CelValue => convertNode(node, text)
   return {
     celValue: () => convert(root),

@@ -5,7 +5,7 @@ import type {
   HttpBody,
   HttpHeaders,
 } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { type Decoder, NOTHING } from '../encodings/decoder.js'
+import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
 import { headersMessage } from '../stream/guard-messages.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { headersOf } from '../stream/request-view.js'
@@ -71,7 +71,7 @@ export function createResponseGuard(
     if (found.type !== 'unknown') opening = undefined
     if (found.type !== 'array') return phase.body(message)
     startStream(jsonArray(deps.maxBodyBytes), found.decoder)
-    await streamed?.body({ ...message, body: NOTHING })
+    await streamed?.body({ ...message, body: NO_BYTES })
   }
   /** A filter before ours has answered, with our 401 for instance: the request has never left. */
   const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)

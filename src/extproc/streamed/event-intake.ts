@@ -1,6 +1,6 @@
 // The frames of a streamed reply → what is held: each with the event that it says, and an end where one cannot be read.
 
-import type { Frame } from '../../llm/framing/frame.js'
+import type { EventFrame } from '../../llm/framing/frame.js'
 import { readStreamEvent } from '../../llm/stream-read.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../../result.js'
 
 export interface EventIntake {
   /** The error is a sentence without any text: the reply cannot be read. */
-  take(frames: readonly Frame[]): Result<undefined, string>
+  take(frames: readonly EventFrame[]): Result<undefined, string>
   /** Of the last event; undefined: none told. */
   readonly api: LlmApi | undefined
 }
@@ -21,7 +21,7 @@ export function createEventIntake(
   let api: LlmApi | undefined
   let isBlind = false
 
-  const takeOne = (frame: Frame): Result<undefined, string> => {
+  const takeOne = (frame: EventFrame): Result<undefined, string> => {
     const { data } = frame
     const event = isBlind || data === undefined || isDone(data) ? undefined : readStreamEvent(data)
     if (event?.ok === false && !passesUnread) return event

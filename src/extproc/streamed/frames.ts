@@ -1,6 +1,6 @@
 // The first layer of a streamed reply: its bytes are decoded, cut into frames, and read as events, which are held.
 
-import type { FrameReader } from '../../llm/framing/frame.js'
+import type { EventFrameReader } from '../../llm/framing/frame.js'
 import { err, type Result } from '../../result.js'
 import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
@@ -18,7 +18,7 @@ export interface Frames {
 export interface FrameContext {
   /** Of its Content-Encoding. */
   readonly decoder: Decoder
-  readonly reader: FrameReader
+  readonly reader: EventFrameReader
   readonly intake: Pick<EventIntake, 'take'>
   /** Whether nobody waits for more. */
   readonly isStopped: () => boolean
@@ -27,7 +27,7 @@ export interface FrameContext {
 const NOTHING: Result<undefined, string> = { ok: true, value: undefined }
 
 export function createFrames({ decoder, reader, intake, isStopped }: FrameContext): Frames {
-  const take = (frames: ReturnType<FrameReader['push']>): Result<undefined, string> =>
+  const take = (frames: ReturnType<EventFrameReader['push']>): Result<undefined, string> =>
     frames.ok ? intake.take(frames.value) : frames
   const read = async (
     decoded: Promise<Uint8Array | undefined>,

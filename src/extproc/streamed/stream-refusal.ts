@@ -1,7 +1,7 @@
 // Why a streamed reply ends before its time: what the client is told, and what the log says.
 
 import type { OwnError } from '../../llm/api-error.js'
-import type { Decision } from '../webhook/ask-webhooks.js'
+import type { PhaseVerdict } from '../webhook/ask-webhooks.js'
 
 export interface StreamRefusal {
   readonly error: OwnError
@@ -24,8 +24,8 @@ export const unavailableStream = (problem: string): StreamRefusal => ({
 })
 
 /** A reject's text reaches the client, as that of a reply that is not streamed does. */
-export const refusalOf = (
-  decision: Extract<Decision, { readonly type: 'reject' | 'unavailable' }>,
+export const streamRefusalOf = (
+  decision: Extract<PhaseVerdict, { readonly type: 'reject' | 'unavailable' }>,
 ): StreamRefusal =>
   decision.type === 'reject'
     ? {

@@ -12,7 +12,7 @@
 //   left     | the client or Envoy has left                   | are dropped      | nothing
 
 import { errorKind } from '../../errors.js'
-import type { FrameReader } from '../../llm/framing/frame.js'
+import type { EventFrameReader } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js'
 import { WatchedReply } from '../../llm/windows/watched-reply.js'
@@ -22,8 +22,8 @@ import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { createEventIntake, type EventIntake } from './event-intake.js'
 import { createFrames, type Frames } from './frames.js'
 import {
-  refusalOf,
   type StreamRefusal,
+  streamRefusalOf,
   unavailableStream,
   unreadableStream,
 } from './stream-refusal.js'
@@ -46,7 +46,7 @@ export interface ReplyOutput {
 export interface StreamContext extends WebhookContext {
   /** Of its Content-Encoding. */
   readonly decoder: Decoder
-  readonly reader: FrameReader
+  readonly reader: EventFrameReader
 }
 
 /** Unseen characters with which nothing more is read while webhooks are being asked. */
@@ -144,7 +144,7 @@ class GuardedStream implements StreamedReply {
         this.wake()
       },
       ended: (decision) =>
-        decision.type === 'aborted' ? this.stop() : this.refuse(refusalOf(decision)),
+        decision.type === 'aborted' ? this.stop() : this.refuse(streamRefusalOf(decision)),
       failed: (error) => {
         const kind = errorKind(error)
         this.deps.logger.error({ route, error: kind }, 'a window of a reply could not be shown')

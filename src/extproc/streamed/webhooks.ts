@@ -6,8 +6,8 @@ import type { ReplyForm } from '../../llm/windows/reply-channels.js'
 import {
   type AskedEntry,
   askWebhooks,
-  type Decision,
   type GuardDeps,
+  type PhaseVerdict,
 } from '../webhook/ask-webhooks.js'
 import type { CompiledWebhook, Guard } from '../webhook/compiled-guard.js'
 
@@ -15,7 +15,7 @@ export interface Webhooks {
   /** Of what they see. */
   readonly form: ReplyForm
   readonly minIntervalMs: number
-  ask(entry: AskedEntry): Promise<Decision>
+  ask(entry: AskedEntry): Promise<PhaseVerdict>
 }
 
 export interface WebhookContext {

@@ -12,7 +12,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeldChannel } from '../../llm/windows/held-channel.js'
-import type { AskedEntry, Decision } from '../webhook/ask-webhooks.js'
+import type { AskedEntry, PhaseVerdict } from '../webhook/ask-webhooks.js'
 
 /** Milliseconds that a window waits for the end of a word. */
 const WORD = 25
@@ -29,7 +29,7 @@ export interface WindowEvents {
   /** Something more may leave. */
   answered(): void
   /** The reply may not go on. */
-  ended(decision: Exclude<Decision, { readonly type: 'pass' }>): void
+  ended(decision: Exclude<PhaseVerdict, { readonly type: 'pass' }>): void
   /** A bug. */
   failed(error: unknown): void
 }
@@ -37,7 +37,7 @@ export interface WindowEvents {
 export interface WindowWebhooks {
   /** Milliseconds between two questions about one text. */
   readonly minIntervalMs: number
-  ask(entry: AskedEntry): Promise<Decision>
+  ask(entry: AskedEntry): Promise<PhaseVerdict>
 }
 
 export const createWindows = (

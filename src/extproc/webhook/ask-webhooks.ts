@@ -62,7 +62,7 @@ export interface Question {
   readonly signal: AbortSignal
 }
 
-export type Decision =
+export type PhaseVerdict =
   /** contents: one per entry. needed: characters at the end of a window that a webhook still needs. */
   | { readonly type: 'pass'; readonly contents: readonly string[]; readonly needed: number }
   | { readonly type: 'reject'; readonly status: number; readonly text: string }
@@ -70,7 +70,7 @@ export type Decision =
   /** Nobody waits for the answer any more. */
   | { readonly type: 'aborted' }
 
-export async function askWebhooks(question: Question, deps: GuardDeps): Promise<Decision> {
+export async function askWebhooks(question: Question, deps: GuardDeps): Promise<PhaseVerdict> {
   const { entries } = question
   let contents: readonly string[] = entries.map(({ content }) => content)
   let needed = 0

@@ -28,7 +28,7 @@ export function parseIssuer(issuer: string): IssuerUrl | undefined {
 }
 
 /** Where we connect, and how. */
-export interface Connection {
+export interface BackendConnection {
   /** What is connected to, whatever its endpoints are just now: a Destination's name, or "issuer". */
   readonly via: string
   readonly endpoints: Endpoints
@@ -38,16 +38,16 @@ export interface Connection {
 /** How the identity provider is reached. */
 export interface Reach {
   readonly issuer: IssuerUrl
-  readonly connection: Connection
+  readonly connection: BackendConnection
 }
 
-export const connectionToBackend = ({ destination, endpoints }: Backend): Connection => ({
+export const connectionToBackend = ({ destination, endpoints }: Backend): BackendConnection => ({
   via: destination.name,
   endpoints,
   ...(destination.tls === undefined ? {} : { tls: destination.tls }),
 })
 
-export function connectionToIssuer(issuer: IssuerUrl): Connection {
+export function connectionToIssuer(issuer: IssuerUrl): BackendConnection {
   const { hostname, port } = new URL(`${issuer.scheme}://${issuer.authority}`)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isTls = issuer.scheme === 'https'
@@ -62,7 +62,7 @@ export function connectionToIssuer(issuer: IssuerUrl): Connection {
 }
 
 export function targetAt(
-  { endpoints, tls }: Connection,
+  { endpoints, tls }: BackendConnection,
   authority: string,
   path: string,
 ): RemoteTarget {
@@ -72,7 +72,7 @@ export function targetAt(
 
 /** The issuer's authority as Host, and its scheme as X-Forwarded-Proto where the connection has another (decision 10). */
 export function targetOfIssuer(
-  connection: Connection,
+  connection: BackendConnection,
   issuer: IssuerUrl,
   path: string,
 ): RemoteTarget {
@@ -89,7 +89,7 @@ export function targetOfIssuer(
  */
 export function wantedDocument(
   kind: WantedDocument['kind'],
-  { via }: Connection,
+  { via }: BackendConnection,
   targets: readonly RemoteTarget[],
 ): WantedDocument {
   const identity = targets.map(({ url, tls, forwardedProto }) => [

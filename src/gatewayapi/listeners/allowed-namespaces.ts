@@ -4,7 +4,7 @@
 import type { Context } from '../world/context.js'
 import { selectorProblem, selects } from '../world/label-selector.js'
 import { keyIn } from '../world/world.js'
-import type { Gateway, ListenerSpec } from './listeners.js'
+import type { GatewayResource, ListenerSpec } from './listeners.js'
 
 const NO = { isAllowed: false }
 
@@ -17,7 +17,7 @@ export interface Permission {
 /** Whether a route of this namespace may attach. Only a selector reads the Namespace. */
 export function namespacePermission(
   { reader }: Context,
-  gateway: Gateway,
+  gateway: GatewayResource,
   spec: ListenerSpec,
   namespace: string,
 ): Permission {

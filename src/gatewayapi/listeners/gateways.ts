@@ -6,12 +6,12 @@ import type { Resource } from '../../resources/kinds/resources.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
-import { type Gateway, type TranslatedListener, translateListener } from './listeners.js'
+import { type GatewayResource, type TranslatedListener, translateListener } from './listeners.js'
 import { parametersProblem } from './parameters.js'
 
 export interface TranslatedGateway {
   readonly key: string
-  readonly gateway: Gateway
+  readonly gateway: GatewayResource
   readonly listeners: readonly TranslatedListener[]
   readonly status: ResourceStatus
 }
@@ -41,7 +41,7 @@ export const translateGateway = (
 
 export const gatewayStatus = (
   context: Context,
-  gateway: Gateway,
+  gateway: GatewayResource,
   listeners: readonly TranslatedListener[],
 ): ResourceStatus =>
   statusOf(gateway, [
@@ -51,7 +51,7 @@ export const gatewayStatus = (
   ])
 
 function gatewayConditions(
-  gateway: Gateway,
+  gateway: GatewayResource,
   listeners: readonly TranslatedListener[],
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
@@ -73,7 +73,7 @@ function gatewayConditions(
 }
 
 /** The defaults stay in force when parameters cannot be read (decision 22). */
-function parametersConditions(context: Context, gateway: Gateway): readonly Condition[] {
+function parametersConditions(context: Context, gateway: GatewayResource): readonly Condition[] {
   const ref = gateway.spec.infrastructure?.parametersRef
   if (ref === undefined) return []
   const problem = parametersProblem(context, { ...ref, namespace: gateway.metadata.namespace })

@@ -13,7 +13,7 @@ import { selectorProblem } from '../world/label-selector.js'
 import { type CertificateProblem, resolveCertificate } from './certificates.js'
 import { conflictOf, isImplemented } from './listener-conflicts.js'
 
-export type Gateway = Resource<GatewaySpec>
+export type GatewayResource = Resource<GatewaySpec>
 export type ListenerSpec = GatewaySpec['listeners'][number]
 
 export interface TranslatedListener {
@@ -29,7 +29,7 @@ export interface TranslatedListener {
 
 export function translateListener(
   context: Context,
-  gateway: Gateway,
+  gateway: GatewayResource,
   spec: ListenerSpec,
 ): TranslatedListener {
   const { namespace, name } = gateway.metadata
@@ -59,7 +59,7 @@ interface Refusal {
   readonly isConflict?: boolean
 }
 
-function refusalOf(gateway: Gateway, spec: ListenerSpec): Refusal | undefined {
+function refusalOf(gateway: GatewayResource, spec: ListenerSpec): Refusal | undefined {
   if (!isImplemented(spec))
     return {
       reason: 'UnsupportedProtocol',
@@ -80,7 +80,7 @@ function refusalOf(gateway: Gateway, spec: ListenerSpec): Refusal | undefined {
   return conflict === undefined ? undefined : { ...conflict, isConflict: true }
 }
 
-const isTlsField = ({ spec }: Gateway, listener: ListenerSpec, field: string): boolean =>
+const isTlsField = ({ spec }: GatewayResource, listener: ListenerSpec, field: string): boolean =>
   field === 'spec.tls' ||
   field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls`)
 

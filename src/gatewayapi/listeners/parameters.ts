@@ -5,7 +5,7 @@ import type { ProxyParametersSpec } from '../../resources/kinds/proxy-parameters
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { keyIn } from '../world/world.js'
-import type { Gateway } from './listeners.js'
+import type { GatewayResource } from './listeners.js'
 
 /** Variable → the largest number that makes sense of it: connections, and seconds (a day). */
 const LARGEST: Readonly<Record<string, number>> = {
@@ -19,7 +19,7 @@ export interface WebhookLimits {
 }
 
 /** Of the ProxyParameters that the Gateway names, else of those that its GatewayClass names, else the defaults. */
-export function webhookLimits(context: Context, gateway: Gateway): WebhookLimits {
+export function webhookLimits(context: Context, gateway: GatewayResource): WebhookLimits {
   const { reader } = context
   const own = gateway.spec.infrastructure?.parametersRef
   const ref =

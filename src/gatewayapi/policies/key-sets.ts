@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../../result.js'
 import { type Backend, resolveBackend } from '../backends/backends.js'
 import { ageNotes, keyNotes, unavailableNote } from '../backends/remote-notes.js'
 import {
-  type Connection,
+  type BackendConnection,
   connectionToBackend,
   connectionToIssuer,
   parseIssuer,
@@ -27,7 +27,7 @@ export interface TranslatedKeySet {
   readonly keySet: KeySet
   readonly wanted: readonly WantedDocument[]
   /** How the keys are reached; absent: they are inline. */
-  readonly connection?: Connection
+  readonly connection?: BackendConnection
   /** What the status says of keys that are older than they should be. */
   readonly notes: readonly string[]
   /** Why the keys are not available yet (decision 1). */
@@ -101,7 +101,7 @@ function fetchedKeySet(
 function placeOfKeys(
   { issuer, jwks }: ProviderSpec,
   backend: Backend | undefined,
-): Result<{ readonly connection: Connection; readonly target: RemoteTarget }, string> {
+): Result<{ readonly connection: BackendConnection; readonly target: RemoteTarget }, string> {
   const path = jwks.remote?.jwksPath
   if (path !== undefined && backend !== undefined) {
     const connection = connectionToBackend(backend)

@@ -7,7 +7,7 @@ import { publishedMembers } from '../../oauth/resource-metadata.js'
 import { err, ok, type Result } from '../../result.js'
 import { ageNotes, unavailableNote } from '../backends/remote-notes.js'
 import {
-  type Connection,
+  type BackendConnection,
   connectionToIssuer,
   parseIssuer,
   type Reach,
@@ -37,7 +37,7 @@ export function translateMcp(
   context: Context,
   spec: McpSpec,
   provider: ProviderSpec,
-  connection: Connection | undefined,
+  connection: BackendConnection | undefined,
 ): Result<Mcp, string> {
   const issuer = parseIssuer(provider.issuer)
   if (issuer === undefined)

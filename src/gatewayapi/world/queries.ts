@@ -64,9 +64,9 @@ export function createQueryEngine(): QueryEngine {
 class Results {
   #revision = 0
   #world: World | undefined
-  readonly #results = new Table<Result>()
+  readonly #results = new ResultTable<Result>()
   /** Values of results that a change dropped, until the next revision. */
-  #dropped = new Table<unknown>()
+  #dropped = new ResultTable<unknown>()
   readonly #readers = new ReadIndex<Result>()
   /** What a revision asked for by itself. */
   readonly #asked = new Set<Result>()
@@ -75,7 +75,7 @@ class Results {
 
   begin(world: World, changed: readonly Read[]): void {
     this.#dropUnused()
-    this.#dropped = new Table()
+    this.#dropped = new ResultTable()
     for (const read of changed)
       for (const result of this.#readers.readersOf(read)) this.#drop(result, this.#dropped)
     this.#world = world
@@ -111,7 +111,7 @@ class Results {
   }
 
   /** With everything that it is a part of. dropped: takes the values. */
-  #drop(result: Result, dropped?: Table<unknown>): void {
+  #drop(result: Result, dropped?: ResultTable<unknown>): void {
     const { name, subject, value, reads, parts, users } = result
     if (this.#results.get(name, subject) !== result) return
     this.#results.delete(name, subject)
@@ -141,7 +141,7 @@ class Results {
 }
 
 /** Values by the name and the subject of a query. */
-class Table<Value> {
+class ResultTable<Value> {
   readonly #byName = new Map<string, Map<unknown, Value>>()
 
   get(name: string, subject: unknown): Value | undefined {

@@ -9,7 +9,7 @@ import {
   present,
 } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import { type At, below, type SaidText, type Source, textOf } from '../text/said.js'
+import { type At, below, type SaidText, type Source, textSaid } from '../text/said.js'
 import {
   beside,
   goingOn,
@@ -42,7 +42,7 @@ function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said
   const at = spokenAt(json, channel)
   const said: SaidText[] = []
   // Of completions; some servers of chat completions put it beside the delta.
-  if (text !== undefined) said.push(textOf(asString(text, 'text'), below(at, 'text')))
+  if (text !== undefined) said.push(textSaid(asString(text, 'text'), below(at, 'text')))
   for (const one of delta === undefined ? [] : deltaTexts(asObject(delta, 'a delta'), at))
     said.push(one)
   for (const one of message === undefined ? [] : messageTexts(asObject(message, 'a message'), at))
@@ -102,7 +102,7 @@ const NO_CALLS: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 
 function sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): void {
   const content = present(member(message, 'content'))
   const at = below(around, 'content')
-  if (content?.type === 'string') out.push(textOf(content, at))
+  if (content?.type === 'string') out.push(textSaid(content, at))
   else if (content !== undefined)
     for (const item of asArray(content, 'content').items) {
       const said: SaidText[] = []

@@ -10,7 +10,7 @@ import {
   present,
 } from '../json/members.js'
 import { roleOf } from '../text/message.js'
-import { type At, callOf, type SaidText, type Source, textOf } from '../text/said.js'
+import { type At, callOf, type SaidText, type Source, textSaid } from '../text/said.js'
 import {
   goingOn,
   indexOf,
@@ -124,7 +124,7 @@ function readText(event: Event, text: Text, name: string): Said {
       : [
           isCall
             ? callOf(asString(node, name), at, text.of === 'arguments')
-            : textOf(asString(node, name), at),
+            : textSaid(asString(node, name), at),
         ]
   const logprobs = present(member(event.root, 'logprobs'))
   if (logprobs !== undefined) addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)

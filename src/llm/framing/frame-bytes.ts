@@ -1,7 +1,7 @@
 // The bytes of the frame that is being read, up to a limit.
 
 import { err, ok, type Result } from '../../result.js'
-import type { Frame } from './frame.js'
+import type { EventFrame } from './frame.js'
 
 const TOO_LARGE = err('an event of the stream is too large')
 
@@ -12,7 +12,7 @@ export class FrameBytes {
   /** maxBytes: of one frame, with what stands around its data. */
   constructor(
     private readonly maxBytes: number,
-    private readonly frameOf: (raw: string) => Result<Frame, string>,
+    private readonly frameOf: (raw: string) => Result<EventFrame, string>,
   ) {}
 
   /** The bytes are copied: their buffer may be used again. */
@@ -25,7 +25,7 @@ export class FrameBytes {
   }
 
   /** The frame that ends with these bytes; none when there are no bytes at all. */
-  take(bytes: Uint8Array): Result<readonly Frame[], string> {
+  take(bytes: Uint8Array): Result<readonly EventFrame[], string> {
     const kept = this.keep(bytes)
     if (!kept.ok) return kept
     if (this.size === 0) return ok([])
@@ -38,8 +38,8 @@ export class FrameBytes {
   }
 
   /** cuts: where frames end, in ascending order; the rest is kept. */
-  cut(bytes: Uint8Array, cuts: readonly number[]): Result<readonly Frame[], string> {
-    const frames: Frame[] = []
+  cut(bytes: Uint8Array, cuts: readonly number[]): Result<readonly EventFrame[], string> {
+    const frames: EventFrame[] = []
     let from = 0
     for (const to of cuts) {
       const taken = this.take(bytes.subarray(from, to))

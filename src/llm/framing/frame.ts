@@ -3,7 +3,7 @@
 import type { Result } from '../../result.js'
 
 /** The raw texts of all frames, in their order, are what may pass of the stream. */
-export interface Frame {
+export interface EventFrame {
   /**
    * As it came, with its line ends and whatever stands between it and the frame before; but characters of the data that
    * some clients take for line ends are escaped, and comments have no text.
@@ -22,15 +22,15 @@ export interface DataPlace {
   readonly between: string
 }
 
-export interface FrameReader {
+export interface EventFrameReader {
   /** The frames that are complete. The error is a sentence without any text of them; nothing is read after it. */
-  push(bytes: Uint8Array): Result<readonly Frame[], string>
+  push(bytes: Uint8Array): Result<readonly EventFrame[], string>
   /** What is left when the stream ends. */
-  end(): Result<readonly Frame[], string>
+  end(): Result<readonly EventFrame[], string>
 }
 
 /** The raw text of the frame with other data: what else it holds stays, byte for byte. */
-export function withData({ raw, data: old, around }: Frame, data: string): string {
+export function withData({ raw, data: old, around }: EventFrame, data: string): string {
   if (around === undefined || data === old) return raw
   const lines = withoutLineEnds(data).split('\n')
   return around.before + lines.join(around.between) + around.after

@@ -1,13 +1,13 @@
 // The items of a JSON array ← bytes, cut anywhere: how Gemini streams a reply to who does not ask for SSE.
 
 import { err, type Result } from '../../result.js'
-import type { Frame, FrameReader } from './frame.js'
+import type { EventFrame, EventFrameReader } from './frame.js'
 import { FrameBytes } from './frame-bytes.js'
 
 const NO_ARRAY = err('the stream is not a JSON array of objects')
 
 /** maxBytes: of one item with what stands before it. */
-export function createJsonArrayReader(maxBytes: number): FrameReader {
+export function createJsonArrayReader(maxBytes: number): EventFrameReader {
   let isOver = false
   const bytes = new FrameBytes(maxBytes, (raw) => ({
     ok: true,
@@ -15,11 +15,11 @@ export function createJsonArrayReader(maxBytes: number): FrameReader {
   }))
   const scanner = new ArrayScanner()
   return {
-    push(chunk): Result<readonly Frame[], string> {
+    push(chunk): Result<readonly EventFrame[], string> {
       const cuts = scanner.cuts(chunk)
       return cuts === undefined ? NO_ARRAY : bytes.cut(chunk, cuts)
     },
-    end(): Result<readonly Frame[], string> {
+    end(): Result<readonly EventFrame[], string> {
       if (scanner.isWithinItem) return err('the stream ends within an event')
       isOver = true
       return bytes.take(new Uint8Array())
@@ -28,7 +28,7 @@ export function createJsonArrayReader(maxBytes: number): FrameReader {
 }
 
 /** Nothing but white space and one mark stands before an item. */
-function frameOf(raw: string): Frame {
+function frameOf(raw: string): EventFrame {
   const start = raw.indexOf('{')
   const around = { before: raw.slice(0, start), after: '', between: '\n' }
   return { raw, data: raw.slice(start), around }

@@ -2,14 +2,14 @@
 // some clients could read it as data. What leaves has no line ends but the standard's, and no text beside the data.
 
 import { err, ok, type Result } from '../../result.js'
-import { type Frame, type FrameReader, withoutLineEnds } from './frame.js'
+import { type EventFrame, type EventFrameReader, withoutLineEnds } from './frame.js'
 import { FrameBytes } from './frame-bytes.js'
 
 const LF = 0x0a
 const CR = 0x0d
 
 /** maxBytes: of one event with its line ends. */
-export function createSseReader(maxBytes: number): FrameReader {
+export function createSseReader(maxBytes: number): EventFrameReader {
   let isFirst = true
   const bytes = new FrameBytes(maxBytes, (raw) => {
     const start = isFirst && raw.startsWith('\ufeff') ? 1 : 0
@@ -46,7 +46,7 @@ function createCutter(): (chunk: Uint8Array) => readonly number[] {
 const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/gy
 
 /** start: behind a byte order mark. */
-function frameOf(raw: string, start: number): Result<Frame, string> {
+function frameOf(raw: string, start: number): Result<EventFrame, string> {
   const data: string[] = []
   let passed = raw.slice(0, start)
   let before = ''

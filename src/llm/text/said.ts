@@ -46,7 +46,7 @@ export const below = (at: At, word: string | number): At =>
     ? at
     : { ...at, channel: `${at.channel} ${word}`.trimStart() }
 
-export const textOf = (node: JsonStringNode, { channel = '', role }: At): SaidText => ({
+export const textSaid = (node: JsonStringNode, { channel = '', role }: At): SaidText => ({
   channel,
   kind: 'text',
   role,
@@ -57,14 +57,14 @@ export const textOf = (node: JsonStringNode, { channel = '', role }: At): SaidTe
 
 /** What a tool is called with: a string, or JSON in place. isJson: the string says JSON, and must stay JSON. */
 export const callOf = (node: JsonNode, at: At, isJson: boolean): SaidText => ({
-  ...(node.type === 'string' ? textOf(node, at) : jsonOf(node, at)),
+  ...(node.type === 'string' ? textSaid(node, at) : jsonSaid(node, at)),
   kind: 'tool-call',
   role: 'tool_call',
   ...(isJson && { isJson }),
 })
 
 /** JSON in place, shown as its text. */
-export const jsonOf = (node: JsonNode, { channel = '', role, json }: At): SaidText => ({
+export const jsonSaid = (node: JsonNode, { channel = '', role, json }: At): SaidText => ({
   channel,
   kind: 'text',
   role,

@@ -3,7 +3,7 @@
 import type { JsonNode } from '../json/json-text.js'
 import { type JsonObjectNode, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
-import { type At, below, jsonOf, type SaidText, type Source } from './said.js'
+import { type At, below, jsonSaid, type SaidText, type Source } from './said.js'
 
 export interface Said {
   readonly texts: readonly SaidText[]
@@ -47,7 +47,7 @@ export function beside(texts: readonly SaidText[], object: JsonObjectNode, at: A
   const gathered = [...members].flatMap(([name, said]) => {
     const node = object.members.get(name)
     const isMany = said.length > MOST_APART && said.every(({ form }) => form !== 'tokens')
-    return isMany && node !== undefined ? [jsonOf(node, below(at, name))] : said
+    return isMany && node !== undefined ? [jsonSaid(node, below(at, name))] : said
   })
   return {
     texts: gathered.map((text) => (text.form === 'tokens' ? text : { ...text, isRepeat: true })),

@@ -4,7 +4,7 @@
 import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
-import { type At, below, callOf, jsonOf, lookAt, type SaidText, textOf } from './said.js'
+import { type At, below, callOf, jsonSaid, lookAt, type SaidText, textSaid } from './said.js'
 import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 
@@ -70,7 +70,7 @@ export function sweepObject(
   lookAt(object.members.size, at.json)
   if (form !== UNKNOWN && form !== TEXTS) expectPlainNames(object)
   // A name can be a text too: it is shown with all that stands beside it.
-  else if (!hasPlainNames(object)) return void out.push(jsonOf(object, at))
+  else if (!hasPlainNames(object)) return void out.push(jsonSaid(object, at))
   const type = stringOf(object.members.get('type'))
   const inner = withEchoes(object, withRole(object, type, at, form))
   const echoes: Echo[] = []
@@ -153,11 +153,11 @@ export function sweepMember(
       out.push(callOf(node, at, member.holds === 'jsonCall'))
       return
     case 'json':
-      out.push(jsonOf(node, { ...at, role: at.toolRole }))
+      out.push(jsonSaid(node, { ...at, role: at.toolRole }))
       return
     case 'definition':
       for (const item of node.type === 'array' ? node.items : [node])
-        if (item.type === 'string') out.push(textOf(item, at))
+        if (item.type === 'string') out.push(textSaid(item, at))
       return
     case 'result':
       return sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
@@ -186,7 +186,7 @@ export function expectNoTokens(node: JsonNode): void {
 /** A member's value, or an item of it. */
 function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: SaidText[]): void {
   if (node.type === 'string') {
-    if (!isSilent(node, member, form)) out.push(textOf(node, at))
+    if (!isSilent(node, member, form)) out.push(textSaid(node, at))
   } else if (node.type === 'array') {
     lookAt(node.items.length, at.json)
     node.items.forEach((item, index) => sweepBelow(item, member, below(at, index), form, out))

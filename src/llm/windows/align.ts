@@ -23,7 +23,7 @@ const NEAR = 64
 /** And at last: what is longer is one change up to where both agree to the end. */
 const FAR = 32 * 1024
 /** Places that are looked at in one slice: about a millisecond. */
-export const SLICE = 4096
+export const ALIGN_SLICE = 4096
 
 /** In their order; between them both texts agree. */
 export const align = (original: string, changed: string): Sliced<readonly Change[]> =>
@@ -56,7 +56,7 @@ class Alignment {
   /** Whether a slice is over. */
   private isOver(): boolean {
     this.spent += 1
-    return this.spent % SLICE === 0
+    return this.spent % ALIGN_SLICE === 0
   }
 
   private *agreement(at: number, now: number): Sliced<number> {

@@ -1,14 +1,14 @@
 // A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
-import { type Frame, withData } from '../framing/frame.js'
+import { type EventFrame, withData } from '../framing/frame.js'
 import { type Piece, type Repeat, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
-import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type Said } from './reply-channels.js'
+import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type SaidPiece } from './reply-channels.js'
 
 export interface HeldReply {
   /** event: what the frame's data says; absent: nothing that is to be seen. */
-  add(frame: Frame, event?: StreamEvent): void
+  add(frame: EventFrame, event?: StreamEvent): void
   /** Nothing more comes. */
   end(): void
   /** Those of which something may be to be shown. */
@@ -42,11 +42,11 @@ export interface LeavingEvent extends Pick<StreamEvent, 'pieces' | 'repeats' | '
 }
 
 interface Item {
-  readonly frame: Frame
+  readonly frame: EventFrame
   readonly event: EventPlaces | undefined
   readonly ends: StreamEvent['ends']
-  readonly pieces: readonly (Said | undefined)[]
-  readonly repeats: readonly (Said | undefined)[]
+  readonly pieces: readonly (SaidPiece | undefined)[]
+  readonly repeats: readonly (SaidPiece | undefined)[]
   /** What leaves: there when all of it is free, and only the watch keeps it. */
   now?: string
 }
@@ -70,7 +70,7 @@ class HeldFrames implements HeldReply {
     this.texts = new ReplyChannels(form)
   }
 
-  add(frame: Frame, event?: StreamEvent): void {
+  add(frame: EventFrame, event?: StreamEvent): void {
     this.held += frame.raw.length
     const pieces = (event?.pieces ?? []).map((piece) => this.texts.piece(piece))
     const repeats = (event?.repeats ?? []).map((repeat) => this.texts.repeat(repeat))
@@ -130,7 +130,7 @@ class HeldFrames implements HeldReply {
       this.watch?.left({ pieces: [], repeats: [], ends, pieceTexts: [], repeatTexts: [] })
       return frame.raw
     }
-    const now = (wait: Said | undefined) => wait?.channel.leave(wait.start, wait.said.text)
+    const now = (wait: SaidPiece | undefined) => wait?.channel.leave(wait.start, wait.said.text)
     const texts = { pieces: pieces.map(now), repeats: repeats.map(now) }
     const or = (changed: readonly (string | undefined)[], said: readonly (Piece | Repeat)[]) =>
       said.map(({ text }, index) => changed[index] ?? text)

@@ -13,7 +13,7 @@ export interface ReplyForm {
 }
 
 /** A place of an event, and the text that it is a part of. */
-export interface Said {
+export interface SaidPiece {
   readonly said: Piece | Repeat
   readonly channel: HeldChannel
   /** Where it begins in the text. */
@@ -32,7 +32,7 @@ export class ReplyChannels {
   constructor(private readonly form: ReplyForm) {}
 
   /** undefined: it is not shown. text: what it says by now. */
-  piece(piece: Piece, text = piece.text): Said | undefined {
+  piece(piece: Piece, text = piece.text): SaidPiece | undefined {
     if (!this.isShown(piece)) return undefined
     let channel = this.named.get(piece.channel)
     if (channel === undefined || channel.isEnded) {
@@ -47,7 +47,7 @@ export class ReplyChannels {
     return { said: piece, channel, start }
   }
 
-  repeat(repeat: Repeat, text = repeat.text): Said | undefined {
+  repeat(repeat: Repeat, text = repeat.text): SaidPiece | undefined {
     if (!this.isShown(repeat)) return undefined
     const known = this.named.get(repeat.channel)
     if (known?.said === text) return { said: repeat, channel: known, start: 0 }

@@ -47,7 +47,7 @@ export const objectStatus: JsonObject = {
   properties: { conditions },
 }
 
-export const policyStatus: JsonObject = {
+export const policyStatusSchema: JsonObject = {
   type: 'object',
   description: 'What became of it, for every Gateway that it takes effect on.',
   required: ['ancestors'],

@@ -12,7 +12,7 @@ import {
   withRules,
 } from './crd-rules.js'
 import { structuralSchema } from './crd-schema.js'
-import { objectStatus, policyStatus } from './crd-status.js'
+import { objectStatus, policyStatusSchema } from './crd-status.js'
 
 interface OwnKind {
   readonly kind: string
@@ -68,7 +68,7 @@ const KINDS: readonly OwnKind[] = [
     description: 'Who may use a route, and what its webhooks and backends are held to.',
     spec: proxyPolicySpec,
     rules: proxyPolicyRules,
-    status: policyStatus,
+    status: policyStatusSchema,
     columns: [
       condition('Accepted', '.status.ancestors[*]'),
       condition('Attached', '.status.ancestors[*]'),

@@ -76,7 +76,7 @@ class Walk {
       else this.#file(join(path), found, await realpath(path))
     } catch (error) {
       // A named file that is gone was deleted; a named folder may come back with all that was in it.
-      const deleted = codeOf(error) === 'ENOENT' && EXTENSIONS.includes(extname(path))
+      const deleted = fileErrorCode(error) === 'ENOENT' && EXTENSIONS.includes(extname(path))
       if (deleted) this.#problem(path, 'no such file')
       else this.#lose(join(path), lostMessage(error))
     }
@@ -93,8 +93,8 @@ class Walk {
       const found = await lookAt(names.map((name) => join(path, name)))
       await Promise.all(found.flatMap((entry) => this.#entry(entry, [...above, real]) ?? []))
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || above.length === 0)
-        this.#lose(path, `cannot be read: ${codeOf(error)}`)
+      if (fileErrorCode(error) !== 'ENOENT' || above.length === 0)
+        this.#lose(path, `cannot be read: ${fileErrorCode(error)}`)
     }
   }
 
@@ -128,7 +128,8 @@ class Walk {
 
   /** A file that went away since the folder was listed is no problem: the folder's watcher says so too. */
   #missed(path: string, error: unknown): undefined {
-    if (codeOf(error) !== 'ENOENT') this.#lose(path, `cannot be read: ${codeOf(error)}`)
+    if (fileErrorCode(error) !== 'ENOENT')
+      this.#lose(path, `cannot be read: ${fileErrorCode(error)}`)
   }
 
   /** real: where links lead to. */
@@ -216,7 +217,9 @@ async function nearestFolder(path: string): Promise<NearestFolder> {
 }
 
 const lostMessage = (error: unknown): string =>
-  codeOf(error) === 'ENOENT' ? 'no such file or folder' : `cannot be read: ${codeOf(error)}`
+  fileErrorCode(error) === 'ENOENT'
+    ? 'no such file or folder'
+    : `cannot be read: ${fileErrorCode(error)}`
 
-export const codeOf = (error: unknown): string =>
+export const fileErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'

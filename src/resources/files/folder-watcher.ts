@@ -3,7 +3,7 @@
 import type { FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { codeOf } from './file-tree.js'
+import { fileErrorCode } from './file-tree.js'
 
 /** Folder → the names in it that matter; undefined: all. */
 export type WatchedFolders = ReadonlyMap<string, ReadonlySet<string> | undefined>
@@ -61,11 +61,11 @@ export function createFolderWatcher({
       })
       watcher.on('error', (error) => {
         stop(folder)
-        onFailure(folder, codeOf(error))
+        onFailure(folder, fileErrorCode(error))
       })
       return true
     } catch (error) {
-      onFailure(folder, codeOf(error))
+      onFailure(folder, fileErrorCode(error))
       return false
     }
   }

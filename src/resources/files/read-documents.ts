@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { type Decoded, decodeDocument } from '../decode/decode.js'
 import { splitDocuments } from '../decode/yaml-document.js'
 import type { Kind } from '../kinds/kinds.js'
-import { codeOf, type FoundFile } from './file-tree.js'
+import { fileErrorCode, type FoundFile } from './file-tree.js'
 
 const MAX_DOCUMENTS = 20_000
 const MAX_FILE_BYTES = 32 * 1024 * 1024
@@ -52,7 +52,7 @@ export async function readDocuments(
   try {
     return decodeDocuments(await readFile(path), path, kinds, known)
   } catch (error) {
-    return { type: 'broken', message: `cannot be read: ${codeOf(error)}`, unread: true }
+    return { type: 'broken', message: `cannot be read: ${fileErrorCode(error)}`, unread: true }
   }
 }
 

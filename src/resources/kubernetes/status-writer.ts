@@ -11,7 +11,7 @@ import { type Kind, kindsOf } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
 import { findKindPath, type KindPath, listPath } from './kinds.js'
 import { trim } from './list.js'
-import { type Said, statusFor } from './status.js'
+import { type StatusContent, statusFor } from './status.js'
 import { createStatusRetries, type StatusRetries } from './status-retries.js'
 
 export interface StatusWriterOptions {
@@ -28,14 +28,14 @@ export interface StatusWriterOptions {
   onWarning(message: string): void
 }
 
-export interface SaidOf extends Said {
+export interface ObjectStatus extends StatusContent {
   readonly namespace: string
   readonly name: string
 }
 
 export interface StatusWriter {
   /** Everything that is said now. */
-  update(said: readonly SaidOf[]): void
+  update(said: readonly ObjectStatus[]): void
   /** Looks again at one whose status has changed: somebody else may have overwritten ours. */
   changed(key: string): void
   /** Looks again at everything: it may have become ours to write. */
@@ -53,9 +53,12 @@ class Writer implements StatusWriter {
   readonly #kinds: ReadonlyMap<string, Kind>
   readonly #controllerName: string
   readonly #paths: StatusPaths
-  readonly #wanted = new Map<string, SaidOf>()
+  readonly #wanted = new Map<string, ObjectStatus>()
   /** What was compared last: thousands stay the same at every change. */
-  readonly #looked = new Map<string, { readonly object: JsonObject; readonly said: Said }>()
+  readonly #looked = new Map<
+    string,
+    { readonly object: JsonObject; readonly said: StatusContent }
+  >()
   readonly #queue = new Set<string>()
   readonly #running = new Set<Promise<void>>()
   readonly #retries: StatusRetries
@@ -76,7 +79,7 @@ class Writer implements StatusWriter {
     })
   }
 
-  update(said: readonly SaidOf[]): void {
+  update(said: readonly ObjectStatus[]): void {
     this.#wanted.clear()
     for (const each of said) this.#wanted.set(keyOf(each), each)
     this.#lookAtAll()
@@ -111,7 +114,7 @@ class Writer implements StatusWriter {
     this.#pump()
   }
 
-  #lookAt(key: string, said: SaidOf): void {
+  #lookAt(key: string, said: ObjectStatus): void {
     const object = this.#options.raw(key)
     if (object === undefined) return
     const before = this.#looked.get(key)
@@ -154,7 +157,7 @@ class Writer implements StatusWriter {
     this.#running.add(work)
   }
 
-  async #write(key: string, said: SaidOf): Promise<void> {
+  async #write(key: string, said: ObjectStatus): Promise<void> {
     const kind = this.#kinds.get(said.kind)
     const object = this.#options.raw(key)
     if (kind === undefined || object === undefined) return
@@ -166,7 +169,7 @@ class Writer implements StatusWriter {
     this.#options.adopt(key, object, jsonOf(trim(answer)))
   }
 
-  #failed(key: string, said: SaidOf, error: unknown): void {
+  #failed(key: string, said: ObjectStatus, error: unknown): void {
     const status = error instanceof KubernetesError ? error.status : undefined
     // Gone, or served in another version now.
     if (status === 404) this.#paths.clear()
@@ -180,7 +183,7 @@ class Writer implements StatusWriter {
     this.#retries.later(key)
   }
 
-  #statusFor(object: JsonObject, said: SaidOf): JsonObject | undefined {
+  #statusFor(object: JsonObject, said: ObjectStatus): JsonObject | undefined {
     return statusFor(object, said, { controllerName: this.#controllerName, now: timeNow() })
   }
 }
@@ -196,7 +199,7 @@ class StatusPaths {
 
   async of(
     kind: Kind,
-    { namespace, name }: SaidOf,
+    { namespace, name }: ObjectStatus,
   ): Promise<{ readonly apiVersion: string; readonly path: string }> {
     const found = this.#kinds.get(kind.kind) ?? findKindPath(this.#client, kind)
     this.#kinds.set(kind.kind, found)
@@ -218,10 +221,10 @@ class StatusPaths {
   }
 }
 
-const keyOf = memo(({ kind, namespace, name }: SaidOf) => resourceKey(kind, namespace, name))
+const keyOf = memo(({ kind, namespace, name }: ObjectStatus) => resourceKey(kind, namespace, name))
 
 /** Conditions that say the same are the same object; what is attached is counted anew each time. */
-const saysTheSame = (a: Said, b: Said): boolean =>
+const saysTheSame = (a: StatusContent, b: StatusContent): boolean =>
   a.conditions === b.conditions && isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes)
 
 const jsonOf = (object: object): JsonObject => object as JsonObject

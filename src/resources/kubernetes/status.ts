@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import type { Condition, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 
-export interface Said {
+export interface StatusContent {
   readonly kind: string
   readonly conditions: readonly Condition[]
   /** Of a Gateway: by listener. */
@@ -22,7 +22,7 @@ export interface StatusContext {
 /** undefined: the object has this status already, or its kind has none. */
 export function statusFor(
   object: JsonObject,
-  said: Said,
+  said: StatusContent,
   context: StatusContext,
 ): JsonObject | undefined {
   const before = objectOf(object['status'])
@@ -36,7 +36,7 @@ export function statusFor(
 }
 
 /** What cannot be decoded is said of the object as it is now. */
-function observed({ metadata }: JsonObject, { conditions }: Said): readonly Condition[] {
+function observed({ metadata }: JsonObject, { conditions }: StatusContent): readonly Condition[] {
   const { generation } = objectOf(metadata)
   return typeof generation === 'number'
     ? conditions.map((condition) => ({ observedGeneration: generation, ...condition }))
@@ -46,7 +46,7 @@ function observed({ metadata }: JsonObject, { conditions }: Said): readonly Cond
 type Writer = (
   object: JsonObject,
   before: JsonObject,
-  said: Said,
+  said: StatusContent,
   context: StatusContext,
 ) => JsonObject | undefined
 

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net'
 import type { JsonObject } from '../../ir/json.js'
 import { EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER, XDS_CLUSTER } from '../../ir/names.js'
-import { any, duration, jsonObject } from '../translator/json-object.js'
+import { any, durationJson, jsonObject } from '../translator/json-object.js'
 
 /** Where Envoy reaches Gatehouse. */
 export type GatehouseAddress =
@@ -124,7 +124,7 @@ const buildGatehouseCluster = (
     name,
     type: isResolved(connection.address) ? 'STATIC' : 'STRICT_DNS',
     dns_lookup_family: isResolved(connection.address) ? undefined : 'V4_PREFERRED',
-    connect_timeout: duration(CONNECT_TIMEOUT_MS),
+    connect_timeout: durationJson(CONNECT_TIMEOUT_MS),
     load_assignment: {
       cluster_name: name,
       endpoints: [{ lb_endpoints: [{ endpoint: { address: envoyAddress(connection.address) } }] }],

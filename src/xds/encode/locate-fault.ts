@@ -7,14 +7,14 @@ import { registry } from '../../grpc/protos.js'
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import { TYPE_URL_PREFIX } from './type-urls.js'
 
-export interface Fault {
+export interface FieldFault {
   /** e.g. 'filter_chains[0].filters[0].typed_config.stat_prefx'; "" for the message itself. */
   readonly path: string
   readonly reason: string
 }
 
 /** Follows the first member that is refused by itself, down to one whose members are all fine. */
-export function locateFault(schema: DescMessage, json: Json, path = ''): Fault {
+export function locateFault(schema: DescMessage, json: Json, path = ''): FieldFault {
   for (const [at, memberSchema, member] of members(schema, json, path)) {
     if (refusal(memberSchema, member) !== undefined) return locateFault(memberSchema, member, at)
   }
@@ -30,7 +30,7 @@ function refusal(schema: DescMessage, json: Json): string | undefined {
   }
 }
 
-function ownFault(schema: DescMessage, json: Json, path: string): Fault {
+function ownFault(schema: DescMessage, json: Json, path: string): FieldFault {
   if (isAny(schema) && isJsonObject(json)) {
     const type = json['@type']
     if (typeof type !== 'string') return { path, reason: 'an Any needs "@type"' }

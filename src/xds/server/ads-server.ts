@@ -13,7 +13,7 @@ import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type
 import type { StreamRequest } from './ads-stream.js'
 import { AdsStream } from './ads-stream.js'
 import { type AnyRequest, type Dialect, incremental, world } from './protocols.js'
-import type { Form, NodeSnapshot, SnapshotCache } from './snapshot-cache.js'
+import type { NodeSnapshot, SnapshotCache, SnapshotForm } from './snapshot-cache.js'
 import type { Protocol } from './type-stream.js'
 import { takesVirtualHosts } from './vhds.js'
 
@@ -187,7 +187,7 @@ class Outgoing<Response> {
 interface Begun<Response> {
   readonly outgoing: Outgoing<Response>
   readonly peer: AdsPeer
-  readonly form: Form
+  readonly form: SnapshotForm
   readonly limit: LogLimit
 }
 
@@ -253,7 +253,7 @@ const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
         cluster: node.cluster.slice(0, MAX_NAME_LENGTH),
       }
 
-const formOf = ({ node }: AnyRequest, protocol: Protocol): Form =>
+const formOf = ({ node }: AnyRequest, protocol: Protocol): SnapshotForm =>
   protocol === 'incremental' && takesVirtualHosts(node) ? 'split' : 'whole'
 
 const withoutSecrets = (snapshot: NodeSnapshot): NodeSnapshot =>

@@ -15,7 +15,7 @@ export interface GatewaySnapshot {
   /** Virtual hosts stand in their route configuration. */
   readonly whole: () => NodeSnapshot
 }
-export type Form = keyof GatewaySnapshot
+export type SnapshotForm = keyof GatewaySnapshot
 /** By node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
 export type XdsSnapshot = ReadonlyMap<string, GatewaySnapshot>
 
@@ -33,7 +33,7 @@ export class SnapshotCache {
   }
 
   /** undefined: nothing was ever set. An unknown gateway's is empty. */
-  forNode(cluster: string, form: Form): NodeSnapshot | undefined {
+  forNode(cluster: string, form: SnapshotForm): NodeSnapshot | undefined {
     if (this.#current === undefined) return undefined
     const gateway = this.#current.get(cluster)
     return (form === 'split' ? gateway?.split : gateway?.whole()) ?? EMPTY

@@ -2,7 +2,7 @@
 
 import type { Destination } from '../../ir/destination.js'
 import type { JsonObject } from '../../ir/json.js'
-import { ADS_SOURCE, any, duration } from './json-object.js'
+import { ADS_SOURCE, any, durationJson } from './json-object.js'
 import { loadAssignment } from './load-assignment.js'
 import { buildUpstreamTls } from './upstream-tls.js'
 import type { XdsOptions } from './xds-resources.js'
@@ -37,7 +37,7 @@ export const buildCluster = (destination: Destination, options: XdsOptions): Jso
   any(CLUSTER, {
     name: destination.name,
     ...discoveryFields(destination),
-    connect_timeout: duration(CONNECT_TIMEOUT_MS),
+    connect_timeout: durationJson(CONNECT_TIMEOUT_MS),
     circuit_breakers: CIRCUIT_BREAKERS,
     typed_extension_protocol_options: destination.protocol === 'http2' ? HTTP2 : undefined,
     transport_socket:
@@ -51,5 +51,5 @@ export const buildEmptyCluster = (name: string): JsonObject =>
     name,
     type: 'STATIC',
     load_assignment: { cluster_name: name, endpoints: [] },
-    connect_timeout: duration(CONNECT_TIMEOUT_MS),
+    connect_timeout: durationJson(CONNECT_TIMEOUT_MS),
   })

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../ir/json.js'
 import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
-import { any, duration } from './json-object.js'
+import { any, durationJson } from './json-object.js'
 
 /** Above the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
@@ -28,7 +28,7 @@ export const buildExtAuthzFilter = (): JsonObject => ({
     transport_api_version: 'V3',
     grpc_service: {
       envoy_grpc: { cluster_name: EXT_AUTHZ_CLUSTER },
-      timeout: duration(CHECK_TIMEOUT_MS),
+      timeout: durationJson(CHECK_TIMEOUT_MS),
       retry_policy: RETRIES,
     },
     failure_mode_allow: false,

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../ir/json.js'
 import { CLAIMS_NAMESPACE, EXT_PROC_CLUSTER, ROUTE_METADATA_KEY } from '../../ir/names.js'
 import type { ProcAttachment } from '../../ir/route.js'
 import { EXT_PROC_FILTER } from './filter-names.js'
-import { any, duration } from './json-object.js'
+import { any, durationJson } from './json-object.js'
 
 /** Above the 10 s that a proxied registration may take. Does not apply in full duplex. */
 const MESSAGE_TIMEOUT_MS = 12_000
@@ -38,7 +38,7 @@ export const buildExtProcFilter = (): JsonObject => ({
     grpc_service: { envoy_grpc: { cluster_name: EXT_PROC_CLUSTER } },
     failure_mode_allow: false,
     status_on_error: { code: 'ServiceUnavailable' },
-    message_timeout: duration(MESSAGE_TIMEOUT_MS),
+    message_timeout: durationJson(MESSAGE_TIMEOUT_MS),
     processing_mode: OFF,
     allow_content_length_header: true,
     metadata_options: { forwarding_namespaces: { untyped: [CLAIMS_NAMESPACE] } },

@@ -10,7 +10,7 @@ import type {
   WeightedDestination,
 } from '../../ir/route.js'
 import { headerFields } from './headers.js'
-import { duration, jsonObject } from './json-object.js'
+import { durationJson, jsonObject } from './json-object.js'
 import { UNRESOLVED_MARK } from './local-reply.js'
 import { pathRewriteFields } from './path-rewrite.js'
 import { headersTowards } from './request-headers.js'
@@ -42,7 +42,7 @@ const clusterFields = (action: ForwardAction, route: Route): JsonObject => ({
 })
 
 const milliseconds = (value: number | undefined): string | undefined =>
-  value === undefined ? undefined : duration(value)
+  value === undefined ? undefined : durationJson(value)
 
 /** A backend request has one try here; its own limit counts only where the whole request's is longer. */
 const timeoutFields = (timeouts: Timeouts): Readonly<Record<string, Json | undefined>> => ({
@@ -51,7 +51,7 @@ const timeoutFields = (timeouts: Timeouts): Readonly<Record<string, Json | undef
   retry_policy:
     timeouts.backendRequestMs === undefined || timeouts.backendRequestMs === 0
       ? undefined
-      : { num_retries: 0, per_try_timeout: duration(timeouts.backendRequestMs) },
+      : { num_retries: 0, per_try_timeout: durationJson(timeouts.backendRequestMs) },
 })
 
 /** envoy.config.route.v3.RouteAction */

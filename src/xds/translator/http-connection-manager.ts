@@ -8,7 +8,7 @@ import { buildEarlyHeaderMutation } from './early-headers.js'
 import { buildExtAuthzFilter } from './ext-authz.js'
 import { buildExtProcFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
-import { ADS_SOURCE, any, duration } from './json-object.js'
+import { ADS_SOURCE, any, durationJson } from './json-object.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
 import type { XdsOptions } from './xds-resources.js'
 
@@ -88,8 +88,8 @@ export const buildHttpConnectionManager = (
       http2_protocol_options: { max_concurrent_streams: 100 },
       // Off unless a route switches it on; Envoy needs the type to be known here for that.
       upgrade_configs: [{ upgrade_type: 'websocket', enabled: false }],
-      stream_idle_timeout: duration(STREAM_IDLE_MS),
-      request_headers_timeout: duration(REQUEST_HEADERS_MS),
+      stream_idle_timeout: durationJson(STREAM_IDLE_MS),
+      request_headers_timeout: durationJson(REQUEST_HEADERS_MS),
       server_header_transformation: 'PASS_THROUGH',
       access_log: options.accessLog ? [buildAccessLog()] : undefined,
     },

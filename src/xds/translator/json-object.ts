@@ -20,7 +20,7 @@ export const any = (
 ): JsonObject => ({ '@type': TYPE_PREFIX + messageName, ...jsonObject(members) })
 
 /** A google.protobuf.Duration in JSON, e.g. "1.5s". */
-export const duration = (milliseconds: number): string => `${milliseconds / 1000}s`
+export const durationJson = (milliseconds: number): string => `${milliseconds / 1000}s`
 
 /** The list, or undefined when it is empty: Envoy's default for every repeated field. */
 export const unlessEmpty = <T>(list: readonly T[]): readonly T[] | undefined =>

@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  type Frame,
-  type FrameReader,
+  type EventFrame,
+  type EventFrameReader,
   withData,
   withoutLineEnds,
 } from '../../../src/llm/framing/frame.js'
@@ -17,9 +17,13 @@ const LIMIT = 100_000
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 /** cuts: where the bytes are cut, in any order. */
-function readAll(reader: FrameReader, bytes: Uint8Array, cuts: readonly number[] = []): Frame[] {
+function readAll(
+  reader: EventFrameReader,
+  bytes: Uint8Array,
+  cuts: readonly number[] = [],
+): EventFrame[] {
   const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length]
-  const frames: Frame[] = []
+  const frames: EventFrame[] = []
   let from = 0
   for (const to of ends.sort((a, b) => a - b)) {
     const read = reader.push(bytes.subarray(from, to))
@@ -33,10 +37,10 @@ function readAll(reader: FrameReader, bytes: Uint8Array, cuts: readonly number[]
 }
 
 /** The frames that leave before the stream is found to be none. */
-function readUpToError(stream: string, cuts: readonly number[]): readonly Frame[] {
+function readUpToError(stream: string, cuts: readonly number[]): readonly EventFrame[] {
   const bytes = bytesOf(stream)
   const reader = createSseReader(LIMIT)
-  const frames: Frame[] = []
+  const frames: EventFrame[] = []
   let from = 0
   for (const to of [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
     (a, b) => a - b,
@@ -53,14 +57,14 @@ function readUpToError(stream: string, cuts: readonly number[]): readonly Frame[
 /** Where Python's splitlines() splits and the standard does not. */
 const OTHER_ENDS = ['\v', '\f', '\x1c', '\x1d', '\x1e', '\x85', '\u2028', '\u2029']
 
-const sse = (text: string, cuts?: readonly number[]): Frame[] =>
+const sse = (text: string, cuts?: readonly number[]): EventFrame[] =>
   readAll(createSseReader(LIMIT), bytesOf(text), cuts)
 
-const array = (text: string, cuts?: readonly number[]): Frame[] =>
+const array = (text: string, cuts?: readonly number[]): EventFrame[] =>
   readAll(createJsonArrayReader(LIMIT), bytesOf(text), cuts)
 
-const dataOf = (frames: readonly Frame[]): string[] => frames.flatMap(({ data }) => data ?? [])
-const rawOf = (frames: readonly Frame[]): string => frames.map(({ raw }) => raw).join('')
+const dataOf = (frames: readonly EventFrame[]): string[] => frames.flatMap(({ data }) => data ?? [])
+const rawOf = (frames: readonly EventFrame[]): string => frames.map(({ raw }) => raw).join('')
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 })
 

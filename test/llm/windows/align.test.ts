@@ -1,7 +1,7 @@
 // Where a text and its change differ: found by work that grows with the text alone, in slices that leave others their turn.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { align, type Change, SLICE } from '../../../src/llm/windows/align.js'
+import { align, ALIGN_SLICE, type Change } from '../../../src/llm/windows/align.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -48,8 +48,8 @@ describe.each([
   test('the work of a slice is bounded, and all of it grows with the text', () => {
     const [short, long] = [items(400), items(800)]
     const [one, two] = [workOf(short, change(short)), workOf(long, change(long))]
-    expect(Math.max(one.most, two.most)).toBeLessThan(2 * SLICE)
-    expect(two.total).toBeLessThan(2.5 * one.total + SLICE)
+    expect(Math.max(one.most, two.most)).toBeLessThan(2 * ALIGN_SLICE)
+    expect(two.total).toBeLessThan(2.5 * one.total + ALIGN_SLICE)
   })
 
   test('what is between the changes is the same in both', () => {

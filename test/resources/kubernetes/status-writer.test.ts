@@ -4,12 +4,15 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { resourceKey } from '../../../src/resources/decode/resource-set.js'
 import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
-import { createStatusWriter, type SaidOf } from '../../../src/resources/kubernetes/status-writer.js'
+import {
+  createStatusWriter,
+  type ObjectStatus,
+} from '../../../src/resources/kubernetes/status-writer.js'
 
 const API_GROUP = 'policy.gatehouse.dev'
 const MINUTE = 60_000
 
-const said = (name: string, message = 'It is accepted.'): SaidOf => ({
+const said = (name: string, message = 'It is accepted.'): ObjectStatus => ({
   kind: 'ProxyBackend',
   namespace: 'default',
   name,
