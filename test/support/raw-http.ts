@@ -26,8 +26,8 @@ export async function sendUntilAnswered(
   }).finally(() => (isOver = true))
   socket.write(head)
   while (!isOver) {
-    socket.write(piece)
-    await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), answer])
+    if (!socket.write(piece))
+      await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), answer])
     // Writes that end at once would leave the loop no turn to read the answer in.
     await new Promise((resolve) => setImmediate(resolve))
   }
