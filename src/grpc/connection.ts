@@ -32,13 +32,17 @@ export function serveConnection(socket: Socket, options: ServeOptions): Connecti
     }
     return lastCall
   }
+  const transport = new SocketTransport(socket)
   const connection = new Connection({
-    transport: new SocketTransport(socket),
+    transport,
     open: (head, stream) => openCall({ call: callOf(head), head, stream, connection: shared }),
     now: () => performance.now(),
     onFault,
   })
-  socket.on('data', (chunk: Buffer) => connection.receive(chunk))
+  socket.on('data', (chunk: Buffer) => {
+    connection.receive(chunk)
+    transport.onRead(chunk.length)
+  })
   socket.on('drain', () => connection.onDrain())
   socket.on('close', () => connection.onClose())
   // 'close' follows.

@@ -57,6 +57,8 @@ export class Connection {
   readonly #reader = new FrameReader((frame) => this.#onFrame(frame))
   readonly #headers = new HeaderBlocks(MAX_HEADER_LIST_BYTES)
   readonly #budget = new FrameBudget()
+  /** They may cost a look at every stream, and no client sends one with each answer: answers do not clear it. */
+  readonly #settingsBudget = new FrameBudget()
   readonly #streams: Streams
   readonly #keepalive: Keepalive
   readonly #stopped = (): boolean => this.#isOver
@@ -249,7 +251,7 @@ export class Connection {
       if (from === to) return
       throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'an acknowledgement with a payload')
     }
-    this.#spend()
+    this.#settingsBudget.take(this.#options.now(), 0)
     const settings = readSettings(buffer.subarray(from, to))
     // Before what a larger window lets go.
     this.#outbound.frame(FrameType.SETTINGS, FrameFlag.ACK, 0, NO_PAYLOAD)

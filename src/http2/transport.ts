@@ -18,8 +18,14 @@ export interface Transport {
 /** How long a peer may take to read the last bytes. */
 const LINGER_MS = 1_000
 
+/** Of one socket, before others have their turn: Node reads 2 MiB on end where that has come. */
+const TURN_BYTES = 65_536
+
 export class SocketTransport implements Transport {
   readonly #socket: Socket
+  #isPaused = false
+  #isResting = false
+  #readOfTurn = 0
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -34,15 +40,31 @@ export class SocketTransport implements Transport {
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(): void {
-    this.#socket.resume()
+    this.#isPaused = false
+    if (!this.#isResting) this.#socket.resume()
+  }
+
+  /** So many bytes of the socket have been read. */
+  onRead(length: number): void {
+    this.#readOfTurn += length
+    if (this.#readOfTurn < TURN_BYTES || this.#isResting) return
+    this.#readOfTurn = 0
+    this.#isResting = true
+    this.#socket.pause()
+    setImmediate(() => {
+      this.#isResting = false
+      if (!this.#isPaused) this.#socket.resume()
+    })
   }
 
   close(): void {
     const socket = this.#socket
+    this.#isPaused = false
     // What still comes is read and dropped: unread bytes would make the kernel reset the connection, and our last words be lost.
     socket.resume()
     socket.end()

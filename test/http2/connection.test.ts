@@ -269,6 +269,12 @@ describe('floods', () => {
     expect(await peer.goAwayCode()).toBeUndefined()
   })
 
+  test('a client that sends SETTINGS with each answer is one', async () => {
+    const peer = new RawPeer().greet()
+    for (let id = 1; id < 300; id += 2) peer.write(headers(id), data(id, 'x', true), settings())
+    expect(await peer.goAwayCode()).toBe(ErrorCode.ENHANCE_YOUR_CALM)
+  })
+
   test('a header block above 64 KiB, in one frame after the other, and a list that a small block unfolds to', async () => {
     const peer = new RawPeer().greet(frame(FrameType.HEADERS, 0, 1, Buffer.alloc(16_000)))
     for (let sent = 0; sent < 4; sent++)
