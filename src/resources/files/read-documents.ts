@@ -1,7 +1,8 @@
 // A file → its documents, decoded where they are new; plain values, so that another thread can do it.
 
 import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { type Decoded, decodeDocument } from '../decode/decode.js'
 import { splitDocuments } from '../decode/yaml-document.js'
 import type { Kind } from '../kinds/kinds.js'
@@ -50,9 +51,34 @@ export async function readDocuments(
 ): Promise<ReadFile> {
   if (size > MAX_FILE_BYTES) return { type: 'broken', message: TOO_LARGE }
   try {
-    return decodeDocuments(await readFile(path), path, kinds, known)
+    const bytes = await readRegularFile(path)
+    if (bytes === undefined) return { type: 'broken', message: 'is not a regular file' }
+    return decodeDocuments(bytes, path, kinds, known)
   } catch (error) {
     return { type: 'broken', message: `cannot be read: ${fileErrorCode(error)}`, unread: true }
+  }
+}
+
+/** undefined: since it was found, a pipe or a device has taken its place. To open that without O_NONBLOCK may never end. */
+async function readRegularFile(path: string): Promise<Uint8Array | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const found = await file.stat()
+    return found.isFile() ? await readAtMost(file, found.size) : undefined
+  } finally {
+    await file.close()
+  }
+}
+
+/** Of a file that has grown, or that has no end, one byte more than there may be. expected: its size, about. */
+async function readAtMost(file: FileHandle, expected: number): Promise<Uint8Array> {
+  let bytes = Buffer.allocUnsafe(Math.min(expected, MAX_FILE_BYTES) + 1)
+  for (let length = 0; ;) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length)
+    length += bytesRead
+    if (bytesRead === 0 || length > MAX_FILE_BYTES) return bytes.subarray(0, length)
+    if (length === bytes.length)
+      bytes = Buffer.concat([bytes], Math.min(2 * length + 4096, MAX_FILE_BYTES + 1))
   }
 }
 

@@ -1,0 +1,42 @@
+// What lies at a path when it is read need not be what was found there.
+
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { readDocuments } from '../../../src/resources/files/read-documents.js'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import { temporaryFolder } from '../../support/program.js'
+import { API_GROUP } from '../../support/resources.js'
+
+const MAX_BYTES = 32 * 1024 * 1024
+
+let path: string
+
+beforeEach(async () => {
+  path = join(await temporaryFolder(), 'a.yaml')
+})
+
+const read = () => readDocuments({ path, size: 1 }, kindsOf(API_GROUP), new Map())
+
+test('a pipe that has taken the place of a file is not waited for', async () => {
+  execFileSync('mkfifo', [path])
+  expect(await read()).toEqual({ type: 'broken', message: 'is not a regular file' })
+})
+
+test('of a device that has taken its place nothing is read', async () => {
+  symlinkSync('/dev/zero', path)
+  expect(await read()).toEqual({ type: 'broken', message: 'is not a regular file' })
+})
+
+test('a file that has grown beyond what may be read is named as too large', async () => {
+  writeFileSync(path, Buffer.alloc(MAX_BYTES, '#'))
+  expect(await read()).toEqual({ type: 'documents', documents: [] })
+  appendFileSync(path, '#'.repeat(1_000_000))
+  expect(await read()).toEqual({ type: 'broken', message: `is larger than ${MAX_BYTES} bytes` })
+})
+
+test('a file whose size the system does not tell is read to its end', async () => {
+  symlinkSync('/proc/self/status', path)
+  expect(await read()).toMatchObject({ type: 'documents', documents: [{ line: 1 }] })
+})
