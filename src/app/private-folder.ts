@@ -23,13 +23,36 @@ export const ENVOY_ADMIN_SOCKET = 'envoy-admin.sock'
 /** Listened on as long as the owner lives. */
 const OWNER_SOCKET = 'owner.sock'
 
+const LONGEST_SOCKET = ENVOY_ADMIN_SOCKET
+/** Of the path of a socket: sun_path of macOS, which is 4 shorter than that of Linux, without its last NUL. */
+const MAX_SOCKET_BYTES = 103
+
 const OURS = /^gatehouse-(run|demo)-/
 
-/** First removes the folders of owners that were killed. */
+/** First removes the folders of owners that were killed. Rejects with a sentence for a person. */
 export async function createPrivateFolder(purpose: 'run' | 'demo'): Promise<PrivateFolder> {
-  await removeLeftFolders(tmpdir())
+  const parent = tmpdir()
+  const prefix = join(parent, `gatehouse-${purpose}-`)
+  const tooLong = Buffer.byteLength(join(`${prefix}XXXXXX`, LONGEST_SOCKET)) - MAX_SOCKET_BYTES
+  if (tooLong > 0)
+    throw new Error(
+      `${parent} is too long by ${tooLong} bytes for the Unix sockets in it: set TMPDIR to a shorter folder`,
+    )
+  try {
+    await removeLeftFolders(parent)
+    return await newFolder(prefix)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `no private folder can be made in ${parent}: set TMPDIR to a folder that can be written to (${why})`,
+      { cause: error },
+    )
+  }
+}
+
+async function newFolder(prefix: string): Promise<PrivateFolder> {
   // mkdtemp makes it 0700.
-  const path = await mkdtemp(join(tmpdir(), `gatehouse-${purpose}-`))
+  const path = await mkdtemp(prefix)
   const owner = createServer((socket) => socket.destroy())
   try {
     await once(owner.listen(join(path, OWNER_SOCKET)), 'listening')
