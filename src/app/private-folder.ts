@@ -9,6 +9,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { askAdmin } from '../envoy/ask-admin.js'
+import { errorText } from '../errors.js'
 
 export interface PrivateFolder {
   readonly path: string
@@ -42,9 +43,8 @@ export async function createPrivateFolder(purpose: 'run' | 'demo'): Promise<Priv
     await removeLeftFolders(parent)
     return await newFolder(prefix)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
     throw new Error(
-      `no private folder can be made in ${parent}: set TMPDIR to a folder that can be written to (${why})`,
+      `no private folder can be made in ${parent}: set TMPDIR to a folder that can be written to (${errorText(error)})`,
       { cause: error },
     )
   }
