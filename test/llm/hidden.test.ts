@@ -59,7 +59,7 @@ interface Place {
 }
 
 /** Definitions of tools are shown only where a webhook asks for them. */
-const isDefinition = (name: string): boolean => name === 'tools' || name === 'input_schema'
+const isDefinition = (name: string): boolean => name === 'tools'
 
 /** Every string, and the end of every object and list: there a new one can be. */
 function placesIn(value: unknown): Place[] {

@@ -92,10 +92,6 @@ export const busyReply = (attributes: Attributes): Refused =>
 export const isSuccess = (headers: Headers): boolean =>
   /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')
 
-/** Of the errors of a server, an event stream passes. */
-export const mayBeRead = (headers: Headers): boolean =>
-  isSuccess(headers) || !isEventStream(headers)
-
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 

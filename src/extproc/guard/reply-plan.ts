@@ -12,7 +12,6 @@ import {
   isEventStream,
   isSuccess,
   lengthOfReply,
-  mayBeRead,
   passesUnread,
   problemOfReply,
   TOO_LARGE,
@@ -34,11 +33,12 @@ export function replyPlan(
   deps: GuardDeps,
 ): ReplyPlan {
   const { maxBodyBytes } = deps
-  if (guard.response.length === 0 || !mayBeRead(headers)) return { type: 'pass' }
+  if (guard.response.length === 0) return { type: 'pass' }
   const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
   if (problem !== undefined)
     return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
-  if (isEventStream(headers)) {
+  // Errors are read as a whole, whatever they are said to be.
+  if (isSuccess(headers) && isEventStream(headers)) {
     const decoder = decoderOf(encodingOf(headers), maxBodyBytes)
     return decoder === undefined
       ? { type: 'refuse', problem: UNREADABLE_ENCODING }

@@ -24,7 +24,7 @@ export const MESSAGES = formOf({
     ...{ image_url: 'file', images: 'file', file_data: 'file', b64_json: 'file' },
     // Of Anthropic's blocks.
     ...{ title: 'text', context: 'text', cited_text: 'text', lines: 'text', error_message: 'text' },
-    ...{ stderr: 'text', stdout: 'text', input_schema: 'definition' },
+    ...{ stderr: 'text', stdout: 'text' },
   },
   function: { arguments: 'jsonCall' },
   function_call: { arguments: 'jsonCall' },

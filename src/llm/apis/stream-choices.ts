@@ -14,6 +14,7 @@ import {
   beside,
   goingOn,
   indexOf,
+  isGiven,
   repeated,
   type Said,
   spokenAt,
@@ -53,7 +54,7 @@ function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said
     goingOn(said.slice(0, begun)),
     beside(said.slice(begun), choice, at),
   ])
-  const isLast = present(member(choice, 'finish_reason')) !== undefined
+  const isLast = isGiven(member(choice, 'finish_reason'))
   return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
 }
 

@@ -3,7 +3,15 @@
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { type At, below, type SaidText, type Source } from '../text/said.js'
-import { beside, indexOf, type Said, saidIn, spokenAt, together } from '../text/stream-said.js'
+import {
+  beside,
+  indexOf,
+  isGiven,
+  type Said,
+  saidIn,
+  spokenAt,
+  together,
+} from '../text/stream-said.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
@@ -41,7 +49,7 @@ function readCandidate(json: Source, candidate: JsonObjectNode, at: number): Sai
   ])
   // A model thinks before it speaks: what it thought need not wait for the end of what it says.
   const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')
-  const isLast = present(member(candidate, 'finishReason')) !== undefined
+  const isLast = isGiven(member(candidate, 'finishReason'))
   if (isLast) return { texts, ends: [channel] }
   return { texts, ends: [...ends, ...(speaks ? [`${channel} thought`] : [])] }
 }

@@ -72,6 +72,10 @@ export const spokenAt = (json: Source, channel: string, role = 'assistant'): At 
   channel,
 })
 
+/** Whether a reason for an end is there: some servers send an empty one before the end. */
+export const isGiven = (node: JsonNode | undefined): boolean =>
+  present(node) !== undefined && !(node?.type === 'string' && node.value === '')
+
 /** The number of a choice, item or block; absent: what is given instead. */
 export function indexOf(json: Source, node: JsonNode | undefined, otherwise = 0): string {
   const given = present(node)

@@ -2,7 +2,13 @@
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
 import { type EventFrame, withData } from '../framing/frame.js'
-import { type Piece, type Repeat, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
+import {
+  isEnded,
+  type Piece,
+  type Repeat,
+  rewriteEvent,
+  type StreamEvent,
+} from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type SaidPiece } from './reply-channels.js'
 
@@ -62,6 +68,8 @@ class HeldFrames implements HeldReply {
   private readonly texts: ReplyChannels
   private items: Item[] = []
   private held = 0
+  /** Choices that the last event says to have ended. */
+  private claimed: StreamEvent['ends'] = []
 
   constructor(
     private readonly form: ReplyForm,
@@ -72,15 +80,30 @@ class HeldFrames implements HeldReply {
 
   add(frame: EventFrame, event?: StreamEvent): void {
     this.held += frame.raw.length
+    if (event !== undefined) this.endClaimed(event)
     const pieces = (event?.pieces ?? []).map((piece) => this.texts.piece(piece))
     const repeats = (event?.repeats ?? []).map((repeat) => this.texts.repeat(repeat))
     const ends = event?.ends ?? (frame.data === undefined ? [] : ALL)
-    if (event !== undefined) this.texts.end(ends)
+    if (event !== undefined) this.endTexts(event)
     this.items.push({ frame, event: event && placesOf(event), ends, pieces, repeats })
   }
 
   end(): void {
     this.texts.end(ALL)
+  }
+
+  private endTexts(event: StreamEvent): void {
+    this.claimed = event.ends.filter((end) => isClaim(end, event))
+    const ended = event.ends.filter((end) => !this.claimed.includes(end))
+    const whole = event.pieces.filter(({ form }) => form === 'json').map(({ channel }) => channel)
+    this.texts.end([...ended, ...whole.filter((channel) => isEnded(channel, this.claimed))])
+  }
+
+  /** But what goes on with this event. */
+  private endClaimed({ pieces }: StreamEvent): void {
+    const goesOn = pieces.filter(({ text }) => text !== '').map(({ channel }) => channel)
+    this.texts.end(this.claimed, new Set(goesOn))
+    this.claimed = []
   }
 
   channels(): Iterable<HeldChannel> {
@@ -148,6 +171,12 @@ class HeldFrames implements HeldReply {
     return data === event.json.text ? frame.raw : withData(frame, data)
   }
 }
+
+/** Some servers give every piece of a choice a reason why it has finished: the next event tells whether it has. */
+const isClaim = (end: string, { api, pieces }: StreamEvent): boolean =>
+  api !== 'openai-responses' &&
+  /^\d+$/.test(end) &&
+  pieces.some(({ channel, text }) => text !== '' && isEnded(channel, [end]))
 
 const placesOf = ({ pieces, repeats, ends, json: { text } }: StreamEvent): EventPlaces => ({
   pieces,

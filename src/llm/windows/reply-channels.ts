@@ -23,6 +23,8 @@ export interface SaidPiece {
 /** That are open at once. */
 export const MOST_CHANNELS = 1024
 
+const NONE: ReadonlySet<string> = new Set()
+
 export class ReplyChannels {
   private readonly named = new Map<string, HeldChannel>()
   /** Repeats that are texts of their own, and texts whose name has gone to another. */
@@ -59,10 +61,11 @@ export class ReplyChannels {
     return { said: repeat, channel, start: 0 }
   }
 
-  /** The channels of which nothing more comes. */
-  end(ends: StreamEvent['ends']): void {
+  /** The channels of which nothing more comes, but some. */
+  end(ends: StreamEvent['ends'], but: ReadonlySet<string> = NONE): void {
     if (ends.length === 0) return
-    for (const [name, channel] of this.named) if (isEnded(name, ends)) channel.end()
+    for (const [name, channel] of this.named)
+      if (isEnded(name, ends) && !but.has(name)) channel.end()
   }
 
   /** Those of which something may be to be shown. */
