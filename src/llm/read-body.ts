@@ -2,10 +2,11 @@
 // error, never a conversation without texts.
 
 import { err, ok, type Result } from '../result.js'
+import type { Work } from '../turns.js'
 import { readAnything, readMarked } from './apis/replies.js'
 import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
-import { type JsonText, readJson } from './json/json-text.js'
+import { type JsonText, readJsonInTurns } from './json/json-text.js'
 import { asObject, member } from './json/members.js'
 import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
@@ -16,11 +17,12 @@ import { sourceOf } from './text/said.js'
 type Said = readonly [LlmApi, readonly Entry[]]
 
 /** path: of the request, with its query. The error is a sentence without any text of the body. */
-export const readRequest = (body: Uint8Array | JsonText, path = ''): Result<Conversation, string> =>
-  read(body, ({ root, text }) => {
+export const readRequest = (body: Uint8Array, path = ''): Work<Result<Conversation, string>> =>
+  read(body, function* ({ root, text }) {
     const members = asObject(root, 'the body')
     const family = familyOfRequest(members, path)
-    return [apiOfRequest(members, family, path), readMembers(members, family, sourceOf(text))]
+    const entries = yield* readMembers(members, family, sourceOf(text))
+    return [apiOfRequest(members, family, path), entries]
   })
 
 /** Members of replies, one for each API. completion: of an old API of Anthropic's, which is not read. */
@@ -34,20 +36,18 @@ export type ReplyKind = 'model' | 'any' | 'error'
 
 /** Entries are none when nothing can hold text: a list of embeddings. path: of the request, with its query. */
 export const readReply = (
-  body: Uint8Array | JsonText,
+  body: Uint8Array,
   kind: ReplyKind = 'model',
   path = '',
-): Result<Conversation, string> =>
-  read(body, (json) => {
-    const other = (): Said => [
-      apiOfPath(path) ?? 'openai-chat',
-      readAnything(json.root, sourceOf(json.text), kind === 'error'),
-    ]
-    if (kind === 'error') return other()
+): Work<Result<Conversation, string>> =>
+  read(body, function* (json) {
+    if (kind === 'error') return yield* readOther(json, path, true)
     try {
-      return isCount(json) ? other() : readModelReply(json)
+      if (isCount(json)) return yield* readOther(json, path, false)
+      return yield* readModelReply(json)
     } catch (error) {
-      if (kind === 'any' && error instanceof UnreadableForm) return other()
+      if (kind === 'any' && error instanceof UnreadableForm)
+        return yield* readOther(json, path, false)
       throw error
     }
   })
@@ -58,23 +58,30 @@ const isCount = ({ root }: JsonText): boolean =>
   ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&
   MARKS.every((name) => member(root, name) === undefined)
 
-function readModelReply({ root, text }: JsonText): Said {
+function* readOther({ root, text }: JsonText, path: string, isError: boolean): Work<Said> {
+  return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, sourceOf(text), isError)]
+}
+
+function* readModelReply({ root, text }: JsonText): Work<Said> {
   const members = asObject(root, 'the body')
   const [mark = '', ...others] = MARKS.filter((name) => member(members, name) !== undefined)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
   const isRefused = ['promptFeedback', 'prompt_feedback'].some((name) => member(members, name))
-  return readMarked(mark === '' && isRefused ? 'promptFeedback' : mark, members, sourceOf(text))
+  return yield* readMarked(
+    mark === '' && isRefused ? 'promptFeedback' : mark,
+    members,
+    sourceOf(text),
+  )
 }
 
-/** Bytes are read at once, which is for what is short. */
-function read(
-  body: Uint8Array | JsonText,
-  reader: (json: JsonText) => Said,
-): Result<Conversation, string> {
-  const json = body instanceof Uint8Array ? readJson(body) : ok(body)
+function* read(
+  body: Uint8Array,
+  reader: (json: JsonText) => Work<Said>,
+): Work<Result<Conversation, string>> {
+  const json = yield* readJsonInTurns(body)
   if (!json.ok) return json
   try {
-    const [api, entries] = reader(json.value)
+    const [api, entries] = yield* reader(json.value)
     return ok({ api, json: json.value, entries })
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)

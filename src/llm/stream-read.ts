@@ -2,6 +2,7 @@
 // known is an error, never an event without texts.
 
 import { err, ok, type Result } from '../result.js'
+import { atOnce } from '../turns.js'
 import { anythingIn } from './apis/beside.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { readChunk } from './apis/stream-choices.js'
@@ -85,5 +86,5 @@ function readChoicesForm(json: Source, root: JsonObjectNode): Form {
 
 function anything(root: JsonObjectNode, json: Source, isError: boolean): Said {
   const at = spokenAt(json, 'event')
-  return beside(anythingIn(root, at, isError), root, at)
+  return beside(atOnce(anythingIn(root, at, isError)), root, at)
 }

@@ -3,15 +3,16 @@
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'
 import type { Result } from '../../src/result.js'
+import { atOnce, type Work } from '../../src/turns.js'
 
-export type Read = (body: Uint8Array) => Result<Conversation, string>
+export type Read = (body: Uint8Array) => Work<Result<Conversation, string>>
 
 const bytes = (body: unknown): Uint8Array =>
   new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
 
 /** @throws for a body that cannot be read. */
 function conversation(read: Read, body: unknown): Conversation {
-  const result = read(bytes(body))
+  const result = atOnce(read(bytes(body)))
   if (!result.ok) throw new Error(result.error)
   return result.value
 }
@@ -28,13 +29,15 @@ export const lines = ({ entries }: Conversation): string[] =>
   )
 
 export function problemOf(read: Read, body: unknown): string | undefined {
-  const result = read(bytes(body))
+  const result = atOnce(read(bytes(body)))
   return result.ok ? undefined : result.error
 }
 
 /** The body with "secret" masked in every entry. */
 export const masked = (found: Conversation): string =>
-  rewrite(
-    found,
-    found.entries.map(({ content }) => content.replaceAll('secret', '****')),
+  atOnce(
+    rewrite(
+      found,
+      found.entries.map(({ content }) => content.replaceAll('secret', '****')),
+    ),
   )

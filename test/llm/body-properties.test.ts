@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { applyEdits, type Span } from '../../src/llm/json/json-text.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { rewrite } from '../../src/llm/text/conversation.js'
+import type { Result } from '../../src/result.js'
+import { atOnce } from '../../src/turns.js'
 import type { Read } from './bodies.js'
 
 /** Names and words that the APIs know, so that generated bodies come near to theirs. */
@@ -86,14 +88,14 @@ const around = (json: string, places: readonly Span[]): string =>
   )
 
 function changesItsPlacesAlone(read: Read, value: unknown, space: string): void {
-  const result = read(bytes(JSON.stringify(value, null, space)))
+  const result = atOnce(read(bytes(JSON.stringify(value, null, space))))
   if (!result.ok) throw new Error(result.error)
   const { json, entries } = result.value
   const places = entries.flatMap(({ place }) => place ?? [])
   const change = (index: number, isJson: boolean | undefined): string =>
     isJson === true ? `{"n":${String(index)}}` : `<${String(index)}>`
   const contents = entries.map(({ isJson }, index) => change(index, isJson))
-  const again = read(bytes(rewrite(result.value, contents)))
+  const again = atOnce(read(bytes(atOnce(rewrite(result.value, contents)))))
   if (!again.ok) throw new Error(again.error)
   const written = entries.map(({ place, content: was }, index) =>
     place === undefined ? was : contents[index],
@@ -102,7 +104,7 @@ function changesItsPlacesAlone(read: Read, value: unknown, space: string): void 
   const placesNow = again.value.entries.flatMap(({ place }) => place ?? [])
   expect(around(again.value.json.text, placesNow)).toBe(around(json.text, places))
   const same = entries.map((entry) => entry.content)
-  expect(rewrite(result.value, same)).toBe(json.text)
+  expect(atOnce(rewrite(result.value, same))).toBe(json.text)
 }
 
 const space = fc.constantFrom('', ' ', '\r\n\t')
@@ -114,7 +116,9 @@ describe.each([
   test('any JSON is read or refused, and nothing is thrown', () => {
     fc.assert(
       fc.property(fc.oneof(near, fc.jsonValue()), (value) => {
-        expect(typeof read(bytes(JSON.stringify(value))).ok).toBe('boolean')
+        expect(typeof atOnce<Result<unknown, string>>(read(bytes(JSON.stringify(value)))).ok).toBe(
+          'boolean',
+        )
       }),
       { numRuns: 2_000 },
     )

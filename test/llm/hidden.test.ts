@@ -8,6 +8,7 @@ import { readStreamEvent } from '../../src/llm/stream-read.js'
 import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'
 import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import type { Result } from '../../src/result.js'
+import { atOnce } from '../../src/turns.js'
 import { EVENTS, REPLIES, REQUESTS } from './recorded.js'
 
 const SECRET = 'a fox that nobody expects'
@@ -22,7 +23,7 @@ const mask = (text: string): string => text.replaceAll(SECRET, MASK)
 
 function seenInBody(found: Conversation): Seen {
   const shown = found.entries.map(({ content }) => content)
-  return { shown, masked: rewrite(found, shown.map(mask)) }
+  return { shown, masked: atOnce(rewrite(found, shown.map(mask))) }
 }
 
 function seenInEvent(event: StreamEvent): Seen {
@@ -43,11 +44,11 @@ const reading =
 const bytes = (json: string): Uint8Array => new TextEncoder().encode(json)
 
 const KINDS: readonly (readonly [string, Reader, Readonly<Record<string, object>>])[] = [
-  ['requests', reading((json) => readRequest(bytes(json)), seenInBody), REQUESTS],
-  ['replies', reading((json) => readReply(bytes(json)), seenInBody), REPLIES],
+  ['requests', reading((json) => atOnce(readRequest(bytes(json))), seenInBody), REQUESTS],
+  ['replies', reading((json) => atOnce(readReply(bytes(json))), seenInBody), REPLIES],
   [
     'replies of any form',
-    reading((json) => readReply(bytes(json), 'any'), seenInBody),
+    reading((json) => atOnce(readReply(bytes(json), 'any')), seenInBody),
     { ...REPLIES, models: { data: [{ id: 'm', object: 'model' }] } },
   ],
   ['events', reading(readStreamEvent, seenInEvent), EVENTS],

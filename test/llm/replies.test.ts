@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { readReply, type ReplyKind } from '../../src/llm/read-body.js'
+import { atOnce } from '../../src/turns.js'
 import { lines, masked, problemOf, replyOf } from './bodies.js'
 
 const message = (...content: unknown[]) => ({ type: 'message', role: 'assistant', content })
@@ -245,7 +246,7 @@ describe('what servers say beside the reply', () => {
 
 describe('what need be of no model', () => {
   const read = (kind: ReplyKind, body: unknown): readonly string[] => {
-    const found = readReply(new TextEncoder().encode(JSON.stringify(body)), kind)
+    const found = atOnce(readReply(new TextEncoder().encode(JSON.stringify(body)), kind))
     if (!found.ok) throw new Error(found.error)
     return lines(found.value)
   }

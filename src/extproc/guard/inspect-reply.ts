@@ -2,8 +2,8 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { apiOfPath } from '../../llm/detect-api.js'
-import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { readReply } from '../../llm/read-body.js'
+import { inTurns } from '../../turns.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -49,8 +49,8 @@ export async function inspectReply(
   // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const kind = isError ? 'error' : hadBody ? 'model' : 'any'
-  const json = await readJsonInSlices(body)
-  const read = json.ok ? readReply(json.value, kind, requestPath(attributes)) : json
+  const read = await inTurns(readReply(body, kind, requestPath(attributes)), signal)
+  if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value
   // Embeddings, a list of models, an error: there is nothing to ask about.

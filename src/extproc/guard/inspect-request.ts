@@ -2,8 +2,8 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { apiOfPath } from '../../llm/detect-api.js'
-import { readJsonInSlices } from '../../llm/json/json-text.js'
 import { readRequest } from '../../llm/read-body.js'
+import { inTurns } from '../../turns.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import { BUSY, busy, refusal } from './guard-reply.js'
@@ -24,12 +24,11 @@ export async function inspectRequest(
   deps: GuardDeps,
 ): Promise<Inspected> {
   const path = requestPath(attributes)
-  const json = await readJsonInSlices(body.take())
-  if (!json.ok) return unreadableRequest(json.error, path)
-  const read = readRequest(json.value, path)
+  const read = await inTurns(readRequest(body.take(), path), signal)
+  if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
-  const llmRequest = llmRequestValue(json.value)
+  const llmRequest = llmRequestValue(conversation.json)
   return inspectConversation(
     {
       route: guard.route,

@@ -1,8 +1,14 @@
 // A conversation of either phase and what its webhooks decide → what may become of the body.
 
-import { type Conversation, rewrite } from '../../llm/text/conversation.js'
+import { type Conversation, type Entry, rewrite } from '../../llm/text/conversation.js'
+import { inTurns, Pace, type Work } from '../../turns.js'
 import type { Reply } from '../stream/immediate-response.js'
-import { askWebhooks, type GuardDeps, type Question } from '../webhook/ask-webhooks.js'
+import {
+  type AskedEntry,
+  askWebhooks,
+  type GuardDeps,
+  type Question,
+} from '../webhook/ask-webhooks.js'
 import { rejectReply, unavailable } from './guard-reply.js'
 
 /** An answer of ours in place of the body. problem: for the log, without any text of prompt or reply. */
@@ -27,14 +33,15 @@ export async function inspectConversation(
   }: Omit<Question, 'entries'> & { readonly conversation: Conversation },
   deps: GuardDeps,
 ): Promise<Inspected> {
-  const entries = conversation.entries.map((entry) => ({
-    ...entry,
-    isWritable: entry.place !== undefined,
-  }))
+  const { signal } = question
+  const entries = await inTurns(askedOf(conversation.entries), signal)
+  if (entries === undefined) return ABORTED
   const decision = await askWebhooks({ ...question, entries }, deps)
   switch (decision.type) {
-    case 'pass':
-      return { type: 'passed', text: rewrite(conversation, decision.contents) }
+    case 'pass': {
+      const text = await inTurns(rewrite(conversation, decision.contents), signal)
+      return text === undefined ? ABORTED : { type: 'passed', text }
+    }
     case 'reject':
       return refused(rejectReply(decision.status, decision.text), 'rejected by a webhook')
     case 'unavailable':
@@ -42,6 +49,18 @@ export async function inspectConversation(
     case 'aborted':
       return decision
   }
+}
+
+const ABORTED: Aborted = { type: 'aborted' }
+
+function* askedOf(entries: readonly Entry[]): Work<readonly AskedEntry[]> {
+  const pace = new Pace()
+  const asked: AskedEntry[] = []
+  for (const entry of entries) {
+    if (pace.isDue()) yield
+    asked.push({ ...entry, isWritable: entry.place !== undefined })
+  }
+  return asked
 }
 
 export const refused = (reply: Reply, problem: string): Refused => ({

@@ -9,6 +9,7 @@ import type { Logger } from '../../logger.js'
 import { describeFailure } from '../../remote/remote-failure.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
 import { err, type Result } from '../../result.js'
+import { inTurns, Pace, type Work } from '../../turns.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
@@ -80,7 +81,9 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
       kind === 'text' || inspectToolCalls ? [index] : [],
     )
     if (indexes.length === 0 && entries.length > 0) continue
-    const shown = indexes.map((index) => shownEntry(entries, contents, index))
+    const showing = inTurns(shownEntries(entries, contents, indexes), question.signal)
+    const shown = showing instanceof Promise ? await showing : showing
+    if (shown === undefined) return { type: 'aborted' }
     const verdict = await askOne(question, compiled, shown, deps)
     if (question.signal.aborted) return { type: 'aborted' }
     if (!verdict.ok && failureMode === 'FailClosed') return { type: 'unavailable' }
@@ -89,26 +92,28 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     needed = Math.max(needed, passing.holdBack ?? holdBack - 1)
     if (passing.type === 'allow') continue
     const { contents: given } = passing
-    const changed = new Map(indexes.map((index, i) => [index, given[i]]))
-    contents = contents.map((content, index) => changed.get(index) ?? content)
+    const changed = [...contents]
+    indexes.forEach((index, at) => (changed[index] = given[at] ?? contents[index] ?? ''))
+    contents = changed
   }
   return { type: 'pass', contents, needed }
 }
 
 const ALLOW: Verdict = { type: 'allow' }
 
-function shownEntry(
+function* shownEntries(
   entries: readonly AskedEntry[],
   contents: readonly string[],
-  index: number,
-): Shown {
-  const entry = entries[index]
-  return {
-    role: entry?.role ?? '',
-    content: contents[index] ?? '',
-    isJson: entry?.isJson ?? false,
-    isWritable: entry?.isWritable ?? false,
+  indexes: readonly number[],
+): Work<readonly Shown[]> {
+  const pace = new Pace()
+  const shown: Shown[] = []
+  for (const index of indexes) {
+    if (pace.isDue()) yield
+    const { role = '', isJson = false, isWritable = false } = entries[index] ?? {}
+    shown.push({ role, content: contents[index] ?? '', isJson, isWritable })
   }
+  return shown
 }
 
 async function askOne(
@@ -149,13 +154,16 @@ async function verdictOf(
   const { phase, hasPassed, signal } = question
   const { pools, maxBodyBytes } = deps
   const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
+  const asking = inTurns(requestWithinBudget(question, compiled, shown, deps), signal)
+  const request = asking instanceof Promise ? await asking : asking
+  if (request === undefined) return err('nobody waits for its answer')
   const answer = await pools.call({
     backend,
     target,
     maxConnections,
     keepAliveSeconds,
     phase,
-    ...requestWithinBudget(question, compiled, shown, deps),
+    ...request,
     timeoutMs: deadlineMs,
     maxBytes: maxBodyBytes,
     signal,
@@ -169,14 +177,14 @@ async function verdictOf(
     : verdict
 }
 
-function requestWithinBudget(
+function* requestWithinBudget(
   { route, phase, attributes }: Question,
   compiled: CompiledWebhook,
   shown: readonly Shown[],
   deps: GuardDeps,
-): WebhookRequest {
+): Work<WebhookRequest> {
   const budget = new Budget(deps.headerBudget)
-  const request = webhookRequest(compiled, phase, shown, attributes, budget)
+  const request = yield* webhookRequest(compiled, phase, shown, attributes, budget)
   if (budget.isSpent) deps.headerBudgetExceeded?.(route, compiled.webhook.backend)
   return request
 }

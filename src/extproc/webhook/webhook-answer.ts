@@ -9,6 +9,7 @@ import {
 } from '../../llm/json/json-text.js'
 import type { JsonObjectNode } from '../../llm/json/members.js'
 import { err, ok, type Result } from '../../result.js'
+import { nextTurn, Pace, unitsOf } from '../../turns.js'
 
 export interface Shown {
   readonly role: string
@@ -87,7 +88,9 @@ async function readModify(
   if (own.isCut === true || own.items.length !== shown.length)
     return err('a modify has another count than was sent')
   const contents: string[] = []
+  const pace = new Pace()
   for (const [index, entry] of shown.entries()) {
+    if (pace.isDue(unitsOf(entry.content.length))) await nextTurn()
     const item = own.items[index]
     const content = await readContent(phase === 'request' ? item : messageOf(item), entry)
     if (!content.ok) return content

@@ -3,6 +3,8 @@
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
 import type { Phase } from '../../ir/proc-entry.js'
+import { piecesOf, quoted } from '../../llm/json/print-json.js'
+import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'
 
@@ -13,13 +15,13 @@ export interface WebhookRequest {
   readonly body: Uint8Array
 }
 
-export function webhookRequest(
+export function* webhookRequest(
   { headers: compiled, host, path: ownPath }: CompiledWebhook,
   phase: Phase,
   shown: readonly Shown[],
   attributes: Attributes,
   budget = new Budget(),
-): WebhookRequest {
+): Work<WebhookRequest> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'application/json',
@@ -37,7 +39,7 @@ export function webhookRequest(
     else if (name === ':authority') headers['host'] = AUTHORITY.test(text) ? text : host
     else if (VALUE.test(text)) headers[name] = text
   }
-  return { method, path, headers, body: bodyOf(phase, shown) }
+  return { method, path, headers, body: yield* bodyOf(phase, shown) }
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
@@ -49,9 +51,27 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const headerText = (value: string): string =>
   /[^\x00-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 
-function bodyOf(phase: Phase, shown: readonly Shown[]): Uint8Array {
-  const messages = shown.map(({ role, content }) => ({ role, content }))
-  const body =
-    phase === 'request' ? { messages } : { choices: messages.map((message) => ({ message })) }
-  return Buffer.from(JSON.stringify({ body }))
+/** Bytes as soon as there are some: texts of megabytes are never joined. */
+function* bodyOf(phase: Phase, shown: readonly Shown[]): Work<Uint8Array> {
+  const [start, before, after, end] =
+    phase === 'request'
+      ? ['{"body":{"messages":[', '', '', ']}}']
+      : ['{"body":{"choices":[', '{"message":', '}', ']}}']
+  const pace = new Pace()
+  const parts: Buffer[] = []
+  let text = start
+  for (const [index, { role, content }] of shown.entries()) {
+    const json = yield* quoted(content, pace)
+    text += `${index === 0 ? '' : ','}${before}{"role":${JSON.stringify(role)},"content":`
+    for (const piece of piecesOf(json)) {
+      text += piece
+      if (text.length < PIECE) continue
+      if (pace.isDue(unitsOf(text.length))) yield
+      parts.push(Buffer.from(text))
+      text = ''
+    }
+    text += `}${after}`
+  }
+  parts.push(Buffer.from(text + end))
+  return Buffer.concat(parts)
 }

@@ -1,5 +1,6 @@
 // Anthropic's messages API: a whole reply.
 
+import type { Work } from '../../turns.js'
 import { asArray, type JsonObjectNode, member } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { messageEntries, roleOf } from '../text/message.js'
@@ -8,11 +9,11 @@ import { sweepMember } from '../text/sweep.js'
 import { MESSAGES } from './messages.js'
 
 /** body: with content. */
-export function readContent(body: JsonObjectNode, json: Source): readonly Entry[] {
+export function* readContent(body: JsonObjectNode, json: Source): Work<readonly Entry[]> {
   const role = roleOf(body, 'assistant')
   const content = asArray(member(body, 'content'), 'content')
   const said: SaidText[] = []
   const at = { json, role, toolRole: role }
-  sweepMember(content, { name: 'content', owner: '', holds: 'inner' }, at, MESSAGES, said)
-  return messageEntries(said, role)
+  yield* sweepMember(content, { name: 'content', owner: '', holds: 'inner' }, at, MESSAGES, said)
+  return yield* messageEntries(json, said, role)
 }

@@ -1,5 +1,6 @@
 // What stands beside the speech of a model, in replies and in events: errors, definitions of tools, what servers add.
 
+import { atOnce, type Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode } from '../json/members.js'
 import type { At, SaidText } from '../text/said.js'
@@ -9,24 +10,24 @@ import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
 const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
 
 /** read: members that are read by themselves. */
-export function besideIn(
+export function* besideIn(
   object: JsonObjectNode,
   at: At,
   read: readonly string[],
-): readonly SaidText[] {
+): Work<readonly SaidText[]> {
   const said: SaidText[] = []
-  sweepObject(object, '', at, BESIDE, said, { skip: new Set(read) })
+  yield* sweepObject(object, '', at, BESIDE, said, { skip: new Set(read) })
   return said
 }
 
 /** The same, of an event. */
 export const besideEvent = (object: JsonObjectNode, at: At, read: readonly string[]): Said =>
-  beside(besideIn(object, at, read), object, at)
+  beside(atOnce(besideIn(object, at, read)), object, at)
 
 /** An error, whose own words pass, or any other JSON. */
-export function anythingIn(node: JsonNode, at: At, isError: boolean): readonly SaidText[] {
+export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly SaidText[]> {
   const said: SaidText[] = []
   const holds = isError ? 'error' : undefined
-  sweepMember(node, { name: '', owner: '', holds }, at, UNKNOWN, said)
+  yield* sweepMember(node, { name: '', owner: '', holds }, at, UNKNOWN, said)
   return said
 }

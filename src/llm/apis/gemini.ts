@@ -1,6 +1,7 @@
 // Gemini's generateContent: contents of requests and candidates of replies. Every name has two spellings, as in all
 // JSON of protobuf.
 
+import type { Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
@@ -35,16 +36,24 @@ export const CONTENTS = formOf({
 })
 
 /** One item is taken for a list of it. otherwise: the role of those that name none. */
-export const readContents = (node: JsonNode, json: Source, otherwise: string): readonly Entry[] =>
-  (node.type === 'array' ? node.items : [node]).flatMap((item) => {
+export function* readContents(
+  node: JsonNode,
+  json: Source,
+  otherwise: string,
+): Work<readonly Entry[]> {
+  const parts: (readonly Entry[])[] = []
+  for (const item of node.type === 'array' ? node.items : [node]) {
+    if (json.pace.isDue()) yield
     const content = asObject(item, 'a content')
     const role = otherwise === 'system' ? otherwise : geminiRole(content, otherwise)
     const said: SaidText[] = []
-    sweepContent(content, { json, role, toolRole: 'tool' }, said)
-    return messageEntries(said, role)
-  })
+    yield* sweepContent(content, { json, role, toolRole: 'tool' }, said)
+    parts.push(yield* messageEntries(json, said, role))
+  }
+  return parts.flat()
+}
 
-export const sweepContent = (content: JsonObjectNode, at: At, out: SaidText[]): void =>
+export const sweepContent = (content: JsonObjectNode, at: At, out: SaidText[]): Work<void> =>
   sweepObject(content, 'content', at, CONTENTS, out, { skip: ROLE })
 
 const ROLE: ReadonlySet<string> = new Set(['role'])
@@ -57,15 +66,23 @@ export function geminiRole(content: JsonObjectNode, otherwise: string): string {
 }
 
 /** The candidates of a whole reply. */
-export const readCandidates = (node: JsonNode, json: Source): readonly Entry[] =>
-  (node.type === 'array' ? node.items : [node]).flatMap((item) => {
+export function* readCandidates(node: JsonNode, json: Source): Work<readonly Entry[]> {
+  const parts: (readonly Entry[])[] = []
+  for (const item of node.type === 'array' ? node.items : [node]) {
+    if (json.pace.isDue()) yield
     const candidate = asObject(item, 'a candidate')
     const given = present(member(candidate, 'content'))
     const content = given === undefined ? undefined : asObject(given, 'content')
     const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
     const at: At = { json, role, toolRole: role }
     const said: SaidText[] = []
-    if (content !== undefined) sweepContent(content, at, said)
-    sweepObject(candidate, 'candidates', at, CONTENTS, said, { skip: CONTENT, first: 0 })
-    return content === undefined ? entriesOf(said) : messageEntries(said, role)
-  })
+    if (content !== undefined) yield* sweepContent(content, at, said)
+    yield* sweepObject(candidate, 'candidates', at, CONTENTS, said, { skip: CONTENT, first: 0 })
+    parts.push(
+      content === undefined
+        ? yield* entriesOf(json, said)
+        : yield* messageEntries(json, said, role),
+    )
+  }
+  return parts.flat()
+}

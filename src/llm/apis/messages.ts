@@ -1,6 +1,7 @@
 // Messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of OpenAI's
 // completions: requests, replies and events alike. Each server passes over what only the others have.
 
+import type { Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
@@ -45,56 +46,64 @@ export const MESSAGES = formOf({
 })
 
 /** json: the body's text; likewise below. */
-export const readMessages = (node: JsonNode, json: Source): readonly Entry[] =>
-  asArray(node, 'messages').items.flatMap((item) => {
+export function* readMessages(node: JsonNode, json: Source): Work<readonly Entry[]> {
+  const parts: (readonly Entry[])[] = []
+  for (const item of asArray(node, 'messages').items) {
+    if (json.pace.isDue()) yield
     const message = asObject(item, 'a message')
     const role = roleOf(message)
-    return messageOf(message, { json, role, toolRole: 'tool' })
-  })
+    parts.push(yield* messageOf(message, { json, role, toolRole: 'tool' }))
+  }
+  return parts.flat()
+}
 
-export function messageOf(message: JsonObjectNode, at: At): readonly Entry[] {
+export function* messageOf(message: JsonObjectNode, at: At): Work<readonly Entry[]> {
   const said: SaidText[] = []
-  sweepMessage(message, 'messages', at, MESSAGES, said)
-  return messageEntries(said, at.role, member(message, 'content'))
+  yield* sweepMessage(message, 'messages', at, MESSAGES, said)
+  return yield* messageEntries(at.json, said, at.role, member(message, 'content'))
 }
 
 /** What is to be said in this role: a string, blocks, or an object with content. */
-export function readBlocks(
+export function* readBlocks(
   node: JsonNode,
   name: string,
   json: Source,
   role: string,
-): readonly Entry[] {
+): Work<readonly Entry[]> {
   if (node.type === 'number' || node.type === 'boolean')
     throw new UnreadableForm(`${name} is neither a string nor blocks`)
   const said: SaidText[] = []
-  sweepMember(
+  yield* sweepMember(
     node,
     { name, owner: '', holds: 'inner' },
     { json, role, toolRole: 'tool' },
     MESSAGES,
     said,
   )
-  return entriesOf(said)
+  return yield* entriesOf(json, said)
 }
 
 /** The choices of a whole reply. */
-export const readChoices = (node: JsonNode, json: Source): readonly Entry[] =>
-  asArray(node, 'choices').items.flatMap((item) => {
+export function* readChoices(node: JsonNode, json: Source): Work<readonly Entry[]> {
+  const parts: (readonly Entry[])[] = []
+  for (const item of asArray(node, 'choices').items) {
+    if (json.pace.isDue()) yield
     const choice = asObject(item, 'a choice')
     if (member(choice, 'delta') !== undefined) throw new UnreadableForm('a choice is of a stream')
-    return choiceEntries(choice, json)
-  })
+    parts.push(yield* choiceEntries(choice, json))
+  }
+  return parts.flat()
+}
 
-function choiceEntries(choice: JsonObjectNode, json: Source): readonly Entry[] {
+function* choiceEntries(choice: JsonObjectNode, json: Source): Work<readonly Entry[]> {
   const given = present(member(choice, 'message'))
   const message = given === undefined ? undefined : asObject(given, 'the message of a choice')
   const role = message === undefined ? 'assistant' : roleOf(message, 'assistant')
   const at: At = { json, role, toolRole: role }
   const said: SaidText[] = []
-  if (message !== undefined) sweepMessage(message, 'message', at, MESSAGES, said)
-  sweepObject(choice, 'choices', at, MESSAGES, said, { skip: MESSAGE, first: 0 })
-  return messageEntries(said, role, message && member(message, 'content'))
+  if (message !== undefined) yield* sweepMessage(message, 'message', at, MESSAGES, said)
+  yield* sweepObject(choice, 'choices', at, MESSAGES, said, { skip: MESSAGE, first: 0 })
+  return yield* messageEntries(json, said, role, message && member(message, 'content'))
 }
 
 const MESSAGE: ReadonlySet<string> = new Set(['message'])

@@ -1,6 +1,7 @@
 // Whole replies of every API, and what else a server answers: what was said first, then the other members in the order
 // of the body (decision 19).
 
+import type { Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
@@ -17,27 +18,27 @@ import { readItems } from './responses-items.js'
 const saidBy = (json: Source): At => ({ json, role: 'assistant', toolRole: 'assistant' })
 
 /** A reply of an API that is known, by the member that marks it. */
-export function readMarked(
+export function* readMarked(
   mark: string,
   body: JsonObjectNode,
   json: Source,
-): readonly [LlmApi, readonly Entry[]] {
+): Work<readonly [LlmApi, readonly Entry[]]> {
   const node = member(body, mark) ?? body
   const read = mark === 'content' ? [mark, 'role'] : [mark]
-  const rest = entriesOf(besideIn(body, saidBy(json), read))
+  const rest = yield* entriesOf(json, yield* besideIn(body, saidBy(json), read))
   switch (mark) {
     case 'choices':
-      return [apiOfChoices(node), [...readChoices(node, json), ...rest]]
+      return [apiOfChoices(node), [...(yield* readChoices(node, json)), ...rest]]
     case 'content':
-      return ['anthropic-messages', [...readContent(body, json), ...rest]]
+      return ['anthropic-messages', [...(yield* readContent(body, json)), ...rest]]
     case 'output':
-      return ['openai-responses', readOutput(node, json, rest)]
+      return ['openai-responses', yield* readOutput(node, json, rest)]
     case 'candidates':
-      return ['gemini', [...readCandidates(node, json), ...rest]]
+      return ['gemini', [...(yield* readCandidates(node, json)), ...rest]]
     case 'promptFeedback':
       return ['gemini', rest]
     case 'data':
-      return ['openai-embeddings', readVectors(node, json, rest)]
+      return ['openai-embeddings', yield* readVectors(node, json, rest)]
     default:
       throw new UnreadableForm('it is of no form that is known')
   }
@@ -53,21 +54,30 @@ function apiOfChoices(node: JsonNode): LlmApi {
 }
 
 /** The whole output is one message. */
-function readOutput(node: JsonNode, json: Source, rest: readonly Entry[]): readonly Entry[] {
-  const entries = [...readItems(node, 'output', saidBy(json)), ...rest]
+function* readOutput(node: JsonNode, json: Source, rest: readonly Entry[]): Work<readonly Entry[]> {
+  const entries = [...(yield* readItems(node, 'output', saidBy(json))), ...rest]
   const texts = entries.filter(({ kind }) => kind === 'text')
   const none: readonly Entry[] = [{ kind: 'text', role: 'assistant', content: '' }]
   return [...(texts.length === 0 ? none : texts), ...entries.filter(({ kind }) => kind !== 'text')]
 }
 
 /** A list of vectors; text beside them is of another API. */
-function readVectors(node: JsonNode, json: Source, rest: readonly Entry[]): readonly Entry[] {
+function* readVectors(
+  node: JsonNode,
+  json: Source,
+  rest: readonly Entry[],
+): Work<readonly Entry[]> {
   for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
-  if (rest.length > 0 || readAnything(node, json, false).length > 0)
+  if (rest.length > 0 || (yield* readAnything(node, json, false)).length > 0)
     throw new UnreadableForm('it has text beside embeddings')
   return []
 }
 
 /** Every other JSON: errors, whose own words pass, lists of models, what was stored. */
-export const readAnything = (node: JsonNode, json: Source, isError: boolean): readonly Entry[] =>
-  entriesOf(anythingIn(node, saidBy(json), isError))
+export function* readAnything(
+  node: JsonNode,
+  json: Source,
+  isError: boolean,
+): Work<readonly Entry[]> {
+  return yield* entriesOf(json, yield* anythingIn(node, saidBy(json), isError))
+}

@@ -1,12 +1,13 @@
 // Requests of every API: the members of a body, in the order in which a webhook is shown them. Members that no API has
 // come last, in the order of the body (decision 19).
 
+import type { Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asString, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
-import type { SaidText, Source } from '../text/said.js'
+import type { At, SaidText, Source } from '../text/said.js'
 import {
   expectNoTokens,
   expectPlainNames,
@@ -22,16 +23,17 @@ import { readItems, readKeptPrompt } from './responses-items.js'
 export type Family = 'messages' | 'completions' | 'input' | 'embeddings' | 'gemini'
 
 /** json: the body's text. */
-type Reader = (node: JsonNode, json: Source) => readonly Entry[]
+type Reader = (node: JsonNode, json: Source) => Work<readonly Entry[]>
 
 const beside =
   (role: string, holds?: Holds) =>
   (name: string): Reader =>
-  (node, json) => {
-    const said: SaidText[] = []
-    sweepMember(node, { name, owner: '', holds }, { json, role, toolRole: 'tool' }, UNKNOWN, said)
-    return entriesOf(said)
-  }
+    function* (node, json) {
+      const said: SaidText[] = []
+      const at: At = { json, role, toolRole: 'tool' }
+      yield* sweepMember(node, { name, owner: '', holds }, at, UNKNOWN, said)
+      return yield* entriesOf(json, said)
+    }
 
 /** What servers put into a prompt beside its messages and its input: vLLM, llama.cpp, Ollama, Anthropic. */
 const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
@@ -49,13 +51,15 @@ const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
 /** As today for every API: shown where a webhook asks for them. */
 const DEFINITIONS: ReadonlySet<string> = new Set(['tools', 'functions'])
 
-const strings =
-  (what: string, role = 'user'): Reader =>
-  (node, json) => {
+const strings = (what: string, role = 'user'): Reader =>
+  function* (node, json) {
     // Lists of tokens are lists of numbers: not strings.
     const items = node.type === 'string' ? [node] : asArray(node, what).items
-    for (const item of items) asString(item, what)
-    return beside(role, 'text')(what)(node, json)
+    for (const item of items) {
+      if (json.pace.isDue()) yield
+      asString(item, what)
+    }
+    return yield* beside(role, 'text')(what)(node, json)
   }
 
 const instructions: Reader = (node, json) =>
@@ -102,20 +106,27 @@ const FAMILIES: Readonly<Record<Family, Members>> = {
   },
 }
 
-export function readMembers(body: JsonObjectNode, family: Family, json: Source): readonly Entry[] {
+export function* readMembers(
+  body: JsonObjectNode,
+  family: Family,
+  json: Source,
+): Work<readonly Entry[]> {
   expectNoVectors(body)
-  expectPlainNames(body)
+  yield* expectPlainNames(body, json)
   const known = FAMILIES[family]
-  const first = Object.entries(known).flatMap(([name, read]) => {
+  const parts: (readonly Entry[])[] = []
+  for (const [name, read] of Object.entries(known)) {
     const node = present(member(body, name))
-    return node === undefined ? [] : read(node, json)
-  })
-  const rest = [...body.members].flatMap(([name, node]) => {
-    if (Object.hasOwn(known, name)) return []
-    if (!NUMBERS.test(name)) expectNoTokens(node)
-    return beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)(node, json)
-  })
-  return [...first, ...rest]
+    if (node !== undefined) parts.push(yield* read(node, json))
+  }
+  for (const [name, node] of body.members) {
+    if (json.pace.isDue()) yield
+    if (Object.hasOwn(known, name)) continue
+    if (!NUMBERS.test(name)) yield* expectNoTokens(node, json)
+    const read = beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)
+    parts.push(yield* read(node, json))
+  }
+  return parts.flat()
 }
 
 /** Lists of numbers that are settings: tokens that a model may or may not say. */

@@ -1,5 +1,6 @@
 // Items of the OpenAI Responses API and their parts: in requests, replies and events alike.
 
+import type { Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
@@ -48,15 +49,21 @@ export const ITEMS = formOf({
 })
 
 /** at: the role of items that name none. */
-export const readItems = (node: JsonNode, name: string, at: At): readonly Entry[] =>
-  asArray(node, name).items.flatMap((given) => {
+export function* readItems(node: JsonNode, name: string, at: At): Work<readonly Entry[]> {
+  const parts: (readonly Entry[])[] = []
+  for (const given of asArray(node, name).items) {
+    if (at.json.pace.isDue()) yield
     const item = asObject(given, 'an item')
     const isMessage = isMessageItem(item)
     const role = isMessage ? roleOf(item, at.role) : at.role
     const said: SaidText[] = []
-    sweepItem(item, { ...at, role }, said)
-    return isMessage ? messageEntries(said, role) : entriesOf(said)
-  })
+    yield* sweepItem(item, { ...at, role }, said)
+    parts.push(
+      isMessage ? yield* messageEntries(at.json, said, role) : yield* entriesOf(at.json, said),
+    )
+  }
+  return parts.flat()
+}
 
 export function isMessageItem(item: JsonObjectNode): boolean {
   const type = present(member(item, 'type'))
@@ -64,24 +71,24 @@ export function isMessageItem(item: JsonObjectNode): boolean {
   return type.type === 'string' && type.value === 'message'
 }
 
-export const sweepItem = (item: JsonObjectNode, at: At, out: SaidText[]): void =>
+export const sweepItem = (item: JsonObjectNode, at: At, out: SaidText[]): Work<void> =>
   sweepObject(item, 'item', at, ITEMS, out, { skip: isMessageItem(item) ? ROLE : undefined })
 
 const ROLE: ReadonlySet<string> = new Set(['role'])
 
 /** A prompt that the server keeps, with values for its variables: strings and parts. */
-export function readKeptPrompt(node: JsonNode, json: Source): readonly Entry[] {
+export function* readKeptPrompt(node: JsonNode, json: Source): Work<readonly Entry[]> {
   const said: SaidText[] = []
   const at: At = { json, role: 'user', toolRole: 'tool' }
   const prompt = asObject(node, 'the prompt')
-  for (const value of prompt.members.values()) expectNoTokens(value)
+  for (const value of prompt.members.values()) yield* expectNoTokens(value, json)
   const given = present(member(prompt, 'variables'))
   const variables = given && asObject(given, 'variables')
-  if (variables !== undefined) expectPlainNames(variables)
+  if (variables !== undefined) yield* expectPlainNames(variables, json)
   for (const value of variables?.members.values() ?? [])
-    sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, said)
-  sweepObject(prompt, 'prompt', at, ITEMS, said, { skip: VARIABLES })
-  return entriesOf(said)
+    yield* sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, said)
+  yield* sweepObject(prompt, 'prompt', at, ITEMS, said, { skip: VARIABLES })
+  return yield* entriesOf(json, said)
 }
 
 const VARIABLES: ReadonlySet<string> = new Set(['variables'])

@@ -1,5 +1,6 @@
 // An event of a streamed reply of Anthropic's messages API: blocks of content that begin, go on and stop.
 
+import { atOnce } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { roleOf } from '../text/message.js'
@@ -61,7 +62,7 @@ function readBlock(node: JsonNode | undefined, at: At): Said {
   const block = asObject(node, 'a block')
   const { channel = '' } = at
   const said: SaidText[] = []
-  sweepObject(block, 'content_block', at, MESSAGES, said)
+  atOnce(sweepObject(block, 'content_block', at, MESSAGES, said))
   const texts = said
     .filter(({ kind, text }) => kind === 'text' || text !== '{}')
     .map((text) =>
@@ -82,7 +83,7 @@ function readDelta(node: JsonNode | undefined, at: At): Said {
   const delta = asObject(node, 'a delta')
   const { channel = '' } = at
   const said: SaidText[] = []
-  sweepObject(delta, 'delta', at, DELTAS, said)
+  atOnce(sweepObject(delta, 'delta', at, DELTAS, said))
   const texts = said.map((text) =>
     text.kind === 'tool-call' ? { ...text, channel: `${channel} input` } : text,
   )

@@ -1,5 +1,6 @@
 // A chunk of a streamed OpenAI chat completion or completion: what every choice goes on to say.
 
+import { atOnce } from '../../turns.js'
 import {
   asArray,
   asObject,
@@ -49,7 +50,7 @@ function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said
   for (const one of message === undefined ? [] : messageTexts(asObject(message, 'a message'), at))
     said.push(one)
   const begun = said.length
-  sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
+  atOnce(sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 }))
   const { texts, ends } = together([
     goingOn(said.slice(0, begun)),
     beside(said.slice(begun), choice, at),
@@ -81,7 +82,7 @@ function deltaTexts(delta: JsonObjectNode, around: At): readonly SaidText[] {
   const at = { ...around, role: roleOf(delta, around.role) }
   const said: SaidText[] = []
   sweepContent(delta, at, said)
-  sweepObject(delta, 'delta', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
+  atOnce(sweepObject(delta, 'delta', at, MESSAGES, said, { skip: NO_CALLS, first: 0 }))
   return [...said, ...callTexts(delta, at)]
 }
 
@@ -93,7 +94,7 @@ function messageTexts(message: JsonObjectNode, around: At): readonly SaidText[] 
   if (!isText) sweepContent(message, below(at, 'message'), parts)
   const said: SaidText[] = []
   if (isText) sweepContent(message, at, said)
-  sweepObject(message, 'message', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
+  atOnce(sweepObject(message, 'message', at, MESSAGES, said, { skip: NO_CALLS, first: 0 }))
   return [...parts, ...repeated([...said, ...callTexts(message, at)])]
 }
 
@@ -107,7 +108,7 @@ function sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): voi
   else if (content !== undefined)
     for (const item of asArray(content, 'content').items) {
       const said: SaidText[] = []
-      sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, said)
+      atOnce(sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, said))
       for (const text of said)
         out.push(
           text.channel === `${at.channel} text` ? { ...text, channel: at.channel ?? '' } : text,
@@ -134,7 +135,7 @@ function callTexts(message: JsonObjectNode, at: At): readonly SaidText[] {
 
 function callText(call: JsonObjectNode, owner: string, at: At): readonly SaidText[] {
   const said: SaidText[] = []
-  sweepObject(call, owner, at, MESSAGES, said)
+  atOnce(sweepObject(call, owner, at, MESSAGES, said))
   return said.map((text) =>
     text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '' } : text,
   )

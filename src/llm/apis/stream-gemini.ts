@@ -1,5 +1,6 @@
 // A chunk of a streamed reply of Gemini's generateContent: parts of what every candidate says, each tool call whole.
 
+import { atOnce } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { type At, below, type SaidText, type Source } from '../text/said.js'
@@ -38,7 +39,7 @@ function readCandidate(json: Source, candidate: JsonObjectNode, at: number): Sai
   const spoken = spokenAt(json, channel, role)
   const said: SaidText[] = content === undefined ? [] : contentTexts(content, spoken)
   const begun = said.length
-  sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 })
+  atOnce(sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 }))
   const goesOn = new Set(['text', 'thought', 'part'].map((word) => `${channel} ${word}`))
   const { texts, ends } = together([
     saidIn(
@@ -63,14 +64,14 @@ function contentTexts(content: JsonObjectNode, at: At): SaidText[] {
   const parts = present(member(content, 'parts'))
   const items = parts === undefined ? [] : asArray(parts, 'parts').items
   const said = items.flatMap((item, index) => partTexts(asObject(item, 'a part'), index, at))
-  sweepObject(content, 'content', at, CONTENTS, said, { skip: PARTS })
+  atOnce(sweepObject(content, 'content', at, CONTENTS, said, { skip: PARTS }))
   return said
 }
 
 /** Texts of parts go on wherever they stand in their list; what else a part holds is told by its place there. */
 function partTexts(part: JsonObjectNode, index: number, at: At): readonly SaidText[] {
   const said: SaidText[] = []
-  sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said)
+  atOnce(sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said))
   return said.map((text) => {
     const words = text.channel.split(' ')
     return { ...text, channel: below(at, partChannel(part, text, words, index)).channel ?? '' }

@@ -1,5 +1,6 @@
 // An event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
 
+import { atOnce } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import {
   asArray,
@@ -109,7 +110,7 @@ function readOther({ json, root, stem, step }: Event): readonly [readonly string
   for (const name of read) {
     const node = member(root, name)
     const holds = SOUND.has(stem) ? 'file' : undefined
-    if (node !== undefined) sweepMember(node, { name, owner: '', holds }, at, MEDIA, said)
+    if (node !== undefined) atOnce(sweepMember(node, { name, owner: '', holds }, at, MEDIA, said))
   }
   return [read, step === 'delta' ? goingOn(said) : whole(said)]
 }
@@ -123,11 +124,12 @@ function readText(event: Event, text: Text, name: string): Said {
       ? []
       : [
           isCall
-            ? callOf(asString(node, name), at, text.of === 'arguments')
+            ? atOnce(callOf(asString(node, name), at, text.of === 'arguments'))
             : textSaid(asString(node, name), at),
         ]
   const logprobs = present(member(event.root, 'logprobs'))
-  if (logprobs !== undefined) addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)
+  if (logprobs !== undefined)
+    atOnce(addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at))
   return goingOn(texts)
 }
 
@@ -145,7 +147,7 @@ function readPart(event: Event, of: 'content' | 'summary'): Said {
   const channel = channelOf(event, of)
   const part = asObject(member(event.root, 'part'), 'a part')
   const said: SaidText[] = []
-  sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, said)
+  atOnce(sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, said))
   const texts = said.map((text) =>
     SPOKEN.has(text.channel.slice(channel.length + 1)) ? { ...text, channel } : text,
   )
@@ -170,7 +172,7 @@ function itemTexts(json: Source, node: JsonNode | undefined, channel: string): I
   const item = asObject(node, 'an output item')
   const role = isMessageItem(item) ? roleOf(item, 'assistant') : 'assistant'
   const said: SaidText[] = []
-  sweepItem(item, spokenAt(json, channel, role), said)
+  atOnce(sweepItem(item, spokenAt(json, channel, role), said))
   const texts = said.map((text) => ({
     ...text,
     channel: `${channel} ${inItem(text.channel.slice(channel.length + 1))}`,
@@ -196,7 +198,7 @@ function readAnnotation(event: Event): Said {
   const said: SaidText[] = []
   const at: At = spokenAt(event.json, channelOf(event, 'content'))
   const place = { name: 'annotation', owner: '', holds: 'inner' } as const
-  sweepMember(annotation, place, at, ITEMS, said)
+  atOnce(sweepMember(annotation, place, at, ITEMS, said))
   return saidIn(said, () => false)
 }
 

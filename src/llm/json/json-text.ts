@@ -2,6 +2,7 @@
 // is written into the text itself, so that everything else stays as it was, byte for byte.
 
 import { err, ok, type Result } from '../../result.js'
+import { nextTurn, type Work } from '../../turns.js'
 import { JsonReader, Malformed } from './json-reader.js'
 
 /** Places are UTF-16 offsets into the text: start inclusive, end exclusive, quotes included. */
@@ -82,16 +83,27 @@ export async function readJsonTextInSlices(
   text: string,
   pause = nextTurn,
 ): Promise<Result<JsonText, JsonProblem>> {
-  const reader = new JsonReader(text)
+  const work = readTextInTurns(text)
   for (;;) {
-    const result = read(reader, text, SLICE)
-    if (result !== undefined) return result
+    const step = work.next()
+    if (step.done === true) return step.value
     await pause()
   }
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+/** The same, among other work. */
+export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonProblem>> {
+  const text = utf8Text(bytes)
+  return text === undefined ? err('not UTF-8') : yield* readTextInTurns(text)
+}
+
+function* readTextInTurns(text: string): Work<Result<JsonText, JsonProblem>> {
+  const reader = new JsonReader(text)
+  for (;;) {
+    const result = read(reader, text, SLICE)
+    if (result !== undefined) return result
+    yield
+  }
 }
 
 /** undefined: there is more to do. */
@@ -123,23 +135,4 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
     from = end
   }
   return pieces.join('') + text.slice(from)
-}
-
-/** The same JSON without spaces, and with no character escaped that need not be: what a reader would search. */
-export function plainJson(node: JsonNode, text: string): string {
-  switch (node.type) {
-    case 'object': {
-      const members = [...node.members].map(
-        ([name, value]) => `${JSON.stringify(name)}:${plainJson(value, text)}`,
-      )
-      return `{${members.join(',')}}`
-    }
-    case 'array':
-      if (node.isCut) return text.slice(node.start, node.end).replace(/[ \t\r\n]+/g, '')
-      return `[${node.items.map((item) => plainJson(item, text)).join(',')}]`
-    case 'string':
-      return JSON.stringify(node.value)
-    default:
-      return text.slice(node.start, node.end)
-  }
 }

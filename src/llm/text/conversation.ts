@@ -1,7 +1,9 @@
 // What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
 
+import { Pace, type Work } from '../../turns.js'
 import type { Edit, JsonText, Span } from '../json/json-text.js'
 import { applyEdits } from '../json/json-text.js'
+import { quoted } from '../json/print-json.js'
 import type { LlmApi } from './api.js'
 
 export interface Entry {
@@ -29,20 +31,25 @@ export interface Conversation {
 }
 
 /** contents: one per entry. The text itself when nothing changed. */
-export function rewrite({ json, entries }: Conversation, contents: readonly string[]): string {
+export function* rewrite(
+  { json, entries }: Conversation,
+  contents: readonly string[],
+): Work<string> {
+  const pace = new Pace()
   const edits: Edit[] = []
-  entries.forEach((entry, index) => {
+  for (const [index, entry] of entries.entries()) {
+    if (pace.isDue()) yield
     const content = contents[index] ?? entry.content
-    if (content === entry.content || entry.place === undefined) return
-    edits.push({ ...entry.place, json: jsonOf(content, entry.form) })
-    edits.push(...(entry.echoes ?? []).map((echo) => ({ ...echo, json: 'null' })))
-  })
+    if (content === entry.content || entry.place === undefined) continue
+    edits.push({ ...entry.place, json: yield* changed(content, entry.form, pace) })
+    for (const echo of entry.echoes ?? []) edits.push({ ...echo, json: 'null' })
+  }
   const unique = new Map(edits.map((edit) => [edit.start, edit]))
   return edits.length === 0 ? json.text : applyEdits(json.text, [...unique.values()])
 }
 
 /** What is put where a text stood, by the form that it had there. */
-export function jsonOf(text: string, form: Entry['form']): string {
+export function* changed(text: string, form: Entry['form'], pace: Pace): Work<string> {
   if (form === 'tokens') return 'null'
-  return form === 'json' ? text : JSON.stringify(text)
+  return form === 'json' ? text : yield* quoted(text, pace)
 }

@@ -1,10 +1,11 @@
 // What one message says: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
 
+import type { Work } from '../../turns.js'
 import { type JsonNode, span } from '../json/json-text.js'
 import { asString, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from './conversation.js'
-import type { At, SaidText } from './said.js'
+import type { At, SaidText, Source } from './said.js'
 import { type Form, sweepMember, sweepObject } from './sweep.js'
 
 /** otherwise: where the message names no role. */
@@ -20,41 +21,52 @@ export function roleOf(message: JsonObjectNode, otherwise?: string): string {
 const READ: ReadonlySet<string> = new Set(['role', 'content'])
 
 /** at: with the message's role. content comes first, as in every version of the APIs. */
-export function sweepMessage(
+export function* sweepMessage(
   message: JsonObjectNode,
   owner: string,
   at: At,
   form: Form,
   out: SaidText[],
-): void {
+): Work<void> {
   const content = member(message, 'content')
   if (content !== undefined)
-    sweepMember(content, { name: 'content', owner, holds: 'inner' }, at, form, out)
-  sweepObject(message, owner, at, form, out, { skip: READ })
+    yield* sweepMember(content, { name: 'content', owner, holds: 'inner' }, at, form, out)
+  yield* sweepObject(message, owner, at, form, out, { skip: READ })
 }
 
-/** content: null where text can be put into a message that has none. */
-export function messageEntries(
+/** json: the body that says it. content: null where text can be put into a message that has none. */
+export function* messageEntries(
+  json: Source,
   said: readonly SaidText[],
   role: string,
   content?: JsonNode,
-): readonly Entry[] {
+): Work<readonly Entry[]> {
   const texts = said.filter(({ kind }) => kind === 'text')
   const place = content?.type === 'null' ? { place: span(content) } : {}
   const none: readonly Entry[] = [{ kind: 'text', role, content: '', ...place }]
   return [
-    ...(texts.length === 0 ? none : entriesOf(texts)),
-    ...entriesOf(said.filter(({ kind }) => kind !== 'text')),
+    ...(texts.length === 0 ? none : yield* entriesOf(json, texts)),
+    ...(yield* entriesOf(
+      json,
+      said.filter(({ kind }) => kind !== 'text'),
+    )),
   ]
 }
 
-export const entriesOf = (said: readonly SaidText[]): readonly Entry[] =>
-  said.map(({ kind, role, text, place, form, isJson, echoes }) => ({
-    kind,
-    role,
-    content: text,
-    place,
-    form,
-    ...(isJson === undefined ? {} : { isJson }),
-    ...(echoes === undefined ? {} : { echoes }),
-  }))
+/** json: the body that says them. */
+export function* entriesOf({ pace }: Source, said: readonly SaidText[]): Work<readonly Entry[]> {
+  const entries: Entry[] = []
+  for (const { kind, role, text, place, form, isJson, echoes } of said) {
+    if (pace.isDue()) yield
+    entries.push({
+      kind,
+      role,
+      content: text,
+      place,
+      form,
+      ...(isJson === undefined ? {} : { isJson }),
+      ...(echoes === undefined ? {} : { echoes }),
+    })
+  }
+  return entries
+}

@@ -1,7 +1,9 @@
 // Texts of a body or an event as the readers find them: each with its speaker and the place that a change is written to.
 
-import { type JsonNode, plainJson, span } from '../json/json-text.js'
+import { Pace, type Work } from '../../turns.js'
+import { type JsonNode, span } from '../json/json-text.js'
 import type { JsonStringNode } from '../json/members.js'
+import { plainJson } from '../json/print-json.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Piece } from './stream-event.js'
 
@@ -13,14 +15,15 @@ export interface SaidText extends Piece {
 /** A body or an event that is being read. */
 export interface Source {
   readonly text: string
-  /** Values that may still be looked at: what looks at them does so without a pause. */
+  /** Values that may still be looked at. */
   left: number
+  readonly pace: Pace
 }
 
 /** More than any conversation has: each may be an entry for the webhooks. */
 const MOST_VALUES = 30_000
 
-export const sourceOf = (text: string): Source => ({ text, left: MOST_VALUES })
+export const sourceOf = (text: string): Source => ({ text, left: MOST_VALUES, pace: new Pace() })
 
 /** @throws UnreadableForm for more values than may be looked at. */
 export function lookAt(count: number, json: Source): void {
@@ -56,20 +59,13 @@ export const textSaid = (node: JsonStringNode, { channel = '', role }: At): Said
 })
 
 /** What a tool is called with: a string, or JSON in place. isJson: the string says JSON, and must stay JSON. */
-export const callOf = (node: JsonNode, at: At, isJson: boolean): SaidText => ({
-  ...(node.type === 'string' ? textSaid(node, at) : jsonSaid(node, at)),
-  kind: 'tool-call',
-  role: 'tool_call',
-  ...(isJson && { isJson }),
-})
+export function* callOf(node: JsonNode, at: At, isJson: boolean): Work<SaidText> {
+  const said = node.type === 'string' ? textSaid(node, at) : yield* jsonSaid(node, at)
+  return { ...said, kind: 'tool-call', role: 'tool_call', ...(isJson && { isJson }) }
+}
 
 /** JSON in place, shown as its text. */
-export const jsonSaid = (node: JsonNode, { channel = '', role, json }: At): SaidText => ({
-  channel,
-  kind: 'text',
-  role,
-  text: plainJson(node, json.text),
-  place: span(node),
-  form: 'json',
-  isJson: true,
-})
+export function* jsonSaid(node: JsonNode, { channel = '', role, json }: At): Work<SaidText> {
+  const text = yield* plainJson(node, json.text, json.pace)
+  return { channel, kind: 'text', role, text, place: span(node), form: 'json', isJson: true }
+}

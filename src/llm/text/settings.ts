@@ -1,33 +1,63 @@
 // The one table of settings: members of LLM bodies and events whose strings are no text, each with the shape that such
 // a string must have. A string of another name or another shape is text, and a webhook sees it (decision 19).
 
-/** Whether a string can be such a setting. Each takes time in proportion to its length. */
-type Shape = (value: string) => boolean
+import { type Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { piecesOf } from '../json/print-json.js'
 
-const of =
-  (longest: number, foreign: RegExp): Shape =>
-  (value) =>
-    value.length <= longest && !foreign.test(value)
+/** What a string must be to be such a setting. */
+interface Shape {
+  readonly longest: number
+  /** Takes time in proportion to the length. Where longest is infinite, each piece of a string is told by itself. */
+  readonly fits: (value: string) => boolean
+}
+
+const of = (longest: number, foreign: RegExp): Shape => ({
+  longest,
+  fits: (value) => !foreign.test(value),
+})
 
 const id = of(256, /[^\w.:/@+=|~#$[\]-]/)
 const base64 = of(Infinity, /[^A-Za-z0-9+/=_-]/)
 const MIME = /^(?:[\w.+*-]+\/[\w.+*-]+(?:; ?[\w-]+=[\w.-]+)*)?$/
 const visible = of(4096, /[^!-~]/)
 
+const isA = ({ longest, fits }: Shape, value: string): boolean =>
+  value.length <= longest && fits(value)
+
+function* isSuch(shape: Shape, value: string, pace: Pace): Work<boolean> {
+  if (value.length <= PIECE) return isA(shape, value)
+  if (value.length > shape.longest) return false
+  for (const piece of piecesOf(value)) {
+    if (pace.isDue(unitsOf(piece.length))) yield
+    if (!shape.fits(piece)) return false
+  }
+  return true
+}
+
 const SHAPES = {
   /** A value from a closed list of the API's. */
   word: of(64, /[^\w.+-]/),
   /** Identifiers, names of models, tools and files, dates, numbers. */
   id,
-  mime: (value) => value.length <= 128 && MIME.test(value),
-  url: (value) => id(value) || (/^(?:https?|gs|s3|file):\/\//.test(value) && visible(value)),
+  mime: { longest: 128, fits: (value) => MIME.test(value) },
+  url: {
+    longest: visible.longest,
+    fits: (value) =>
+      isA(id, value) || (/^(?:https?|gs|s3|file):\/\//.test(value) && visible.fits(value)),
+  },
   /** Encrypted thinking, signatures, vectors, padding. */
   blob: of(Infinity, /[^A-Za-z0-9+/=_.:|-]/),
-  credential: (value) => visible(value.replace(/^(?:Bearer|Basic) /, '')),
+  credential: {
+    longest: visible.longest + 'Bearer '.length,
+    fits: (value) => isA(visible, value.replace(/^(?:Bearer|Basic) /, '')),
+  },
 } as const satisfies Readonly<Record<string, Shape>>
 
 /** How a request says that reasoning is to be summed up. */
-const summary: Shape = (value) => /^(?:auto|concise|detailed|none)$/.test(value)
+const summary: Shape = {
+  longest: 8,
+  fits: (value) => /^(?:auto|concise|detailed|none)$/.test(value),
+}
 
 type ShapeName = keyof typeof SHAPES
 
@@ -64,12 +94,15 @@ const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
 /** Members of an error that name what went wrong. */
 const OF_ERROR: ReadonlySet<string> = new Set(['code', 'domain', 'field', 'loc', 'param', 'reason'])
 
-export const isErrorSetting = (name: string, value: string): boolean =>
-  (OF_ERROR.has(name) && id(value)) || isSetting(name, value, '')
+export function* isErrorSetting(name: string, value: string, pace: Pace): Work<boolean> {
+  return (OF_ERROR.has(name) && isA(id, value)) || (yield* isSetting(name, value, '', pace))
+}
 
 /** owner: the name of the member that holds the object. */
-export const isSetting = (name: string, value: string, owner: string): boolean =>
-  shapeOf(name, owner)?.(value) ?? false
+export function* isSetting(name: string, value: string, owner: string, pace: Pace): Work<boolean> {
+  const shape = shapeOf(name, owner)
+  return shape !== undefined && (yield* isSuch(shape, value, pace))
+}
 
 function shapeOf(name: string, owner: string): Shape | undefined {
   const known = SHAPE_OF.get(name)
@@ -86,9 +119,10 @@ function shapeByEnding(name: string, plain: string): Shape | undefined {
 }
 
 /** Whether a string can be media or a file: base64, as it is or in a data URL, or an address. */
-export function isFile(value: string): boolean {
+export function* isFile(value: string, pace: Pace): Work<boolean> {
   const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
-  return data === undefined ? base64(value) || SHAPES.url(value) : base64(value.slice(data.length))
+  if (data !== undefined) return yield* isSuch(base64, value.slice(data.length), pace)
+  return (yield* isSuch(base64, value, pace)) || isA(SHAPES.url, value)
 }
 
 /** Whether a member's own name is too plain to carry a text. */

@@ -1,8 +1,9 @@
 // What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
 
+import { atOnce, Pace } from '../../turns.js'
 import { applyEdits, type Edit, type JsonText, type Span } from '../json/json-text.js'
 import type { LlmApi } from './api.js'
-import { jsonOf } from './conversation.js'
+import { changed } from './conversation.js'
 
 /** A part of a text. Pieces of one channel, in the order of their events, are one text. */
 export interface Piece {
@@ -67,11 +68,12 @@ export function rewriteEvent(
 ): string {
   const { text } = event.json
   const edits = new Map<number, Edit>()
+  const pace = new Pace()
   const empty = (echo: Span): void => void edits.set(echo.start, { ...echo, json: 'null' })
   const change = (said: Piece | Repeat, now: string | undefined): void => {
     if (now === undefined || now === said.text) return
     said.echoes?.forEach(empty)
-    edits.set(said.place.start, { ...said.place, json: jsonOf(now, said.form) })
+    edits.set(said.place.start, { ...said.place, json: atOnce(changed(now, said.form, pace)) })
   }
   event.pieces.forEach((piece, index) => change(piece, texts.pieces[index]))
   event.repeats.forEach((repeat, index) => change(repeat, texts.repeats[index]))

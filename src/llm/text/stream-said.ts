@@ -1,5 +1,6 @@
 // What the readers of events build: texts, whether they go on in later events, and what ends with this one.
 
+import { atOnce } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import { type JsonObjectNode, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
@@ -47,7 +48,7 @@ export function beside(texts: readonly SaidText[], object: JsonObjectNode, at: A
   const gathered = [...members].flatMap(([name, said]) => {
     const node = object.members.get(name)
     const isMany = said.length > MOST_APART && said.every(({ form }) => form !== 'tokens')
-    return isMany && node !== undefined ? [jsonSaid(node, below(at, name))] : said
+    return isMany && node !== undefined ? [atOnce(jsonSaid(node, below(at, name)))] : said
   })
   return {
     texts: gathered.map((text) => (text.form === 'tokens' ? text : { ...text, isRepeat: true })),

@@ -1,10 +1,20 @@
 // Every string of a body or an event → a text, unless it is a setting or the form says what it holds (decision 19). A
 // form names the members that hold more than text: tool calls, files, definitions of tools, and objects like them.
 
+import type { Work } from '../../turns.js'
 import type { JsonNode } from '../json/json-text.js'
 import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
-import { type At, below, callOf, jsonSaid, lookAt, type SaidText, textSaid } from './said.js'
+import {
+  type At,
+  below,
+  callOf,
+  jsonSaid,
+  lookAt,
+  type SaidText,
+  type Source,
+  textSaid,
+} from './said.js'
 import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 
@@ -59,18 +69,19 @@ interface Sweep {
 }
 
 /** Every member of an object. owner: the name of the member that holds it. */
-export function sweepObject(
+export function* sweepObject(
   object: JsonObjectNode,
   owner: string,
   at: At,
   form: Form,
   out: SaidText[],
   { skip = NONE, first = out.length }: Sweep = {},
-): void {
+): Work<void> {
   lookAt(object.members.size, at.json)
-  if (form !== UNKNOWN && form !== TEXTS) expectPlainNames(object)
+  if (form !== UNKNOWN && form !== TEXTS) yield* expectPlainNames(object, at.json)
   // A name can be a text too: it is shown with all that stands beside it.
-  else if (!hasPlainNames(object)) return void out.push(jsonSaid(object, at))
+  else if (!(yield* hasPlainNames(object, at.json)))
+    return void out.push(yield* jsonSaid(object, at))
   const type = stringOf(object.members.get('type'))
   const inner = withEchoes(object, withRole(object, type, at, form))
   const echoes: Echo[] = []
@@ -79,18 +90,27 @@ export function sweepObject(
     const isList = value.type === 'array' || value.type === 'object'
     if (isList && ECHOES.has(name)) echoes.push({ name, node: value })
     else if (isList || value.type === 'string')
-      sweepMember(value, { name, owner, holds: holdsOf(form, type, owner, name) }, inner, form, out)
+      yield* sweepMember(
+        value,
+        { name, owner, holds: holdsOf(form, type, owner, name) },
+        inner,
+        form,
+        out,
+      )
   }
-  if (echoes.length > 0) addEchoes(out, first, echoes, inner)
+  if (echoes.length > 0) yield* addEchoes(out, first, echoes, inner)
 }
 
 /** @throws UnreadableForm for a name that could be a text. */
-export function expectPlainNames(object: JsonObjectNode): void {
-  if (!hasPlainNames(object)) throw new UnreadableForm('a member has an odd name')
+export function* expectPlainNames(object: JsonObjectNode, json: Source): Work<void> {
+  if (!(yield* hasPlainNames(object, json))) throw new UnreadableForm('a member has an odd name')
 }
 
-function hasPlainNames({ members }: JsonObjectNode): boolean {
-  for (const name of members.keys()) if (!isPlainName(name)) return false
+function* hasPlainNames({ members }: JsonObjectNode, { pace }: Source): Work<boolean> {
+  for (const name of members.keys()) {
+    if (pace.isDue()) yield
+    if (!isPlainName(name)) return false
+  }
   return true
 }
 
@@ -138,37 +158,45 @@ interface Member {
   readonly holds: Holds | undefined
 }
 
-export function sweepMember(
+export function* sweepMember(
   node: JsonNode,
   member: Member,
   around: At,
   form: Form,
   out: SaidText[],
-): void {
+): Work<void> {
   const at = below(around, member.name)
-  if (isText(member)) expectNoTokens(node)
+  if (isText(member)) yield* expectNoTokens(node, at.json)
   switch (member.holds) {
     case 'call':
     case 'jsonCall':
-      out.push(callOf(node, at, member.holds === 'jsonCall'))
+      out.push(yield* callOf(node, at, member.holds === 'jsonCall'))
       return
     case 'json':
-      out.push(jsonSaid(node, { ...at, role: at.toolRole }))
+      out.push(yield* jsonSaid(node, { ...at, role: at.toolRole }))
       return
     case 'definition':
-      for (const item of node.type === 'array' ? node.items : [node])
+      for (const item of node.type === 'array' ? node.items : [node]) {
+        if (at.json.pace.isDue()) yield
         if (item.type === 'string') out.push(textSaid(item, at))
+      }
       return
     case 'result':
-      return sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
+      return yield* sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
     case 'texts':
-      return sweepBelow(node, member, at, TEXTS, out)
+      return yield* sweepBelow(node, member, at, TEXTS, out)
     case 'error':
-      return sweepBelow(node, member, at, ERROR, out)
+      return yield* sweepBelow(node, member, at, ERROR, out)
     case undefined:
-      return sweepBelow(node, member, at, form === TEXTS || form === ERROR ? form : UNKNOWN, out)
+      return yield* sweepBelow(
+        node,
+        member,
+        at,
+        form === TEXTS || form === ERROR ? form : UNKNOWN,
+        out,
+      )
     default:
-      return sweepBelow(node, member, at, form, out)
+      return yield* sweepBelow(node, member, at, form, out)
   }
 }
 
@@ -176,29 +204,45 @@ const isText = ({ name, holds }: Member): boolean =>
   holds === 'text' || holds === 'texts' || (holds === 'inner' && name === 'content')
 
 /** @throws UnreadableForm for a list with numbers, however deep: nobody can tell what tokens or vectors say. */
-export function expectNoTokens(node: JsonNode): void {
+export function* expectNoTokens(node: JsonNode, json: Source): Work<void> {
+  if (json.pace.isDue()) yield
   if (node.type !== 'array') return
-  if (node.isCut === true || node.items.some(({ type }) => type === 'number'))
-    throw new UnreadableForm('a text is of vectors or tokens')
-  node.items.forEach(expectNoTokens)
+  if (node.isCut === true) throw new UnreadableForm('a text is of vectors or tokens')
+  for (const item of node.items) {
+    if (item.type === 'number') throw new UnreadableForm('a text is of vectors or tokens')
+    yield* expectNoTokens(item, json)
+  }
 }
 
 /** A member's value, or an item of it. */
-function sweepBelow(node: JsonNode, member: Member, at: At, form: Form, out: SaidText[]): void {
+function* sweepBelow(
+  node: JsonNode,
+  member: Member,
+  at: At,
+  form: Form,
+  out: SaidText[],
+): Work<void> {
+  if (at.json.pace.isDue()) yield
   if (node.type === 'string') {
-    if (!isSilent(node, member, form)) out.push(textSaid(node, at))
+    if (!(yield* isSilent(node, member, form, at.json))) out.push(textSaid(node, at))
   } else if (node.type === 'array') {
     lookAt(node.items.length, at.json)
-    node.items.forEach((item, index) => sweepBelow(item, member, below(at, index), form, out))
-  } else if (node.type === 'object') sweepObject(node, member.name, at, form, out)
+    for (const [index, item] of node.items.entries())
+      yield* sweepBelow(item, member, below(at, index), form, out)
+  } else if (node.type === 'object') yield* sweepObject(node, member.name, at, form, out)
 }
 
-function isSilent({ value }: JsonStringNode, { name, owner, holds }: Member, form: Form): boolean {
+function* isSilent(
+  { value }: JsonStringNode,
+  { name, owner, holds }: Member,
+  form: Form,
+  { pace }: Source,
+): Work<boolean> {
   if (holds === 'text' || form === TEXTS) return false
-  if (holds === 'file') return isFile(value)
+  if (holds === 'file') return yield* isFile(value, pace)
   if (form === ERROR) {
     const isOwn = ERROR_WORDS.has(name) && AROUND_ERROR_WORDS.has(owner)
-    return isOwn || value === '' || isErrorSetting(name, value)
+    return isOwn || value === '' || (yield* isErrorSetting(name, value, pace))
   }
-  return (holds === undefined && value === '') || isSetting(name, value, owner)
+  return (holds === undefined && value === '') || (yield* isSetting(name, value, owner, pace))
 }

@@ -1,8 +1,9 @@
 // Log probabilities and tokens, which say the texts beside them again: shown where they say something else, and
 // emptied when one of the texts changes.
 
+import type { Work } from '../../turns.js'
 import { type JsonNode, span } from '../json/json-text.js'
-import { type At, below, type SaidText } from './said.js'
+import { type At, below, type SaidText, type Source } from './said.js'
 import { isPlainName } from './settings.js'
 
 /** Members that say the texts of their object again, token by token. */
@@ -23,17 +24,23 @@ export interface Echo {
 }
 
 /** Adds the echoes to the texts of their object, which begin at first, and what the echoes alone say. */
-export function addEchoes(out: SaidText[], first: number, echoes: readonly Echo[], at: At): void {
+export function* addEchoes(
+  out: SaidText[],
+  first: number,
+  echoes: readonly Echo[],
+  at: At,
+): Work<void> {
   const texts = out.slice(first).map(({ text }) => text)
   const spans = echoes.map(({ node }) => span(node))
   for (let index = first; index < out.length; index += 1) {
+    if (at.json.pace.isDue()) yield
     const text = out[index]
     if (text !== undefined) out[index] = { ...text, echoes: [...(text.echoes ?? []), ...spans] }
   }
   const isSilent = texts.every((text) => text === '')
   for (const { name, node } of echoes) {
     const tokens: Tokens = { chosen: [], others: [] }
-    collect(node, '', tokens)
+    yield* collect(node, '', tokens, at.json)
     const chosen = new Set(tokens.chosen)
     const said = tokens.chosen.join('')
     const others = tokens.others.filter((token) => !chosen.has(token))
@@ -62,19 +69,25 @@ interface Tokens {
   readonly others: string[]
 }
 
-function collect(node: JsonNode, name: string, tokens: Tokens): void {
+function* collect(node: JsonNode, name: string, tokens: Tokens, json: Source): Work<void> {
+  if (json.pace.isDue()) yield
   const { chosen, others } = tokens
   if (node.type === 'string') {
     if (node.value !== '')
       (name === 'token' || name === 'tokens' ? chosen : others).push(node.value)
   } else if (node.type === 'array') {
-    for (const item of node.items) collect(item, name, tokens)
+    for (const item of node.items) yield* collect(item, name, tokens, json)
   } else if (node.type === 'object') {
     // Alternatives may be names, with their probabilities as values.
     const isNamed = name.startsWith('top') && !node.members.has('token')
     for (const [inner, value] of node.members) {
       if ((isNamed && value.type === 'number') || !isPlainName(inner)) others.push(inner)
-      collect(value, inner, inner.startsWith('top') ? { chosen: others, others } : tokens)
+      yield* collect(
+        value,
+        inner,
+        inner.startsWith('top') ? { chosen: others, others } : tokens,
+        json,
+      )
     }
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '../../../src/extproc/webhook/webhook-answer.js'
 import { webhookRequest } from '../../../src/extproc/webhook/webhook-request.js'
 import type { Phase } from '../../../src/ir/proc-entry.js'
+import { atOnce } from '../../../src/turns.js'
 import { webhook } from '../support/guards.js'
 
 interface Content {
@@ -85,7 +86,7 @@ function asked(phase: Phase, shown: readonly Shown[]): { path: string; json: unk
   const { url } = webhook(1).target
   const target = { ...webhook(1).target, url: url.replace('/request', `/${phase}`) }
   const compiled = compileWebhook(webhook(1, { target }))
-  const { path, body } = webhookRequest(compiled, phase, shown, {})
+  const { path, body } = atOnce(webhookRequest(compiled, phase, shown, {}))
   return { path, json: JSON.parse(new TextDecoder().decode(body)) }
 }
 

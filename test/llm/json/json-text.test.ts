@@ -6,11 +6,12 @@ import { JsonReader, MAX_VALUES } from '../../../src/llm/json/json-reader.js'
 import {
   applyEdits,
   type JsonNode,
-  plainJson,
   readJson,
   readJsonInSlices,
   SLICE,
 } from '../../../src/llm/json/json-text.js'
+import { plainJson } from '../../../src/llm/json/print-json.js'
+import { atOnce } from '../../../src/turns.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -22,7 +23,7 @@ function valueOf(node: JsonNode, text: string): unknown {
       )
     case 'array':
       return node.isCut
-        ? (JSON.parse(plainJson(node, text)) as unknown)
+        ? (JSON.parse(atOnce(plainJson(node, text))) as unknown)
         : node.items.map((item) => valueOf(item, text))
     case 'string':
       return node.value
@@ -162,7 +163,7 @@ test.each([
   const read = readJson(bytes(text))
   if (!read.ok) throw new Error(read.error)
   expect(read.value.values).toBe(values)
-  expect(plainJson(read.value.root, text)).toBe(JSON.stringify(JSON.parse(text)))
+  expect(atOnce(plainJson(read.value.root, text))).toBe(JSON.stringify(JSON.parse(text)))
 })
 
 test('hundreds of thousands of numbers are one value', () => {

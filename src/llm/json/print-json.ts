@@ -1,0 +1,80 @@
+// Values → JSON text, in slices: a body may hold one string of megabytes, or tens of thousands of short ones.
+
+import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import type { JsonNode } from './json-text.js'
+
+/** The same JSON without spaces, and with no character escaped that need not be: what a reader would search. */
+export function* plainJson(node: JsonNode, text: string, pace = new Pace()): Work<string> {
+  const out: string[] = []
+  yield* print(node, text, pace, out)
+  return out.join('')
+}
+
+function* print(node: JsonNode, text: string, pace: Pace, out: string[]): Work<void> {
+  if (pace.isDue()) yield
+  switch (node.type) {
+    case 'object': {
+      let mark = '{'
+      for (const [name, value] of node.members) {
+        out.push(mark, yield* quoted(name, pace), ':')
+        yield* print(value, text, pace, out)
+        mark = ','
+      }
+      out.push(mark === '{' ? '{}' : '}')
+      return
+    }
+    case 'array':
+      return node.isCut
+        ? yield* printCut(node, text, pace, out)
+        : yield* printItems(node, text, pace, out)
+    case 'string':
+      out.push(yield* quoted(node.value, pace))
+      return
+    default:
+      out.push(text.slice(node.start, node.end))
+  }
+}
+
+type ArrayNode = Extract<JsonNode, { readonly type: 'array' }>
+
+function* printItems({ items }: ArrayNode, text: string, pace: Pace, out: string[]): Work<void> {
+  out.push('[')
+  for (const [index, item] of items.entries()) {
+    if (index > 0) out.push(',')
+    yield* print(item, text, pace, out)
+  }
+  out.push(']')
+}
+
+/** Of scalars alone: no blank of it is in a string. */
+function* printCut({ start, end }: ArrayNode, text: string, pace: Pace, out: string[]): Work<void> {
+  for (let at = start; at < end; at += PIECE) {
+    if (pace.isDue(unitsOf(PIECE))) yield
+    out.push(text.slice(at, Math.min(at + PIECE, end)).replace(/[ \t\r\n]+/g, ''))
+  }
+}
+
+/** A string as JSON. */
+export function* quoted(text: string, pace: Pace): Work<string> {
+  if (text.length <= PIECE) {
+    if (pace.isDue(unitsOf(text.length))) yield
+    return JSON.stringify(text)
+  }
+  const out: string[] = []
+  for (const piece of piecesOf(text)) {
+    if (pace.isDue(unitsOf(piece.length))) yield
+    out.push(JSON.stringify(piece).slice(1, -1))
+  }
+  return `"${out.join('')}"`
+}
+
+/** No surrogate pair is parted. */
+export function* piecesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length;) {
+    const until = from + PIECE
+    const isParted = /[\ud800-\udbff]/.test(text[until - 1] ?? '')
+    const to = isParted ? until + 1 : until
+    yield text.slice(from, to)
+    from = to
+  }
+}
