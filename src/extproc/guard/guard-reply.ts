@@ -36,9 +36,6 @@ export const refusal = (
     ...headers,
   })
 
-/** For the log. */
-export const BUSY = 'all bodies together hold as much as they may'
-
 export const busy = (api: LlmApi): Reply =>
   refusal(api, 503, 'The guardrail holds as much as it may; try again.', 'guardrail_busy', {
     'retry-after': '5',

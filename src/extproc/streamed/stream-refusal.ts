@@ -1,6 +1,7 @@
 // Why a streamed reply ends before its time: what the client is told, and what the log says.
 
 import type { OwnError } from '../../llm/api-error.js'
+import { BUSY } from '../stream/held-bytes.js'
 import type { PhaseVerdict } from '../webhook/ask-webhooks.js'
 
 export interface StreamRefusal {
@@ -17,6 +18,15 @@ export const unreadableStream = (problem: string): StreamRefusal => ({
   },
   problem,
 })
+
+export const BUSY_STREAM: StreamRefusal = {
+  error: {
+    status: 503,
+    message: 'The guardrail holds as much as it may; try again.',
+    code: 'guardrail_busy',
+  },
+  problem: BUSY,
+}
 
 export const unavailableStream = (problem: string): StreamRefusal => ({
   error: { status: 503, message: 'The guardrail is unavailable.', code: 'guardrail_unavailable' },

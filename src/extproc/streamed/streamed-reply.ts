@@ -18,10 +18,12 @@ import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js
 import { WatchedReply } from '../../llm/windows/watched-reply.js'
 import type { Result } from '../../result.js'
 import type { Decoder } from '../encodings/decoder.js'
+import type { Hold } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { createEventIntake, type EventIntake } from './event-intake.js'
 import { createFrames, type Frames } from './frames.js'
 import {
+  BUSY_STREAM,
   type StreamRefusal,
   streamRefusalOf,
   unavailableStream,
@@ -52,6 +54,9 @@ export interface StreamContext extends WebhookContext {
 /** Unseen characters with which nothing more is read while webhooks are being asked. */
 const MOST_UNSEEN = 4096
 
+/** Of the characters of an event: as they came, what it says, and what webhooks are asked of that. */
+const TIMES_HELD = 3
+
 export const createStreamedReply = (
   context: StreamContext,
   output: ReplyOutput,
@@ -62,6 +67,8 @@ class GuardedStream implements StreamedReply {
   private readonly held: HeldReply
   private readonly intake: EventIntake
   private readonly frames: Frames
+  private readonly reader: EventFrameReader
+  private readonly hold: Hold
   private readonly windows: Windows
   /** There when webhooks of mode Async are. */
   private readonly watched: WatchedReply | undefined
@@ -80,6 +87,8 @@ class GuardedStream implements StreamedReply {
     this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
     this.intake = createEventIntake(this.held, passesUnread)
+    this.reader = reader
+    this.hold = deps.heldBytes.open()
     const isStopped = (): boolean => this.isStopped
     this.frames = createFrames({ decoder, reader, intake: this.intake, isStopped })
     const events = this.windowEvents(guard.route)
@@ -101,8 +110,7 @@ class GuardedStream implements StreamedReply {
     this.watched?.end()
     this.look()
     while (!this.isStopped && this.watched?.isSeen() === false) await this.progress()
-    this.windows.close()
-    this.watching?.close()
+    this.stop()
   }
 
   private isFull(): boolean {
@@ -127,6 +135,15 @@ class GuardedStream implements StreamedReply {
     if (this.isStopped) return
     this.windows.look()
     this.flush()
+    this.count()
+  }
+
+  /** What is held, after something came or left. */
+  private count(): void {
+    if (this.isStopped) return
+    const { held, watched, reader } = this
+    const characters = held.size + (watched?.unseen() ?? 0)
+    if (!this.hold.become(TIMES_HELD * characters + reader.held)) this.refuse(BUSY_STREAM)
   }
 
   private flush(): void {
@@ -139,6 +156,7 @@ class GuardedStream implements StreamedReply {
     return {
       answered: () => {
         this.flush()
+        this.count()
         const problem = this.held.problem()
         if (problem !== undefined) this.refuse(unreadableStream(problem))
         this.wake()
@@ -165,6 +183,7 @@ class GuardedStream implements StreamedReply {
     this.windows.close()
     this.watching?.close()
     this.frames.close()
+    this.hold.release()
     this.wake()
   }
 }

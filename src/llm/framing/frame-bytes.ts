@@ -15,6 +15,11 @@ export class FrameBytes {
     private readonly frameOf: (raw: string) => Result<EventFrame, string>,
   ) {}
 
+  /** Bytes that are kept. */
+  get held(): number {
+    return this.size
+  }
+
   /** The bytes are copied: their buffer may be used again. */
   keep(bytes: Uint8Array): Result<undefined, string> {
     if (bytes.length === 0) return ok(undefined)

@@ -25,6 +25,8 @@ export interface DataPlace {
 export interface EventFrameReader {
   /** The frames that are complete. The error is a sentence without any text of them; nothing is read after it. */
   push(bytes: Uint8Array): Result<readonly EventFrame[], string>
+  /** Bytes of the frame that is not complete yet. */
+  readonly held: number
   /** What is left when the stream ends. */
   end(): Result<readonly EventFrame[], string>
 }

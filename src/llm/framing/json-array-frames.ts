@@ -15,6 +15,9 @@ export function createJsonArrayReader(maxBytes: number): EventFrameReader {
   }))
   const scanner = new ArrayScanner()
   return {
+    get held() {
+      return bytes.held
+    },
     push(chunk): Result<readonly EventFrame[], string> {
       const cuts = scanner.cuts(chunk)
       return cuts === undefined ? NO_ARRAY : bytes.cut(chunk, cuts)

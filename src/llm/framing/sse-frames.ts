@@ -18,6 +18,9 @@ export function createSseReader(maxBytes: number): EventFrameReader {
   })
   const cuts = createCutter()
   return {
+    get held() {
+      return bytes.held
+    },
     push: (chunk) => bytes.cut(chunk, cuts(chunk)),
     end: () => bytes.take(new Uint8Array()),
   }

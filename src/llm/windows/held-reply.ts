@@ -23,6 +23,8 @@ export interface HeldReply {
   ready(): string
   /** Whether nothing is held. */
   isEmpty(): boolean
+  /** Characters of the frames that are held. */
+  readonly size: number
   /** Characters that no webhook has been asked about. */
   unseen(): number
   /** Why it cannot go on: it holds too much. A sentence without any text. */
@@ -126,6 +128,10 @@ class HeldFrames implements HeldReply {
 
   isEmpty(): boolean {
     return this.items.length === 0
+  }
+
+  get size(): number {
+    return this.held
   }
 
   unseen(): number {
