@@ -138,7 +138,7 @@ const FENCES: Record<string, string> = {
 interface SourceFile {
   readonly path: string
   readonly text: string
-  readonly imports: readonly { readonly from: string; readonly typeOnly: boolean }[]
+  readonly imports: readonly { readonly from: string }[]
 }
 
 const importLine = /^(import|export)\s(type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm
@@ -150,7 +150,6 @@ const files: readonly SourceFile[] = readdirSync(src, { recursive: true, withFil
   .map((path) => {
     const text = readFileSync(path, 'utf8')
     const imports = [...text.matchAll(importLine)].map((match) => ({
-      typeOnly: match[2] !== undefined,
       from: match[3] ?? '',
     }))
     return { path: relative(src, path), text, imports }
@@ -282,7 +281,7 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '')
 }
 
-/** The first cycle of value imports, as a list of files; empty when there is none. */
+/** The first cycle of imports, those of types included, as a list of files; empty when there is none. */
 function findCycle(): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const done = new Set<string>()
@@ -290,8 +289,8 @@ function findCycle(): string[] {
     if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
     if (done.has(path)) return []
     const file = byPath.get(path)
-    for (const { from, typeOnly } of file?.imports ?? []) {
-      if (typeOnly || !isLocal(from) || file === undefined) continue
+    for (const { from } of file?.imports ?? []) {
+      if (!isLocal(from) || file === undefined) continue
       const cycle = visit(target(file, from), [...trail, path])
       if (cycle.length > 0) return cycle
     }

@@ -3,9 +3,16 @@
 import type { Attributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'
 import type { Rule } from '../cel/rule.js'
-import type { CompiledRules } from './authz-table.js'
 
 export type RuleFault = 'denied-by-rule' | 'rule-required' | 'no-rule-allows' | 'rule-budget'
+
+export interface CompiledRules {
+  readonly deny: readonly Rule[]
+  readonly require: readonly Rule[]
+  readonly allow: readonly Rule[]
+  /** None reads anything of the request but its token. */
+  readonly readTokenAlone: boolean
+}
 
 export interface RuleVerdict {
   /** Absent: the rules let it in. */

@@ -9,6 +9,7 @@ import type {
   JwtAuthentication,
   JwtProvider,
 } from '../ir/authz-entry.js'
+import type { CompiledRules } from './authorize.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
@@ -42,14 +43,6 @@ export interface CompiledJwt {
   readonly mode: JwtAuthentication['mode']
   readonly forwardToken: boolean
   readonly providers: readonly CompiledProvider[]
-}
-
-export interface CompiledRules {
-  readonly deny: readonly Rule[]
-  readonly require: readonly Rule[]
-  readonly allow: readonly Rule[]
-  /** None reads anything of the request but its token. */
-  readonly readTokenAlone: boolean
 }
 
 /** previous: entries that are the same objects are taken over; so are providers, with the tokens they remember, whose content is the same. */

@@ -4,8 +4,7 @@
 import { hash } from 'node:crypto'
 import type { LazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
-import type { RuleVerdict } from './authorize.js'
-import type { CompiledRules } from './authz-table.js'
+import type { CompiledRules, RuleVerdict } from './authorize.js'
 
 export interface RememberedToken {
   readonly claims: LazyValue<JsonObject>

@@ -1,7 +1,7 @@
 // What stands beside the speech of a model, in replies and in events: errors, definitions of tools, what servers add.
 
 import { atOnce, type Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import type { JsonObjectNode } from '../json/members.js'
 import type { At, SaidText } from '../text/said.js'
 import { beside, type Said } from '../text/stream-said.js'

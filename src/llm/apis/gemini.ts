@@ -2,7 +2,7 @@
 // JSON of protobuf.
 
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import { asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'

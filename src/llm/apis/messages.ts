@@ -2,7 +2,7 @@
 // completions: requests, replies and events alike. Each server passes over what only the others have.
 
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'

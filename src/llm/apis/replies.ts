@@ -2,7 +2,7 @@
 // of the body (decision 19).
 
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { LlmApi } from '../text/api.js'

@@ -1,7 +1,7 @@
 // An event of a streamed reply of Anthropic's messages API: blocks of content that begin, go on and stop.
 
 import { atOnce } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'

@@ -1,7 +1,7 @@
 // An event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
 
 import { atOnce } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import {
   asArray,
   asObject,

@@ -2,7 +2,7 @@
 // body holds up everybody else while it is read.
 
 import { GatehouseError } from '../../errors.js'
-import type { JsonNode, JsonProblem } from './json-text.js'
+import type { JsonNode, JsonProblem } from './json-node.js'
 import { folded } from './members.js'
 
 /** What CEL can read too. */

@@ -1,6 +1,6 @@
 // Looking into JSON of an LLM API: members by name, and an error for every shape that we do not expect.
 
-import type { JsonNode } from './json-text.js'
+import type { JsonNode } from './json-node.js'
 import { UnreadableForm } from './unreadable-form.js'
 
 export type JsonObjectNode = Extract<JsonNode, { readonly type: 'object' }>

@@ -1,8 +1,8 @@
 // What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
 
 import { Pace, type Work } from '../../turns.js'
-import type { Edit, JsonText, Span } from '../json/json-text.js'
-import { applyEdits } from '../json/json-text.js'
+import type { Span } from '../json/json-node.js'
+import { applyEdits, type Edit, type JsonText } from '../json/json-text.js'
 import { quoted } from '../json/print-json.js'
 import type { LlmApi } from './api.js'
 

@@ -1,7 +1,7 @@
 // What one message says: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
 
 import type { Work } from '../../turns.js'
-import { type JsonNode, span } from '../json/json-text.js'
+import { type JsonNode, span } from '../json/json-node.js'
 import { asString, type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from './conversation.js'

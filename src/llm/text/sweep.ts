@@ -2,7 +2,7 @@
 // form names the members that hold more than text: tool calls, files, definitions of tools, and objects like them.
 
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-text.js'
+import type { JsonNode } from '../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import {

@@ -2,7 +2,7 @@
 // emptied when one of the texts changes.
 
 import type { Work } from '../../turns.js'
-import { type JsonNode, span } from '../json/json-text.js'
+import { type JsonNode, span } from '../json/json-node.js'
 import { type At, below, type SaidText, type Source } from './said.js'
 import { isPlainName } from './settings.js'
 

@@ -2,14 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { JsonNode } from '../../../src/llm/json/json-node.js'
 import { JsonReader, MAX_VALUES } from '../../../src/llm/json/json-reader.js'
-import {
-  applyEdits,
-  type JsonNode,
-  readJson,
-  readJsonInSlices,
-  SLICE,
-} from '../../../src/llm/json/json-text.js'
+import { applyEdits, readJson, readJsonInSlices, SLICE } from '../../../src/llm/json/json-text.js'
 import { plainJson } from '../../../src/llm/json/print-json.js'
 import { atOnce } from '../../../src/turns.js'
 
