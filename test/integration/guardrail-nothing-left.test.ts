@@ -94,9 +94,12 @@ async function endInEveryWay(): Promise<void> {
   }
 }
 
+/** How often each way is taken: one that leaves a socket behind leaves so many. */
+const ROUNDS = 4
+
 test('what was open is closed, however the streams have ended', async () => {
   // Each of Envoy's workers has a connection of its own, which stays.
-  for (let round = 0; round < 4; round += 1) await endInEveryWay()
+  for (let round = 0; round < ROUNDS; round += 1) await endInEveryWay()
   const settled = () =>
     eventually(async () => {
       expect(await openStreams()).toBe(0)
@@ -104,7 +107,8 @@ test('what was open is closed, however the streams have ended', async () => {
     }, 20_000)
   await settled()
   const before = sockets()
-  for (let round = 0; round < 4; round += 1) await endInEveryWay()
+  for (let round = 0; round < ROUNDS; round += 1) await endInEveryWay()
   await settled()
-  await eventually(() => expect(sockets()).toBeLessThanOrEqual(before))
+  // A worker that had nothing to do before may have made its connection now.
+  await eventually(() => expect(sockets()).toBeLessThan(before + ROUNDS))
 })
