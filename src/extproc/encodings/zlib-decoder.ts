@@ -1,5 +1,6 @@
 // gzip, deflate, br and zstd, by Node's own decoders, which work off the loop.
 
+import { randomBytes } from 'node:crypto'
 import { finished } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
 import { type Decoder, NO_BYTES } from './decoder.js'
@@ -24,7 +25,23 @@ export const zstdDecoder = (maxBytes: number): Decoder =>
         params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG },
       }),
     maxBytes,
+    END_MARK,
   )
+
+/**
+ * Node 22 takes zstd that breaks off for whole. So a frame of ours is put behind it: only where the one before it has ended
+ * does that say just what we know it says.
+ */
+const END_MARK: EndMark = createEndMark(randomBytes(16))
+
+interface EndMark {
+  readonly content: Buffer
+  readonly frame: Uint8Array
+}
+
+function createEndMark(content: Buffer): EndMark {
+  return { content, frame: zlib.zstdCompressSync(content) }
+}
 
 /** RFC 9110 section 8.4.1.2: servers send it with and without the zlib frame. */
 export const deflateDecoder = (maxBytes: number): Decoder =>
@@ -33,7 +50,11 @@ export const deflateDecoder = (maxBytes: number): Decoder =>
     maxBytes,
   )
 
-function streamDecoder(open: (firstByte: number) => Stream, maxBytes: number): Decoder {
+function streamDecoder(
+  open: (firstByte: number) => Stream,
+  maxBytes: number,
+  endMark?: EndMark,
+): Decoder {
   let stream: Stream | undefined
   let pieces: Uint8Array[] = []
   let size = 0
@@ -54,6 +75,8 @@ function streamDecoder(open: (firstByte: number) => Stream, maxBytes: number): D
     size = 0
     return taken
   }
+  const says = async (from: Stream, { content, frame }: EndMark): Promise<boolean> =>
+    (await written(from, frame)) && content.equals(take())
   return {
     push: async (bytes) => {
       const [firstByte] = bytes
@@ -64,10 +87,12 @@ function streamDecoder(open: (firstByte: number) => Stream, maxBytes: number): D
     },
     end: async () => {
       if (stream === undefined) return NO_BYTES
+      // A client's decoder may read what this one leaves behind the end of what it knows.
+      if (endMark !== undefined && stream.bytesWritten !== received) return undefined
+      if (endMark !== undefined && !(await says(stream, endMark))) return undefined
       try {
         await finished(stream.end())
-        // A client's decoder may read what this one leaves behind the end of what it knows.
-        return stream.bytesWritten === received ? take() : undefined
+        return endMark !== undefined || stream.bytesWritten === received ? take() : undefined
       } catch {
         return undefined
       }
