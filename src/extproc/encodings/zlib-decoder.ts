@@ -88,11 +88,11 @@ function streamDecoder(
     end: async () => {
       if (stream === undefined) return NO_BYTES
       // A client's decoder may read what this one leaves behind the end of what it knows.
-      if (endMark !== undefined && stream.bytesWritten !== received) return undefined
+      if (stream.bytesWritten !== received) return undefined
       if (endMark !== undefined && !(await says(stream, endMark))) return undefined
       try {
         await finished(stream.end())
-        return endMark !== undefined || stream.bytesWritten === received ? take() : undefined
+        return take()
       } catch {
         return undefined
       }
