@@ -165,3 +165,11 @@ export class RawPeer {
     return (await this.of(FrameType.GOAWAY)).at(-1)?.payload.readUInt32BE(4)
   }
 }
+
+/** What a stream has sent since the last time. */
+export const contentOf = async (peer: RawPeer, streamId: number): Promise<string> =>
+  Buffer.concat(
+    (await peer.of(FrameType.DATA))
+      .filter((sent) => sent.streamId === streamId)
+      .map(({ payload }) => payload),
+  ).toString()
