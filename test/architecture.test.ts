@@ -24,18 +24,18 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   incremental: [],
   ir: [],
   addresses: [],
+  json: ['turns', 'result', 'errors'],
   cel: ['ir', 'result', 'errors'],
   oauth: ['ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger'],
   remote: ['addresses', 'ir', 'result', 'errors', 'logger'],
 
-  'llm/json': ['turns', 'result', 'errors'],
-  'llm/text': ['llm/json', 'ir', 'turns'],
+  'llm/text': ['json', 'ir', 'turns'],
   'llm/framing': ['result'],
-  'llm/apis': ['llm/text', 'llm/json', 'turns'],
+  'llm/apis': ['llm/text', 'json', 'turns'],
   'llm/windows': ['llm/framing', 'llm/text'],
-  llm: ['llm/apis', 'llm/framing', 'llm/text', 'llm/json', 'ir', 'turns', 'result'],
+  llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'turns', 'result'],
 
   'resources/kinds': ['ir'],
   'resources/decode': ['resources/kinds', 'incremental', 'ir', ...BASE],
@@ -80,7 +80,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/webhook': [
     'extproc/stream',
     'llm/text',
-    'llm/json',
+    'json',
     'ir',
     'cel',
     'remote',
@@ -93,7 +93,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/text', 'llm/json', 'ir', 'cel', 'oauth', 'grpc', 'turns'],
+    ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'turns'],
   ],
   extproc: [
     ...['extproc/guard', 'extproc/webhook', 'extproc/well-known', 'extproc/stream'],

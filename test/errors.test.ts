@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { errorKind, errorText } from '../src/errors.js'
-import { UnreadableForm } from '../src/llm/json/unreadable-form.js'
+import { UnreadableForm } from '../src/json/unreadable-form.js'
 
 test('the text of an Error is its message; anything else says itself', () => {
   expect(errorText(new TypeError('no such field'))).toBe('no such field')

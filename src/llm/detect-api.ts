@@ -1,9 +1,9 @@
 // Which API a body belongs to: told by its members; the path of the request decides where two APIs share a form
 // (decision 18). It decides the form of our errors then, never which texts are seen.
 
+import { type JsonObjectNode, member, present } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Family } from './apis/requests.js'
-import { type JsonObjectNode, member, present } from './json/members.js'
-import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
 
 const REQUEST_MARKS: Readonly<Record<string, Family>> = {

@@ -1,14 +1,14 @@
 // A body → what a webhook is shown of it, by the form that it has (decision 18). A form that is not known is an
 // error, never a conversation without texts.
 
+import { type JsonText, readJsonInTurns } from '../json/json-text.js'
+import { asObject, member } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { readAnything, readMarked } from './apis/replies.js'
 import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
-import { type JsonText, readJsonInTurns } from './json/json-text.js'
-import { asObject, member } from './json/members.js'
-import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
 import { sourceOf } from './text/said.js'

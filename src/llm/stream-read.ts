@@ -1,6 +1,9 @@
 // The data of one event of a streamed reply → what it says, by the form that it has (decision 18). A form that is not
 // known is an error, never an event without texts.
 
+import { type JsonText, readJsonText } from '../json/json-text.js'
+import { asObject, type JsonObjectNode, member } from '../json/members.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
 import { atOnce } from '../turns.js'
 import { anythingIn } from './apis/beside.js'
@@ -8,9 +11,6 @@ import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { readChunk } from './apis/stream-choices.js'
 import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
-import { type JsonText, readJsonText } from './json/json-text.js'
-import { asObject, type JsonObjectNode, member } from './json/members.js'
-import { UnreadableForm } from './json/unreadable-form.js'
 import type { LlmApi } from './text/api.js'
 import { type SaidText, type Source, sourceOf } from './text/said.js'
 import { apiOfError } from './text/stream-error-event.js'

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Span } from '../../src/llm/json/json-node.js'
-import { applyEdits } from '../../src/llm/json/json-text.js'
+import type { Span } from '../../src/json/json-node.js'
+import { applyEdits } from '../../src/json/json-text.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { rewrite } from '../../src/llm/text/conversation.js'
 import type { Result } from '../../src/result.js'

@@ -1,12 +1,12 @@
 // Bodies are looked at in slices: nobody waits while one of tens of thousands of values, or of megabytes, is read.
 
 import { describe, expect, test, vi } from 'vitest'
+import type { JsonNode } from '../../src/json/json-node.js'
+import { readJson } from '../../src/json/json-text.js'
+import { asObject } from '../../src/json/members.js'
+import { quoted } from '../../src/json/print-json.js'
 import { readMarked } from '../../src/llm/apis/replies.js'
 import { readMembers } from '../../src/llm/apis/requests.js'
-import type { JsonNode } from '../../src/llm/json/json-node.js'
-import { readJson } from '../../src/llm/json/json-text.js'
-import { asObject } from '../../src/llm/json/members.js'
-import { quoted } from '../../src/llm/json/print-json.js'
 import { type Entry, rewrite } from '../../src/llm/text/conversation.js'
 import { sourceOf } from '../../src/llm/text/said.js'
 import { inTurns, Pace, PIECE, SLICE_UNITS, type Work } from '../../src/turns.js'

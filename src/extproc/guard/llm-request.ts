@@ -5,8 +5,8 @@ import type { MemberValue } from '../../cel/attributes.js'
 import { charge } from '../../cel/budget.js'
 import { parseJsonText } from '../../cel/json-text.js'
 import type { CelValue } from '../../cel/values.js'
-import type { JsonNode } from '../../llm/json/json-node.js'
-import type { JsonText } from '../../llm/json/json-text.js'
+import type { JsonNode } from '../../json/json-node.js'
+import type { JsonText } from '../../json/json-text.js'
 
 export function llmRequestValue({ text, root }: JsonText): MemberValue {
   const convert = (node: JsonNode): CelValue => convertNode(node, text)

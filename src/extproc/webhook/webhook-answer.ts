@@ -1,9 +1,9 @@
 // The body of a webhook's answer → its verdict, strictly: what is neither of the three is no verdict (decisions 15 and 16).
 
 import type { Phase } from '../../ir/proc-entry.js'
-import type { JsonNode } from '../../llm/json/json-node.js'
-import { type JsonText, readJsonInSlices, readJsonTextInSlices } from '../../llm/json/json-text.js'
-import type { JsonObjectNode } from '../../llm/json/members.js'
+import type { JsonNode } from '../../json/json-node.js'
+import { type JsonText, readJsonInSlices, readJsonTextInSlices } from '../../json/json-text.js'
+import type { JsonObjectNode } from '../../json/members.js'
 import { err, ok, type Result } from '../../result.js'
 import { nextTurn, Pace, unitsOf } from '../../turns.js'
 

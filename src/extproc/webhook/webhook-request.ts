@@ -3,7 +3,7 @@
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
 import type { Phase } from '../../ir/proc-entry.js'
-import { piecesOf, quoted } from '../../llm/json/print-json.js'
+import { piecesOf, quoted } from '../../json/print-json.js'
 import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'

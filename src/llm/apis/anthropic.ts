@@ -1,7 +1,7 @@
 // Anthropic's messages API: a whole reply.
 
+import { asArray, type JsonObjectNode, member } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import { asArray, type JsonObjectNode, member } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { messageEntries, roleOf } from '../text/message.js'
 import type { SaidText, Source } from '../text/said.js'

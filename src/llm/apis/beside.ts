@@ -1,8 +1,8 @@
 // What stands beside the speech of a model, in replies and in events: errors, definitions of tools, what servers add.
 
+import type { JsonNode } from '../../json/json-node.js'
+import type { JsonObjectNode } from '../../json/members.js'
 import { atOnce, type Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import type { JsonObjectNode } from '../json/members.js'
 import type { At, SaidText } from '../text/said.js'
 import { beside, type Said } from '../text/stream-said.js'
 import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'

@@ -1,9 +1,9 @@
 // Gemini's generateContent: contents of requests and candidates of replies. Every name has two spellings, as in all
 // JSON of protobuf.
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'

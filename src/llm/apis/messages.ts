@@ -1,10 +1,10 @@
 // Messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of OpenAI's
 // completions: requests, replies and events alike. Each server passes over what only the others have.
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'

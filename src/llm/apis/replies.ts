@@ -1,10 +1,10 @@
 // Whole replies of every API, and what else a server answers: what was said first, then the other members in the order
 // of the body (decision 19).
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asArray, asObject, type JsonObjectNode, member } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asArray, asObject, type JsonObjectNode, member } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import type { LlmApi } from '../text/api.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'

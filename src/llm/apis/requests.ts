@@ -1,10 +1,10 @@
 // Requests of every API: the members of a body, in the order in which a webhook is shown them. Members that no API has
 // come last, in the order of the body (decision 19).
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asArray, asString, type JsonObjectNode, member, present } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asArray, asString, type JsonObjectNode, member, present } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'

@@ -1,8 +1,8 @@
 // Items of the OpenAI Responses API and their parts: in requests, replies and events alike.
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import type { Entry } from '../text/conversation.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'

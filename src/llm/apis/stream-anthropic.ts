@@ -1,8 +1,8 @@
 // An event of a streamed reply of Anthropic's messages API: blocks of content that begin, go on and stop.
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import { atOnce } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
 import { indexOf, type Said, saidIn, spokenAt, together } from '../text/stream-said.js'

@@ -1,6 +1,5 @@
 // A chunk of a streamed OpenAI chat completion or completion: what every choice goes on to say.
 
-import { atOnce } from '../../turns.js'
 import {
   asArray,
   asObject,
@@ -8,7 +7,8 @@ import {
   type JsonObjectNode,
   member,
   present,
-} from '../json/members.js'
+} from '../../json/members.js'
+import { atOnce } from '../../turns.js'
 import { roleOf } from '../text/message.js'
 import { type At, below, type SaidText, type Source, textSaid } from '../text/said.js'
 import {

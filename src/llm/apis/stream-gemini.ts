@@ -1,8 +1,8 @@
 // A chunk of a streamed reply of Gemini's generateContent: parts of what every candidate says, each tool call whole.
 
+import type { JsonNode } from '../../json/json-node.js'
+import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import { atOnce } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { asArray, asObject, type JsonObjectNode, member, present } from '../json/members.js'
 import { type At, below, type SaidText, type Source } from '../text/said.js'
 import {
   beside,

@@ -1,7 +1,6 @@
 // An event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
 
-import { atOnce } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
+import type { JsonNode } from '../../json/json-node.js'
 import {
   asArray,
   asObject,
@@ -9,7 +8,8 @@ import {
   type JsonObjectNode,
   member,
   present,
-} from '../json/members.js'
+} from '../../json/members.js'
+import { atOnce } from '../../turns.js'
 import { roleOf } from '../text/message.js'
 import { type At, callOf, type SaidText, type Source, textSaid } from '../text/said.js'
 import {

@@ -1,9 +1,9 @@
 // What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
 
+import type { Span } from '../../json/json-node.js'
+import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
+import { quoted } from '../../json/print-json.js'
 import { Pace, type Work } from '../../turns.js'
-import type { Span } from '../json/json-node.js'
-import { applyEdits, type Edit, type JsonText } from '../json/json-text.js'
-import { quoted } from '../json/print-json.js'
 import type { LlmApi } from './api.js'
 
 export interface Entry {

@@ -1,9 +1,9 @@
 // What one message says: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
 
+import { type JsonNode, span } from '../../json/json-node.js'
+import { asString, type JsonObjectNode, member, present } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import { type JsonNode, span } from '../json/json-node.js'
-import { asString, type JsonObjectNode, member, present } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Entry } from './conversation.js'
 import type { At, SaidText, Source } from './said.js'
 import { type Form, sweepMember, sweepObject } from './sweep.js'

@@ -1,10 +1,10 @@
 // Texts of a body or an event as the readers find them: each with its speaker and the place that a change is written to.
 
+import { type JsonNode, span } from '../../json/json-node.js'
+import type { JsonStringNode } from '../../json/members.js'
+import { plainJson } from '../../json/print-json.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import { Pace, type Work } from '../../turns.js'
-import { type JsonNode, span } from '../json/json-node.js'
-import type { JsonStringNode } from '../json/members.js'
-import { plainJson } from '../json/print-json.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Piece } from './stream-event.js'
 
 export interface SaidText extends Piece {

@@ -1,6 +1,6 @@
 // Which API an error in the middle of a stream belongs to.
 
-import { type JsonObjectNode, member, present } from '../json/members.js'
+import { type JsonObjectNode, member, present } from '../../json/members.js'
 import type { LlmApi } from './api.js'
 
 /** The API whose form the error has; undefined: the event is none. */

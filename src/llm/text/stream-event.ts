@@ -1,8 +1,8 @@
 // What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
 
+import type { Span } from '../../json/json-node.js'
+import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { atOnce, Pace } from '../../turns.js'
-import type { Span } from '../json/json-node.js'
-import { applyEdits, type Edit, type JsonText } from '../json/json-text.js'
 import type { LlmApi } from './api.js'
 import { changed } from './conversation.js'
 

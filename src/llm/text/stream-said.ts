@@ -1,9 +1,9 @@
 // What the readers of events build: texts, whether they go on in later events, and what ends with this one.
 
+import type { JsonNode } from '../../json/json-node.js'
+import { type JsonObjectNode, present } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import { atOnce } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import { type JsonObjectNode, present } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import { type At, below, jsonSaid, type SaidText, type Source } from './said.js'
 
 export interface Said {

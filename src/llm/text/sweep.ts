@@ -1,10 +1,10 @@
 // Every string of a body or an event → a text, unless it is a setting or the form says what it holds (decision 19). A
 // form names the members that hold more than text: tool calls, files, definitions of tools, and objects like them.
 
+import type { JsonNode } from '../../json/json-node.js'
+import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import type { JsonNode } from '../json/json-node.js'
-import type { JsonObjectNode, JsonStringNode } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
 import {
   type At,
   below,

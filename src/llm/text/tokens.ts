@@ -1,8 +1,8 @@
 // Log probabilities and tokens, which say the texts beside them again: shown where they say something else, and
 // emptied when one of the texts changes.
 
+import { type JsonNode, span } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
-import { type JsonNode, span } from '../json/json-node.js'
 import { type At, below, type SaidText, type Source } from './said.js'
 import { isPlainName } from './settings.js'
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { Budget } from '../../../src/cel/budget.js'
 import { compileValue } from '../../../src/cel/value.js'
 import { llmRequestValue } from '../../../src/extproc/guard/llm-request.js'
-import { readJsonText } from '../../../src/llm/json/json-text.js'
+import { readJsonText } from '../../../src/json/json-text.js'
 
 function evaluate(source: string, body: string, budget = new Budget()) {
   const value = compileValue(source)

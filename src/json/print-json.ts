@@ -1,6 +1,6 @@
 // Values → JSON text, in slices: a body may hold one string of megabytes, or tens of thousands of short ones.
 
-import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { Pace, PIECE, unitsOf, type Work } from '../turns.js'
 import type { JsonNode } from './json-node.js'
 
 /** The same JSON without spaces, and with no character escaped that need not be: what a reader would search. */

@@ -1,6 +1,6 @@
-// What is thrown for a body of an LLM API that cannot be read in full.
+// What is thrown for a body that cannot be read in full.
 
-import { GatehouseError } from '../../errors.js'
+import { GatehouseError } from '../errors.js'
 
 /** A body that says more than we can read, or nothing we know. The message names no text of it. */
 export class UnreadableForm extends GatehouseError {

@@ -1,7 +1,7 @@
 // The JSON reader itself (RFC 8259): strict, without recursion, and interruptible after any amount of work, so that no
 // body holds up everybody else while it is read.
 
-import { GatehouseError } from '../../errors.js'
+import { GatehouseError } from '../errors.js'
 import type { JsonNode, JsonProblem } from './json-node.js'
 import { folded } from './members.js'
 

@@ -1,4 +1,4 @@
-// Looking into JSON of an LLM API: members by name, and an error for every shape that we do not expect.
+// Looking into JSON: members by name, and an error for every shape that we do not expect.
 
 import type { JsonNode } from './json-node.js'
 import { UnreadableForm } from './unreadable-form.js'

@@ -1,8 +1,8 @@
 // JSON text → its values with the places where they stand, strictly: no member twice, no depth without end. A change
 // is written into the text itself, so that everything else stays as it was, byte for byte.
 
-import { err, ok, type Result } from '../../result.js'
-import { nextTurn, type Work } from '../../turns.js'
+import { err, ok, type Result } from '../result.js'
+import { nextTurn, type Work } from '../turns.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
 import { JsonReader, Malformed } from './json-reader.js'
 

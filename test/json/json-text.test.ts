@@ -2,11 +2,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonNode } from '../../../src/llm/json/json-node.js'
-import { JsonReader, MAX_VALUES } from '../../../src/llm/json/json-reader.js'
-import { applyEdits, readJson, readJsonInSlices, SLICE } from '../../../src/llm/json/json-text.js'
-import { plainJson } from '../../../src/llm/json/print-json.js'
-import { atOnce } from '../../../src/turns.js'
+import type { JsonNode } from '../../src/json/json-node.js'
+import { JsonReader, MAX_VALUES } from '../../src/json/json-reader.js'
+import { applyEdits, readJson, readJsonInSlices, SLICE } from '../../src/json/json-text.js'
+import { plainJson } from '../../src/json/print-json.js'
+import { atOnce } from '../../src/turns.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
