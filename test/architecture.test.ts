@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cel: ['ir', 'result', 'errors'],
   oauth: ['ir', 'result'],
   http2: ['errors'],
-  grpc: ['http2', 'result', 'errors', 'logger'],
+  grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
   remote: ['addresses', 'ir', 'result', 'errors', 'logger'],
 
   'llm/text': ['json', 'ir', 'turns'],

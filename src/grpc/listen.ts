@@ -3,6 +3,9 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { createServer as createTlsServer, TLSSocket } from 'node:tls'
+import { errorText } from '../errors.js'
+import { createLogLimit } from '../log-limit.js'
+import type { Logger } from '../logger.js'
 import type { GrpcAddress } from './address.js'
 import { clearStaleSocket, restrictSocket } from './address.js'
 import type { Certificates } from './certificates.js'
@@ -15,19 +18,24 @@ export interface Listening {
   cutOff(): void
 }
 
-type OnConnection = (socket: Socket, peer: Peer) => void
+export interface ListenOptions {
+  readonly address: GrpcAddress
+  /** Absent: plaintext. */
+  readonly certificates: Certificates | undefined
+  /** At once, handshakes included; what is beyond is closed. */
+  readonly maxConnections: number
+  readonly logger: Logger
+  onConnection(socket: Socket, peer: Peer): void
+}
 
 const HANDSHAKE_MS = 10_000
 
-/** certificates: absent, it is plaintext. @throws {Error} the address is taken, or cannot be bound. */
-export async function listen(
-  address: GrpcAddress,
-  certificates: Certificates | undefined,
-  onConnection: OnConnection,
-): Promise<Listening> {
+/** @throws {Error} the address is taken, or cannot be bound. */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const { address, certificates, maxConnections, logger } = options
   const sockets = new Set<Socket>()
   const accept = (socket: Socket): void => {
-    onConnection(socket, {
+    options.onConnection(socket, {
       type: address.type,
       address: socket.remoteAddress ?? '',
       hasCertificate:
@@ -43,8 +51,10 @@ export async function listen(
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
+  server.maxConnections = maxConnections
   const bound =
     address.type === 'unix' ? await bindPath(server, address) : await bind(server, address)
+  logTrouble(server, bound, logger)
   return {
     address: bound,
     stopAccepting: () => void server.close(),
@@ -52,6 +62,19 @@ export async function listen(
       for (const socket of sockets) socket.destroy()
     },
   }
+}
+
+/** What goes wrong from now on concerns one connection each: the others live on. */
+function logTrouble(server: Server, address: string, logger: Logger): void {
+  const { maxConnections } = server
+  const limit = createLogLimit(() => Date.now())
+  const say = (message: string, fields: object): void => {
+    const leftOut = limit.take(message)
+    if (leftOut !== undefined) logger.warn({ address, ...fields, leftOut }, message)
+  }
+  server.on('error', (error) => say('a connection was not accepted', { reason: errorText(error) }))
+  // Node has closed it.
+  server.on('drop', () => say('a connection was refused: too many', { maxConnections }))
 }
 
 function createSecureServer(certificates: Certificates, accept: OnSocket): Server {

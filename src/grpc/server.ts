@@ -1,5 +1,6 @@
 // One gRPC server for all services: binds, serves, drains.
 
+import type { Socket } from 'node:net'
 import { errorKind } from '../errors.js'
 import type { Connection } from '../http2/connection.js'
 import type { Logger } from '../logger.js'
@@ -12,6 +13,7 @@ import { serveConnection } from './connection.js'
 import { createHealth } from './health.js'
 import type { Listening } from './listen.js'
 import { hostPort, listen } from './listen.js'
+import type { Peer } from './peer.js'
 import type { GrpcService } from './service.js'
 
 export interface GrpcServerOptions {
@@ -33,6 +35,9 @@ export interface GrpcServer {
   close(): Promise<void>
 }
 
+/** Of all peers together. An Envoy opens one for each of its threads and clusters. */
+const MAX_CONNECTIONS = 4_096
+
 /** How often connections look at the clock. */
 const TICK_MS = 1_000
 
@@ -47,10 +52,17 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const certificates = tls === undefined ? undefined : await watchCertificates(tls, logger)
   const onFault = (error: unknown): void =>
     logger.error({ error: errorKind(error) }, 'a call failed')
-  const listening = await listen(address, certificates, (socket, peer) => {
+  const onConnection = (socket: Socket, peer: Peer): void => {
     const connection = serveConnection(socket, { methods, peer, onFault })
     connections.add(connection)
     socket.once('close', () => connections.delete(connection))
+  }
+  const listening = await listen({
+    address,
+    certificates,
+    maxConnections: MAX_CONNECTIONS,
+    logger,
+    onConnection,
   }).catch((error: unknown) => {
     certificates?.close()
     throw error
