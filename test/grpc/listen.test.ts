@@ -14,7 +14,7 @@ let listening: Listening | undefined
 
 afterEach(() => {
   listening?.stopAccepting()
-  listening?.cutOff()
+  for (const socket of accepted) socket.destroy()
   accepted.length = 0
   lines.length = 0
 })
@@ -22,10 +22,9 @@ afterEach(() => {
 async function start(maxConnections: number): Promise<() => Socket> {
   listening = await listen({
     address: ANY_PORT,
-    certificates: undefined,
     maxConnections,
     logger,
-    onConnection: (socket) => void accepted.push(socket.on('error', () => {})),
+    onSocket: (socket) => void accepted.push(socket.on('error', () => {})),
   })
   const [host = '', port] = listening.address.split(':')
   return () => connect(Number(port), host).on('error', () => {})

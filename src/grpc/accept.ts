@@ -1,0 +1,72 @@
+// A socket that was accepted → a connection, and who is at its other end: over TLS once that is known.
+
+import type { Socket } from 'node:net'
+import type { Server as TlsServer } from 'node:tls'
+import { createServer as createTlsServer, TLSSocket } from 'node:tls'
+import type { Certificates } from './certificates.js'
+import type { Peer } from './peer.js'
+
+export interface AcceptorOptions {
+  /** How its sockets came. */
+  readonly type: Peer['type']
+  /** Absent: plaintext. */
+  readonly certificates: Certificates | undefined
+  onConnection(socket: Socket, peer: Peer): void
+}
+
+export interface Acceptor {
+  /** Nothing may have been read of it. */
+  accept(socket: Socket): void
+  /** Those whose handshake is under way as well. */
+  cutOff(): void
+}
+
+const HANDSHAKE_MS = 10_000
+
+export function createAcceptor(options: AcceptorOptions): Acceptor {
+  const { type, certificates } = options
+  const sockets = new Set<Socket>()
+  const begin = (socket: Socket): void => {
+    options.onConnection(socket, {
+      type,
+      address: socket.remoteAddress ?? '',
+      hasCertificate:
+        certificates?.requiresClients === true && socket instanceof TLSSocket && socket.authorized,
+    })
+  }
+  const secure = certificates && createSecureServer(certificates, begin)
+  return {
+    accept(socket) {
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      if (secure === undefined) begin(socket)
+      else secure.emit('connection', socket)
+    },
+    cutOff() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** It listens nowhere: it is given sockets. */
+function createSecureServer(
+  certificates: Certificates,
+  accept: (socket: Socket) => void,
+): TlsServer {
+  const server = createTlsServer({
+    ...certificates.contextOptions(),
+    // RFC 9113, section 3.2.
+    ALPNProtocols: ['h2'],
+    requestCert: certificates.requiresClients,
+    rejectUnauthorized: certificates.requiresClients,
+    handshakeTimeout: HANDSHAKE_MS,
+  })
+  certificates.onChange(() => server.setSecureContext(certificates.contextOptions()))
+  server.on('secureConnection', (socket) => {
+    if (socket.alpnProtocol === 'h2') accept(socket)
+    else socket.destroy()
+  })
+  // Node has closed the connection; there is nobody to tell.
+  server.on('tlsClientError', () => {})
+  return server
+}
