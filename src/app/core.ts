@@ -101,6 +101,7 @@ const translatorOf = (settings: Settings, { tenancy }: OutboundParts): Translato
     apiGroup: settings.apiGroup,
     clusterDomain: settings.clusterDomain,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
+    mcpProtocolVersion: settings.mcpProtocolVersion,
     isCluster: settings.kubernetes,
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
     ...(tenancy && { tenancy }),

@@ -17,6 +17,7 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
     apiGroup,
     clusterDomain,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
+    mcpProtocolVersion: settings.mcpProtocolVersion,
   })
   return { provider, translation: translator.translate(provider.resources, new Map()) }
 }

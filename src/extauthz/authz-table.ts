@@ -80,13 +80,13 @@ function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntr
     ...(entry.jwt && { jwt: { ...entry.jwt, providers } }),
     ...(rules && { rules }),
     broken: rules === undefined && entry.authorization !== undefined,
-    headers: headersOf(all),
+    headers: headersOf(all, entry.allowedOrigins === undefined ? [] : ['origin']),
     readsSource: all.some((rule) => rule.reads.roots.has('source')),
   }
 }
 
-function headersOf(rules: readonly Rule[]): HeaderNames {
-  const own = ['authorization', 'x-forwarded-proto']
+function headersOf(rules: readonly Rule[], more: readonly string[]): HeaderNames {
+  const own = ['authorization', 'x-forwarded-proto', ...more]
   const read = rules.map((rule) => rule.reads.requestHeaders)
   return new HeaderNames(
     read.includes('all') ? 'all' : [...own, ...read.flatMap((names) => [...names])],

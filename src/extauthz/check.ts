@@ -22,6 +22,7 @@ import {
   type Decision,
   refuseBroken,
   refuseByRule,
+  refuseOrigin,
   refusePath,
   refuseUnanswered,
   refuseUnauthenticated,
@@ -29,6 +30,7 @@ import {
   refuseWithoutKeys,
 } from './decision.js'
 import { type FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
+import { isForeignOrigin } from './origin-check.js'
 import { pathFault } from './path-check.js'
 import type { RememberedToken } from './token-memory.js'
 
@@ -164,6 +166,7 @@ function decide(
   const request = readCheckRequest(envelope, entry.headers)
   const fault = pathFault(request.path, entry.entry.paths)
   if (fault !== undefined) return refusePath(fault)
+  if (isForeignOrigin(entry.entry, request)) return refuseOrigin
   const source = entry.readsSource ? readSource(envelope) : undefined
   if (entry.jwt === undefined) return authorize(context, entry, request, undefined, source)
   const authentication = authenticateRequest(context, entry, entry.jwt, request)

@@ -18,6 +18,7 @@ export type Reason =
   | 'unknown-route'
   | 'malformed-check'
   | 'broken-policy'
+  | 'origin-not-allowed'
   | 'deadline'
   | 'internal-error'
   | TokenFault
@@ -51,6 +52,11 @@ function reply(
 
 const BAD_PATH = reply(400, 'invalid_request', 'Bad request: this path is not accepted')
 const FORBIDDEN = reply(403, 'forbidden', 'Forbidden: access to this resource is not allowed')
+const FOREIGN_ORIGIN = reply(
+  403,
+  'forbidden',
+  'Forbidden: pages of this origin may not call this server',
+)
 const BROKEN = reply(500, 'server_error', 'The policy of this route cannot be applied')
 const NO_KEYS = reply(
   503,
@@ -74,6 +80,7 @@ const refusal = (reason: Reason, answer: CheckReply): Decision => ({
 
 export const refusePath = (fault: PathFault): Decision =>
   refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
+export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)
 export const refuseByRule = (fault: RuleFault): Decision => refusal(fault, FORBIDDEN)
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
 /** Its key may be one that the provider has just begun to use. */

@@ -15,6 +15,8 @@ export interface AuthzEntry {
   readonly jwt?: JwtAuthentication
   /** Absent: any caller that passed authentication. */
   readonly authorization?: Authorization
+  /** Of web pages that may call; a request with another Origin is 403. Absent: Origin is not looked at. */
+  readonly allowedOrigins?: readonly string[]
   /** Present: the 401 carries the challenge that MCP clients start their login from. */
   readonly challenge?: Challenge
 }

@@ -15,6 +15,8 @@ export interface WellKnownEntry {
   readonly paths: McpPaths
   /** RFC 9728 document but for resource (when not configured) and authorization_servers, which are computed. */
   readonly resourceMetadata: JsonObject
+  /** authorization_servers; absent: the gateway's own MCP URL. */
+  readonly authorizationServer?: string
   readonly serverMetadata: ServerMetadata
   readonly registration: Registration
 }

@@ -27,6 +27,8 @@ export interface WantedDocument {
 export interface RemoteDocument {
   /** The last good one; absent: never fetched. */
   readonly document?: JsonObject
+  /** Whether pages of every origin may read it (CORS); of a key set nobody asks. */
+  readonly isOpenToPages?: boolean
   /** Milliseconds since the epoch, of the last success. */
   readonly fetchedAt?: number
   /** Why the last attempt failed, without any content of the answer; absent: it did not. */

@@ -4,16 +4,18 @@ import type { Json, JsonObject } from '../ir/json.js'
 import type { McpPaths } from '../ir/proc-entry.js'
 import { mcpUrl } from './base-url.js'
 
-const MCP_PROTOCOL_VERSION = '2025-06-18'
+/** What is published unless the setting --mcp-protocol-version or the policy says otherwise. */
+export const MCP_PROTOCOL_VERSION = '2025-06-18'
 
 /**
  * base: of baseUrl(). configured: the policy's resourceMetadata; a resource in it is published as it is written,
- * authorization_servers in it is not (decision 12b).
+ * authorization_servers in it is not (decision 12b). authorizationServer: its issuer; default the gateway's MCP URL.
  */
 export function buildResourceMetadata(
   configured: JsonObject,
   paths: McpPaths,
   base: string,
+  authorizationServer?: string,
 ): JsonObject {
   const url = mcpUrl(base, paths)
   return {
@@ -21,7 +23,7 @@ export function buildResourceMetadata(
     mcp_protocol_version: MCP_PROTOCOL_VERSION,
     resource_type: 'mcp-server',
     ...publishedMembers(configured),
-    authorization_servers: [url],
+    authorization_servers: [authorizationServer ?? url],
   }
 }
 

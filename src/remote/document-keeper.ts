@@ -176,6 +176,7 @@ const succeeded = (before: RemoteDocument, fetched: Fetched, now: number): Remot
     before.document !== undefined && isDeepStrictEqual(before.document, fetched.document)
       ? before.document
       : fetched.document,
+  ...(fetched.isOpenToPages === undefined ? {} : { isOpenToPages: fetched.isOpenToPages }),
   fetchedAt: now,
 })
 

@@ -13,6 +13,8 @@ const MAX_VALUES = 20_000
 
 export interface Fetched {
   readonly document: JsonObject
+  /** Whether pages of every origin may read it (Fetch standard, CORS check); of a discovery document alone. */
+  readonly isOpenToPages?: boolean
   /** From Cache-Control. */
   readonly maxAgeMs?: number | undefined
 }
@@ -39,7 +41,13 @@ async function fetchTarget(
   callRemote: CallRemote,
   signal: AbortSignal,
 ): Promise<Result<Fetched, string>> {
-  const answer = await callRemote(target, { method: 'GET', signal })
+  const isDiscovery = kind === 'Discovery'
+  const answer = await callRemote(target, {
+    method: 'GET',
+    signal,
+    // Many providers say what pages may do to pages alone.
+    ...(isDiscovery ? { headers: { origin: ANY_PAGE } } : {}),
+  })
   if (!answer.ok) return err(describeFailure(answer.error))
   const { status, headers, body } = answer.value
   if (status !== 200) return err(`HTTP ${status}`)
@@ -50,9 +58,18 @@ async function fetchTarget(
   if (!isJsonObject(document)) return err('the answer is not a JSON object')
   const problem = kind === 'KeySet' ? keySetProblem(document) : discoveryProblem(document)
   return problem === undefined
-    ? ok({ document, maxAgeMs: maxAgeOf(headers['cache-control']) })
+    ? ok({
+        document,
+        ...(isDiscovery ? { isOpenToPages: isOpen(headers['access-control-allow-origin']) } : {}),
+        maxAgeMs: maxAgeOf(headers['cache-control']),
+      })
     : err(problem)
 }
+
+/** An origin that nobody has (RFC 6761 section 6.4): who lets it read lets all. */
+const ANY_PAGE = 'https://page.invalid'
+
+const isOpen = (allowed: string | undefined): boolean => allowed === '*' || allowed === ANY_PAGE
 
 /** RFC 7517 section 5. An empty array is a key set: it revokes every key. */
 const keySetProblem = ({ keys }: JsonObject): string | undefined =>

@@ -117,7 +117,12 @@ class Store implements RemoteStore {
   private learn(wanted: WantedDocument, after: RemoteDocument, before: RemoteDocument): void {
     this.known = new Map(this.known).set(wanted.id, after)
     logChange(this.deps.logger, wanted, after, before)
-    if (after.document !== before.document || after.error !== before.error) this.changed()
+    if (
+      after.document !== before.document ||
+      after.error !== before.error ||
+      after.isOpenToPages !== before.isOpenToPages
+    )
+      this.changed()
   }
 
   private changed(): void {

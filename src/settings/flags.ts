@@ -160,6 +160,12 @@ export const FLAGS = {
     commands: TRANSLATORS,
     meaning: 'the default of mcp.metadataIssuer: whose issuer the server metadata shows',
   }),
+  mcpProtocolVersion: oneOr(readText, '2025-06-18', {
+    value: 'VERSION',
+    commands: TRANSLATORS,
+    meaning:
+      'mcp_protocol_version of resource metadata, where resourceMetadata.mcpProtocolVersion says no other',
+  }),
   trustedHops: oneOr(readInteger(0, 20), '0', {
     value: 'N',
     commands: ['run', 'serve', 'translate', 'demo'],

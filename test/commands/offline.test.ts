@@ -59,7 +59,13 @@ const jwt = (more: object = {}) => ({
       jwks: remoteJwks('idp', 9000, '/o/mcp/jwks/'),
     },
   ],
-  mcp: { provider: 'IdpOne', clientId: 'mcp-client', metadataIssuer: 'Gateway', ...more },
+  mcp: {
+    provider: 'IdpOne',
+    clientId: 'mcp-client',
+    metadataIssuer: 'Gateway',
+    allowedOrigins: ['https://app.example'],
+    ...more,
+  },
 })
 
 const documents = (policy: object): string =>

@@ -75,6 +75,11 @@ describe('other members', () => {
     })
   })
 
+  test('the authorization server is another where the gateway sends clients there', () => {
+    const document = buildResourceMetadata({}, paths, base, 'https://idp.example/tenant')
+    expect(document.authorization_servers).toEqual(['https://idp.example/tenant'])
+  })
+
   test('that are null or empty lists are left out: clients refuse the document for them', () => {
     const document = buildResourceMetadata(
       { scopesSupported: [], resourceName: null, resource: null },

@@ -24,6 +24,8 @@ export interface IdpConfig {
   readonly serviceAccount?: { readonly clientId: string; readonly secret: string }
   /** RFC 9207 `iss` in authorization responses; IdpOne and IdpTwo send none. */
   readonly sendIss?: boolean
+  /** IdpTwo registers any client, without its management key. */
+  readonly openRegistration?: boolean
   /** GET /token/USER answers with an access token: for the command line, and never for anything but a demo. */
   readonly tokenPath?: boolean
   /** Seconds. */
@@ -110,7 +112,10 @@ function features(config: IdpConfig, issuer: string): Configuration['features'] 
     rpInitiatedLogout: { enabled: false },
     clientCredentials: { enabled: true },
     ...(shape.type === 'IdpTwo' && {
-      registration: { enabled: true, initialAccessToken: shape.managementKey },
+      registration: {
+        enabled: true,
+        initialAccessToken: config.openRegistration === true ? false : shape.managementKey,
+      },
     }),
     resourceIndicators: {
       enabled: true,

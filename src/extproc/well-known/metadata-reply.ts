@@ -50,5 +50,5 @@ const documentOf = (
   base: string,
 ): JsonObject | undefined =>
   document === 'resource-metadata'
-    ? buildResourceMetadata(entry.resourceMetadata, entry.paths, base)
+    ? buildResourceMetadata(entry.resourceMetadata, entry.paths, base, entry.authorizationServer)
     : buildServerMetadata(entry.serverMetadata, entry.paths, base)

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { Registration, ServerMetadata } from '../../ir/proc-entry.js'
 import type { RemoteDocument, WantedDocument } from '../../ir/remote-target.js'
-import { publishedMembers } from '../../oauth/resource-metadata.js'
+import { MCP_PROTOCOL_VERSION, publishedMembers } from '../../oauth/resource-metadata.js'
 import { err, ok, type Result } from '../../result.js'
 import { ageNotes, unavailableNote } from '../backends/remote-notes.js'
 import {
@@ -16,6 +16,7 @@ import {
 } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
+import { providerNotes } from './provider-notes.js'
 import { translateRegistration } from './registration.js'
 
 export interface Mcp {
@@ -23,6 +24,8 @@ export interface Mcp {
   /** From resourceMetadata.resource; absent: the route and the request tell. */
   readonly resource?: { readonly origin: string; readonly path: string }
   readonly resourceMetadata: JsonObject
+  /** Whom resource metadata names; absent: the gateway. */
+  readonly authorizationServer?: string
   readonly serverMetadata: ServerMetadata
   readonly registration: Registration
   readonly wanted: readonly WantedDocument[]
@@ -53,7 +56,8 @@ export function translateMcp(
   return ok({
     spec,
     ...(resource === undefined ? {} : { resource: splitResource(resource) }),
-    resourceMetadata: resourceMetadata(spec),
+    resourceMetadata: resourceMetadata(spec, context.options.mcpProtocolVersion),
+    ...(spec.authorizationServer === 'Provider' ? { authorizationServer: provider.issuer } : {}),
     serverMetadata: {
       metadataIssuer,
       clientIdConfigured: spec.clientId !== undefined,
@@ -62,11 +66,12 @@ export function translateMcp(
     registration: registration.registration,
     wanted: [wanted],
     notes: [
-      ...issuerNotes(metadataIssuer),
+      ...(spec.allowedOrigins === undefined ? [NO_ORIGINS] : []),
+      ...(spec.authorizationServer === 'Gateway' ? issuerNotes(metadataIssuer) : []),
       ...registration.notes,
-      ...discoveryNotes(provider.issuer, known, wanted),
+      ...discoveryNotes(provider.issuer, spec.authorizationServer, known, wanted),
     ],
-    warnings: registration.warnings,
+    warnings: spec.authorizationServer === 'Provider' ? [] : registration.warnings,
   })
 }
 
@@ -85,10 +90,21 @@ function discoveryDocument(spec: McpSpec, { issuer, connection }: Reach): Wanted
 }
 
 /** As written, but for authorizationServers, which is computed (decision 12b). */
-function resourceMetadata({ resourceMetadata: written = {} }: McpSpec): JsonObject {
+function resourceMetadata(
+  { resourceMetadata: written = {} }: McpSpec,
+  version: string | undefined,
+): JsonObject {
   const published = Object.entries(publishedMembers(written))
-  return Object.fromEntries(published.filter(([name]) => name !== 'authorization_servers'))
+  return {
+    ...(version === undefined || version === MCP_PROTOCOL_VERSION
+      ? {}
+      : { mcp_protocol_version: version }),
+    ...Object.fromEntries(published.filter(([name]) => name !== 'authorization_servers')),
+  }
 }
+
+const NO_ORIGINS =
+  'mcp.allowedOrigins is not set: requests of web pages of any origin are let in, which MCP 2026-07-28 asks servers to refuse'
 
 /** resource: of the schema, an absolute URL. Its text is kept: a URL class would add a slash (decision 9). */
 function splitResource(resource: string): NonNullable<Mcp['resource']> {
@@ -101,7 +117,7 @@ const issuerNotes = (metadataIssuer: 'Provider' | 'Gateway'): readonly string[] 
   metadataIssuer === 'Gateway'
     ? []
     : [
-        "metadataIssuer is Provider: MCP clients that hold RFC 8414 section 3.3 refuse metadata whose issuer is not the gateway's; they need metadataIssuer Gateway",
+        "metadataIssuer is Provider: MCP clients that hold RFC 8414 section 3.3 refuse metadata whose issuer is not the gateway's; they need metadataIssuer Gateway or authorizationServer Provider",
       ]
 
 const MOST_SHOWN = 256
@@ -114,6 +130,7 @@ const quoted = (value: Json | undefined): string =>
 
 function discoveryNotes(
   issuer: string,
+  server: McpSpec['authorizationServer'],
   known: RemoteDocument | undefined,
   { targets }: WantedDocument,
 ): readonly string[] {
@@ -125,10 +142,10 @@ function discoveryNotes(
     ...(named === issuer
       ? []
       : [`The discovery document names the issuer ${quoted(named)}, not ${issuer}`]),
-    ...(sendsIss === true
-      ? [
-          'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in through a gateway',
-        ]
-      : []),
+    ...(server === 'Provider' ? providerNotes(known.document, known.isOpenToPages === true) : []),
+    ...(server === 'Gateway' && sendsIss === true ? [SENDS_ISS] : []),
   ]
 }
+
+const SENDS_ISS =
+  'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider'

@@ -30,6 +30,9 @@ export function authzEntry(
       ...(mcp === undefined
         ? {}
         : {
+            ...(mcp.spec.allowedOrigins === undefined
+              ? {}
+              : { allowedOrigins: mcp.spec.allowedOrigins }),
             challenge: {
               paths: mcpPathsOf(mcp, input.route.spec),
               details: mcp.spec.challengeDetails,
@@ -55,6 +58,9 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
       route: keyOf(input.route),
       paths: mcpPathsOf(mcp, input.route.spec),
       resourceMetadata: mcp.resourceMetadata,
+      ...(mcp.authorizationServer === undefined
+        ? {}
+        : { authorizationServer: mcp.authorizationServer }),
       serverMetadata: mcp.serverMetadata,
       registration: mcp.registration,
     },

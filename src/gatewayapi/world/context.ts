@@ -10,6 +10,8 @@ export interface TranslatorOptions {
   readonly clusterDomain: string
   /** The default of mcp.metadataIssuer (decision 10a). */
   readonly metadataIssuer: 'Provider' | 'Gateway'
+  /** mcp_protocol_version of resource metadata, where the policy says none; absent: oauth's default. */
+  readonly mcpProtocolVersion?: string
   /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
   readonly isCluster?: boolean
   /** One Envoy serves several Gateways, so that two of them cannot have one port; default: in files. */

@@ -82,6 +82,25 @@ const mcp = z.object({
     .describe(
       'Protected resource metadata (RFC 9728). Other members are published too, in snake_case.',
     ),
+  authorizationServer: z
+    .enum(['Gateway', 'Provider'])
+    .default('Gateway')
+    .describe(
+      "Which authorization server the resource metadata names. Gateway: the gateway's MCP URL, with metadata made of the provider's. Provider: the issuer of the provider itself, where clients discover and register.",
+    ),
+  allowedOrigins: z
+    .array(
+      z
+        .string()
+        .max(2048)
+        .regex(/^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#\s@]+)$/, 'is not an origin'),
+    )
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      'Origins of the web pages that may call the MCP server, such as https://app.example; a request with another Origin is 403. "*" is any. Absent: Origin is not looked at.',
+    ),
   metadataIssuer: z
     .enum(['Provider', 'Gateway'])
     .optional()

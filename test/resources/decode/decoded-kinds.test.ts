@@ -15,7 +15,12 @@ describe('what a kind decodes to', () => {
           jwtAuthentication: {
             mode: 'Strict',
             providers: [{ issuer: 'i', jwks: { inline: '{}' } }],
-            mcp: { provider: 'IdpOne', challengeDetails: false, corsHeaders: 'Extended' },
+            mcp: {
+              provider: 'IdpOne',
+              authorizationServer: 'Gateway',
+              challengeDetails: false,
+              corsHeaders: 'Extended',
+            },
             forwardToken: false,
           },
         },
@@ -101,6 +106,7 @@ describe('what a kind decodes to', () => {
                 scopesSupported: ['a'],
                 extra: { deep: [1, null] },
               },
+              authorizationServer: 'Gateway',
               challengeDetails: false,
               corsHeaders: 'Extended',
             },

@@ -1,0 +1,38 @@
+// What MCP clients miss at a provider that they are sent to themselves (authorizationServer Provider), by its discovery document.
+
+import type { Json, JsonObject } from '../../ir/json.js'
+
+/** isOpenToPages: whether pages of every origin may read the document. */
+export function providerNotes(discovery: JsonObject, isOpenToPages: boolean): readonly string[] {
+  const {
+    code_challenge_methods_supported: challenges,
+    registration_endpoint: registration,
+    client_id_metadata_document_supported: documents,
+  } = discovery
+  const registers = typeof registration === 'string'
+  return [
+    ...(names(challenges, 'S256')
+      ? []
+      : [
+          'The discovery document does not list S256 in code_challenge_methods_supported: MCP clients refuse the provider',
+        ]),
+    ...(registers || documents === true
+      ? []
+      : [
+          'The provider offers neither registration nor client metadata documents: every MCP client needs a client id that is registered there',
+        ]),
+    ...(registers && documents !== true
+      ? [
+          'The provider does not take client metadata documents (client_id_metadata_document_supported): clients register there, if it lets them',
+        ]
+      : []),
+    ...(isOpenToPages
+      ? []
+      : [
+          'The provider does not let web pages read its discovery document (CORS): MCP clients in a browser cannot log in',
+        ]),
+  ]
+}
+
+const names = (list: Json | undefined, value: string): boolean =>
+  Array.isArray(list) && (list as readonly Json[]).includes(value)
