@@ -1,10 +1,11 @@
 // npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak, LiteLLM,
-// Presidio, h2spec), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
+// Presidio, h2spec, a client of grpc-go), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
 // that suite needs is got.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { goProgram } from './go-program.mjs'
 import { findH2spec } from './h2spec.mjs'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
 import { installPythonProgram } from './python-program.mjs'
@@ -34,6 +35,7 @@ await runScript(async () => {
   }
   if (wants('browser')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
+  if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()
   if (wants('keycloak')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
@@ -48,6 +50,10 @@ await runScript(async () => {
 function python(name, title, size) {
   const requirements = join(folder, `python/${name}.txt`)
   return installPythonProgram({ title, size, folder: join(cacheFolder(), name), requirements, say })
+}
+
+function grpcGo() {
+  return goProgram({ name: 'grpc-go-client', module: join(folder, 'go'), say })
 }
 
 function installPackages() {

@@ -1,0 +1,38 @@
+// A Go module of this repository → its program, built once for its sources and kept in the user's cache.
+
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { attempt, cacheFolder, onPath } from './install.mjs'
+import { SetupError } from './setup-error.mjs'
+
+export const hasGo = () => onPath('go') !== undefined
+
+/**
+ * name: of the program. module: its folder, which pins what it needs by go.mod and go.sum. part: of the package in it.
+ * say: a sentence for the person who waits. Its path.
+ */
+export function goProgram({ name, module, part = '.', say }) {
+  const program = join(cacheFolder(), `${name}-${hashOf(module)}`, name)
+  if (existsSync(program)) return program
+  if (!hasGo())
+    throw new SetupError(`go is missing, which builds ${name}: install it (https://go.dev)`)
+  say(`building ${name} into ${program} (once, about a minute)`)
+  mkdirSync(join(program, '..'), { recursive: true })
+  attempt('go', ['build', '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', program, part], {
+    cwd: module,
+    env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
+    trouble: `${name} could not be built: see the message of go above; is its module proxy reachable?`,
+  })
+  return program
+}
+
+/** Of all files below the folder. */
+function hashOf(folder) {
+  const hash = createHash('sha256')
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+  for (const file of files.sort()) hash.update(readFileSync(file))
+  return hash.digest('hex').slice(0, 12)
+}
