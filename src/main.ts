@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   translate: async () => (await import('./commands/translate.js')).translate,
   bootstrap: async () => (await import('./commands/bootstrap.js')).bootstrap,
   crds: async () => (await import('./commands/crds.js')).crds,
+  schema: async () => (await import('./commands/schema.js')).schema,
 }
 
 // What a command may still take to close after a bug that nothing caught.

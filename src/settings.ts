@@ -17,7 +17,7 @@ import { similarWord } from './similar.js'
 
 export interface Settings extends FlagValues {
   readonly command: CommandName
-  /** The operands of check and translate. */
+  /** The operands: paths of check and translate, the kind of schema. */
   readonly paths: readonly string[]
   /** Flags that were set, by argument or environment, rather than left to their default. */
   readonly given: ReadonlySet<FlagKey>
@@ -207,7 +207,7 @@ const presets = (preset: string | undefined): readonly string[] =>
 function crossChecks(settings: Settings): readonly string[] {
   const sentences: string[] = []
   const { command, paths, resources, grpcTlsCert, grpcTlsKey, grpcClientCa } = settings
-  if (COMMANDS[command].operands !== undefined && paths.length === 0)
+  if (COMMANDS[command].operands === 'PATH...' && paths.length === 0)
     sentences.push(`a path is missing; usage: gatehouse ${command} PATH...`)
   if (command === 'run' && resources.length === 0)
     sentences.push('--resources is missing; usage: gatehouse run --resources PATH')

@@ -17,8 +17,11 @@ const NAMES = [
   'decisions',
   'failures',
   'guardrail-webhook',
+  'README',
+  'reference',
   'rules',
   'specification-coverage',
+  'troubleshooting',
 ]
 const DOCUMENTS = [
   'README.md',

@@ -1,11 +1,12 @@
 // The commands: what each is for, what it takes besides flags, and examples that a stranger can start from.
 
-export type CommandName = 'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bootstrap' | 'crds'
+export type CommandName =
+  'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bootstrap' | 'crds' | 'schema'
 
 export interface CommandText {
   /** One line of the list of commands. */
   readonly summary: string
-  /** What stands behind the command's name in the usage line; at least one is needed. Absent: flags only. */
+  /** What stands behind the command's name in the usage line; in brackets: it may be absent. Absent: flags only. */
   readonly operands?: string
   readonly about: string
   readonly examples: readonly string[]
@@ -82,6 +83,14 @@ admin address. All else comes over xDS. With --gateway this Envoy serves one Gat
     summary: 'print the CustomResourceDefinitions (YAML)',
     about: 'Prints the CustomResourceDefinitions of ProxyPolicy, ProxyBackend and ProxyParameters.',
     examples: ['gatehouse crds | kubectl apply --server-side -f -'],
+  },
+  schema: {
+    summary: 'print the JSON Schema of the resources, for editors',
+    operands: '[KIND]',
+    about: `Prints the JSON Schema (draft 7) of any document that Gatehouse reads, or of one kind. Editors with
+YAML support then complete fields, show what each is for, and mark mistakes. The first line of a
+YAML file names its schema: # yaml-language-server: $schema=./gatehouse.schema.json`,
+    examples: ['gatehouse schema > gatehouse.schema.json', 'gatehouse schema ProxyPolicy'],
   },
 }
 

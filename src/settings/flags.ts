@@ -132,7 +132,7 @@ export const FLAGS = {
   }),
   apiGroup: oneOr(readDomain, 'policy.gatehouse.dev', {
     value: 'G',
-    commands: [...TRANSLATORS, 'crds'],
+    commands: [...TRANSLATORS, 'crds', 'schema'],
     meaning: 'the API group of ProxyPolicy, ProxyBackend and ProxyParameters',
   }),
   listenAddress: oneOr(readBindHost, '0.0.0.0', {

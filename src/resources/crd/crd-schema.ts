@@ -10,8 +10,15 @@ export function structuralSchema(schema: z.ZodType): JsonObject {
   return structural(JSON.parse(JSON.stringify(json)) as JsonObject)
 }
 
-/** Not of JSON Schema's dialect for Kubernetes, or said otherwise there. */
-const DROPPED = new Set(['$schema', 'propertyNames', 'additionalProperties', 'const'])
+/** Not of JSON Schema's dialect for Kubernetes, or said otherwise there; example and since are for docs/reference.md. */
+const DROPPED = new Set([
+  '$schema',
+  'additionalProperties',
+  'const',
+  'example',
+  'propertyNames',
+  'since',
+])
 
 const structural = (schema: JsonObject): JsonObject => ({
   ...Object.fromEntries(

@@ -34,13 +34,15 @@ export const backendRef = () =>
       .default('')
       .describe('API group of the backend: empty for a Service, the policy API group otherwise.'),
     kind: kind().default('Service').describe('Service or ProxyBackend.'),
-    name: name().describe('Name of the backend.'),
+    name: name().describe('Name of the backend.').meta({ example: 'idp' }),
     namespace: namespace()
       .optional()
       .describe(
         'Namespace of the backend, the one of the policy when absent; another one needs a ReferenceGrant there.',
-      ),
+      )
+      .meta({ example: 'identity' }),
     port: port()
       .optional()
-      .describe("Port of the backend; for a ProxyBackend it equals the backend's own."),
+      .describe("Port of the backend; for a ProxyBackend it equals the backend's own.")
+      .meta({ example: 443 }),
   })

@@ -14,8 +14,9 @@ export const proxyBackendSpec = z.object({
           /^([A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$/,
           'is not a host name or an IP address (without scheme, brackets, port or path)',
         )
-        .describe('Host name or IP address.'),
-      port: port().describe('TCP port.'),
+        .describe('Host name or IP address.')
+        .meta({ example: 'idp.example' }),
+      port: port().describe('TCP port.').meta({ example: 443 }),
     })
     .describe('A fixed address.'),
 })

@@ -6,8 +6,17 @@ export const proxyParametersSpec = z.object({
   env: z
     .array(
       z.object({
-        name: z.string().min(1).max(256).describe('Name of the variable.'),
-        value: z.string().max(4096).describe('Its value: a number, as text.'),
+        name: z
+          .string()
+          .min(1)
+          .max(256)
+          .describe('Name of the variable.')
+          .meta({ example: 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS' }),
+        value: z
+          .string()
+          .max(4096)
+          .describe('Its value: a number, as text.')
+          .meta({ example: '200' }),
       }),
     )
     .max(64)

@@ -6,9 +6,13 @@ import type { Json } from '../../ir/json.js'
 import { backendRef, duration, group, kind, name } from './fields.js'
 
 const targetRef = z.object({
-  group: group().describe('API group of the target; empty for the core group (Service).'),
-  kind: kind().describe('HTTPRoute or Service.'),
-  name: name().describe('Name of the target, in the namespace of the policy.'),
+  group: group()
+    .describe('API group of the target; empty for the core group (Service).')
+    .meta({ example: 'gateway.networking.k8s.io' }),
+  kind: kind().describe('HTTPRoute or Service.').meta({ example: 'HTTPRoute' }),
+  name: name()
+    .describe('Name of the target, in the namespace of the policy.')
+    .meta({ example: 'mcp' }),
 })
 
 const jwks = z.object({
@@ -23,7 +27,8 @@ const jwks = z.object({
         .optional()
         .describe(
           "Path of the key set on the backend. With mcp.provider IdpTwo it may be left out: the project's own path is derived from the issuer.",
-        ),
+        )
+        .meta({ example: '/oauth/jwks' }),
     })
     .optional()
     .describe('Keys that are fetched from a backend and kept fresh.'),
@@ -32,20 +37,23 @@ const jwks = z.object({
     .min(2)
     .max(65_536)
     .optional()
-    .describe('A JSON key set (RFC 7517), instead of remote.'),
+    .describe('A JSON key set (RFC 7517), instead of remote.')
+    .meta({ example: '{"keys":[…]}' }),
 })
 
 const provider = z.object({
   issuer: z
     .string()
     .min(1)
-    .describe('Equals the iss claim exactly, with its slash at the end where it has one.'),
+    .describe('Equals the iss claim exactly, with its slash at the end where it has one.')
+    .meta({ example: 'https://idp.example/realms/mcp' }),
   audiences: z
     .array(z.string().min(1))
     .min(1)
     .max(64)
     .optional()
-    .describe('One of them must be in the aud claim. Absent: aud is not checked.'),
+    .describe('One of them must be in the aud claim. Absent: aud is not checked.')
+    .meta({ example: ['https://mcp.example/mcp'] }),
   jwks: jwks.describe('Where the keys come from: exactly one of remote and inline.'),
 })
 
@@ -55,15 +63,18 @@ const resourceMetadata = z
       .string()
       .regex(/^https?:\/\/[^/?#\s][^#\s]*$/, 'is not an absolute http or https URL')
       .optional()
-      .describe('URL of the MCP server as clients know it; published as written.'),
+      .describe('URL of the MCP server as clients know it; published as written.')
+      .meta({ example: 'https://mcp.example/mcp' }),
     scopesSupported: z
       .array(z.string().min(1))
       .optional()
-      .describe('Published as scopes_supported; what clients ask the identity provider for.'),
+      .describe('Published as scopes_supported; what clients ask the identity provider for.')
+      .meta({ example: ['openid', 'mcp'] }),
     bearerMethodsSupported: z
       .array(z.string().min(1))
       .optional()
-      .describe('Published as bearer_methods_supported; the gateway reads tokens from the header.'),
+      .describe('Published as bearer_methods_supported; the gateway reads tokens from the header.')
+      .meta({ example: ['header'] }),
   })
   .catchall(z.custom<Json>())
 
@@ -76,18 +87,21 @@ const mcp = z.object({
     .string()
     .min(1)
     .optional()
-    .describe('The pre-registered public OAuth client that registration answers with.'),
+    .describe('The pre-registered public OAuth client that registration answers with.')
+    .meta({ example: 'mcp-client' }),
   resourceMetadata: resourceMetadata
     .optional()
     .describe(
       'Protected resource metadata (RFC 9728). Other members are published too, in snake_case.',
-    ),
+    )
+    .meta({ example: { resource: 'https://mcp.example/mcp' } }),
   authorizationServer: z
     .enum(['Gateway', 'Provider'])
     .default('Gateway')
     .describe(
       "Which authorization server the resource metadata names. Gateway: the gateway's MCP URL, with metadata made of the provider's. Provider: the issuer of the provider itself, where clients discover and register.",
-    ),
+    )
+    .meta({ since: '0.2.0' }),
   allowedOrigins: z
     .array(
       z
@@ -100,7 +114,8 @@ const mcp = z.object({
     .optional()
     .describe(
       'Origins of the web pages that may call the MCP server, such as https://app.example; a request with another Origin is 403. "*" is any. Absent: Origin is not looked at.',
-    ),
+    )
+    .meta({ example: ['https://app.example'], since: '0.2.0' }),
   metadataIssuer: z
     .enum(['Provider', 'Gateway'])
     .optional()
@@ -146,7 +161,8 @@ const authorization = z.object({
       matchExpressions: z
         .array(z.string().max(16_384))
         .max(256)
-        .describe('CEL expressions over jwt (the claims of the token) and request.'),
+        .describe('CEL expressions over jwt (the claims of the token) and request.')
+        .meta({ example: ['"mcp-users" in jwt.groups'] }),
     })
     .describe('The rules.'),
 })
@@ -180,7 +196,8 @@ const webhook = z.object({
     .default({})
     .describe(
       'Header name, :path, :method or :authority → CEL expression over request, jwt and llmRequest.',
-    ),
+    )
+    .meta({ example: { 'x-user': 'jwt.sub' } }),
   failureMode: z
     .enum(['FailClosed', 'FailOpen'])
     .default('FailClosed')
@@ -196,19 +213,22 @@ const webhook = z.object({
     .default(256)
     .describe(
       'Of streamed replies: how many characters a match may be long. So many are held back at the end of what was shown.',
-    ),
+    )
+    .meta({ since: '0.2.0' }),
   minInterval: duration()
     .refine((ms) => ms >= 10 && ms <= 10_000, 'minInterval must be from 10ms to 10s')
     .prefault('300ms')
     .describe(
       'Of streamed replies: the time between two windows of one text, so that a fast model costs fewer calls.',
-    ),
+    )
+    .meta({ since: '0.2.0' }),
   mode: z
     .enum(['Sync', 'Async'])
     .default('Sync')
     .describe(
       'Of streamed replies. Sync: text leaves when the webhook has seen it. Async: text leaves at once, and a reject ends the stream; such a webhook cannot change it.',
-    ),
+    )
+    .meta({ since: '0.2.0' }),
 })
 
 const guards = z
@@ -248,7 +268,8 @@ export const proxyPolicySpec = z.object({
           requestTimeout: duration()
             .refine((milliseconds) => milliseconds >= 1, 'requestTimeout must be at least 1ms')
             .optional()
-            .describe('The longest that a complete answer of the targeted Service may take.'),
+            .describe('The longest that a complete answer of the targeted Service may take.')
+            .meta({ example: '30s' }),
         })
         .optional()
         .describe('For targets of kind Service.'),

@@ -1,0 +1,101 @@
+// The kinds that people write → JSON Schemas (draft 7) for editors: completion, descriptions and mistakes while typing.
+
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../ir/json.js'
+import { isJsonObject } from '../../ir/json.js'
+import { type Kind, kindsOf } from '../kinds/kinds.js'
+
+const DRAFT = 'http://json-schema.org/draft-07/schema#'
+
+/** The kinds with a schema: ours and those of the Gateway API. Core kinds have Kubernetes' own schemas. */
+export const editorKinds = (apiGroup: string): readonly Kind[] =>
+  kindsOf(apiGroup).filter(({ strictness }) => strictness !== 'lenient')
+
+/** The schema of a document of one kind. Own kinds take no further field; of the Gateway API's, fields that Gatehouse does not read may follow. */
+export const editorSchema = (kind: Kind): JsonObject => ({ $schema: DRAFT, ...documentOf(kind) })
+
+/** The schema of any document that Gatehouse reads: checked by its kind; other kinds are let be. */
+export function anyEditorSchema(apiGroup: string): JsonObject {
+  const kinds = editorKinds(apiGroup)
+  return {
+    $schema: DRAFT,
+    title: 'A resource of Gatehouse',
+    type: 'object',
+    required: ['apiVersion', 'kind'],
+    properties: {
+      apiVersion: { type: 'string', description: 'The API group and version of the document.' },
+      kind: {
+        description: 'The kind of the document.',
+        anyOf: [{ enum: kinds.map(({ kind }) => kind) }, { type: 'string' }],
+      },
+      metadata: METADATA,
+    },
+    allOf: kinds.map(({ kind }) => ({
+      if: { properties: { kind: { const: kind } }, required: ['kind'] },
+      then: { $ref: `#/definitions/${kind}` },
+    })),
+    definitions: Object.fromEntries(kinds.map((kind) => [kind.kind, documentOf(kind)])),
+  }
+}
+
+const METADATA: JsonObject = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: { type: 'string', description: 'The name of the object.' },
+    namespace: { type: 'string', description: 'Its namespace; "default" when absent.' },
+    labels: { type: 'object', additionalProperties: { type: 'string' } },
+    annotations: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+}
+
+const documentOf = ({ group, kind, versions, schema, strictness }: Kind): JsonObject => ({
+  title: kind,
+  type: 'object',
+  required: ['apiVersion', 'kind', 'metadata', 'spec'],
+  properties: {
+    apiVersion: { enum: versions.map((version) => `${group}/${version}`) },
+    kind: { const: kind },
+    metadata: METADATA,
+    spec: tidied(inputSchema(schema), strictness === 'own'),
+    status: { type: 'object', description: 'What controllers report; nobody writes it by hand.' },
+  },
+  ...(strictness === 'own' && { additionalProperties: false }),
+})
+
+/** The fields below spec as documents may have them, before defaults are filled in, with all that is noted of each. */
+export const fieldsSchema = ({ schema }: Kind): JsonObject => inputSchema(schema)
+
+function inputSchema(schema: z.ZodType): JsonObject {
+  const options = { io: 'input', target: 'draft-7', unrepresentable: 'any' } as const
+  const json = z.toJSONSchema(schema, { ...options, reused: 'inline' })
+  return without(JSON.parse(JSON.stringify(json)) as JsonObject, ['$schema'])
+}
+
+const without = (object: JsonObject, keys: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
+
+/** For an editor: objects are closed where unknown fields are errors; what only the reference shows is left out. */
+function tidied(schema: JsonObject, isClosed: boolean): JsonObject {
+  const kept = without(schema, ['since', 'propertyNames', 'example'])
+  const isFixed = kept['properties'] !== undefined && kept['additionalProperties'] === undefined
+  return {
+    ...Object.fromEntries(
+      Object.entries(kept).map(([key, value]) => [key, within(key, value, isClosed)]),
+    ),
+    ...(schema['example'] !== undefined && { examples: [schema['example']] }),
+    ...(isClosed && isFixed && { additionalProperties: false }),
+  }
+}
+
+function within(key: string, value: Json, isClosed: boolean): Json {
+  if (!isJsonObject(value)) return value
+  if (key === 'items' || key === 'additionalProperties') return tidied(value, isClosed)
+  if (key !== 'properties') return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, property]) => [
+      name,
+      isJsonObject(property) ? tidied(property, isClosed) : property,
+    ]),
+  )
+}

@@ -1,0 +1,101 @@
+// docs/reference.md and config/schema: what the kinds' schemas say. `npm run goldens` rewrites them.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Ajv, type ValidateFunction } from 'ajv'
+import { format } from 'prettier'
+import { expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { anyEditorSchema, editorKinds, editorSchema } from '../src/resources/crd/editor-schema.js'
+import { fieldsOfKinds, referencePage } from './support/reference-page.js'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const API_GROUP = 'policy.gatehouse.dev'
+const OWN = editorKinds(API_GROUP).filter(({ strictness }) => strictness === 'own')
+
+test('docs/reference.md is fresh', async () => {
+  const path = join(ROOT, 'docs/reference.md')
+  const page = await format(referencePage(), { parser: 'markdown', printWidth: 100 })
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(path, page)
+  expect(readFileSync(path, 'utf8')).toBe(page)
+})
+
+test('config/schema is fresh', () => {
+  const folder = join(ROOT, 'config/schema')
+  const schemas = {
+    'any.json': anyEditorSchema(API_GROUP),
+    ...Object.fromEntries(
+      editorKinds(API_GROUP).map((kind) => [`${kind.kind.toLowerCase()}.json`, editorSchema(kind)]),
+    ),
+  }
+  const wanted = Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`]),
+  )
+  if (process.env['UPDATE_GOLDEN'] === '1') {
+    mkdirSync(folder, { recursive: true })
+    for (const [name, text] of Object.entries(wanted)) writeFileSync(join(folder, name), text)
+  }
+  const there = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])
+  expect(Object.fromEntries(there)).toEqual(wanted)
+})
+
+test.each(OWN.map(({ kind }) => kind))('every field of %s has an example and a meaning', (kind) => {
+  const fields = fieldsOfKinds().get(kind) ?? []
+  expect(fields.length).toBeGreaterThan(0)
+  const isObject = (type: string) => /^object$|^list of .*objects$/.test(type)
+  expect(fields.filter(({ meaning }) => meaning === '').map(({ path }) => path)).toEqual([])
+  const bare = fields.filter(({ example, type }) => example === '' && !isObject(type))
+  expect(bare.map(({ path }) => path)).toEqual([])
+})
+
+function validator(): ValidateFunction {
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  return ajv.compile(anyEditorSchema(API_GROUP))
+}
+
+const documentsOf = (text: string): readonly unknown[] =>
+  parseAllDocuments(text).map((document) => document.toJS() as unknown)
+
+const filesOf = (folder: string): readonly string[] =>
+  readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`)
+
+test.each(filesOf('config/examples'))('%s names its schema to editors', (path) => {
+  const [first] = readFileSync(join(ROOT, path), 'utf8').split('\n', 1)
+  expect(first).toBe('# yaml-language-server: $schema=../schema/any.json')
+})
+
+test.each(['config/examples', 'config/demo'].flatMap(filesOf))('%s holds the schema', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const validate = validator()
+  for (const document of documentsOf(text))
+    expect([validate(document), validate.errors]).toEqual([true, null])
+})
+
+const POLICY = {
+  apiVersion: `${API_GROUP}/v1alpha1`,
+  kind: 'ProxyPolicy',
+  metadata: { name: 'mcp' },
+  spec: { targetRefs: [{ group: '', kind: 'Service', name: 'x' }] },
+}
+
+test.each([
+  ['a misspelt field', { ...POLICY, spec: { ...POLICY.spec, trafic: {} } }],
+  ['a wrong value', { ...POLICY, spec: { ...POLICY.spec, targetRefs: [] } }],
+  ['another version', { ...POLICY, apiVersion: `${API_GROUP}/v9` }],
+  ['a missing name', { ...POLICY, metadata: {} }],
+])('the schema marks %s', (_, document) => {
+  const validate = validator()
+  expect(validate(POLICY)).toBe(true)
+  expect(validate(document)).toBe(false)
+})
+
+test('the schema lets be what Gatehouse does not read', () => {
+  const validate = validator()
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'x' },
+    spec: {},
+  }
+  expect(validate(deployment)).toBe(true)
+})

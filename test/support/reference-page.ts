@@ -1,0 +1,175 @@
+// The kinds' schemas → docs/reference.md: every field with its type, default, bounds, an example and since when.
+
+import { isJsonObject, type Json, type JsonObject } from '../../src/ir/json.js'
+import { buildCrds } from '../../src/resources/crd/crd.js'
+import { editorKinds, fieldsSchema } from '../../src/resources/crd/editor-schema.js'
+import { unimplementedFields } from '../../src/resources/kinds/unimplemented.js'
+
+/** One field: a row of a table. */
+export interface Field {
+  /** From spec: `providers[].issuer`. */
+  readonly path: string
+  readonly type: string
+  /** As YAML; "required" for a field without which the document is refused. */
+  readonly preset: string
+  readonly meaning: string
+  readonly example: string
+  readonly since: string
+}
+
+/** What fields carry that name no other version. */
+const FIRST_VERSION = '0.1.0'
+
+const API_GROUP = 'policy.gatehouse.dev'
+
+/** The fields below spec of each kind that people write, in the order of its schema. */
+export const fieldsOfKinds = (): ReadonlyMap<string, readonly Field[]> =>
+  new Map(editorKinds(API_GROUP).map((kind) => [kind.kind, fieldsOf(fieldsSchema(kind), '')]))
+
+const at = (object: Json | undefined, key: string): Json | undefined =>
+  isJsonObject(object) ? object[key] : undefined
+
+function fieldsOf(schema: JsonObject, path: string): readonly Field[] {
+  const properties = at(schema, 'properties')
+  if (!isJsonObject(properties)) return []
+  const required = (schema['required'] ?? []) as readonly Json[]
+  return Object.entries(properties).flatMap(([name, value]) => {
+    const property = value as JsonObject
+    const own = path === '' ? name : `${path}.${name}`
+    const items = at(property, 'items')
+    const field = fieldOf(property, own, required.includes(name))
+    const inner = isJsonObject(items) ? fieldsOf(items, `${own}[]`) : fieldsOf(property, own)
+    return [field, ...inner]
+  })
+}
+
+const fieldOf = (property: JsonObject, path: string, isRequired: boolean): Field => ({
+  path,
+  type: typeOf(property),
+  preset:
+    property['default'] === undefined ? (isRequired ? 'required' : '') : code(property['default']),
+  meaning: text(property['description'], ''),
+  example: exampleOf(property),
+  since: text(property['since'], FIRST_VERSION),
+})
+
+const code = (value: Json): string => `\`${JSON.stringify(value)}\``
+
+/** The schema's own, else one that follows from it; empty for objects, whose fields have examples. */
+function exampleOf(property: JsonObject): string {
+  if (property['example'] !== undefined) return code(property['example'])
+  const choices = property['enum'] as readonly Json[] | undefined
+  if (choices !== undefined) return code(choices.at(-1) ?? '')
+  if (property['type'] === 'boolean') return '`true`'
+  return property['default'] === undefined || isEmpty(property['default'])
+    ? ''
+    : code(property['default'])
+}
+
+const isEmpty = (value: Json): boolean => typeof value === 'object'
+
+function typeOf(property: JsonObject): string {
+  const choices = property['enum'] as readonly Json[] | undefined
+  if (choices !== undefined) return choices.map(code).join(', ')
+  const { type } = property
+  if (type === 'array') {
+    const bounds = range(property['minItems'], property['maxItems'])
+    return `list of ${bounds}${plural(at(property, 'items'))}`
+  }
+  if (isDuration(property)) return 'duration'
+  if (type === 'string')
+    return `string${bounded(range(property['minLength'], property['maxLength']), 'characters')}`
+  if (type === 'integer')
+    return `integer${bounded(range(property['minimum'], property['maximum']), '')}`
+  if (at(property, 'additionalProperties') !== undefined)
+    return `map${bounded(range(undefined, property['maxProperties']), 'entries')}`
+  return text(type, 'any')
+}
+
+const isDuration = ({ pattern }: JsonObject): boolean =>
+  typeof pattern === 'string' && pattern.includes('(h|m|s|ms)')
+
+const bounded = (bounds: string, unit: string): string =>
+  bounds === ''
+    ? ''
+    : `, ${bounds}${bounds === 'at least one ' ? unit.slice(0, -1) : unit}`.trimEnd()
+
+function range(least: Json | undefined, most: Json | undefined): string {
+  const to = typeof most === 'number' && most < Number.MAX_SAFE_INTEGER ? most : undefined
+  if (to === undefined) return least === 1 ? 'at least one ' : ''
+  return typeof least === 'number' && least > -Number.MAX_SAFE_INTEGER
+    ? `${least} to ${to} `
+    : `at most ${to} `
+}
+
+function plural(items: Json | undefined): string {
+  const choices = at(items, 'enum') as readonly Json[] | undefined
+  if (choices !== undefined) return `of ${choices.map(code).join(', ')}`
+  return `${text(at(items, 'type'), 'value')}s`
+}
+
+const text = (value: Json | undefined, otherwise: string): string =>
+  typeof value === 'string' ? value : otherwise
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+const row = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
+
+const OWN_HEAD = [
+  '| field | type | default | what it is | example | since |',
+  '| --- | --- | --- | --- | --- | --- |',
+]
+const READ_HEAD = ['| field | type | default |', '| --- | --- | --- |']
+
+const ownTable = (fields: readonly Field[]): string =>
+  [
+    ...OWN_HEAD,
+    ...fields.map(({ path, type, preset, meaning, example, since }) =>
+      row([`\`${path}\``, type, preset, meaning, example, since]),
+    ),
+  ].join('\n')
+
+const readTable = (fields: readonly Field[]): string =>
+  [
+    ...READ_HEAD,
+    ...fields.map(({ path, type, preset }) => row([`\`${path}\``, type, preset])),
+  ].join('\n')
+
+const HEAD = `# Reference
+
+Every field of every resource, made from the schemas that Gatehouse reads with (\`npm run goldens\` writes this page). Paths begin
+below \`spec\`; \`[]\` stands for the items of a list. \`gatehouse schema\` prints the same for editors, and \`kubectl explain\` shows
+it in a cluster. The flags are in the [README](../README.md#settings).
+
+A field that is not here is an error in the kinds of Gatehouse. In those of the Gateway API it is a condition of the resource
+(\`UnsupportedValue\`), or an error where it is a misspelt one. Unless a description says otherwise, references lead to the
+namespace of the resource itself.`
+
+const GATEWAY_API = `The Gateway API's own [reference](https://gateway-api.sigs.k8s.io/reference/spec/) says what these fields mean.`
+
+/** The page, not formatted yet. */
+export function referencePage(): string {
+  const fields = fieldsOfKinds()
+  const sections = editorKinds(API_GROUP).map(({ kind, group, versions, strictness, schema }) => {
+    const own = fields.get(kind) ?? []
+    const head = `## ${kind}\n\n\`${group}/${versions[0] ?? ''}\``
+    if (strictness === 'own')
+      return `${head} · ${descriptions().get(kind) ?? ''}\n\n${ownTable(own)}`
+    const missing = unimplementedFields(schema)
+    const note =
+      missing.length === 0
+        ? ''
+        : ` Not implemented: ${missing.map((name) => `\`${name}\``).join(', ')}.`
+    return `${head} · Fields that Gatehouse reads.${note} ${GATEWAY_API}\n\n${readTable(own)}`
+  })
+  return `${[HEAD, ...sections].join('\n\n')}\n`
+}
+
+const descriptions = (): ReadonlyMap<string, string> =>
+  new Map(
+    buildCrds(API_GROUP).map((crd) => {
+      const spec = crd['spec'] as { names: { kind: string }; versions: readonly JsonObject[] }
+      const schema = at(at(spec.versions[0], 'schema'), 'openAPIV3Schema')
+      return [spec.names.kind, text(at(schema, 'description'), '')]
+    }),
+  )
