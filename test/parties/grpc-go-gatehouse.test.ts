@@ -5,13 +5,16 @@ import { Status } from '../../src/grpc/status.js'
 import { eventually } from '../support/eventually.js'
 import { freePort } from '../support/ports.js'
 import { jwt, protectedRoute, sign } from '../support/protected-stack.js'
-import { gateway } from '../support/resources.js'
+import { gateway, httpRoute, proxyBackend, rule } from '../support/resources.js'
 import { documentRoute } from '../support/short-requests.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { newKey } from '../support/tokens.js'
 import { grpcGo } from './support/grpc-go.js'
 
 const key = await newKey('k1')
+/** Nothing listens there. */
+const backend = { host: '127.0.0.1', port: 9 }
+const lateRoute = [httpRoute('late', { rules: [rule('/late', 'late')] })]
 const CHECKS = 'envoy.service.auth.v3.Authorization'
 
 let gatehouse: Gatehouse
@@ -23,6 +26,7 @@ beforeAll(async () => {
     command: 'serve',
     resources: [
       gateway([8080]),
+      proxyBackend('backend', backend),
       ...protectedRoute('api', { jwtAuthentication: jwt([key]) }),
       ...(await documentRoute()),
     ],
@@ -55,6 +59,18 @@ test('listeners come by the state of the world and by changes', async () => {
   expect(await grpcGo('ads', { target }, '*').rest()).toEqual([
     { event: 'listeners', world: 1, delta: 1 },
   ])
+})
+
+test('one connection has ADS, a health watch, 500 checks and 500 documents at once', async () => {
+  const path = '/.well-known/oauth-protected-resource/mcp'
+  const client = grpcGo('mixed', { target }, 'default/api/0', 'default/mcp/0', path)
+  expect(await client.next()).toEqual({
+    event: 'answers',
+    counts: { 'check 401': 500, 'document 200': 500 },
+    clusters: true,
+  })
+  await gatehouse.write('more.yaml', proxyBackend('late', backend), ...lateRoute)
+  expect(await client.rest()).toEqual([{ event: 'pushed', clusters: 1 }])
 })
 
 test('health is told of a service, and watched until the end; an unknown one is NOT_FOUND', async () => {

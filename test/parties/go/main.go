@@ -35,6 +35,7 @@ var scenarios = map[string]scenario{
 	"large":       large,
 	"many":        many,
 	"metadata":    binaryMetadata,
+	"mixed":       mixed,
 	"process":     process,
 	"watchHealth": watchHealth,
 }

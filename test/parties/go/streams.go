@@ -71,16 +71,16 @@ func countAndSize(c *client) (count, size int, err error) {
 	return
 }
 
-// document asks for the answer of a route (its key, the path): what Envoy would do for a well-known path.
-func document(ctx context.Context, c *client) error {
-	with := metadata.AppendToOutgoingContext(ctx, "x-gatehouse-route", c.arg(0))
+// documentOf is the answer of a route, by its key, to a path: what Envoy would do for a well-known one.
+func documentOf(ctx context.Context, c *client, route, path string) (*proc.ImmediateResponse, error) {
+	with := metadata.AppendToOutgoingContext(ctx, "x-gatehouse-route", route)
 	stream, err := proc.NewExternalProcessorClient(c.conn).Process(with)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	headers := &core.HeaderMap{}
 	for _, pair := range [][2]string{
-		{":method", "GET"}, {":path", c.arg(1)}, {":authority", "a.example"}, {":scheme", "http"},
+		{":method", "GET"}, {":path", path}, {":authority", "a.example"}, {":scheme", "http"},
 	} {
 		headers.Headers = append(headers.Headers, &core.HeaderValue{Key: pair[0], RawValue: []byte(pair[1])})
 	}
@@ -88,16 +88,17 @@ func document(ctx context.Context, c *client) error {
 		RequestHeaders: &proc.HttpHeaders{Headers: headers, EndOfStream: true},
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := stream.Recv()
-	if err != nil {
-		outcome(err)
-		return nil
-	}
-	said := answer.GetImmediateResponse()
-	say(map[string]any{"event": "answer", "http": int(said.GetStatus().GetCode()), "body": string(said.GetBody())})
-	return nil
+	return answer.GetImmediateResponse(), err
+}
+
+// document: the key of a route, a path.
+func document(ctx context.Context, c *client) error {
+	answer, err := documentOf(ctx, c, c.arg(0), c.arg(1))
+	say(map[string]any{"event": "answer", "http": int(answer.GetStatus().GetCode()), "body": string(answer.GetBody())})
+	return err
 }
 
 // ads asks for the listeners of a cluster of Envoys, by both ways, and acknowledges them.
