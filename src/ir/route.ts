@@ -7,6 +7,8 @@ export interface Route {
   readonly action: RouteAction
   /** Key of an AuthzEntry. Absent: ext_authz is switched off for this route, explicitly. */
   readonly authz?: string
+  /** ext_authz is sent the body, whole: at most so many bytes, else 413. Absent: no body waits for a check. */
+  readonly authzBodyBytes?: number
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
   readonly cors?: Cors

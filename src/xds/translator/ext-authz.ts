@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../ir/json.js'
 import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
+import type { Route } from '../../ir/route.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { any, durationJson } from './json-object.js'
 
@@ -13,6 +14,12 @@ const RETRIES: JsonObject = {
   num_retries: 2,
   retry_on: 'connect-failure,refused-stream,reset,unavailable',
 }
+
+/**
+ * Envoy reads pack_as_bytes here alone, and with it a body that is not UTF-8 arrives as it is. The size is that of a
+ * route which says nothing about bodies: none of ours does, so it need not be of any use.
+ */
+const BODY_AS_BYTES: JsonObject = { max_request_bytes: 1, pack_as_bytes: true }
 
 const PER_ROUTE = 'envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute'
 
@@ -34,6 +41,7 @@ export const buildExtAuthzFilter = (): JsonObject => ({
     failure_mode_allow: false,
     status_on_error: { code: 'ServiceUnavailable' },
     encode_raw_headers: true,
+    with_request_body: BODY_AS_BYTES,
     // The route must not be chosen anew after the check: the new one may never have been authorized.
     clear_route_cache: false,
     validate_mutations: true,
@@ -41,8 +49,22 @@ export const buildExtAuthzFilter = (): JsonObject => ({
   }),
 })
 
-/** key: of the AuthzEntry; absent: the route is public, said explicitly. */
-export const buildExtAuthzPerRoute = (key: string | undefined): JsonObject =>
-  key === undefined
+/** authz: key of the AuthzEntry; absent: the route is public, said explicitly. */
+export const buildExtAuthzPerRoute = ({
+  authz,
+  authzBodyBytes,
+}: Pick<Route, 'authz' | 'authzBodyBytes'>): JsonObject =>
+  authz === undefined
     ? any(PER_ROUTE, { disabled: true })
-    : any(PER_ROUTE, { check_settings: { context_extensions: { [ROUTE_CONTEXT_KEY]: key } } })
+    : any(PER_ROUTE, {
+        check_settings: {
+          context_extensions: { [ROUTE_CONTEXT_KEY]: authz },
+          ...bodySettings(authzBodyBytes),
+        },
+      })
+
+/** A body that is larger is answered 413: allow_partial_message stays off. */
+const bodySettings = (maxBytes: number | undefined): JsonObject =>
+  maxBytes === undefined
+    ? { disable_request_body_buffering: true }
+    : { with_request_body: { max_request_bytes: maxBytes, pack_as_bytes: true } }

@@ -32,5 +32,5 @@ export const tooManyHopsRoute = (host: string): JsonObject => ({
       inline_string: 'this request has passed the gateway too often: a route leads back to it\n',
     },
   },
-  typed_per_filter_config: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(undefined) },
+  typed_per_filter_config: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
 })

@@ -32,6 +32,6 @@ export const pathParameterRoutes = (
             status: 400,
             body: { inline_string: 'path parameters (";") are not accepted here\n' },
           },
-          typed_per_filter_config: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(undefined) },
+          typed_per_filter_config: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
         },
       ]

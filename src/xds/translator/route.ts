@@ -41,7 +41,7 @@ const MISDIRECTED: JsonObject = {
 const perFilterConfig = (route: Route): Readonly<Record<string, Json>> =>
   jsonObject({
     [CORS_FILTER]: route.cors && buildCorsPolicy(route.cors),
-    [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(route.authz),
+    [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(route),
     [EXT_PROC_FILTER]: route.proc && buildExtProcPerRoute(route.proc),
   })
 
