@@ -25,7 +25,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ir: [],
   addresses: [],
   json: ['turns', 'result', 'errors'],
-  cel: ['ir', 'result', 'errors'],
+  cel: ['json', 'ir', 'result', 'errors'],
+  mcp: ['json', 'turns', 'result', 'errors'],
   oauth: ['ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
@@ -72,7 +73,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'xds/bootstrap': ['xds/translator', 'ir'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
-  extauthz: ['ir', 'incremental', 'cel', 'oauth', 'grpc', ...BASE],
+  extauthz: ['ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
 
   'extproc/encodings': ['result'],
   'extproc/stream': ['ir', 'oauth', 'grpc', 'errors'],

@@ -102,6 +102,7 @@ const translatorOf = (settings: Settings, { tenancy }: OutboundParts): Translato
     clusterDomain: settings.clusterDomain,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
+    mcpBodyBytes: settings.mcpBodyBytes,
     isCluster: settings.kubernetes,
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
     ...(tenancy && { tenancy }),

@@ -1,4 +1,4 @@
-// What expressions may read of one request: the variables jwt, request, source and llmRequest, each
+// What expressions may read of one request: the variables jwt, request, source, mcp and llmRequest, each
 // converted to CEL values at its first use.
 
 import type { Json } from '../ir/json.js'
@@ -21,9 +21,16 @@ export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined
     'headers',
   ]),
   source: new Set(['address', 'port']),
+  mcp: new Set([
+    ...['method', 'id', 'protocolVersion', 'tool', 'prompt', 'resource'],
+    ...['tool.name', 'tool.arguments', 'prompt.name', 'resource.uri'],
+  ]),
 }
 
-export type Root = 'jwt' | 'llmRequest' | 'request' | 'source'
+/** Members of mcp that have members of their own. */
+export const MCP_PARTS: ReadonlySet<string> = new Set(['tool', 'prompt', 'resource'])
+
+export type Root = 'jwt' | 'llmRequest' | 'mcp' | 'request' | 'source'
 
 /** JSON whose CEL form is made once, when a rule first reads it: claims live as long as their token is remembered. */
 export interface LazyValue<T extends Json = Json> {
@@ -55,6 +62,18 @@ export interface RequestAttributes {
   readonly headers: ReadonlyMap<string, string | readonly string[]>
 }
 
+/** One message of MCP, as its body says; "" for what it does not say. */
+export interface McpAttributes {
+  readonly method: string
+  readonly id: string | bigint | number | null
+  readonly protocolVersion: string
+  readonly toolName: string
+  /** A map; made when an expression reads it. @throws CelLimitError beyond the budget of the evaluation. */
+  toolArguments(): CelValue
+  readonly promptName: string
+  readonly resourceUri: string
+}
+
 export interface SourceAttributes {
   /** An IP address without a port. */
   readonly address: string
@@ -66,6 +85,7 @@ export interface Attributes {
   readonly request?: RequestAttributes
   readonly jwt?: LazyValue | undefined
   readonly llmRequest?: MemberValue | undefined
+  readonly mcp?: McpAttributes | undefined
   readonly source?: SourceAttributes | undefined
 }
 
@@ -86,7 +106,7 @@ export function attributeValue(
   attributes: Attributes,
   root: Root,
   members: ReadonlySet<string>,
-): CelValue {
+): CelValue | McpValue {
   switch (root) {
     case 'jwt':
       return attributes.jwt?.celValue() ?? null
@@ -94,6 +114,8 @@ export function attributeValue(
       return attributes.llmRequest === undefined
         ? null
         : readMembers(attributes.llmRequest, members)
+    case 'mcp':
+      return attributes.mcp === undefined ? null : mcpValue(attributes.mcp)
     case 'request':
       return attributes.request === undefined ? null : requestValue(attributes.request)
     case 'source':
@@ -144,6 +166,23 @@ function hostName(authority: string): string {
   const name = colon < 0 || lower.indexOf(']', colon) >= 0 ? lower : lower.slice(0, colon)
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
+
+/** Of the type that environment.ts declares: the library reads its members when an expression does. */
+type McpValue = Readonly<Record<string, unknown>>
+
+const mcpValue = (mcp: McpAttributes): McpValue => ({
+  method: mcp.method,
+  id: mcp.id,
+  protocolVersion: mcp.protocolVersion,
+  tool: {
+    name: mcp.toolName,
+    get arguments() {
+      return mcp.toolArguments()
+    },
+  },
+  prompt: { name: mcp.promptName },
+  resource: { uri: mcp.resourceUri },
+})
 
 const sourceValue = (source: SourceAttributes): CelValue =>
   new Map<string, CelValue>([

@@ -50,15 +50,15 @@ function compileChecked(
   const ast = syntaxEnvironment.parse(source).ast
   assertPatterns(ast)
   assertMapKeys(ast)
-  const renamed = renameCalls(source, ast)
-  const evaluate = ruleEnvironment.parse(renamed)
-  const { type, error } = evaluate.check()
-  if (error !== undefined || type === undefined) throw error ?? new Error('no type')
   const reads = findReads(ast)
   for (const root of reads.roots.keys()) {
     const reason = denied[root]
     if (reason !== undefined) throw new ExpressionError(reason, 0, source.length)
   }
+  const renamed = renameCalls(source, ast)
+  const evaluate = ruleEnvironment.parse(renamed)
+  const { type, error } = evaluate.check()
+  if (error !== undefined || type === undefined) throw error ?? new Error('no type')
   meter(evaluate.ast)
   assertClosedParts(renamed, ast)
   return { reads, type, run: runner(evaluate, [...reads.roots]) }

@@ -32,5 +32,16 @@ export const ruleEnvironment = new Environment(OPTIONS)
   .registerVariable('request', 'dyn')
   .registerVariable('source', 'dyn')
   .registerVariable('llmRequest', 'dyn')
+  .registerVariable({
+    name: 'mcp',
+    schema: {
+      method: 'string',
+      id: 'dyn',
+      protocolVersion: 'string',
+      tool: { name: 'string', arguments: 'dyn' },
+      prompt: { name: 'string' },
+      resource: { uri: 'string' },
+    },
+  })
 registerFunctions(ruleEnvironment)
 registerMacros(ruleEnvironment)

@@ -33,7 +33,7 @@ export function problemOf(source: string, error: unknown): CelProblem {
       source,
       error.code === 'unexpected_character'
         ? unexpected(source.slice(range.start, range.end))
-        : sentence(error.code, restoreNames(error.summary)),
+        : sentence(error.code, restoreNames(error.summary).replaceAll('$mcp', 'mcp')),
       range.start,
       range.end,
     )

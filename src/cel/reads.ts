@@ -1,7 +1,7 @@
 // What an expression can read, found without running it: which variables, which of their members, which headers.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { type Root, ROOT_MEMBERS } from './attributes.js'
+import { MCP_PARTS, type Root, ROOT_MEMBERS } from './attributes.js'
 import { ExpressionError } from './expression-error.js'
 import { type Scope, walk } from './walk.js'
 
@@ -14,7 +14,7 @@ export interface Reads {
 
 const isRoot = (name: string): name is Root => Object.hasOwn(ROOT_MEMBERS, name)
 
-/** @throws ExpressionError for a member that request or source does not have. */
+/** @throws ExpressionError for a member that request, source or mcp does not have. */
 export function findReads(ast: ASTNode): Reads {
   const roots = new Map<Root, Set<string>>()
   const headers = new Set<string>()
@@ -23,7 +23,9 @@ export function findReads(ast: ASTNode): Reads {
     const header = headerRead(node, scope)
     if (header !== undefined) headers.add(header)
     const read =
-      header === undefined ? rootRead(node, scope) : { root: 'request' as const, member: 'headers' }
+      header === undefined
+        ? (partRead(node, scope) ?? rootRead(node, scope))
+        : { root: 'request' as const, member: 'headers' }
     if (read === undefined) return false
     assertMember(read, node)
     if (
@@ -48,6 +50,15 @@ function rootRead(node: ASTNode, scope: Scope): Read | undefined {
   const base = accessBase(node) ?? node
   if (base.op !== 'id' || scope.has(base.args) || !isRoot(base.args)) return undefined
   return { root: base.args, member: memberName(node) ?? '*' }
+}
+
+/** mcp.tool.name → mcp.{tool.name}; mcp.tool alone is mcp.{tool}, all that is below it. */
+function partRead(node: ASTNode, scope: Scope): Read | undefined {
+  const base = accessBase(node)
+  const part = base && rootRead(base, scope)
+  const name = memberName(node)
+  if (part?.root !== 'mcp' || !MCP_PARTS.has(part.member) || name === undefined) return undefined
+  return { root: 'mcp', member: `${part.member}.${name}` }
 }
 
 const accessBase = (node: ASTNode): ASTNode | undefined =>

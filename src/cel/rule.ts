@@ -17,11 +17,11 @@ export interface Rule {
   evaluate(attributes: Attributes, budget?: Budget): Result<boolean, string>
 }
 
-/** llmRequest is not available here: ext_authz sees no body. */
+/** llmRequest is not available here: ext_authz sees no prompts. */
 export function compileRule(source: string): Result<Rule, CelProblem> {
   const compiled = compileExpression(source, {
     llmRequest:
-      'llmRequest is not available in authorization rules; expected jwt, request or source',
+      'llmRequest is not available in authorization rules; expected jwt, request, source or mcp',
   })
   if (!compiled.ok) return compiled
   const { reads, type } = compiled.value

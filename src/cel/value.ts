@@ -17,7 +17,9 @@ export interface ValueExpression {
 const TYPES = new Set(['string', 'bool', 'int', 'uint', 'double', 'bytes', 'dyn'])
 
 export function compileValue(source: string): Result<ValueExpression, CelProblem> {
-  const compiled = compileExpression(source)
+  const compiled = compileExpression(source, {
+    mcp: 'mcp is available in authorization rules alone; expected jwt, request, source or llmRequest',
+  })
   if (!compiled.ok) return compiled
   const { reads, type } = compiled.value
   if (!TYPES.has(type))

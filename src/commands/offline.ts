@@ -16,6 +16,7 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
   const translator = createTranslator({
     apiGroup,
     clusterDomain,
+    mcpBodyBytes: settings.mcpBodyBytes,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
   })

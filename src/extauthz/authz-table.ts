@@ -9,6 +9,7 @@ import type {
   JwtAuthentication,
   JwtProvider,
 } from '../ir/authz-entry.js'
+import { MCP_HEADERS } from '../mcp/http-message.js'
 import type { CompiledRules } from './authorize.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
@@ -37,6 +38,8 @@ export interface CompiledEntry {
   /** The request headers that a check of this entry reads. */
   readonly headers: HeaderNames
   readonly readsSource: boolean
+  /** A rule reads the variable mcp: bodies are read before the rules. */
+  readonly readsMcp: boolean
 }
 
 export interface CompiledJwt {
@@ -75,13 +78,18 @@ function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntr
   const providers = providersOf(entry).flatMap((provider) => providerOf(known, provider) ?? [])
   const rules = entry.authorization && compileRules(entry.authorization)
   const all = rules === undefined ? [] : [...rules.deny, ...rules.require, ...rules.allow]
+  const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
   return {
     entry,
     ...(entry.jwt && { jwt: { ...entry.jwt, providers } }),
     ...(rules && { rules }),
     broken: rules === undefined && entry.authorization !== undefined,
-    headers: headersOf(all, entry.allowedOrigins === undefined ? [] : ['origin']),
+    headers: headersOf(all, [
+      ...(entry.allowedOrigins === undefined ? [] : ['origin']),
+      ...(readsMcp ? MCP_HEADERS : []),
+    ]),
     readsSource: all.some((rule) => rule.reads.roots.has('source')),
+    readsMcp,
   }
 }
 

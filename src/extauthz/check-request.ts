@@ -25,6 +25,8 @@ export interface CheckRequest {
   readonly protocol: string
   /** Those that were asked for, by lower-case name. */
   readonly headers: Headers
+  /** All of it (raw_body: our listeners set pack_as_bytes); undefined: none was sent. */
+  readonly body?: Uint8Array
 }
 
 type Headers = Map<string, string | readonly string[]>
@@ -77,6 +79,7 @@ interface Draft {
   scheme: string
   protocol: string
   readonly headers: Headers
+  body?: Uint8Array
 }
 
 /** @throws RangeError when the bytes are no message. */
@@ -109,10 +112,17 @@ function readHttpRequest(reader: WireReader, names: HeaderNames, draft: Draft): 
     else if (field === 5) draft.host = reader.text()
     else if (field === 6) draft.scheme = reader.text()
     else if (field === 10) draft.protocol = reader.text()
+    else if (field === 12) draft.body = readBytes(reader)
     else if (field === 13) readHeaderMap(reader, names, draft.headers)
     else reader.skip()
   }
   reader.leave(outer)
+}
+
+/** A part of the message, not a copy. */
+function readBytes(reader: WireReader): Uint8Array {
+  const { start, end } = reader.takeRange()
+  return reader.buffer.subarray(start, end)
 }
 
 /** header_map: every header as it was sent (encode_raw_headers). */

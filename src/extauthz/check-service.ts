@@ -3,7 +3,8 @@
 
 import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { GrpcService } from '../grpc/service.js'
-import { type CheckOptions, createCheck } from './check.js'
+import { createCheck } from './check.js'
+import type { CheckOptions } from './check-context.js'
 
 export const createCheckService = (options: CheckOptions): GrpcService => ({
   name: Authorization.typeName,

@@ -1,6 +1,13 @@
 // What a check comes to: let the request on, or answer it. Every answer that ext_authz ever gives is made here.
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
+import {
+  errorBody,
+  FORBIDDEN_CODE,
+  type McpProblem,
+  type MessageId,
+  problemBody,
+} from '../mcp/mcp-problem.js'
 import { challengeHeader } from '../oauth/challenge.js'
 import type { TokenFault } from './authenticate.js'
 import type { RuleFault } from './authorize.js'
@@ -21,6 +28,10 @@ export type Reason =
   | 'origin-not-allowed'
   | 'deadline'
   | 'internal-error'
+  | 'body-not-sent'
+  | 'too-many-bodies'
+  | 'not-a-message'
+  | 'header-mismatch'
   | TokenFault
   | RuleFault
   | PathFault
@@ -51,12 +62,13 @@ function reply(
 }
 
 const BAD_PATH = reply(400, 'invalid_request', 'Bad request: this path is not accepted')
-const FORBIDDEN = reply(403, 'forbidden', 'Forbidden: access to this resource is not allowed')
 const FOREIGN_ORIGIN = reply(
   403,
   'forbidden',
   'Forbidden: pages of this origin may not call this server',
 )
+const FORBIDDEN_TEXT = 'Forbidden: access to this resource is not allowed'
+const FORBIDDEN = reply(403, 'forbidden', FORBIDDEN_TEXT)
 const BROKEN = reply(500, 'server_error', 'The policy of this route cannot be applied')
 const NO_KEYS = reply(
   503,
@@ -71,6 +83,9 @@ const NOT_LOOKED_UP = reply(
   [['retry-after', '1']],
 )
 const UNAVAILABLE = reply(503, 'temporarily_unavailable', 'The request could not be checked')
+const SOON = reply(503, 'temporarily_unavailable', 'The request could not be checked yet', [
+  ['retry-after', '1'],
+])
 
 const refusal = (reason: Reason, answer: CheckReply): Decision => ({
   type: 'reply',
@@ -81,7 +96,23 @@ const refusal = (reason: Reason, answer: CheckReply): Decision => ({
 export const refusePath = (fault: PathFault): Decision =>
   refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
 export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)
-export const refuseByRule = (fault: RuleFault): Decision => refusal(fault, FORBIDDEN)
+/** id: of the message that was refused, which clients look for in the body; absent: the request is none of MCP. */
+export const refuseByRule = (fault: RuleFault, id?: MessageId): Decision =>
+  refusal(fault, id === undefined ? FORBIDDEN : forbiddenMessage(id))
+
+/** Every 400 is a JSON-RPC error: by any other body clients take the server for one of an older revision. */
+export const refuseMessage = (problem: McpProblem): Decision =>
+  refusal(problem.code === 'header-mismatch' ? 'header-mismatch' : 'not-a-message', {
+    status: 400,
+    headers: [JSON_TYPE],
+    body: problemBody(problem),
+  })
+
+const forbiddenMessage = (id: MessageId): CheckReply => ({
+  status: 403,
+  headers: [JSON_TYPE],
+  body: errorBody(FORBIDDEN_CODE, FORBIDDEN_TEXT, id),
+})
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
 /** Its key may be one that the provider has just begun to use. */
 export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
@@ -91,6 +122,10 @@ export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEY
 export const refuseUnchecked = (
   reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
 ): Decision => refusal(reason, UNAVAILABLE)
+
+/** Its body is on its way: Envoy is about to have the route's new configuration, or others are read first. */
+export const refuseUnread = (reason: 'body-not-sent' | 'too-many-bodies'): Decision =>
+  refusal(reason, SOON)
 
 /** fault: undefined when there was no token. */
 export function refuseUnauthenticated(

@@ -176,6 +176,12 @@ export const FLAGS = {
     commands: ['run', 'serve', 'translate', 'demo'],
     meaning: 'the largest guarded body; a larger one is answered 413',
   }),
+  mcpBodyBytes: oneOr(readSize(1024, 1 << 24, '1KiB to 16MiB'), '1MiB', {
+    value: 'SIZE',
+    commands: ['run', 'serve', 'translate', 'demo'],
+    meaning:
+      'the largest body on a route whose rules read mcp; a larger one is answered 413, and each is held whole before it is checked',
+  }),
   ruleSteps: oneOr(readInteger(1000, 10_000_000), '50000', {
     value: 'N',
     commands: SERVERS,

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
+import { mcpAttributes } from '../../src/extauthz/mcp-messages.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { readMcpRequest } from '../../src/mcp/http-message.js'
+import { atOnce } from '../../src/turns.js'
 import { run } from './helpers.js'
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/rules.md'), 'utf8')
@@ -16,18 +19,28 @@ interface Sample extends Pick<NonNullable<Attributes['request']>, 'method' | 'ho
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly source: { readonly address: string; readonly port: number }
   readonly jwt: JsonObject
+  readonly body: string
 }
 
-const { jwt, source, headers, ...request } = parse(
+const { jwt, source, headers, body, ...request } = parse(
   /```yaml\n([\s\S]*?)```/.exec(text)?.[1] ?? '',
 ) as Sample
+const message = atOnce(
+  readMcpRequest({
+    method: request.method,
+    headers: new Map([['content-type', 'application/json']]),
+    body: Buffer.from(body),
+  }),
+)
+const [call] = message.ok ? message.value.calls : []
 const attributes: Attributes = {
   jwt: lazyValue(jwt),
+  mcp: call && mcpAttributes(call),
   source,
   request: { ...request, headers: new Map(Object.entries(headers)) },
 }
 const rows = [...text.matchAll(/^\| `(.+?)` +\| (true|false|fails) +\|$/gm)].map(
-  ([, expression = '', result = '']) => [expression, result] as const,
+  ([, expression = '', result = '']) => [expression.replaceAll('\\|', '|'), result] as const,
 )
 
 describe('docs/rules.md', () => {

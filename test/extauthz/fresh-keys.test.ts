@@ -3,7 +3,7 @@
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'
-import type { CheckOptions } from '../../src/extauthz/check.js'
+import type { CheckOptions } from '../../src/extauthz/check-context.js'
 import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import type { JwtProvider } from '../../src/ir/authz-entry.js'
 import {

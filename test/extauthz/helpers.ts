@@ -4,7 +4,8 @@ import { create, fromBinary, type JsonObject as ProtoJson, toBinary } from '@buf
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import type { AuthzTable } from '../../src/extauthz/authz-table.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
-import { type CheckCall, type CheckOptions, createCheck } from '../../src/extauthz/check.js'
+import { createCheck } from '../../src/extauthz/check.js'
+import type { CheckCall, CheckOptions } from '../../src/extauthz/check-context.js'
 import {
   CheckRequestSchema,
   CheckResponseSchema,
@@ -92,6 +93,7 @@ export interface TestRequest {
   readonly headers?: readonly (readonly [string, string])[]
   readonly raw?: boolean
   readonly address?: string
+  readonly body?: string | Uint8Array
 }
 
 export function checkRequest(request: TestRequest): Buffer {
@@ -124,6 +126,7 @@ export function checkRequest(request: TestRequest): Buffer {
               host: request.host ?? 'gw.example',
               scheme: request.scheme ?? 'https',
               protocol: 'HTTP/1.1',
+              ...(request.body !== undefined && { rawBody: Buffer.from(request.body) }),
               ...(raw
                 ? {
                     headerMap: {

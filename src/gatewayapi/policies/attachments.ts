@@ -13,6 +13,8 @@ export interface Attachment {
   /** The policy whose promptGuard is in force. */
   readonly guard?: TranslatedPolicy
   readonly authorization?: Authorization
+  /** A rule asks about MCP messages: checks need the body. */
+  readonly readsMcp: boolean
   /** Milliseconds; of backend.http.requestTimeout. */
   readonly requestTimeoutMs?: number
   /** Keys of policies that lost fields to older ones → a line for each that names the winner. */
@@ -42,6 +44,7 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
       ...(jwt === undefined ? {} : { jwt }),
       ...(guard === undefined ? {} : { guard }),
       ...(authorization === undefined ? {} : { authorization }),
+      readsMcp: policies.some((policy) => policy.readsMcp),
       ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
       conflicts,
       broken: [

@@ -18,6 +18,13 @@ export function authorizationProblems({ policy }: AuthorizationSpec): readonly s
   })
 }
 
+/** Whether a rule asks about MCP messages, so that a check needs the body. */
+export const readsMcp = ({ policy }: AuthorizationSpec): boolean =>
+  policy.matchExpressions.some((source) => {
+    const rule = compileRule(source)
+    return rule.ok && rule.value.reads.roots.has('mcp')
+  })
+
 /** undefined: no policy has an authorization block, any caller that passed authentication may pass. */
 export function poolAuthorization(specs: readonly AuthorizationSpec[]): Authorization | undefined {
   if (specs.length === 0) return undefined

@@ -5,7 +5,7 @@ import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { type Context, query } from '../world/context.js'
 import { keyOf } from '../world/world.js'
-import { authorizationProblems } from './authorization.js'
+import { authorizationProblems, readsMcp } from './authorization.js'
 import { type TranslatedJwt, translateJwt } from './jwt-authentication.js'
 import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
 
@@ -23,6 +23,8 @@ export interface TranslatedPolicy {
   readonly notes: readonly string[]
   /** It limits who may pass: what it targets must not be open while it is broken. */
   readonly isProtective: boolean
+  /** Its rules ask about MCP messages. */
+  readonly readsMcp: boolean
 }
 
 export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
@@ -53,6 +55,7 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       warnings: jwt?.warnings ?? [],
       notes: jwt?.notes ?? [],
       isProtective: traffic !== undefined || backend?.ai !== undefined,
+      readsMcp: traffic?.authorization !== undefined && readsMcp(traffic.authorization),
     }
   })
 

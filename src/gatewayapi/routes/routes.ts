@@ -39,6 +39,8 @@ export interface TranslatedRoute {
   readonly status: ResourceStatus
 }
 
+const DEFAULT_MCP_BODY_BYTES = 1024 * 1024
+
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
   query<TranslatedRoute>(context, 'route', route, (own, previous) => {
     const { namespace, name } = route.metadata
@@ -58,6 +60,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
         rule,
         attachment,
         refusals,
+        mcpBodyBytes: own.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
         ...(webhooks === undefined ? {} : { webhooks }),
       }),
     )

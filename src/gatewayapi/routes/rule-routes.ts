@@ -30,6 +30,8 @@ export interface RuleInput {
   readonly attachment: Attachment
   /** Why the whole route refuses; empty: it does not. */
   readonly refusals: readonly string[]
+  /** Of bodies that rules read. */
+  readonly mcpBodyBytes: number
   /** Absent: LLM traffic is not guarded. */
   readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
 }
@@ -165,6 +167,7 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
     match,
     action,
     ...(isProtected ? { authz: keyOfRule(input) } : {}),
+    ...(attachment.readsMcp ? { authzBodyBytes: input.mcpBodyBytes } : {}),
     ...(webhooks === undefined || action.type !== 'forward'
       ? {}
       : { proc: { key: keyOfRule(input), mode: 'guard' } }),

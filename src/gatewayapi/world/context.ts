@@ -12,6 +12,8 @@ export interface TranslatorOptions {
   readonly metadataIssuer: 'Provider' | 'Gateway'
   /** mcp_protocol_version of resource metadata, where the policy says none; absent: oauth's default. */
   readonly mcpProtocolVersion?: string
+  /** The largest body that rules about MCP messages may ask for; default 1 MiB. */
+  readonly mcpBodyBytes?: number
   /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
   readonly isCluster?: boolean
   /** One Envoy serves several Gateways, so that two of them cannot have one port; default: in files. */

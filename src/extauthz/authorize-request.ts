@@ -1,0 +1,139 @@
+// Who a caller is known to be and what it asks for → the decision of the rules: over the request alone, or over each
+// message of MCP in its body.
+
+import type { Attributes } from '../cel/attributes.js'
+import { Budget } from '../cel/budget.js'
+import { requestScheme } from '../oauth/base-url.js'
+import { type CompiledRules, judge, type RuleVerdict } from './authorize.js'
+import type { CompiledEntry } from './authz-table.js'
+import { type CheckCall, type CheckContext, isOver } from './check-context.js'
+import type { CheckRequest } from './check-request.js'
+import {
+  type Decision,
+  refuseByRule,
+  refuseMessage,
+  refuseUnchecked,
+  refuseUnread,
+} from './decision.js'
+import { mcpAttributes, type McpRequest, readMessages } from './mcp-messages.js'
+import type { RememberedToken } from './token-memory.js'
+
+export interface Caller {
+  readonly request: CheckRequest
+  /** undefined: none was asked for, or none was sent where none is needed. */
+  readonly token: RememberedToken | undefined
+  readonly source: Attributes['source']
+}
+
+export function authorizeRequest(
+  context: CheckContext,
+  entry: CompiledEntry,
+  caller: Caller,
+  call: CheckCall,
+): Decision | Promise<Decision> {
+  if (!entry.readsMcp) return conclude(context, entry, caller, judgeOnce(context, entry, caller))
+  const read = readMessages(context.bodies, caller.request)
+  if (!(read instanceof Promise)) return judgeMessages(context, entry, caller, read)
+  return read.then((late) =>
+    isOver(context, call)
+      ? refuseUnchecked('deadline')
+      : judgeMessages(context, entry, caller, late),
+  )
+}
+
+function judgeMessages(
+  context: CheckContext,
+  entry: CompiledEntry,
+  caller: Caller,
+  read: Awaited<ReturnType<typeof readMessages>>,
+): Decision {
+  if (read === 'not sent') return refuseUnread('body-not-sent')
+  if (read === 'busy') return refuseUnread('too-many-bodies')
+  if (!read.ok) return refuseMessage(read.error)
+  const verdict =
+    entry.rules === undefined ? NO_RULES : judgeAll(context, entry.rules, caller, read.value)
+  return conclude(context, entry, caller, verdict, read.value)
+}
+
+/** Each call must be let in; their rules share one budget. */
+function judgeAll(
+  { options }: CheckContext,
+  rules: CompiledRules,
+  caller: Caller,
+  { calls }: McpRequest,
+): RuleVerdict {
+  const budget = new Budget(options.ruleBudget)
+  const attributes = attributesOf(caller)
+  for (const one of calls) {
+    const verdict = judge(rules, { ...attributes, mcp: mcpAttributes(one) }, budget)
+    if (verdict.fault !== undefined) return verdict
+  }
+  return NO_RULES
+}
+
+function conclude(
+  context: CheckContext,
+  entry: CompiledEntry,
+  { token }: Caller,
+  verdict: RuleVerdict,
+  mcp?: McpRequest,
+): Decision {
+  if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
+  if (verdict.fault !== undefined) return refuseByRule(verdict.fault, mcp?.id)
+  if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
+  return { type: 'allow', reason: entry.jwt === undefined ? 'allowed' : 'anonymous' }
+}
+
+const NO_RULES: RuleVerdict = {}
+
+/** Rules that read the token alone come to the same at each of its requests. */
+function judgeOnce(
+  { options }: CheckContext,
+  { rules }: CompiledEntry,
+  caller: Caller,
+): RuleVerdict {
+  const { token } = caller
+  if (rules === undefined) return NO_RULES
+  if (token?.judged?.rules === rules) return token.judged.verdict
+  const budget = new Budget(options.ruleBudget)
+  const verdict = judge(rules, attributesOf(caller), budget)
+  if (rules.readTokenAlone && token !== undefined && verdict.spentBy === undefined)
+    token.judged = { rules, verdict }
+  return verdict
+}
+
+function warnOfBudget(
+  { options, limit }: CheckContext,
+  { entry }: CompiledEntry,
+  rule: string,
+): void {
+  try {
+    const leftOut = limit.take(`budget ${entry.route} ${rule}`)
+    if (leftOut === undefined) return
+    options.logger.warn(
+      { route: entry.route, rule, leftOut },
+      'the rules of a route exceeded their budget; the request was refused',
+    )
+  } catch {
+    // Bookkeeping changes no decision.
+  }
+}
+
+const oneValue = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+const attributesOf = ({ request, token, source }: Caller): Attributes => ({
+  jwt: token?.claims,
+  source,
+  request: {
+    method: request.method,
+    host: request.host,
+    scheme: requestScheme({
+      scheme: request.scheme,
+      forwardedProto: oneValue(request.headers.get('x-forwarded-proto')),
+    }),
+    pathAndQuery: request.path,
+    version: request.protocol,
+    headers: request.headers,
+  },
+})

@@ -1,0 +1,100 @@
+// An opened check and its entry → the decision: look at the path, authenticate, authorize.
+
+import type { Attributes } from '../cel/attributes.js'
+import { authenticate, type Authentication } from './authenticate.js'
+import { authorizeRequest } from './authorize-request.js'
+import type { CompiledEntry, CompiledJwt } from './authz-table.js'
+import { type CheckCall, type CheckContext, isOver } from './check-context.js'
+import {
+  type CheckEnvelope,
+  type CheckRequest,
+  readCheckRequest,
+  readSource,
+} from './check-request.js'
+import {
+  type Decision,
+  refuseBroken,
+  refuseOrigin,
+  refusePath,
+  refuseUnanswered,
+  refuseUnauthenticated,
+  refuseUnchecked,
+  refuseWithoutKeys,
+} from './decision.js'
+import { isForeignOrigin } from './origin-check.js'
+import { pathFault } from './path-check.js'
+import type { RememberedToken } from './token-memory.js'
+
+/** @throws RangeError when the bytes are no message. */
+export function decide(
+  context: CheckContext,
+  envelope: CheckEnvelope,
+  entry: CompiledEntry,
+  call: CheckCall,
+): Decision | Promise<Decision> {
+  if (entry.broken) return refuseBroken
+  const request = readCheckRequest(envelope, entry.headers)
+  const fault = pathFault(request.path, entry.entry.paths)
+  if (fault !== undefined) return refusePath(fault)
+  if (isForeignOrigin(entry.entry, request)) return refuseOrigin
+  const source = entry.readsSource ? readSource(envelope) : undefined
+  const asked: Asked = { context, entry, request, source, call }
+  if (entry.jwt === undefined) return authorizeAs(asked, undefined)
+  const authentication = authenticateRequest(context, entry, entry.jwt, request)
+  if (!(authentication instanceof Promise)) return conclude(asked, authentication)
+  return authentication.then((late) =>
+    isOver(context, call) ? refuseUnchecked('deadline') : conclude(asked, late),
+  )
+}
+
+/** A check whose path is good. */
+interface Asked {
+  readonly context: CheckContext
+  readonly entry: CompiledEntry
+  readonly request: CheckRequest
+  readonly source: Attributes['source']
+  readonly call: CheckCall
+}
+
+function authenticateRequest(
+  { options, lookUps }: CheckContext,
+  { entry }: CompiledEntry,
+  jwt: CompiledJwt,
+  request: CheckRequest,
+): Authentication | Promise<Authentication> {
+  const found = request.headers.get('authorization')
+  const values = found === undefined ? [] : typeof found === 'string' ? [found] : found
+  return authenticate(jwt, values, {
+    nowSeconds: options.now() / 1000,
+    // The one place where a check looks at a newer table: for keys that were not there when it began.
+    withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
+      lookUps.find({
+        ...{ provider, kid, algorithm, hasKey },
+        current: () => options.table().get(entry.key)?.jwt,
+      }),
+  })
+}
+
+function conclude(asked: Asked, authentication: Authentication): Decision | Promise<Decision> {
+  const { entry, request } = asked
+  switch (authentication.type) {
+    case 'unavailable':
+      return refuseWithoutKeys
+    case 'unanswered':
+      return refuseUnanswered
+    case 'no-token':
+      return refuseUnauthenticated(entry.entry, request, undefined)
+    case 'refused':
+      return refuseUnauthenticated(entry.entry, request, authentication.fault)
+    case 'anonymous':
+      return authorizeAs(asked, undefined)
+    case 'verified':
+      return authorizeAs(asked, authentication.token)
+  }
+}
+
+const authorizeAs = (
+  { context, entry, request, source, call }: Asked,
+  token: RememberedToken | undefined,
+): Decision | Promise<Decision> =>
+  authorizeRequest(context, entry, { request, token, source }, call)

@@ -1,0 +1,81 @@
+// The headers that repeat what a message says (revision 2026-07-28, basic/transports/streamable-http, "Request Metadata"):
+// a server that believed them and one that believes the body would do different things.
+
+import { McpProblem } from './mcp-problem.js'
+import type { McpMessage } from './message.js'
+
+/** By lower-case name; a list: sent more than once. */
+export type HttpHeaderValues = ReadonlyMap<string, string | readonly string[]>
+
+/** They know nothing of these headers, or do not demand them. Any other version is that of 2026-07-28 or a later one. */
+const WITHOUT_DEMANDS: ReadonlySet<string> = new Set([
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+])
+
+/** Methods whose requests must have Mcp-Name. */
+const NAMED: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get'])
+
+/** @throws McpProblem where a header is missing that the message's version demands, or says something else. */
+export function assertAgreement(message: McpMessage, headers: HttpHeaderValues): void {
+  const version = single(headers, 'mcp-protocol-version', message)
+  const method = single(headers, 'mcp-method', message)
+  const name = single(headers, 'mcp-name', message)
+  if (message.metaVersion !== undefined && version !== undefined && version !== message.metaVersion)
+    throw mismatch(message, 'MCP-Protocol-Version is not the version of the body')
+  if (method !== undefined && method !== message.method)
+    throw mismatch(message, 'Mcp-Method is not the method of the body')
+  if (name !== undefined && message.name !== undefined && decoded(name, message) !== message.name)
+    throw mismatch(message, 'Mcp-Name is not the name of the body')
+  if (message.type === 'request' && isDemanding(message.metaVersion ?? version))
+    assertComplete(message, { version, method, name })
+}
+
+const isDemanding = (version: string | undefined): boolean =>
+  version !== undefined && !WITHOUT_DEMANDS.has(version)
+
+interface Repeated {
+  readonly version: string | undefined
+  readonly method: string | undefined
+  readonly name: string | undefined
+}
+
+function assertComplete(message: McpMessage, { version, method, name }: Repeated): void {
+  if (version === undefined) throw mismatch(message, 'MCP-Protocol-Version is missing')
+  if (message.metaVersion === undefined)
+    throw mismatch(message, 'MCP-Protocol-Version is there and the version in _meta is missing')
+  if (method === undefined) throw mismatch(message, 'Mcp-Method is missing')
+  if (name === undefined && NAMED.has(message.method))
+    throw mismatch(message, 'Mcp-Name is missing')
+}
+
+const mismatch = ({ id }: McpMessage, what: string): McpProblem =>
+  new McpProblem('header-mismatch', `Header mismatch: ${what}`, id)
+
+function single(headers: HttpHeaderValues, name: string, message: McpMessage): string | undefined {
+  const value = headers.get(name)
+  if (value === undefined) return undefined
+  if (typeof value !== 'string') throw mismatch(message, `${name} is there twice`)
+  if (NOT_ASCII.test(value)) throw mismatch(message, `${name} has other characters than ASCII's`)
+  return value
+}
+
+const NOT_ASCII = /[^\t\x20-\x7e]/
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** "Value Encoding": =?base64?…?= around the UTF-8 of what is not plain ASCII. */
+function decoded(value: string, message: McpMessage): string {
+  const [, base64] = ENCODED.exec(value) ?? []
+  if (base64 === undefined) return value
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64').replaceAll('=', '') !== base64.replaceAll('=', ''))
+    throw mismatch(message, 'Mcp-Name is no base64')
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw mismatch(message, 'Mcp-Name is not UTF-8')
+  }
+}

@@ -1,0 +1,119 @@
+// An HTTP request on an MCP route → the calls that rules are asked about (Streamable HTTP, all revisions).
+
+import { type JsonText, readJsonInTurns } from '../json/json-text.js'
+import { UnreadableForm } from '../json/unreadable-form.js'
+import { err, ok, type Result } from '../result.js'
+import type { Work } from '../turns.js'
+import { assertAgreement, type HttpHeaderValues } from './header-agreement.js'
+import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
+import { type McpCall, type McpMessage, NO_CALL, readMessage } from './message.js'
+
+/** What of a request is read here. */
+export const MCP_HEADERS: readonly string[] = [
+  'content-type',
+  'content-encoding',
+  'content-length',
+  'upgrade',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+]
+
+export interface HttpMessage {
+  readonly method: string
+  readonly headers: HttpHeaderValues
+  /** All of it. */
+  readonly body: Uint8Array
+}
+
+export interface ReadCall extends McpCall {
+  /** JSON text. */
+  readonly id: MessageId
+  readonly protocolVersion: string
+  /** Where toolArguments is from. */
+  readonly text: string
+}
+
+export interface McpRequest {
+  /** Of what answers it: null for a batch, and where there is no message. */
+  readonly id: MessageId
+  /** At least one, and each must be allowed. */
+  readonly calls: readonly ReadCall[]
+}
+
+/** GET, DELETE and whatever else has no body. */
+const NO_MESSAGE: McpRequest = {
+  id: NO_ID,
+  calls: [{ ...NO_CALL, id: NO_ID, protocolVersion: '', text: '' }],
+}
+
+/** The problem is to be answered 400. Large bodies are read in slices. */
+export function* readMcpRequest(http: HttpMessage): Work<Result<McpRequest, McpProblem>> {
+  try {
+    if (http.method !== 'POST') return ok(withoutBody(http))
+    assertForm(http)
+    const json = yield* readJsonInTurns(http.body)
+    if (!json.ok) throw new McpProblem('parse-error', `The body is not read: ${json.error}`)
+    return ok(readRoot(json.value, http.headers))
+  } catch (error) {
+    if (error instanceof McpProblem) return err(error)
+    if (error instanceof UnreadableForm)
+      return err(new McpProblem('invalid-request', error.message))
+    throw error
+  }
+}
+
+function withoutBody({ method, headers, body }: HttpMessage): McpRequest {
+  if (body.length > 0 || Number(headers.get('content-length') ?? 0) !== 0)
+    throw new McpProblem('invalid-request', `A ${method} has no body in MCP`)
+  if (headers.has('upgrade')) throw new McpProblem('invalid-request', 'Upgrades are refused here')
+  return NO_MESSAGE
+}
+
+/** Nobody may read other bytes, or other characters, than are read here. */
+function assertForm({ headers, body }: HttpMessage): void {
+  const type = headers.get('content-type')
+  if (typeof type !== 'string' || !JSON_TYPE.test(type))
+    throw new McpProblem(
+      'invalid-request',
+      'One Content-Type is expected: application/json in UTF-8',
+    )
+  const encoding = headers.get('content-encoding')
+  if (encoding !== undefined && encoding !== 'identity')
+    throw new McpProblem('invalid-request', 'Compressed bodies are not read')
+  if (headers.has('upgrade')) throw new McpProblem('invalid-request', 'Upgrades are refused here')
+  if (body.length === 0) throw new McpProblem('parse-error', 'The body is empty')
+  const length = headers.get('content-length')
+  if (length !== undefined && length !== String(body.length))
+    throw new McpProblem('parse-error', 'The body is not all of it')
+}
+
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-?8"?)?[ \t]*(?:;[ \t]*)?$/i
+
+function readRoot({ root, text }: JsonText, headers: HttpHeaderValues): McpRequest {
+  if (root.type !== 'array') {
+    const message = readMessage(root, text)
+    assertAgreement(message, headers)
+    return { id: message.id, calls: callsOf(message, text) }
+  }
+  const messages = root.items.map((item) => readMessage(item, text))
+  assertBatch(messages, headers)
+  return { id: NO_ID, calls: messages.flatMap((message) => callsOf(message, text)) }
+}
+
+const callsOf = ({ calls, id, protocolVersion }: McpMessage, text: string): readonly ReadCall[] =>
+  calls.map((call) => ({ ...call, id, protocolVersion, text }))
+
+/** The only revision with batches, and the one of clients that name none ("Protocol Version Header"). */
+const BATCHES = '2025-03-26'
+
+function assertBatch(messages: readonly McpMessage[], headers: HttpHeaderValues): void {
+  if (messages.length === 0) throw new McpProblem('invalid-request', 'The batch is empty')
+  const version = headers.get('mcp-protocol-version') ?? BATCHES
+  const versions = new Set(messages.map(({ protocolVersion }) => protocolVersion).filter(Boolean))
+  if (version !== BATCHES || (versions.size > 0 && !(versions.size === 1 && versions.has(BATCHES))))
+    throw new McpProblem('invalid-request', `Batches are for protocol version ${BATCHES} alone`)
+  for (const name of ['mcp-method', 'mcp-name'])
+    if (headers.has(name))
+      throw new McpProblem('header-mismatch', `Header mismatch: ${name} of a batch`)
+}

@@ -1,0 +1,196 @@
+// One JSON-RPC message of MCP → what rules can ask about it. A member that another reader could take otherwise (another
+// case, another type) is an error.
+
+import type { JsonNode } from '../json/json-node.js'
+import { type JsonObjectNode, member, present } from '../json/members.js'
+import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
+
+/** What rules are asked about: a message; of one that names several resources, each of them. */
+export interface McpCall {
+  /** "": a response, or no message at all. */
+  readonly method: string
+  readonly toolName: string
+  /** An object; undefined: none. */
+  readonly toolArguments: JsonNode | undefined
+  readonly promptName: string
+  readonly resourceUri: string
+}
+
+export interface McpMessage {
+  readonly type: 'request' | 'notification' | 'response'
+  readonly id: MessageId
+  /** "": a response. */
+  readonly method: string
+  /** Of _meta, or of initialize; "": it says none. */
+  readonly protocolVersion: string
+  /** _meta alone: what the header of that name repeats. */
+  readonly metaVersion: string | undefined
+  /** What the header Mcp-Name repeats; undefined: nothing. */
+  readonly name: string | undefined
+  /** At least one. */
+  readonly calls: readonly McpCall[]
+}
+
+export const NO_CALL: McpCall = {
+  method: '',
+  toolName: '',
+  toolArguments: undefined,
+  promptName: '',
+  resourceUri: '',
+}
+
+/** Longer ids are not repeated in errors. */
+const MAX_SHOWN_ID = 256
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
+
+/** @throws McpProblem, UnreadableForm. text: where the node is from. */
+export function readMessage(node: JsonNode, text: string): McpMessage {
+  if (node.type !== 'object') throw invalid('a message is not an object')
+  const id = idOf(node, text)
+  try {
+    return readObject(node, id)
+  } catch (error) {
+    throw error instanceof McpProblem ? error.of(id ?? NO_ID) : error
+  }
+}
+
+const invalid = (message: string): McpProblem => new McpProblem('invalid-request', message)
+const badParams = (message: string): McpProblem => new McpProblem('invalid-params', message)
+
+/** undefined: it has none. MCP forbids null. */
+function idOf(node: JsonObjectNode, text: string): MessageId | undefined {
+  const id = member(node, 'id')
+  if (id === undefined) return undefined
+  if (id.type !== 'string' && id.type !== 'number') {
+    if (id.type === 'null' && member(node, 'error') !== undefined) return NO_ID
+    throw invalid('id is neither a string nor a number')
+  }
+  return id.end - id.start > MAX_SHOWN_ID ? NO_ID : text.slice(id.start, id.end)
+}
+
+function readObject(node: JsonObjectNode, id: MessageId | undefined): McpMessage {
+  if (textOf(member(node, 'jsonrpc')) !== '2.0') throw invalid('jsonrpc is not "2.0"')
+  const method = member(node, 'method')
+  const answers = [member(node, 'result'), member(node, 'error')].filter(isThere).length
+  if (method === undefined) return readResponse(answers, id)
+  if (answers > 0) throw invalid('a message has a method and an answer')
+  const name = textOf(method)
+  if (name === undefined || name === '') throw invalid('method is no name')
+  const params = paramsOf(node)
+  const meta = params && objectOf(present(member(params, '_meta')), '_meta')
+  const metaVersion = meta && optionalText(member(meta, VERSION_KEY), VERSION_KEY)
+  return {
+    type: id === undefined ? 'notification' : 'request',
+    id: id ?? NO_ID,
+    method: name,
+    protocolVersion: metaVersion ?? initializeVersion(name, params) ?? '',
+    metaVersion,
+    name: params && nameOf(name, params),
+    calls: callsOf(name, params),
+  }
+}
+
+const isThere = (node: JsonNode | undefined): boolean => node !== undefined
+
+function readResponse(answers: number, id: MessageId | undefined): McpMessage {
+  if (answers !== 1 || id === undefined)
+    throw invalid('a message has neither a method nor an answer')
+  return {
+    type: 'response',
+    id,
+    method: '',
+    protocolVersion: '',
+    metaVersion: undefined,
+    name: undefined,
+    calls: [NO_CALL],
+  }
+}
+
+const textOf = (node: JsonNode | undefined): string | undefined =>
+  node?.type === 'string' ? node.value : undefined
+
+function paramsOf(node: JsonObjectNode): JsonObjectNode | undefined {
+  return objectOf(present(member(node, 'params')), 'params')
+}
+
+function objectOf(node: JsonNode | undefined, what: string): JsonObjectNode | undefined {
+  if (node !== undefined && node.type !== 'object') throw badParams(`${what} is not an object`)
+  return node
+}
+
+function optionalText(node: JsonNode | undefined, what: string): string | undefined {
+  if (node !== undefined && node.type !== 'string') throw badParams(`${what} is not a string`)
+  return node?.value
+}
+
+function requiredText(params: JsonObjectNode | undefined, name: string, method: string): string {
+  const value = textOf(params && member(params, name))
+  if (value === undefined) throw badParams(`${method} needs the string ${name}`)
+  return value
+}
+
+const initializeVersion = (
+  method: string,
+  params: JsonObjectNode | undefined,
+): string | undefined =>
+  method === 'initialize' && params !== undefined
+    ? optionalText(member(params, 'protocolVersion'), 'protocolVersion')
+    : undefined
+
+function nameOf(method: string, params: JsonObjectNode): string | undefined {
+  const uri = textOf(member(params, 'uri'))
+  return method.startsWith('resources/') ? uri : (textOf(member(params, 'name')) ?? uri)
+}
+
+function callsOf(method: string, params: JsonObjectNode | undefined): readonly McpCall[] {
+  const call = { ...NO_CALL, method }
+  switch (method) {
+    case 'tools/call':
+      return [
+        {
+          ...call,
+          toolName: requiredText(params, 'name', method),
+          toolArguments: params && objectOf(present(member(params, 'arguments')), 'arguments'),
+        },
+      ]
+    case 'prompts/get':
+      return [{ ...call, promptName: requiredText(params, 'name', method) }]
+    case 'resources/read':
+    case 'resources/subscribe':
+    case 'resources/unsubscribe':
+      return [{ ...call, resourceUri: requiredText(params, 'uri', method) }]
+    case 'completion/complete':
+      return [{ ...call, ...referenceOf(params) }]
+    case 'subscriptions/listen':
+      return listenedTo(params).map((resourceUri) => ({ ...call, resourceUri }))
+    default:
+      return [call]
+  }
+}
+
+/** What a completion is for: PromptReference or ResourceTemplateReference. */
+function referenceOf(params: JsonObjectNode | undefined): Partial<McpCall> {
+  const ref = objectOf(params && member(params, 'ref'), 'ref')
+  switch (textOf(ref && member(ref, 'type'))) {
+    case 'ref/prompt':
+      return { promptName: requiredText(ref, 'name', 'ref/prompt') }
+    case 'ref/resource':
+      return { resourceUri: requiredText(ref, 'uri', 'ref/resource') }
+    default:
+      throw badParams('ref is neither of a prompt nor of a resource')
+  }
+}
+
+/** SubscriptionFilter.resourceSubscriptions; one empty URI where there is none. */
+function listenedTo(params: JsonObjectNode | undefined): readonly string[] {
+  const filter = objectOf(params && present(member(params, 'notifications')), 'notifications')
+  const list = filter && present(member(filter, 'resourceSubscriptions'))
+  if (list === undefined) return ['']
+  if (list.type !== 'array') throw badParams('resourceSubscriptions is not a list')
+  const uris = list.items.map((item) => {
+    if (item.type !== 'string')
+      throw badParams('resourceSubscriptions has other items than strings')
+    return item.value
+  })
+  return uris.length === 0 ? [''] : uris
+}

@@ -1,0 +1,72 @@
+// Rules on tools, from a policy to a real MCP server: what official clients see of a tool that is refused.
+
+import {
+  Client as Client2,
+  StreamableHTTPClientTransport as Transport2,
+} from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
+import { type Stack, startStack } from '../support/stack.js'
+
+let server: McpServer
+let stack: Stack
+
+beforeAll(async () => {
+  server = await startMcpServer()
+  stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('everything', server),
+      httpRoute('mcp', { rules: [rule('/mcp', 'everything')] }),
+      proxyPolicy('mcp', 'mcp', {
+        authorization: {
+          action: 'Deny',
+          policy: { matchExpressions: ['mcp.tool.name == "get-sum"'] },
+        },
+      }),
+    ],
+  })
+})
+
+afterAll(async () => {
+  await stack.close()
+  await server.close()
+})
+
+interface AnyClient {
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>
+  close(): Promise<void>
+}
+
+async function connected(version: 1 | 2): Promise<AnyClient> {
+  const url = new URL(`${stack.origin}/mcp`)
+  const info = { name: 'gatehouse-tests', version: '1' }
+  if (version === 1) {
+    const client = new Client(info)
+    await client.connect(new StreamableHTTPClientTransport(url))
+    return client
+  }
+  const client = new Client2(info)
+  await client.connect(new Transport2(url))
+  return client
+}
+
+describe.each([1, 2] as const)('the TypeScript client, version %s', (version) => {
+  test('calls a tool that is allowed, and sees why another is not', async () => {
+    const client = await connected(version)
+    try {
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('get-sum')
+      const echo = await client.callTool({ name: 'echo', arguments: { message: 'hi' } })
+      expect(JSON.stringify(echo)).toContain('Echo: hi')
+      await expect(client.callTool({ name: 'get-sum', arguments: { a: 1, b: 2 } })).rejects.toThrow(
+        'Forbidden: access to this resource is not allowed',
+      )
+    } finally {
+      await client.close()
+    }
+  })
+})
