@@ -1,0 +1,68 @@
+// Stands between an Envoy and Gatehouse on TCP: counts the streams that Envoy opens, holds back what Gatehouse says, cuts.
+
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { FrameReader } from '../../src/http2/frame-reader.js'
+import { FrameType } from '../../src/http2/protocol.js'
+import type { Transport } from './transports.js'
+
+export interface GrpcRelay {
+  /** Leads through it. */
+  readonly transport: Transport
+  /** The most HEADERS of one connection, in the bytes that Envoy has sent. */
+  mostStreams(): number
+  /** From now on nothing of Gatehouse reaches an Envoy, its SETTINGS neither, until the end of that. */
+  hold(): () => void
+  /** Every connection that is open. */
+  cut(): void
+  close(): Promise<void>
+}
+
+export async function startGrpcRelay({ connection, flags }: Transport): Promise<GrpcRelay> {
+  const { address } = connection
+  if (address.type === 'unix') throw new Error('over TCP only')
+  const sockets = new Set<Socket>()
+  const counts: number[] = []
+  let gate: Promise<void> = Promise.resolve()
+
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (envoy) => {
+    const gatehouse = connect({ host: address.host, port: address.port, noDelay: true })
+    const at = counts.push(0) - 1
+    const reader = new FrameReader(({ type }) => {
+      if (type === FrameType.HEADERS) counts[at] = (counts[at] ?? 0) + 1
+    })
+    for (const [from, to] of [
+      [envoy, gatehouse],
+      [gatehouse, envoy],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+    }
+    envoy.on('data', (bytes: Buffer) => reader.read(bytes, () => false))
+    envoy.pipe(gatehouse)
+    void gate.then(() => gatehouse.pipe(envoy))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    transport: { connection: { ...connection, address: { ...address, port } }, flags },
+    mostStreams: () => Math.max(0, ...counts),
+    hold: () => {
+      let release = (): void => {}
+      gate = new Promise((resolve) => (release = resolve))
+      return () => release()
+    },
+    cut,
+    close: async () => {
+      cut()
+      await once(server.close(), 'close')
+    },
+  }
+}
