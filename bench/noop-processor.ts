@@ -1,36 +1,41 @@
 // The yardstick of guardrails: an ext_proc server on grpc-js, in the same full-duplex mode, that passes everything on as
 // it comes. Argument: its address.
 
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
 import {
-  bodyMessages,
-  headersMessage,
-  trailersMessage,
-} from '../src/extproc/stream/guard-messages.js'
-import type {
-  ProcessingRequest,
-  ProcessingResponse,
+  type ProcessingRequest,
+  type ProcessingResponse,
+  ProcessingResponseSchema,
 } from '../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { externalProcessorService } from '../test/support/grpc-client.js'
 
 const [address = ''] = process.argv.slice(2)
 
-function answer({ request }: ProcessingRequest): readonly ProcessingResponse[] {
+/** Each message has its answer. */
+function answer({ request }: ProcessingRequest): ProcessingResponse {
+  if (request.case === undefined) throw new Error('a message without a phase')
+  return create(ProcessingResponseSchema, { response: responseTo(request) })
+}
+
+type Response = NonNullable<MessageInitShape<typeof ProcessingResponseSchema>['response']>
+
+function responseTo(request: ProcessingRequest['request']): Response {
   switch (request.case) {
     case 'requestHeaders':
-      return [headersMessage('request')]
-    case 'requestBody':
-      return bodyMessages('request', request.value.body, request.value.endOfStream)
-    case 'requestTrailers':
-      return [trailersMessage('request')]
     case 'responseHeaders':
-      return [headersMessage('response')]
-    case 'responseBody':
-      return bodyMessages('response', request.value.body, request.value.endOfStream)
+      return { case: request.case, value: { response: { headerMutation: {} } } }
+    case 'requestBody':
+    case 'responseBody': {
+      const { body, endOfStream } = request.value
+      const mutation = { case: 'streamedResponse', value: { body, endOfStream } } as const
+      return { case: request.case, value: { response: { bodyMutation: { mutation } } } }
+    }
+    case 'requestTrailers':
     case 'responseTrailers':
-      return [trailersMessage('response')]
+      return { case: request.case, value: {} }
     case undefined:
-      throw new Error('a message without a phase')
+      return { case: undefined }
   }
 }
 
@@ -43,7 +48,7 @@ Object.assign((server as unknown as { commonServerOptions: object }).commonServe
 server.addService(externalProcessorService, {
   process: (call: ServerDuplexStream<ProcessingRequest, ProcessingResponse>) => {
     call.on('data', (message: ProcessingRequest) => {
-      for (const response of answer(message)) call.write(response)
+      call.write(answer(message))
     })
     call.on('end', () => call.end())
     call.on('error', () => undefined)

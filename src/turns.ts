@@ -1,5 +1,7 @@
 // Work that holds nobody up: it is counted, and done in slices between which everybody else has a turn.
 
+import type { Ending } from './ending.js'
+
 /** Yields where others may have a turn. */
 export type Work<T> = Generator<undefined, T, undefined>
 
@@ -37,13 +39,13 @@ export function atOnce<T>(work: Work<T>): T {
 /** No promise where it is short: nobody need wait for a turn then. undefined: signal has ended it. */
 export function inTurns<T>(
   work: Work<T>,
-  signal?: AbortSignal,
+  signal?: Ending,
 ): T | undefined | Promise<T | undefined> {
   const step = work.next()
   return step.done === true ? step.value : goOn(work, signal)
 }
 
-async function goOn<T>(work: Work<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+async function goOn<T>(work: Work<T>, signal: Ending | undefined): Promise<T | undefined> {
   for (;;) {
     await nextTurn()
     if (signal?.aborted === true) return undefined

@@ -20,7 +20,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'logger.ts': [],
   'log-limit.ts': [],
   'similar.ts': [],
-  'turns.ts': [],
+  'ending.ts': [],
+  'turns.ts': ['ending'],
   incremental: [],
   ir: [],
   addresses: [],
@@ -30,7 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   oauth: ['ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
-  remote: ['addresses', 'ir', 'result', 'errors', 'logger'],
+  remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger'],
 
   'llm/text': ['json', 'ir', 'turns'],
   'llm/framing': ['result'],
@@ -76,8 +77,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   extauthz: ['ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
 
   'extproc/encodings': ['result'],
-  'extproc/stream': ['ir', 'oauth', 'grpc', 'errors'],
-  'extproc/well-known': ['extproc/stream', 'ir', 'oauth', 'grpc', 'remote'],
+  'extproc/stream': ['ir', 'oauth', 'grpc', 'ending', 'errors'],
+  'extproc/well-known': ['extproc/stream', 'ir', 'oauth', 'grpc', 'remote', 'ending'],
   'extproc/webhook': [
     'extproc/stream',
     'llm/text',
@@ -85,16 +86,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'ir',
     'cel',
     'remote',
+    'ending',
     'turns',
     ...BASE,
   ],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'grpc', 'result', 'errors'],
+    ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'ending', 'result', 'errors'],
   ],
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'turns'],
+    ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'turns'],
   ],
   extproc: [
     ...['extproc/guard', 'extproc/webhook', 'extproc/well-known', 'extproc/stream'],

@@ -3,7 +3,7 @@
 
 import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import type { HeaderNames } from './header-names.js'
-import { type Range, WireReader } from './wire-reader.js'
+import { type Range, WireReader } from '../grpc/wire-reader.js'
 
 /** The message, opened but not read. */
 export interface CheckEnvelope {

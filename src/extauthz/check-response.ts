@@ -4,7 +4,7 @@
 import type { LazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { CLAIMS_KEY, EXACT_CLAIMS_KEY } from '../ir/names.js'
-import { BackwardWriter } from './backward-writer.js'
+import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { CheckReply, Decision } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 

@@ -1,6 +1,6 @@
 // The request headers that somebody reads, found in the bytes of a message without making a string of any other.
 
-import type { Range } from './wire-reader.js'
+import type { Range } from '../grpc/wire-reader.js'
 
 const CASE_BIT = 0x20
 const isUpper = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a

@@ -2,9 +2,8 @@
 
 import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { GrpcService } from '../grpc/service.js'
+import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
-import { streamMethod } from '../grpc/typed-methods.js'
 import { ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
@@ -12,11 +11,7 @@ import type { CallRemote } from '../remote/http-call.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createOpenStreams } from './stream/open-streams.js'
-import {
-  type ProcessCall,
-  type ProcessListener,
-  runProcessStream,
-} from './stream/process-stream.js'
+import { runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
@@ -54,7 +49,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const slots = createSlots(MAX_REGISTRATIONS)
   const parts: ProcessorDeps = { ...deps, slots, now: () => deps.now() }
 
-  const process = (call: ProcessCall): ProcessListener => {
+  const process = (call: StreamCall): StreamListener => {
     const entry = entryOf(call, deps.table())
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
@@ -73,12 +68,12 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
 
   return {
     name: ExternalProcessor.typeName,
-    methods: { Process: streamMethod(ExternalProcessor.method.process, process) },
+    methods: { Process: { type: 'stream', open: process } },
     drain: (timeoutMs) => streams.drain(timeoutMs),
   }
 }
 
-function entryOf(call: ProcessCall, table: Pick<ProcTable, 'get'>): CompiledProcEntry | undefined {
+function entryOf(call: StreamCall, table: Pick<ProcTable, 'get'>): CompiledProcEntry | undefined {
   const keys = call.metadata(ROUTE_METADATA_KEY)
   const [key] = keys
   return keys.length === 1 && key !== undefined ? table.get(key) : undefined

@@ -3,7 +3,7 @@
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
 import { valuesOf } from './call-head.js'
-import { MessageReader, prefixOf } from './message-reader.js'
+import { endOfMessage, MessageReader, PREFIX_BYTES, prefixOf } from './message-reader.js'
 import type { Peer } from './peer.js'
 import type { StreamCall, StreamListener, StreamMethod } from './service.js'
 import {
@@ -93,8 +93,26 @@ export class MessageStream implements StreamCall, StreamHandler {
   onData(bytes: Buffer): void {
     if (this.#isOver) return
     this.#untaken += bytes.length
-    this.#guard(() => this.#reader.push(bytes))
+    if (this.#isPaused || this.#isDelivering || this.#reader.length > 0) {
+      this.#guard(() => this.#reader.push(bytes))
+      return this.#deliver()
+    }
+    this.#isDelivering = true
+    this.#guard(() => this.#deliverWhole(bytes))
+    this.#isDelivering = false
     this.#deliver()
+  }
+
+  /** Most come whole, and are read where they lie; the rest is kept. */
+  #deliverWhole(bytes: Buffer): void {
+    let from = 0
+    while (!this.#isPaused && !this.#isOver) {
+      const end = endOfMessage(bytes, from, bytes.length)
+      if (end === undefined) break
+      this.#listener?.onMessage(bytes.subarray(from + PREFIX_BYTES, end))
+      from = end
+    }
+    if (from < bytes.length && !this.#isOver) this.#reader.push(bytes.subarray(from))
   }
 
   onEnd(): void {

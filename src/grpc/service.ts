@@ -50,7 +50,7 @@ export interface StreamCall extends Call {
 }
 
 export interface StreamListener {
-  /** Its bytes are the listener's. One that throws ends the call. */
+  /** Its bytes may lie among others that came with them: copy what must stay. One that throws ends the call. */
   onMessage(message: Buffer): void
   /** The client has sent all. */
   onEnd(): void

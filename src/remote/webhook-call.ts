@@ -1,6 +1,7 @@
 // One call of a webhook, from its place in the line to its answer: a handler of undici's dispatch, with no more around it.
 
 import type { Dispatcher } from 'undici'
+import type { Ending } from '../ending.js'
 import type { Phase } from '../ir/proc-entry.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
@@ -28,7 +29,7 @@ export interface PooledCall {
   readonly timeoutMs?: number | undefined
   readonly maxBytes: number
   /** Gives the call up. */
-  readonly signal: AbortSignal
+  readonly signal: Ending
 }
 
 export interface WebhookAnswer {

@@ -9,7 +9,7 @@ export interface Decoder {
   close(): void
 }
 
-export const NO_BYTES = new Uint8Array()
+export const NO_BYTES = Buffer.alloc(0)
 
 export const identity: Decoder = {
   push: (bytes) => Promise.resolve(bytes),

@@ -1,10 +1,10 @@
 // The order in which one phase's headers, body and trailers may come, and what is done with them: passed on as they
 // come, or held until all of the body is there.
 
-import type { HttpBody } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Phase } from '../../ir/proc-entry.js'
-import { bodyMessages, trailersMessage } from '../stream/guard-messages.js'
+import { sendBody, sendTrailers } from '../stream/guard-messages.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
+import type { BodyPart } from '../stream/process-message.js'
 import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import { createHeldBody, type HeldBody } from './held-body.js'
 
@@ -30,7 +30,7 @@ export interface GuardedPhase {
   become(state: State): void
   /** Throws (UnexpectedMessage) unless the headers are what comes first. */
   expectHeaders(): void
-  body(message: HttpBody): Promise<void> | void
+  body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
 }
 
@@ -49,8 +49,8 @@ export function createGuardedPhase(
     if (next === 'holding') stream.signal.addEventListener('abort', () => held.drop())
     if (next === 'done' || next === 'refused') held.drop()
   }
-  const pass = ({ body, endOfStream }: HttpBody): void => {
-    for (const piece of bodyMessages(phase, body, endOfStream)) stream.send(piece)
+  const pass = ({ body, endOfStream }: BodyPart): void => {
+    sendBody(stream.send, phase, body, endOfStream)
     if (endOfStream) state = 'done'
   }
   const hold = (piece: Uint8Array): boolean => {
@@ -80,7 +80,7 @@ export function createGuardedPhase(
       if (state === 'holding') return complete(true)
       if (state !== 'passing') throw unexpected('trailers')
       state = 'done'
-      return stream.send(trailersMessage(phase))
+      return sendTrailers(stream.send, phase)
     },
   }
 }

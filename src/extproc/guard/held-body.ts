@@ -4,7 +4,7 @@ import type { Hold } from '../stream/held-bytes.js'
 
 export interface HeldBody {
   readonly size: number
-  /** Otherwise what was held is dropped. */
+  /** Copies it. Otherwise what was held is dropped. */
   add(piece: Uint8Array): 'held' | 'too large' | 'busy'
   /** All of it is there: makes room for its text and for what webhooks are asked. false: there is none. */
   prepare(): boolean
@@ -16,6 +16,8 @@ export interface HeldBody {
 
 /** Of the bytes of a body: its text, and the question with that text again. */
 const BESIDE_THE_BYTES = 2
+
+const NOTHING = new Uint8Array()
 
 export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
   let pieces: Uint8Array[] = []
@@ -31,7 +33,7 @@ export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
     add: (piece) => {
       size += piece.length
       const outcome = size > maxBytes ? 'too large' : hold.add(piece.length) ? 'held' : 'busy'
-      if (outcome === 'held') pieces.push(piece)
+      if (outcome === 'held') pieces.push(Buffer.from(piece))
       else drop()
       return outcome
     },
@@ -41,7 +43,8 @@ export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
       return hasRoom
     },
     take: () => {
-      const body = Buffer.concat(pieces)
+      const [first = NOTHING] = pieces
+      const body = pieces.length > 1 ? Buffer.concat(pieces) : first
       pieces = []
       return body
     },

@@ -1,20 +1,19 @@
 // A guarded reply → what may become of it (decisions 15-19).
 
 import type { Attributes } from '../../cel/attributes.js'
+import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readReply } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import { BUSY } from '../stream/held-bytes.js'
+import type { Headers } from '../stream/process-message.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import { looksCompressed, looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
-
-/** By lower-case name. */
-export type Headers = ReadonlyMap<string, readonly string[]>
 
 /** What the reply may become: the bytes as they came, others, or an answer of ours. */
 export type ReplyFinding =
@@ -29,7 +28,7 @@ export interface ReplyContext {
   readonly attributes: Attributes
   /** The request had a body: its reply must be an LLM's. */
   readonly hadBody: boolean
-  readonly signal: AbortSignal
+  readonly signal: Ending
 }
 
 export async function inspectReply(

@@ -1,6 +1,7 @@
 // The body of a guarded request → what may become of it (decisions 15-19).
 
 import type { Attributes } from '../../cel/attributes.js'
+import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
@@ -16,7 +17,7 @@ export interface RequestContext {
   readonly guard: Guard
   /** Without llmRequest. */
   readonly attributes: Attributes
-  readonly signal: AbortSignal
+  readonly signal: Ending
 }
 
 export async function inspectRequest(

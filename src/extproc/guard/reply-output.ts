@@ -1,15 +1,10 @@
 // What a held reply becomes on its way to the client: the LLM's with its body, perhaps another one, or an answer of ours
 // in its place.
 
-import {
-  bodyMessages,
-  type HeaderChange,
-  headersMessage,
-  trailersMessage,
-} from '../stream/guard-messages.js'
+import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import type { Reply } from '../stream/immediate-response.js'
+import type { Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import type { Headers } from './inspect-reply.js'
 
 /** Headers that describe the very bytes of a body. */
 export const OF_THE_BYTES = [
@@ -31,13 +26,13 @@ export function sendReply(
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }
-  stream.send(headersMessage('response', { ...change, set: { ...change.set, ...length } }))
-  sendBody(stream, body, hasTrailers)
+  sendHeaders(stream.send, 'response', { ...change, set: { ...change.set, ...length } })
+  sendRest(stream, body, hasTrailers)
 }
 
-function sendBody(stream: ProcessorStream, body: Uint8Array, hasTrailers: boolean): void {
-  for (const message of bodyMessages('response', body, !hasTrailers)) stream.send(message)
-  if (hasTrailers) stream.send(trailersMessage('response'))
+function sendRest({ send }: ProcessorStream, body: Uint8Array, hasTrailers: boolean): void {
+  sendBody(send, 'response', body, !hasTrailers)
+  if (hasTrailers) sendTrailers(send, 'response')
 }
 
 /** In place of the LLM's headers. What filters put there for the client (CORS) stays; hence no immediate response. */
@@ -71,11 +66,11 @@ export function createOwnReply(stream: ProcessorStream): OwnReply {
       if (hasBegun) return sendReply(stream, change, reply.body, hasTrailers)
       owed = reply.body
       const set = { ...change.set, 'content-length': String(owed.length) }
-      stream.send(headersMessage('response', { ...change, set }))
+      sendHeaders(stream.send, 'response', { ...change, set })
     },
     begin: (hasTrailers) => {
       hasBegun = true
-      if (owed !== undefined) sendBody(stream, owed, hasTrailers)
+      if (owed !== undefined) sendRest(stream, owed, hasTrailers)
       owed = undefined
     },
     isOwed: () => owed !== undefined,

@@ -3,12 +3,12 @@
 import { apiOfPath } from '../../llm/detect-api.js'
 import { decoderOf, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
+import type { Headers } from '../stream/process-message.js'
 import { eventStream, type Framing } from '../streamed/framing.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import {
   encodingOf,
-  type Headers,
   isEventStream,
   isSuccess,
   lengthOfReply,

@@ -1,12 +1,16 @@
 // The headers of a guarded request, and the claims of its token → what expressions read, and why its body cannot be read.
 
-import { type Attributes, type LazyValue, lazyValue } from '../../cel/attributes.js'
-import type { Metadata } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { Json } from '../../ir/json.js'
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  type Attributes,
+  type LazyValue,
+  lazyValue,
+  type RequestAttributes,
+} from '../../cel/attributes.js'
+import { MetadataSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import { CLAIMS_KEY, CLAIMS_NAMESPACE, EXACT_CLAIMS_KEY } from '../../ir/names.js'
 import { requestScheme } from '../../oauth/base-url.js'
-import { headersOf } from '../stream/request-view.js'
+import type { Headers } from '../stream/process-message.js'
 import { isJsonType } from './content-type.js'
 
 export interface GuardedRequest {
@@ -18,35 +22,56 @@ export interface GuardedRequest {
   readonly problem: string | undefined
 }
 
-export function guardedRequest(message: HttpHeaders, metadata?: Metadata): GuardedRequest {
-  const headers = headersOf(message)
-  const one = (name: string): string => headers.get(name)?.[0] ?? ''
-  const { [CLAIMS_KEY]: claims, [EXACT_CLAIMS_KEY]: exact } =
-    metadata?.filterMetadata[CLAIMS_NAMESPACE] ?? {}
+/** metadata: an encoded Metadata. @throws {Error} it cannot be read. */
+export function guardedRequest(headers: Headers, metadata?: Buffer): GuardedRequest {
+  const claims = metadata === undefined ? undefined : claimsIn(metadata)
+  const contentLength = headers.get('content-length')?.[0] ?? ''
   return {
     attributes: {
-      request: {
-        method: one(':method'),
-        host: one(':authority'),
-        scheme: requestScheme({
-          scheme: one(':scheme'),
-          forwardedProto: headers.get('x-forwarded-proto')?.join(),
-        }),
-        pathAndQuery: one(':path'),
-        version: '',
-        headers: new Map([...headers].map(([name, values]) => [name, oneOrAll(values)])),
-      },
-      ...(claims === undefined ? {} : { jwt: claimsValue(claims, exact) }),
+      request: new Request(headers),
+      ...(claims !== undefined && { jwt: claims }),
     },
-    contentLength: /^\d{1,15}$/.test(one('content-length'))
-      ? Number(one('content-length'))
-      : undefined,
+    contentLength: /^\d{1,15}$/.test(contentLength) ? Number(contentLength) : undefined,
     problem: problemOf(headers.get('content-type') ?? [], headers.get('content-encoding') ?? []),
   }
 }
 
-const claimsValue = (claims: Json, exact: unknown): LazyValue =>
-  lazyValue(claims, typeof exact === 'string' ? exact : undefined)
+/** Most webhooks have no expressions: nothing is made of a header before one reads it. */
+class Request implements RequestAttributes {
+  readonly method: string
+  readonly host: string
+  readonly pathAndQuery: string
+  readonly version = ''
+  private read: RequestAttributes['headers'] | undefined
+
+  constructor(private readonly all: Headers) {
+    this.method = this.one(':method')
+    this.host = this.one(':authority')
+    this.pathAndQuery = this.one(':path')
+  }
+
+  get scheme(): string {
+    return requestScheme({
+      scheme: this.one(':scheme'),
+      forwardedProto: this.all.get('x-forwarded-proto')?.join(),
+    })
+  }
+
+  get headers(): RequestAttributes['headers'] {
+    return (this.read ??= new Map([...this.all].map(([name, all]) => [name, oneOrAll(all)])))
+  }
+
+  private one(name: string): string {
+    return this.all.get(name)?.[0] ?? ''
+  }
+}
+
+function claimsIn(metadata: Buffer): LazyValue | undefined {
+  const { [CLAIMS_KEY]: claims, [EXACT_CLAIMS_KEY]: exact } =
+    fromBinary(MetadataSchema, metadata).filterMetadata[CLAIMS_NAMESPACE] ?? {}
+  if (claims === undefined) return undefined
+  return lazyValue(claims, typeof exact === 'string' ? exact : undefined)
+}
 
 function oneOrAll(values: readonly string[]): string | readonly string[] {
   const [first, ...others] = values

@@ -3,17 +3,9 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import type {
-  HttpBody,
-  HttpHeaders,
-} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import {
-  bodyMessages,
-  type HeaderChange,
-  headersMessage,
-  trailersMessage,
-} from '../stream/guard-messages.js'
+import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import { immediateResponse } from '../stream/immediate-response.js'
+import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import { type FirstMessage, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -31,8 +23,8 @@ import type { Refused } from './inspection.js'
 import { type GuardedRequest, guardedRequest } from './request-attributes.js'
 
 export interface RequestGuard {
-  headers(message: HttpHeaders, first: FirstMessage): Promise<void> | void
-  body(message: HttpBody): Promise<void> | void
+  headers(message: HeadersPart, first: FirstMessage): Promise<void> | void
+  body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
   /** What expressions read in both phases; empty before the headers. */
   attributes(): Attributes
@@ -83,14 +75,14 @@ export function createRequestGuard(
     headers: (message, { config, metadata }) => {
       phase.expectHeaders()
       if (guard.response.length > 0) expectFullDuplex('reply', config?.responseBodyMode)
-      const request = guardedRequest(message, metadata)
+      const request = guardedRequest(message.headers, metadata)
       attributes = request.attributes
       if (guard.request.length > 0 && !message.endOfStream) {
         expectFullDuplex('request', config?.requestBodyMode)
         return hold(request)
       }
       phase.become(message.endOfStream ? 'done' : 'passing')
-      stream.send(headersMessage('request', changeOf(guard)))
+      sendHeaders(stream.send, 'request', changeOf(guard))
     },
     body: (message) => {
       hadBody ||= phase.state === 'passing' && message.body.length > 0
@@ -106,9 +98,11 @@ export function createRequestGuard(
 
 const NO_BODY = { type: 'passed', text: '' } as const
 
+const FULL_DUPLEX: number = BodySendMode.FULL_DUPLEX_STREAMED
+
 /** In any other mode headers would go on before their body was seen, or the body unseen. undefined: Envoy did not say. */
-function expectFullDuplex(what: 'request' | 'reply', mode: BodySendMode | undefined): void {
-  if (mode !== BodySendMode.FULL_DUPLEX_STREAMED)
+function expectFullDuplex(what: 'request' | 'reply', mode: number | undefined): void {
+  if (mode !== FULL_DUPLEX)
     throw new UnexpectedMessage(`a ${what} whose body is not in full duplex`)
 }
 
@@ -130,7 +124,7 @@ const changeOf = (guard: Guard): HeaderChange =>
 
 function sendRequest(
   guard: Guard,
-  stream: ProcessorStream,
+  { send }: ProcessorStream,
   body: Uint8Array,
   hasTrailers: boolean,
 ): void {
@@ -138,7 +132,7 @@ function sendRequest(
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }
-  stream.send(headersMessage('request', { ...change, set: { ...change.set, ...length } }))
-  for (const message of bodyMessages('request', body, !hasTrailers)) stream.send(message)
-  if (hasTrailers) stream.send(trailersMessage('request'))
+  sendHeaders(send, 'request', { ...change, set: { ...change.set, ...length } })
+  sendBody(send, 'request', body, !hasTrailers)
+  if (hasTrailers) sendTrailers(send, 'request')
 }

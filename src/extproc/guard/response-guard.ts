@@ -1,14 +1,11 @@
 // The response phase of a guarded route: a 2xx reply is held until the webhooks have seen what it says, a streamed one
 // as it comes (decisions 15-20).
 
-import type {
-  HttpBody,
-  HttpHeaders,
-} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { Ending } from '../../ending.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
-import { headersMessage } from '../stream/guard-messages.js'
+import { sendHeaders } from '../stream/guard-messages.js'
+import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import { headersOf } from '../stream/request-view.js'
 import { type ArrayOpening, createArrayOpening } from '../streamed/array-opening.js'
 import { type Framing, jsonArray } from '../streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
@@ -17,7 +14,6 @@ import type { Guard } from '../webhook/compiled-guard.js'
 import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
 import {
   busyReply,
-  type Headers,
   inspectReply,
   isSuccess,
   type ReplyFinding,
@@ -31,8 +27,8 @@ import { type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
 export interface ResponseGuard {
-  headers(message: HttpHeaders): Promise<void> | void
-  body(message: HttpBody): Promise<void> | void
+  headers(message: HeadersPart): Promise<void> | void
+  body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
   /** Nothing of the reply is owed any more. */
   isDone(): boolean
@@ -56,29 +52,29 @@ export function createResponseGuard(
     phase.become('done')
     const attributes = request.attributes()
     streamed = createStreamedPhase({ guard, attributes, framing, decoder }, stream, deps)
-    stream.send(headersMessage('response', { remove: ['content-length', ...OF_THE_BYTES] }))
+    sendHeaders(stream.send, 'response', { remove: STREAMED })
   }
   const follow = (plan: ReplyPlan, isWhole: boolean): void => {
     phase.become(plan.type !== 'pass' ? 'holding' : isWhole ? 'done' : 'passing')
-    if (plan.type === 'pass') stream.send(headersMessage('response'))
+    if (plan.type === 'pass') sendHeaders(stream.send, 'response')
     else if (plan.type === 'refuse') refuseUnread(plan.problem)
     else if (plan.type === 'stream') startStream(plan.framing, plan.decoder)
     else if (plan.decoder !== undefined) opening = openingOf(plan.decoder, stream.signal)
   }
-  const lookForArray = async (message: HttpBody, opened: ArrayOpening): Promise<void> => {
+  const lookForArray = async (message: BodyPart, opened: ArrayOpening): Promise<void> => {
     const found = await opened.look(message.body)
     if (stream.signal.aborted) return
     if (found.type !== 'unknown') opening = undefined
     if (found.type !== 'array') return phase.body(message)
     startStream(jsonArray(deps.maxBodyBytes), found.decoder)
-    await streamed?.body({ ...message, body: NO_BYTES })
+    await streamed?.body({ body: NO_BYTES, endOfStream: message.endOfStream })
   }
   /** A filter before ours has answered, with our 401 for instance: the request has never left. */
   const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)
   return {
     headers: (message) => {
       phase.expectHeaders()
-      headers = headersOf(message)
+      headers = message.headers
       const path = requestPath(request.attributes())
       const isWhole = message.endOfStream
       const passes = isWhole || isOfTheGateway()
@@ -97,9 +93,12 @@ export function createResponseGuard(
   }
 }
 
-function openingOf(decoder: Decoder, signal: AbortSignal): ArrayOpening {
+/** Of a reply whose length is not known when its headers leave. */
+const STREAMED = ['content-length', ...OF_THE_BYTES]
+
+function openingOf(decoder: Decoder, signal: Ending): ArrayOpening {
   const opening = createArrayOpening(decoder)
-  signal.addEventListener('abort', () => opening.close(), { once: true })
+  signal.addEventListener('abort', () => opening.close())
   return opening
 }
 

@@ -1,75 +1,94 @@
-// Parts of a guarded request or reply → Envoy's messages in full duplex: the headers once they may go on, then the
-// body in pieces (envoy.service.ext_proc.v3 StreamedBodyResponse).
+// Parts of a guarded request or reply → Envoy's messages in full duplex (envoy.service.ext_proc.v3 ProcessingResponse): the
+// headers once they may go on, then the body in pieces. By hand, as a streamed reply has a message for every token. Held
+// equal to the generated decoder by a test.
 
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { HeaderValueOption_HeaderAppendAction } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import {
-  type HeaderMutationSchema,
-  type ProcessingResponse,
-  ProcessingResponseSchema,
-} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { Phase } from '../../ir/proc-entry.js'
 
 export interface HeaderChange {
-  /** Lower-case names; :status too. */
+  /** Lower-case names; :status too. Each character of a value is a byte. */
   readonly set?: Readonly<Record<string, string>>
   readonly remove?: readonly string[]
 }
 
+/** Who sends a message: it is gone when the next one is written. */
+export type Send = (message: Uint8Array) => void
+
 /** What Envoy takes at once. */
 const PIECE_BYTES = 64 * 1024
+/** Of a character in UTF-8. */
+const MAX_CHARACTER_BYTES = 3
+/** HeaderValueOption.append_action. */
+const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
-export function headersMessage(phase: Phase, change: HeaderChange = {}): ProcessingResponse {
-  const value = { response: { headerMutation: mutationOf(change) } }
-  return create(ProcessingResponseSchema, {
-    response:
-      phase === 'request' ? { case: 'requestHeaders', value } : { case: 'responseHeaders', value },
-  })
+/** Fields of the oneof "response". */
+const HEADERS = { request: 1, response: 2 } as const
+const BODY = { request: 3, response: 4 } as const
+const TRAILERS = { request: 5, response: 6 } as const
+
+/** Messages are written one at a time. */
+const writer = new BackwardWriter()
+
+export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {}): void {
+  writer.begin()
+  writeMutation(change)
+  // HeadersResponse: response 1 (CommonResponse: header_mutation 2).
+  writer.end(2, 0)
+  writer.end(1, 0)
+  writer.end(HEADERS[phase], 0)
+  send(writer.view())
 }
 
-const mutationOf = ({
-  set = {},
-  remove = [],
-}: HeaderChange): MessageInitShape<typeof HeaderMutationSchema> => ({
-  setHeaders: Object.entries(set).map(([key, value]) => ({
-    // Envoy reads raw_value alone here.
-    header: { key, rawValue: Buffer.from(value, 'latin1') },
-    appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
-  })),
-  removeHeaders: [...remove],
-})
+/** HeaderMutation: set_headers 1, remove_headers 2. */
+export function writeMutation({ set = {}, remove = [] }: HeaderChange, to = writer): void {
+  for (const name of remove.toReversed()) to.text(2, name)
+  for (const name of Object.keys(set).reverse()) {
+    const option = to.mark()
+    to.number(3, OVERWRITE_IF_EXISTS_OR_ADD)
+    const header = to.mark()
+    // Envoy reads raw_value alone here; without an action it would append to what is there.
+    to.latin1(3, set[name] ?? '')
+    to.text(1, name)
+    to.end(1, header)
+    to.end(1, option)
+  }
+}
 
 /** isLast: the body ends here, no trailers follow. At least one message. */
-export function bodyMessages(
-  phase: Phase,
-  body: Uint8Array,
-  isLast: boolean,
-): readonly ProcessingResponse[] {
-  const count = Math.max(1, Math.ceil(body.length / PIECE_BYTES))
-  return Array.from({ length: count }, (_, index) => {
-    const piece = body.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES)
-    return bodyMessage(phase, piece, isLast && index === count - 1)
-  })
-}
-
-function bodyMessage(phase: Phase, body: Uint8Array, endOfStream: boolean): ProcessingResponse {
-  const value = {
-    response: {
-      bodyMutation: {
-        mutation: { case: 'streamedResponse' as const, value: { body, endOfStream } },
-      },
-    },
+export function sendBody(send: Send, phase: Phase, body: Uint8Array, isLast: boolean): void {
+  for (let from = 0; from === 0 || from < body.length; from += PIECE_BYTES) {
+    const to = from + PIECE_BYTES
+    beginBody(isLast && to >= body.length)
+    if (body.length > 0) writer.bytes(1, body.subarray(from, to))
+    endBody(send, phase)
   }
-  return create(ProcessingResponseSchema, {
-    response:
-      phase === 'request' ? { case: 'requestBody', value } : { case: 'responseBody', value },
-  })
 }
 
-export const trailersMessage = (phase: Phase): ProcessingResponse =>
-  create(ProcessingResponseSchema, {
-    response:
-      phase === 'request'
-        ? { case: 'requestTrailers', value: {} }
-        : { case: 'responseTrailers', value: {} },
-  })
+/** The same, of a body that is a text. */
+export function sendText(send: Send, phase: Phase, text: string, isLast: boolean): void {
+  if (text.length * MAX_CHARACTER_BYTES > PIECE_BYTES)
+    return sendBody(send, phase, Buffer.from(text), isLast)
+  beginBody(isLast)
+  if (text !== '') writer.text(1, text)
+  endBody(send, phase)
+}
+
+/** BodyResponse: response 1 (CommonResponse: body_mutation 3 (streamed_response 3 (body 1, end_of_stream 2))). */
+function beginBody(endOfStream: boolean): void {
+  writer.begin()
+  if (endOfStream) writer.number(2, 1)
+}
+
+function endBody(send: Send, phase: Phase): void {
+  writer.end(3, 0)
+  writer.end(3, 0)
+  writer.end(1, 0)
+  writer.end(BODY[phase], 0)
+  send(writer.view())
+}
+
+export function sendTrailers(send: Send, phase: Phase): void {
+  writer.begin()
+  writer.end(TRAILERS[phase], 0)
+  send(writer.view())
+}

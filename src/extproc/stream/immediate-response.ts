@@ -1,14 +1,8 @@
 // A reply of ours → Envoy's ImmediateResponse (envoy.service.ext_proc.v3), and the one answer that asks for a body.
 
-import { create } from '@bufbuild/protobuf'
-import { HeaderValueOption_HeaderAppendAction } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import {
-  CommonResponse_ResponseStatus,
-  type ProcessingResponse,
-  ProcessingResponseSchema,
-} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
+import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { JsonObject } from '../../ir/json.js'
+import { writeMutation } from './guard-messages.js'
 
 export interface Reply {
   /** 200 to 599: Envoy ignores others. */
@@ -41,33 +35,32 @@ export const errorReply = (
   headers: Readonly<Record<string, string>> = {},
 ): Reply => jsonReply(status, { error, error_description: description }, details, headers)
 
-export const immediateResponse = (reply: Reply): ProcessingResponse =>
-  create(ProcessingResponseSchema, {
-    response: {
-      case: 'immediateResponse',
-      value: {
-        status: { code: reply.status as StatusCode },
-        headers: {
-          setHeaders: Object.entries({
-            ...reply.headers,
-            'x-content-type-options': 'nosniff',
-          }).map(([key, value]) => ({
-            // Envoy reads raw_value alone here; without an action it would append to its own content-type.
-            header: { key, rawValue: new TextEncoder().encode(value) },
-            appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
-          })),
-        },
-        body: reply.body,
-        details: reply.details,
-      },
-    },
-  })
+/** ProcessingResponse: immediate_response 7 (status 1 (code 1), headers 2, body 3, details 5). */
+export function immediateResponse({ status, headers, body, details }: Reply): Uint8Array {
+  const writer = new BackwardWriter(FIRST_BYTES)
+  writer.text(5, details)
+  writer.bytes(3, body)
+  const mutation = writer.mark()
+  const set = Object.entries({ ...headers, 'x-content-type-options': 'nosniff' })
+  writeMutation({ set: Object.fromEntries(set.map(asBytes)) }, writer)
+  writer.end(2, mutation)
+  const code = writer.mark()
+  writer.number(1, status)
+  writer.end(1, code)
+  writer.end(7, 0)
+  return writer.view()
+}
 
-/** Lets Envoy go on to the buffered body of a request; its headers are held until that is answered. */
-export const awaitBody = (): ProcessingResponse =>
-  create(ProcessingResponseSchema, {
-    response: {
-      case: 'requestHeaders',
-      value: { response: { status: CommonResponse_ResponseStatus.CONTINUE } },
-    },
-  })
+const FIRST_BYTES = 1024
+
+/** In UTF-8, each byte a character. */
+const asBytes = ([name, value]: readonly [string, string]): readonly [string, string] => [
+  name,
+  Buffer.from(value, 'utf8').toString('latin1'),
+]
+
+/**
+ * Lets Envoy go on to the buffered body of a request; its headers are held until that is answered. ProcessingResponse:
+ * request_headers 1 (response 1 (status 1: CONTINUE, which is 0)).
+ */
+export const AWAIT_BODY: Uint8Array = Buffer.of(0x0a, 2, 0x0a, 0)

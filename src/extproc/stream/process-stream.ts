@@ -1,15 +1,10 @@
 // One ext_proc stream: messages to the processor one at a time, answers back, and an end that is never OK while an answer is owed.
 
-import type {
-  ProcessingRequest,
-  ProcessingResponse,
-} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { Status } from '../../grpc/status.js'
-import type { TypedStreamCall, TypedStreamListener } from '../../grpc/typed-methods.js'
+import { OwnEnding } from '../../ending.js'
+import type { StreamCall, StreamListener } from '../../grpc/service.js'
+import { GrpcError, Status } from '../../grpc/status.js'
+import { type ProcessMessage, readProcessMessage } from './process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
-
-export type ProcessCall = TypedStreamCall<ProcessingResponse>
-export type ProcessListener = TypedStreamListener<ProcessingRequest>
 
 export interface ProcessStream {
   /** Ends it with this status; nothing happens when it has ended. Envoy refuses the request then. */
@@ -18,7 +13,7 @@ export interface ProcessStream {
 
 export interface RunningStream {
   readonly stream: ProcessStream
-  readonly listener: ProcessListener
+  readonly listener: StreamListener
 }
 
 export interface ProcessStreamDeps {
@@ -29,90 +24,112 @@ export interface ProcessStreamDeps {
   onEnd(): void
 }
 
-export function runProcessStream(call: ProcessCall, deps: ProcessStreamDeps): RunningStream {
-  const ended = new AbortController()
-  // One message after the other, in the order in which they came.
-  let turn: Promise<void> = Promise.resolve()
-  const outgoing = new Outgoing()
+export function runProcessStream(call: StreamCall, deps: ProcessStreamDeps): RunningStream {
+  const running = new Running(call, deps)
+  return { stream: running, listener: running }
+}
 
-  const end = (finish: () => void): void => {
-    if (ended.signal.aborted) return
-    ended.abort()
-    outgoing.taken()
-    finish()
-    deps.onEnd()
-  }
-  const fail = (code: Status, details: string): void => end(() => call.end(code, details))
-  const send = (response: ProcessingResponse): void => {
-    if (!ended.signal.aborted && !call.send(response)) outgoing.waits()
-  }
-  const processor = deps.createProcessor({ send, signal: ended.signal })
+class Running implements ProcessStream, StreamListener {
+  private readonly ended = new OwnEnding()
+  private readonly processor: Processor
+  /** A message is being worked on; the next one comes when that is done. */
+  private isBusy = false
+  /** Envoy has not taken what was sent: no more is read from it before, so no more is held here. */
+  private isFull = false
 
-  const take = async (message: ProcessingRequest): Promise<void> => {
-    if (ended.signal.aborted) return
-    try {
-      await dispatch(processor, message)
-      await outgoing.done
-    } catch (error) {
-      if (ended.signal.aborted) return
-      deps.onError(error)
-      fail(Status.INTERNAL, 'the request could not be processed')
-    } finally {
-      call.resume()
+  constructor(
+    private readonly call: StreamCall,
+    private readonly deps: ProcessStreamDeps,
+  ) {
+    const send = (response: Uint8Array): void => {
+      if (!this.ended.aborted && !call.send(response)) this.isFull = true
     }
+    this.processor = deps.createProcessor({ send, signal: this.ended })
   }
-  const listener: ProcessListener = {
-    onMessage: (message) => {
-      call.pause()
-      turn = turn.then(() => take(message))
-    },
-    // Envoy has closed its side. OK would let a request pass whose answer is still owed.
-    onEnd: () => {
-      turn = turn.then(() => {
-        if (processor.isDone()) end(() => call.end())
-        else fail(Status.UNAVAILABLE, 'the stream was closed before its answer')
-      })
-    },
-    onCancel: () => end(() => {}),
-    onDrain: () => outgoing.taken(),
+
+  fail(code: Status, details: string): void {
+    this.end(() => this.call.end(code, details))
   }
-  return { stream: { fail }, listener }
+
+  onMessage(bytes: Buffer): void {
+    if (this.ended.aborted) return
+    const message = messageOf(bytes)
+    try {
+      const work = dispatch(this.processor, message)
+      if (work !== undefined) void this.wait(work)
+    } catch (error) {
+      return this.failed(error)
+    }
+    if (this.isBusy || this.isFull) this.call.pause()
+  }
+
+  /** Envoy has closed its side. OK would let a request pass whose answer is still owed. */
+  onEnd(): void {
+    if (this.processor.isDone()) this.end(() => this.call.end())
+    else this.fail(Status.UNAVAILABLE, 'the stream was closed before its answer')
+  }
+
+  onCancel(): void {
+    this.end(() => {})
+  }
+
+  onDrain(): void {
+    this.isFull = false
+    this.goOn()
+  }
+
+  private async wait(work: Promise<void>): Promise<void> {
+    this.isBusy = true
+    try {
+      await work
+    } catch (error) {
+      this.failed(error)
+    }
+    this.isBusy = false
+    this.goOn()
+  }
+
+  private goOn(): void {
+    if (!this.isBusy && !this.isFull) this.call.resume()
+  }
+
+  private failed(error: unknown): void {
+    if (this.ended.aborted) return
+    this.deps.onError(error)
+    this.fail(Status.INTERNAL, 'the request could not be processed')
+  }
+
+  private end(finish: () => void): void {
+    if (this.ended.aborted) return
+    this.ended.abort()
+    finish()
+    this.deps.onEnd()
+  }
 }
 
-/** What was sent and Envoy has not taken: no more is read from it before, so no more is held here. */
-class Outgoing {
-  /** Resolves when Envoy has taken all, or the stream has ended. */
-  done: Promise<void> | undefined
-  #resolve = (): void => {}
-
-  waits(): void {
-    this.done ??= new Promise((resolve) => (this.#resolve = resolve))
-  }
-
-  taken(): void {
-    this.#resolve()
-    this.done = undefined
+/** @throws GrpcError */
+function messageOf(bytes: Buffer): ProcessMessage {
+  try {
+    return readProcessMessage(bytes)
+  } catch {
+    throw new GrpcError(Status.INTERNAL, 'a message that cannot be read')
   }
 }
 
-function dispatch(processor: Processor, message: ProcessingRequest): Promise<void> | void {
-  const { request } = message
-  switch (request.case) {
+function dispatch(processor: Processor, message: ProcessMessage): Promise<void> | void {
+  switch (message.part) {
     case 'requestHeaders':
-      return processor.requestHeaders(request.value, {
-        config: message.protocolConfig,
-        metadata: message.metadataContext,
-      })
+      return processor.requestHeaders(message, message)
     case 'requestBody':
-      return processor.requestBody(request.value)
+      return processor.requestBody(message)
     case 'requestTrailers':
-      return processor.requestTrailers(request.value)
+      return processor.requestTrailers()
     case 'responseHeaders':
-      return processor.responseHeaders(request.value)
+      return processor.responseHeaders(message)
     case 'responseBody':
-      return processor.responseBody(request.value)
+      return processor.responseBody(message)
     case 'responseTrailers':
-      return processor.responseTrailers(request.value)
+      return processor.responseTrailers()
     case undefined:
       throw new UnexpectedMessage('a message without a phase')
   }

@@ -1,8 +1,8 @@
 // Envoy's header list of a request → the few values that the well-known documents depend on.
 
-import type { HttpHeaders } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { HOPS_HEADER } from '../../ir/hops.js'
 import type { RequestAddress } from '../../oauth/base-url.js'
+import type { HeadersPart } from './process-message.js'
 
 export interface RequestView {
   readonly method: string
@@ -16,8 +16,7 @@ export interface RequestView {
 }
 
 /** undefined: not a request, a pseudo-header is missing or stands there twice. */
-export function requestView(message: HttpHeaders): RequestView | undefined {
-  const headers = headersOf(message)
+export function requestView({ headers }: HeadersPart): RequestView | undefined {
   const method = only(headers.get(':method'))
   const path = only(headers.get(':path'))
   const authority = only(headers.get(':authority'))
@@ -33,19 +32,6 @@ export function requestView(message: HttpHeaders): RequestView | undefined {
     hops: headers.get(HOPS_HEADER)?.join(''),
     contentLength: contentLengthOf(only(headers.get('content-length'))),
   }
-}
-
-/** By lower-case name, as Latin-1. Envoy fills raw_value, older ones value. */
-export function headersOf(message: HttpHeaders): ReadonlyMap<string, readonly string[]> {
-  const byName = new Map<string, string[]>()
-  for (const { key, value, rawValue } of message.headers?.headers ?? []) {
-    const name = key.toLowerCase()
-    const text = rawValue.length > 0 ? Buffer.from(rawValue).toString('latin1') : value
-    const values = byName.get(name)
-    if (values === undefined) byName.set(name, [text])
-    else values.push(text)
-  }
-  return byName
 }
 
 const only = (values: readonly string[] | undefined): string | undefined =>

@@ -1,8 +1,8 @@
 // A streamed reply in Envoy's messages: body and trailers as they come, what may leave as it may, and an early end
 // with an error.
 
-import type { HttpBody } from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { bodyMessages, trailersMessage } from '../stream/guard-messages.js'
+import { sendText, sendTrailers } from '../stream/guard-messages.js'
+import type { BodyPart } from '../stream/process-message.js'
 import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Framing } from './framing.js'
@@ -10,7 +10,7 @@ import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 
 export interface StreamedPhase {
   /** Resolves when more may come. */
-  body(message: HttpBody): Promise<void>
+  body(message: BodyPart): Promise<void>
   trailers(): Promise<void>
   /** Nothing of the reply is owed any more. */
   isDone(): boolean
@@ -33,7 +33,7 @@ export function createStreamedPhase(
 
   const send = (text: string, isLast: boolean): void => {
     hasSent = true
-    for (const message of bodyMessages('response', Buffer.from(text), isLast)) stream.send(message)
+    sendText(stream.send, 'response', text, isLast)
   }
   const reply = createStreamedReply(
     { ...context, reader: framing.reader, signal: stream.signal },
@@ -43,7 +43,7 @@ export function createStreamedPhase(
         state = 'refused'
         deps.logRefusal(context.guard.route, 'response', { reply: error, problem })
         send(framing.errorEnd(error, api, hasSent), !hasTrailers)
-        if (hasTrailers) stream.send(trailersMessage('response'))
+        if (hasTrailers) sendTrailers(stream.send, 'response')
       },
     },
     deps,
@@ -56,7 +56,7 @@ export function createStreamedPhase(
     await reply.end()
     if (state === 'refused' || stream.signal.aborted) return
     state = 'done'
-    if (hasTrailers) stream.send(trailersMessage('response'))
+    if (hasTrailers) sendTrailers(stream.send, 'response')
     else send('', true)
   }
   return {

@@ -94,7 +94,7 @@ class GuardedStream implements StreamedReply {
     const events = this.windowEvents(guard.route)
     this.windows = createWindows(this.held, sync, events)
     this.watching = this.watched && createWindows(this.watched, async, events)
-    signal.addEventListener('abort', () => this.stop(), { once: true })
+    signal.addEventListener('abort', () => this.stop())
   }
 
   async push(bytes: Uint8Array): Promise<void> {

@@ -2,6 +2,7 @@
 // Async are shown what has left.
 
 import type { Attributes } from '../../cel/attributes.js'
+import type { Ending } from '../../ending.js'
 import type { ReplyForm } from '../../llm/windows/reply-channels.js'
 import {
   type AskedEntry,
@@ -21,7 +22,7 @@ export interface Webhooks {
 export interface WebhookContext {
   readonly guard: Guard
   readonly attributes: Attributes
-  readonly signal: AbortSignal
+  readonly signal: Ending
 }
 
 export function webhooksOf(

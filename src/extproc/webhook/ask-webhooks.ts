@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../../cel/budget.js'
+import type { Ending } from '../../ending.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
 import type { Logger } from '../../logger.js'
@@ -60,7 +61,7 @@ export interface Question {
   /** What is asked about has passed already: a change of it is no verdict. */
   readonly hasPassed?: boolean
   /** Gives it up. */
-  readonly signal: AbortSignal
+  readonly signal: Ending
 }
 
 export type PhaseVerdict =

@@ -1,5 +1,6 @@
 // A client registration → the reply: answered with the configured client, or the identity provider's own answer (decision 12).
 
+import { abortSignalOf, type Ending } from '../../ending.js'
 import { HOPS_HEADER, hopsOfCall } from '../../ir/hops.js'
 import type { Registration } from '../../ir/proc-entry.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
@@ -33,7 +34,7 @@ export interface RegistrationRequest {
 export async function registrationReply(
   registration: Registration,
   request: RegistrationRequest,
-  signal: AbortSignal,
+  signal: Ending,
   deps: RegistrationDeps,
 ): Promise<Reply> {
   switch (registration.type) {
@@ -60,7 +61,7 @@ const ownReply = ({ status, body }: JsonReply): Reply =>
 async function proxiedInTurn(
   target: RemoteTarget,
   request: RegistrationRequest,
-  signal: AbortSignal,
+  signal: Ending,
   deps: RegistrationDeps,
 ): Promise<Reply> {
   const giveBack = deps.slots.take(placeOf(target))
@@ -85,7 +86,7 @@ const placeOf = ({ url, endpoints }: RemoteTarget): string => JSON.stringify([ur
 async function proxiedReply(
   target: RemoteTarget,
   { body, hops }: RegistrationRequest,
-  signal: AbortSignal,
+  signal: Ending,
   { callRemote }: RegistrationDeps,
 ): Promise<Reply> {
   const answer = await callRemote(target, {
@@ -93,7 +94,7 @@ async function proxiedReply(
     headers: { 'content-type': 'application/json', [HOPS_HEADER]: hopsOfCall(hops) },
     body,
     timeoutMs: PROXY_TIMEOUT_MS,
-    signal,
+    signal: abortSignalOf(signal),
   })
   return answer.ok && answer.value.status >= 200 && answer.value.status < 600
     ? passedOn(answer.value)

@@ -1,19 +1,16 @@
 // Answers every request on the well-known paths of an MCP route: nothing on them ever reaches a backend (decisions 12b and 13).
 
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import type {
-  HttpBody,
-  HttpHeaders,
-} from '../../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import { oauthDocumentAt } from '../../oauth/paths.js'
 import { MAX_REGISTRATION_BYTES } from '../../oauth/registration.js'
 import {
-  awaitBody,
+  AWAIT_BODY,
   errorReply,
   immediateResponse,
   type Reply,
 } from '../stream/immediate-response.js'
+import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import {
   type FirstMessage,
   type Processor,
@@ -23,6 +20,8 @@ import {
 import { type RequestView, requestView } from '../stream/request-view.js'
 import { metadataReply } from './metadata-reply.js'
 import { refusedReply, type RegistrationDeps, registrationReply } from './registration-reply.js'
+
+const BUFFERED: number = BodySendMode.BUFFERED
 
 type State = 'start' | 'awaiting-body' | 'answered'
 
@@ -45,7 +44,7 @@ export function createWellKnownProcessor(
     throw new UnexpectedMessage(`${phase} when ${state}`)
   }
 
-  const requestHeaders = (message: HttpHeaders, { config }: FirstMessage): Promise<void> | void => {
+  const requestHeaders = (message: HeadersPart, { config }: FirstMessage): Promise<void> | void => {
     enter('start', 'answered', 'request headers')
     const request = requestView(message)
     hops = request?.hops
@@ -53,13 +52,13 @@ export function createWellKnownProcessor(
     if (next !== 'register') return answer(next)
     if (message.endOfStream) return register(new Uint8Array())
     // Only a buffered body holds the headers back; any other mode would let them pass.
-    if (config !== undefined && config.requestBodyMode !== BodySendMode.BUFFERED)
+    if (config !== undefined && config.requestBodyMode !== BUFFERED)
       throw new UnexpectedMessage('request headers of a body that is not buffered')
     state = 'awaiting-body'
-    stream.send(awaitBody())
+    stream.send(AWAIT_BODY)
   }
 
-  const requestBody = (message: HttpBody): Promise<void> => {
+  const requestBody = (message: BodyPart): Promise<void> => {
     enter('awaiting-body', 'answered', 'request body')
     return register(message.body)
   }

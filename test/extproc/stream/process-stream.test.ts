@@ -1,6 +1,6 @@
 // One stream with a processor of the test's own: phases one after the other, and an end that ends everything.
 
-import { create } from '@bufbuild/protobuf'
+import { create, toBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runProcessStream } from '../../../src/extproc/stream/process-stream.js'
@@ -9,9 +9,13 @@ import {
   ExternalProcessor,
   ProcessingResponseSchema,
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { streamMethod } from '../../../src/grpc/typed-methods.js'
 import { body, request } from '../support/messages.js'
 import { type ProcServer, startProcServer } from '../support/stream.js'
+
+const ANSWER = toBinary(
+  ProcessingResponseSchema,
+  create(ProcessingResponseSchema, { response: { case: 'requestBody', value: {} } }),
+)
 
 const phases: string[] = []
 const errors: unknown[] = []
@@ -28,7 +32,7 @@ function slow(stream: ProcessorStream): Processor {
     phases.push(`${name} begins`)
     await new Promise<void>((resolve) => (proceed = resolve))
     phases.push(`${name} ends`)
-    stream.send(create(ProcessingResponseSchema, { response: { case: 'requestBody', value: {} } }))
+    stream.send(ANSWER)
   }
   return {
     requestHeaders: phase('headers'),
@@ -56,17 +60,20 @@ beforeEach(async () => {
   server = await startProcServer({
     name: ExternalProcessor.typeName,
     methods: {
-      Process: streamMethod(ExternalProcessor.method.process, (call) => {
-        const { listener } = runProcessStream(call, {
-          createProcessor: (stream) => {
-            streams.push(stream)
-            return slow(stream)
-          },
-          onError: (error) => errors.push(error),
-          onEnd: () => own.push(1),
-        })
-        return listener
-      }),
+      Process: {
+        type: 'stream',
+        open: (call) => {
+          const { listener } = runProcessStream(call, {
+            createProcessor: (stream) => {
+              streams.push(stream)
+              return slow(stream)
+            },
+            onError: (error) => errors.push(error),
+            onEnd: () => own.push(1),
+          })
+          return listener
+        },
+      },
     },
   })
 })
@@ -93,7 +100,9 @@ test('a stream that Envoy cancels begins no more phases and sends nothing', asyn
   stream.send(request('POST', '/'), body('a'))
   await begun('headers begins')
   const [own] = streams
-  const aborted = new Promise((resolve) => own?.signal.addEventListener('abort', resolve))
+  const aborted = new Promise((resolve) =>
+    own?.signal.addEventListener('abort', () => resolve(undefined)),
+  )
   stream.cancel()
   await aborted
   proceed()

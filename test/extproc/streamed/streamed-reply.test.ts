@@ -19,7 +19,7 @@ type Answer = Awaited<ReturnType<WebhookPools['call']>>
 
 interface Asked {
   readonly text: string
-  readonly signal: AbortSignal
+  readonly signal: Call['signal']
   answer(value: unknown): void
   fail(): void
   throw(error: Error): void

@@ -8,9 +8,15 @@ const LENGTH_DELIMITED = 2
 const BIT64 = 1
 
 export class BackwardWriter {
-  private buffer = Buffer.allocUnsafeSlow(FIRST_SIZE)
+  private buffer: Buffer
   /** Of the first byte that is written. */
-  private at = FIRST_SIZE
+  private at: number
+
+  /** size: of its memory, which grows. */
+  constructor(size = FIRST_SIZE) {
+    this.buffer = Buffer.allocUnsafeSlow(size)
+    this.at = size
+  }
 
   /** Begins anew. What finish() gave stays as it is. */
   begin(): void {
@@ -20,6 +26,11 @@ export class BackwardWriter {
   /** A copy of what was written. */
   finish(): Uint8Array {
     return new Uint8Array(this.buffer.subarray(this.at))
+  }
+
+  /** What was written, where it lies: gone with begin(). */
+  view(): Uint8Array {
+    return this.buffer.subarray(this.at)
   }
 
   /** Bytes written until now: what end() must be given of a part that begins here. */
@@ -39,6 +50,23 @@ export class BackwardWriter {
     this.at -= length
     this.buffer.write(value, this.at, length, 'utf8')
     this.varint(length)
+    this.varint((field << 3) | LENGTH_DELIMITED)
+  }
+
+  bytes(field: number, value: Uint8Array): void {
+    this.reserve(value.length)
+    this.at -= value.length
+    this.buffer.set(value, this.at)
+    this.varint(value.length)
+    this.varint((field << 3) | LENGTH_DELIMITED)
+  }
+
+  /** Bytes, of which each is a character. */
+  latin1(field: number, value: string): void {
+    this.reserve(value.length)
+    this.at -= value.length
+    this.buffer.write(value, this.at, value.length, 'latin1')
+    this.varint(value.length)
     this.varint((field << 3) | LENGTH_DELIMITED)
   }
 
