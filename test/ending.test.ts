@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { abortSignalOf, OwnEnding } from '../src/ending.js'
+
+test('tells each listener once, in their order, and none that was taken out or came too late', () => {
+  const ending = new OwnEnding()
+  const told: string[] = []
+  const out = () => told.push('out')
+  ending.addEventListener('abort', () => told.push('first'))
+  ending.addEventListener('abort', out)
+  ending.addEventListener('abort', () => told.push('second'))
+  ending.removeEventListener('abort', out)
+  ending.removeEventListener('abort', out)
+  expect(ending.aborted).toBe(false)
+  ending.abort()
+  ending.abort()
+  ending.addEventListener('abort', () => told.push('late'))
+  expect([ending.aborted, told]).toEqual([true, ['first', 'second']])
+})
+
+test('a listener that takes others out while it is told leaves them told', () => {
+  const ending = new OwnEnding()
+  const told: string[] = []
+  const second = () => told.push('second')
+  ending.addEventListener('abort', () => ending.removeEventListener('abort', second))
+  ending.addEventListener('abort', second)
+  ending.abort()
+  expect(told).toEqual(['second'])
+})
+
+test('as an AbortSignal it aborts with it, also where it has ended already', () => {
+  const ending = new OwnEnding()
+  const signal = abortSignalOf(ending)
+  expect(signal.aborted).toBe(false)
+  ending.abort()
+  expect([signal.aborted, abortSignalOf(ending).aborted]).toEqual([true, true])
+})
