@@ -1,9 +1,9 @@
 // Bytes of an envoy.service.auth.v3.CheckRequest → what a check reads of it. By hand: the route key first, then the
 // entry says which headers are worth a string. Held equal to the generated decoder by a test.
 
+import { type Range, WireReader } from '../grpc/wire-reader.js'
 import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import type { HeaderNames } from './header-names.js'
-import { type Range, WireReader } from '../grpc/wire-reader.js'
 
 /** The message, opened but not read. */
 export interface CheckEnvelope {

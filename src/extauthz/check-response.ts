@@ -2,9 +2,9 @@
 // is encoded once and sent again and again. Held equal to the generated encoder by a test.
 
 import type { LazyValue } from '../cel/attributes.js'
+import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { CLAIMS_KEY, EXACT_CLAIMS_KEY } from '../ir/names.js'
-import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { CheckReply, Decision } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 
