@@ -37,10 +37,7 @@ export function atOnce<T>(work: Work<T>): T {
 }
 
 /** No promise where it is short: nobody need wait for a turn then. undefined: signal has ended it. */
-export function inTurns<T>(
-  work: Work<T>,
-  signal?: Ending,
-): T | undefined | Promise<T | undefined> {
+export function inTurns<T>(work: Work<T>, signal?: Ending): T | undefined | Promise<T | undefined> {
   const step = work.next()
   return step.done === true ? step.value : goOn(work, signal)
 }
