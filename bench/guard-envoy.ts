@@ -1,9 +1,11 @@
 // One Envoy with a listener per guardrail variant, each with one route to the same LLM: what differs is who sees the
 // bodies on their way.
 
+import { LayeredRuntimeSchema } from '../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import type { JsonObject } from '../src/ir/json.js'
 import { ROUTE_METADATA_KEY } from '../src/ir/names.js'
 import { LAYERED_RUNTIME } from '../src/xds/bootstrap/runtime.js'
+import { messageJson } from '../src/xds/encode/read.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
 export const GUARD_VARIANTS = ['no guard', 'no-op ext_proc', 'allow', 'change'] as const
@@ -46,7 +48,7 @@ export function guardEnvoy({
   }
   return {
     admin: { address: socketAddress(admin) },
-    layered_runtime: LAYERED_RUNTIME,
+    layered_runtime: messageJson(LayeredRuntimeSchema, LAYERED_RUNTIME),
     static_resources: {
       listeners: GUARD_VARIANTS.map((variant) => listener(ports[variant], filters[variant], route)),
       clusters: [grpcCluster('noop', noop), grpcCluster('gatehouse', gatehouse), llm],

@@ -1,10 +1,12 @@
 // An Envoy that gets its configuration from Gatehouse by incremental ADS, through a relay that sees what passes.
 
+import { create } from '@bufbuild/protobuf'
 import { startEnvoy } from '../src/envoy/child.js'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
 import { waitUntilLive } from '../src/envoy/wait-until-live.js'
+import { Bootstrap_StaticResourcesSchema } from '../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { readServerAddress } from '../src/settings/values.js'
-import { buildBootstrap } from '../src/xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../src/xds/bootstrap/bootstrap.js'
 import { buildServerClusters, buildXdsCluster } from '../src/xds/bootstrap/gatehouse-clusters.js'
 import { type AdsRelay, startAdsRelay } from './ads-relay.js'
 import { freePort } from './processes.js'
@@ -29,11 +31,13 @@ export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
     ...{ envoyAdmin, delta: true },
   })
   const relayed = { address: { type: 'tcp', host: '127.0.0.1', port: relay.port } } as const
-  const clusters = [buildXdsCluster(relayed), ...buildServerClusters({ address })]
+  const staticResources = create(Bootstrap_StaticResourcesSchema, {
+    clusters: [buildXdsCluster(relayed), ...buildServerClusters({ address })],
+  })
   const environment = process.env
   const child = await startEnvoy({
     envoyPath: environment['GATEHOUSE_TEST_ENVOY'] ?? (await findEnvoy({ environment })),
-    bootstrap: { ...bootstrap, static_resources: { clusters } },
+    bootstrap: bootstrapJson({ ...bootstrap, staticResources }),
     logger: quiet,
     concurrency: 1,
   })

@@ -70,8 +70,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 
   'xds/encode': ['grpc', 'incremental', 'ir', 'errors'],
-  'xds/translator': ['xds/encode', 'incremental', 'ir'],
-  'xds/bootstrap': ['xds/translator', 'ir'],
+  'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir', 'turns'],
+  'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
   extauthz: ['ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],

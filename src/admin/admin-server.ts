@@ -17,8 +17,8 @@ import type { TokenFile } from './token-file.js'
 export interface AdminSource {
   status(): StatusReport
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] }
-  /** Unredacted: the server redacts it. */
-  configDump(): Json
+  /** The model in it is unredacted: the server redacts it. */
+  configDump(): Promise<Json>
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
 }
 
@@ -80,7 +80,7 @@ const PRIVATE: Pages = {
     body: statusPage(source.status()),
   }),
   '/status': (source) => json(200, source.status()),
-  '/config_dump': (source) => json(200, redact(source.configDump())),
+  '/config_dump': async (source) => json(200, redact(await source.configDump())),
 }
 
 const ALL: Pages = { ...PROBES, ...PRIVATE }

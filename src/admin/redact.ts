@@ -1,20 +1,16 @@
-// JSON that may hold secrets → the same JSON without them, for the config dump.
+// The model as JSON, which may hold secrets → the same JSON without them, for the config dump. Envoy's resources come redacted
+// (xds/translator/dump-xds.ts).
 
 import type { Json, JsonObject } from '../ir/json.js'
 
 const REDACTED = '[redacted]'
 
-/** Our model's and Envoy's names of private keys and passwords. */
-const SECRET_MEMBERS = new Set(['privateKey', 'private_key', 'password', 'client_secret'])
+/** The model's names of private keys and passwords. */
+const SECRET_MEMBERS = new Set(['privateKey', 'password', 'client_secret'])
 /** RFC 7518 sections 6.2.2, 6.3.2 and 6.4: what a key set must not hold and may, by mistake. */
 const PRIVATE_JWK_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
 /** Where the model has expressions: a literal of one may be what a caller must send, or what a webhook is sent. */
 const EXPRESSION_MEMBERS = new Set(['expression', 'deny', 'require', 'allow'])
-/** What a header, or a match on one, has beside its name: in our model and in Envoy's (HeaderValue, HeaderMatcher). */
-const HEADER_VALUES = new Set([
-  ...['value', 'raw_value', 'string_match', 'exact_match', 'safe_regex_match', 'prefix_match'],
-  ...['suffix_match', 'contains_match'],
-])
 
 export function redact(value: Json): Json {
   if (value === null || typeof value !== 'object') return value
@@ -32,7 +28,7 @@ function redactObject(object: JsonObject): JsonObject {
   const isSecret = (member: string): boolean =>
     SECRET_MEMBERS.has(member) ||
     (isJwk && PRIVATE_JWK_MEMBERS.has(member)) ||
-    (isNamed && HEADER_VALUES.has(member))
+    (isNamed && member === 'value')
   return Object.fromEntries(
     Object.entries(object).map(([member, value]) => {
       if (isSecret(member)) return [member, REDACTED]

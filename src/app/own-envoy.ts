@@ -6,7 +6,7 @@ import type { Keeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 import { formatAddress, type ServerAddress } from '../settings/values.js'
-import { buildBootstrap } from '../xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import { type EnvoyProcess, runEnvoy } from './envoy-process.js'
 import { ENVOY_ADMIN_SOCKET, GATEHOUSE_SOCKET } from './private-folder.js'
@@ -42,12 +42,14 @@ export async function startOwnEnvoy(settings: Settings, deps: OwnEnvoyDeps): Pro
   const admin = envoyAdminOf(settings, folder)
   return runEnvoy({
     envoyPath,
-    bootstrap: buildBootstrap({
-      nodeCluster: EVERY_GATEWAY,
-      nodeId: NODE_ID,
-      connection: { address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) } },
-      envoyAdmin: admin,
-    }),
+    bootstrap: bootstrapJson(
+      buildBootstrap({
+        nodeCluster: EVERY_GATEWAY,
+        nodeId: NODE_ID,
+        connection: { address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) } },
+        envoyAdmin: admin,
+      }),
+    ),
     logger,
     admin: admin.type === 'unix' ? formatAddress(admin) : `http://${formatAddress(admin)}`,
     folder,

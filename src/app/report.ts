@@ -14,6 +14,8 @@ import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import type { Resource, Resources } from '../resources/kinds/resources.js'
 import type { Snapshot } from '../snapshot/build-snapshot.js'
+import { inTurns } from '../turns.js'
+import { dumpXds } from '../xds/translator/dump-xds.js'
 import type { PipelineState } from './pipeline.js'
 
 /** Of a run's state once: several ask for it. */
@@ -83,13 +85,13 @@ export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
       ),
     )
 
-/** Unredacted. */
-export const configDump = (
+/** The model is unredacted, Envoy's resources are redacted. */
+export const configDump = async (
   snapshot: Snapshot | undefined,
   envoys: readonly EnvoyReport[],
-): Json => ({
+): Promise<Json> => ({
   revision: snapshot?.revision ?? null,
   ir: (snapshot?.ir ?? null) as unknown as Json,
-  xds: Object.fromEntries(snapshot?.xdsJson ?? []) as unknown as Json,
+  xds: (await inTurns(dumpXds(snapshot?.resources ?? new Map()))) ?? null,
   envoys: envoys as unknown as Json,
 })

@@ -2,19 +2,19 @@
 
 import { stringify } from 'yaml'
 import type { Settings } from '../settings.js'
-import { buildBootstrap } from '../xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
 export function bootstrap(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const { gateway, connect, grpc, envoyAdmin } = settings
   const nodeCluster = gateway === undefined ? EVERY_GATEWAY : `${gateway.namespace}/${gateway.name}`
-  const json = buildBootstrap({
+  const message = buildBootstrap({
     nodeCluster,
     nodeId: 'envoy',
     connection: { address: connect ?? grpc },
     envoyAdmin,
   })
-  io.out(stringify(json, { lineWidth: 0, aliasDuplicateObjects: false }))
+  io.out(stringify(bootstrapJson(message), { lineWidth: 0, aliasDuplicateObjects: false }))
   return Promise.resolve(0)
 }

@@ -3,6 +3,7 @@
 import { stringify } from 'yaml'
 import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
 import type { Settings } from '../settings.js'
+import { bootstrapJson } from '../xds/bootstrap/bootstrap.js'
 import { buildStaticConfig } from '../xds/bootstrap/static-config.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
@@ -26,6 +27,6 @@ export async function translate(settings: Settings, io: CommandIo): Promise<Exit
     envoyAdmin,
     certificates: 'inline',
   })
-  io.out(stringify(config, { lineWidth: 0, aliasDuplicateObjects: false }))
+  io.out(stringify(bootstrapJson(config), { lineWidth: 0, aliasDuplicateObjects: false }))
   return 0
 }

@@ -6,7 +6,7 @@ import type { Ir } from '../ir/ir.js'
 import type { XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import { buildXds } from '../xds/translator/build-xds.js'
 import type { XdsByNode, XdsOptions } from '../xds/translator/xds-resources.js'
-import { encodeXds } from './encode-xds.js'
+import { groupXds } from './group-xds.js'
 import { revisionOf } from './revision.js'
 
 export interface Snapshot {
@@ -15,14 +15,15 @@ export interface Snapshot {
   readonly ir: Ir
   /** The settings that the xDS was built with. */
   readonly options: XdsOptions
-  /** As JSON, for the config dump. */
-  readonly xdsJson: XdsByNode
+  /** What was translated, for the next translation and the config dump. */
+  readonly resources: XdsByNode
+  /** The same as the servers need it. */
   readonly xds: XdsSnapshot
   readonly authzTable: AuthzTable
   readonly procTable: ProcTable
 }
 
-/** An equal Ir gives back previous itself. Throws (buildXds, encodeResource) when there is a bug in the translation. */
+/** An equal Ir gives back previous itself. Throws (buildXds) when there is a bug in the translation. */
 export function buildSnapshot(
   ir: Ir,
   options: XdsOptions,
@@ -32,9 +33,9 @@ export function buildSnapshot(
   const revision = revisionOf(ir)
   if (revision === previous?.revision) return previous
   const authzTable = buildAuthzTable(ir.authz, previous?.authzTable, rememberedTokens)
-  const built = previous && { ir: previous.ir, options: previous.options, xds: previous.xdsJson }
-  const xdsJson = buildXds(ir, options, built)
-  const xds = xdsJson === previous?.xdsJson ? previous.xds : encodeXds(xdsJson, previous?.xds)
+  const built = previous && { ir: previous.ir, options: previous.options, xds: previous.resources }
+  const resources = buildXds(ir, options, built)
+  const xds = resources === previous?.resources ? previous.xds : groupXds(resources, previous?.xds)
   const procTable = buildProcTable(ir.proc, previous?.procTable)
-  return { revision, ir, options, xdsJson, xds, authzTable, procTable }
+  return { revision, ir, options, resources, xds, authzTable, procTable }
 }

@@ -7,7 +7,9 @@ import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { redact } from '../../src/admin/redact.js'
 import type { Json, JsonObject } from '../../src/ir/json.js'
+import { atOnce } from '../../src/turns.js'
 import { buildXds } from '../../src/xds/translator/build-xds.js'
+import { dumpXds } from '../../src/xds/translator/dump-xds.js'
 import { translateCase } from '../support/translate-case.js'
 
 const FOLDER = join(import.meta.dirname, 'translate')
@@ -55,7 +57,7 @@ const options = {
 
 test.each(CASES)('%s', (_, input) => {
   const { ir, shown } = translateCase(injected(input))
-  const dump = { ir, xds: Object.fromEntries(buildXds(ir, options)) } as unknown as Json
+  const dump = { ir, xds: atOnce(dumpXds(buildXds(ir, options))) } as unknown as Json
   const { status } = shown as { status?: Json }
   expect(JSON.stringify({ dump: redact(dump), status: status ?? null })).not.toContain(MARK)
 })

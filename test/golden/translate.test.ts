@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { findEnvoy } from '../../src/envoy/find-envoy.js'
 import { validateConfig } from '../../src/envoy/validate.js'
 import type { Ir } from '../../src/ir/ir.js'
+import { bootstrapJson } from '../../src/xds/bootstrap/bootstrap.js'
 import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import { expectGolden, goldenCases } from '../support/golden.js'
 import { translateCase } from '../support/translate-case.js'
@@ -21,7 +22,7 @@ describe('resources → Ir and status', () => {
     test.concurrent(golden.name, async () => {
       const { ir, shown } = translateCase(golden.input)
       expectGolden(golden, shown)
-      expect(await validateConfig(envoy, staticConfig(ir))).toEqual({ ok: true })
+      expect(await validateConfig(envoy, bootstrapJson(staticConfig(ir)))).toEqual({ ok: true })
     })
 })
 

@@ -2,9 +2,10 @@
 
 import { describe, expect, test } from 'vitest'
 import { validateConfig } from '../../src/envoy/validate.js'
+import { BootstrapSchema } from '../../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { encodeMessage } from '../../src/xds/encode/encode.js'
 import { envoyPath } from '../support/envoy.js'
+import { messageOf } from '../support/json-resources.js'
 
 const HTTP = 'type.googleapis.com/envoy.extensions.filters'
 const SERVER = { envoy_grpc: { cluster_name: 'server' } }
@@ -38,8 +39,7 @@ describe('newer fields', () => {
     ['ext_proc', 'ext_proc.v3.ExternalProcessor', 'allow_content_length_header'],
   ])('of %s: %s.%s', async (name, type, field) => {
     const config = withFilter(name, type, { [field]: true })
-    const bootstrap = 'type.googleapis.com/envoy.config.bootstrap.v3.Bootstrap'
-    expect(() => encodeMessage(bootstrap, config)).not.toThrow()
+    expect(() => messageOf(BootstrapSchema, config)).not.toThrow()
     expect(await validateConfig(envoyPath(), config)).toEqual({ ok: true, value: undefined })
     const misspelt = withFilter(name, type, { [`${field}x`]: true })
     expect(await validateConfig(envoyPath(), misspelt)).toMatchObject({ ok: false })

@@ -95,11 +95,6 @@ const fixed = [
 ]
 
 /** Listeners apart: what rules have read once, Envoy goes on sending (build-snapshot.ts). */
-const comparable = ({ revision, xdsJson }: Snapshot): object => ({
-  revision,
-  json: [...xdsJson].map(([node, resources]) => [node, { ...resources, listeners: [] }]),
-})
-
 const bytes = ({ xds }: Snapshot): object =>
   [...xds].map(([node, { split, whole }]) => [
     node,
@@ -153,7 +148,7 @@ describe('hundreds of routes after changes', () => {
       const { ir } = translation
       snapshot = buildSnapshot(ir, XDS, snapshot)
       const scratch = fromScratch(ir)
-      expect(comparable(snapshot)).toEqual(comparable(scratch))
+      expect(snapshot.revision).toBe(scratch.revision)
       expect(bytes(snapshot)).toEqual(bytes(scratch))
       publisher.publish(snapshot)
       for (const { key } of ir.authz) keys.add(key)

@@ -8,17 +8,16 @@ import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { buildBootstrap } from '../../src/xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../../src/xds/bootstrap/bootstrap.js'
 import type { EncodedResource } from '../../src/xds/encode/encode.js'
-import { encodeResource } from '../../src/xds/encode/encode.js'
-import { ROUTE_TYPE, shortType, VIRTUAL_HOST_TYPE } from '../../src/xds/encode/type-urls.js'
+import { ROUTE_TYPE, shortType } from '../../src/xds/encode/type-urls.js'
 import type { AdsService } from '../../src/xds/server/ads-server.js'
 import { createAdsService } from '../../src/xds/server/ads-server.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
 import { SnapshotCache } from '../../src/xds/server/snapshot-cache.js'
-import { splitRoutes } from '../../src/xds/translator/split-routes.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { envoyPath } from './envoy.js'
+import { encodeJson, encodeRoutesJson } from './json-resources.js'
 import { freePort } from './ports.js'
 
 /** What a real Envoy made of a snapshot. */
@@ -96,7 +95,12 @@ export async function realAds(splits = true): Promise<RealAds> {
         envoyAdmin: { type: 'tcp', host: '127.0.0.1', port },
         world,
       })
-      const child = await startEnvoy({ envoyPath: envoyPath(), bootstrap, logger, concurrency: 1 })
+      const child = await startEnvoy({
+        envoyPath: envoyPath(),
+        bootstrap: bootstrapJson(bootstrap),
+        logger,
+        concurrency: 1,
+      })
       stops.push(() => child.stop())
       await waitUntilLive(child, origin, 30_000)
       return { admin: async (page) => (await fetch(`${origin}${page}`)).text() }
@@ -110,21 +114,19 @@ export async function realAds(splits = true): Promise<RealAds> {
 }
 
 function forms(all: readonly JsonObject[], splits: boolean): GatewaySnapshot {
-  if (!splits) return { split: group(all), whole: () => group(all) }
-  const routes = all.filter(isRouteConfiguration)
-  const { configurations, hosts } = splitRoutes(routes)
-  const others = all.filter((resource) => !isRouteConfiguration(resource))
-  const split = [...others, ...configurations, ...hosts.map(virtualHost)]
-  return { split: group(split), whole: () => group(all) }
+  const routes = all.filter(isRouteConfiguration).map(encodeRoutesJson)
+  const others = all.filter((json) => !isRouteConfiguration(json)).map((json) => encodeJson(json))
+  const whole = group([...others, ...routes.map((each) => each.whole())])
+  const hosts = routes.flatMap((each) => each.hosts.map(({ resource }) => resource))
+  const split = group([...others, ...routes.map((each) => each.split), ...hosts])
+  return { split: splits ? split : whole, whole: () => whole }
 }
 
 const isRouteConfiguration = (resource: JsonObject): boolean => resource['@type'] === ROUTE_TYPE
 
-const virtualHost = (host: JsonObject): JsonObject => ({ '@type': VIRTUAL_HOST_TYPE, ...host })
-
-function group(all: readonly JsonObject[]): NodeSnapshot {
+function group(all: readonly EncodedResource[]): NodeSnapshot {
   const types = new Map<string, Map<string, EncodedResource>>()
-  for (const resource of all.map((json) => encodeResource(json))) {
+  for (const resource of all) {
     const ofType = types.get(resource.typeUrl) ?? new Map<string, EncodedResource>()
     types.set(resource.typeUrl, ofType.set(resource.name, resource))
   }

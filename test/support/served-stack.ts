@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type EnvoyChild, startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { buildBootstrap } from '../../src/xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../../src/xds/bootstrap/bootstrap.js'
 import { type Backend, startBackend } from './backend.js'
 import { envoyPath } from './envoy.js'
 import { answerJson, completion, guardedBoth, sample, service } from './guardrails.js'
@@ -91,7 +91,7 @@ export async function startServed(
       })
       envoy = await startEnvoy({
         envoyPath: envoyPath(),
-        bootstrap: bootstrap(usual),
+        bootstrap: bootstrap(bootstrapJson(usual)),
         logger: quiet,
         concurrency: 1,
       })

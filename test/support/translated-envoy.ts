@@ -4,6 +4,7 @@ import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { Logger } from '../../src/logger.js'
+import { bootstrapJson } from '../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseAddress } from '../../src/xds/bootstrap/gatehouse-clusters.js'
 import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import type { XdsOptions } from '../../src/xds/translator/xds-resources.js'
@@ -50,7 +51,7 @@ export async function startTranslated(
   })
   const child = await startEnvoy({
     envoyPath: envoyPath(),
-    bootstrap,
+    bootstrap: bootstrapJson(bootstrap),
     logger: silent,
     concurrency: 1,
   })

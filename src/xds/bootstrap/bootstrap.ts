@@ -1,11 +1,30 @@
 // The bootstrap of an Envoy that gets everything else from Gatehouse over ADS.
 
+import { create } from '@bufbuild/protobuf'
+import {
+  type Admin,
+  AdminSchema,
+  type Bootstrap,
+  type Bootstrap_DynamicResourcesSchema as DynamicResourcesSchema,
+  BootstrapSchema,
+} from '../../grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
+import {
+  ApiConfigSource_ApiType as ApiType,
+  ApiVersion,
+} from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
+import {
+  type OverloadManager,
+  OverloadManagerSchema,
+} from '../../grpc/generated/envoy/config/overload/v3/overload_pb.js'
+import { DownstreamConnectionsConfigSchema } from '../../grpc/generated/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
 import type { JsonObject } from '../../ir/json.js'
 import { XDS_CLUSTER } from '../../ir/names.js'
-import { ADS_SOURCE } from '../translator/json-object.js'
+import { messageJson } from '../encode/read.js'
+import { ADS_SOURCE, durationOf, type FieldsOf, typedConfig } from '../translator/messages.js'
 import {
   buildServerClusters,
   buildXdsCluster,
+  envoyAddress,
   type GatehouseAddress,
   type GatehouseConnection,
 } from './gatehouse-clusters.js'
@@ -29,52 +48,59 @@ export type AdminAddress = GatehouseAddress
 const ADMIN_SOCKET_MODE = 0o660
 
 /** envoy.config.bootstrap.v3.Admin */
-export const buildAdmin = (admin: AdminAddress): JsonObject => ({
-  address:
-    admin.type === 'unix'
-      ? { pipe: { path: admin.path, mode: ADMIN_SOCKET_MODE } }
-      : { socket_address: { address: admin.host, port_value: admin.port } },
-})
+export const buildAdmin = (admin: AdminAddress): Admin =>
+  create(AdminSchema, { address: envoyAddress(admin, ADMIN_SOCKET_MODE) })
 
 /** Envoy's default may wait 30 s: what was changed while Gatehouse was away would be as late. */
-const RECONNECT: JsonObject = { base_interval: '0.25s', max_interval: '3s' }
+const RECONNECT = { baseInterval: durationOf(250), maxInterval: durationOf(3_000) }
 
 /** Envoy counts file descriptors, not memory: without a limit (it warns of that) a flood of connections takes all of them. */
-const MOST_CONNECTIONS = 50_000
+const MOST_CONNECTIONS = 50_000n
 
 /** envoy.config.overload.v3.OverloadManager; the connections of the admin address do not count. */
-export const buildOverloadManager = (): JsonObject => ({
-  resource_monitors: [
-    {
-      name: 'envoy.resource_monitors.global_downstream_max_connections',
-      typed_config: {
-        '@type':
-          'type.googleapis.com/envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig',
-        max_active_downstream_connections: MOST_CONNECTIONS,
+export const buildOverloadManager = (): OverloadManager =>
+  create(OverloadManagerSchema, {
+    resourceMonitors: [
+      {
+        name: 'envoy.resource_monitors.global_downstream_max_connections',
+        configType: typedConfig(DownstreamConnectionsConfigSchema, {
+          maxActiveDownstreamConnections: MOST_CONNECTIONS,
+        }),
       },
-    },
-  ],
+    ],
+  })
+
+const dynamicResources = (world: boolean): FieldsOf<typeof DynamicResourcesSchema> => ({
+  adsConfig: {
+    apiType: world ? ApiType.GRPC : ApiType.DELTA_GRPC,
+    transportApiVersion: ApiVersion.V3,
+    grpcServices: [
+      {
+        targetSpecifier: {
+          case: 'envoyGrpc',
+          value: { clusterName: XDS_CLUSTER, retryPolicy: { retryBackOff: RECONNECT } },
+        },
+      },
+    ],
+    setNodeOnFirstMessageOnly: true,
+  },
+  cdsConfig: ADS_SOURCE,
+  ldsConfig: ADS_SOURCE,
 })
 
 /** envoy.config.bootstrap.v3.Bootstrap */
-export const buildBootstrap = (options: BootstrapOptions): JsonObject => ({
-  node: { id: options.nodeId, cluster: options.nodeCluster },
-  admin: buildAdmin(options.envoyAdmin),
-  layered_runtime: LAYERED_RUNTIME,
-  overload_manager: buildOverloadManager(),
-  dynamic_resources: {
-    ads_config: {
-      api_type: options.world === true ? 'GRPC' : 'DELTA_GRPC',
-      transport_api_version: 'V3',
-      grpc_services: [
-        { envoy_grpc: { cluster_name: XDS_CLUSTER, retry_policy: { retry_back_off: RECONNECT } } },
-      ],
-      set_node_on_first_message_only: true,
+export const buildBootstrap = (options: BootstrapOptions): Bootstrap =>
+  create(BootstrapSchema, {
+    node: { id: options.nodeId, cluster: options.nodeCluster },
+    admin: buildAdmin(options.envoyAdmin),
+    layeredRuntime: LAYERED_RUNTIME,
+    overloadManager: buildOverloadManager(),
+    dynamicResources: dynamicResources(options.world === true),
+    staticResources: {
+      clusters: [buildXdsCluster(options.connection), ...buildServerClusters(options.connection)],
     },
-    cds_config: ADS_SOURCE,
-    lds_config: ADS_SOURCE,
-  },
-  static_resources: {
-    clusters: [buildXdsCluster(options.connection), ...buildServerClusters(options.connection)],
-  },
-})
+  })
+
+/** The bootstrap in the form that Envoy reads from a file. */
+export const bootstrapJson = (bootstrap: Bootstrap): JsonObject =>
+  messageJson(BootstrapSchema, bootstrap)

@@ -2,9 +2,47 @@
 // the bootstrap, not in CDS, so that replicas publish the same. Separate, so that each has its own connections and breakers.
 
 import { isIP } from 'node:net'
-import type { JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type CircuitBreakers,
+  CircuitBreakersSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/circuit_breaker_pb.js'
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  Cluster_DnsLookupFamily,
+  ClusterSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import {
+  type Address,
+  AddressSchema,
+} from '../../grpc/generated/envoy/config/core/v3/address_pb.js'
+import {
+  type TransportSocket,
+  TransportSocketSchema,
+} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  type HealthCheck,
+  HealthCheckSchema,
+} from '../../grpc/generated/envoy/config/core/v3/health_check_pb.js'
+import {
+  type KeepaliveSettings,
+  KeepaliveSettingsSchema,
+} from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
+import { TlsParameters_TlsProtocol } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+import { HttpProtocolOptionsSchema } from '../../grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import { EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER, XDS_CLUSTER } from '../../ir/names.js'
-import { any, durationJson, jsonObject } from '../translator/json-object.js'
+import { HTTP_PROTOCOL_OPTIONS } from '../translator/cluster.js'
+import { lbEndpoint, socketAddress } from '../translator/load-assignment.js'
+import {
+  durationOf,
+  type FieldsOf,
+  fileSource,
+  packed,
+  typedConfig,
+} from '../translator/messages.js'
+import { nameMatcher, serverName } from '../translator/upstream-tls.js'
 
 /** Where Envoy reaches Gatehouse. */
 export type GatehouseAddress =
@@ -32,117 +70,136 @@ const CONNECT_TIMEOUT_MS = 1_000
  * Every request of a guarded route holds an ext_proc stream to its end; Envoy's default is 1024. A request whose connection
  * ends under it is tried again by Envoy, and by default no more than 3 at a time: all others would be 503.
  */
-const CIRCUIT_BREAKERS: JsonObject = {
+const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
   thresholds: [
     {
-      max_connections: 65_536,
-      max_pending_requests: 65_536,
-      max_requests: 65_536,
-      max_retries: 65_536,
+      maxConnections: 65_536,
+      maxPendingRequests: 65_536,
+      maxRequests: 65_536,
+      maxRetries: 65_536,
     },
   ],
-}
+})
 
 /** What our server allows (MAX_CONCURRENT_STREAMS): Envoy knows it before our SETTINGS come. */
 const MAX_CONCURRENT_STREAMS = 4_096
 
-/** Requests wait for checks and guards: where nobody is at home they must end soon, within 1.15 s (jitter) and 3 s. */
-const REQUESTS_KEEPALIVE: JsonObject = { interval: '1s', timeout: '3s' }
-const ADS_KEEPALIVE: JsonObject = { interval: '30s', timeout: '5s' }
+const keepalive = (intervalMs: number, timeoutMs: number): KeepaliveSettings =>
+  create(KeepaliveSettingsSchema, {
+    interval: durationOf(intervalMs),
+    timeout: durationOf(timeoutMs),
+  })
 
-const http2 = (keepalive: JsonObject): JsonObject => ({
-  'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': any(
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
-    {
-      explicit_http_config: {
-        http2_protocol_options: {
-          max_concurrent_streams: MAX_CONCURRENT_STREAMS,
-          connection_keepalive: keepalive,
+/** Requests wait for checks and guards: where nobody is at home they must end soon, within 1.15 s (jitter) and 3 s. */
+const REQUESTS_KEEPALIVE = keepalive(1_000, 3_000)
+const ADS_KEEPALIVE = keepalive(30_000, 5_000)
+
+const http2 = (
+  connectionKeepalive: KeepaliveSettings,
+): Cluster['typedExtensionProtocolOptions'] => ({
+  [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
+    upstreamProtocolOptions: {
+      case: 'explicitHttpConfig',
+      value: {
+        protocolConfig: {
+          case: 'http2ProtocolOptions',
+          value: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, connectionKeepalive },
         },
       },
     },
-  ),
+  }),
 })
 
 /** A replica that drains says so; a connection alone would not. */
-const HEALTH_CHECKS: readonly JsonObject[] = [
-  {
-    timeout: '1s',
-    interval: '2s',
-    no_traffic_interval: '5s',
-    unhealthy_threshold: 2,
-    healthy_threshold: 1,
-    grpc_health_check: {},
-  },
-]
+const HEALTH_CHECK: HealthCheck = create(HealthCheckSchema, {
+  timeout: durationOf(1_000),
+  interval: durationOf(2_000),
+  noTrafficInterval: durationOf(5_000),
+  unhealthyThreshold: 2,
+  healthyThreshold: 1,
+  healthChecker: { case: 'grpcHealthCheck', value: {} },
+})
 
-const envoyAddress = (address: GatehouseAddress): JsonObject =>
+/** mode: of a Unix socket that Envoy makes, octal. */
+export const envoyAddress = (address: GatehouseAddress, mode = 0): Address =>
   address.type === 'unix'
-    ? { pipe: { path: address.path } }
-    : { socket_address: { address: address.host, port_value: address.port } }
+    ? create(AddressSchema, { address: { case: 'pipe', value: { path: address.path, mode } } })
+    : socketAddress(address.host, address.port)
 
 const isResolved = (address: GatehouseAddress): boolean =>
   address.type === 'unix' || isIP(address.host) !== 0
 
-const transportSocket = (tls: GatehouseTls): JsonObject => ({
-  name: 'envoy.transport_sockets.tls',
-  typed_config: any('envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-    sni: isIP(tls.serverName) === 0 ? tls.serverName : undefined,
-    common_tls_context: jsonObject({
-      tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
-      alpn_protocols: ['h2'],
-      tls_certificates: tls.clientCertificate && [
-        {
-          certificate_chain: { filename: tls.clientCertificate.certFile },
-          private_key: { filename: tls.clientCertificate.keyFile },
-        },
-      ],
-      validation_context: {
-        trusted_ca: { filename: tls.caFile },
-        match_typed_subject_alt_names: [
+const transportSocket = ({
+  caFile,
+  serverName: name,
+  clientCertificate,
+}: GatehouseTls): TransportSocket =>
+  create(TransportSocketSchema, {
+    name: 'envoy.transport_sockets.tls',
+    configType: typedConfig(UpstreamTlsContextSchema, {
+      sni: serverName(name),
+      commonTlsContext: {
+        tlsParams: { tlsMinimumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_2 },
+        alpnProtocols: ['h2'],
+        tlsCertificates: clientCertificate && [
           {
-            san_type: isIP(tls.serverName) === 0 ? 'DNS' : 'IP_ADDRESS',
-            matcher: { exact: tls.serverName },
+            certificateChain: fileSource(clientCertificate.certFile),
+            privateKey: fileSource(clientCertificate.keyFile),
           },
         ],
+        validationContextType: {
+          case: 'validationContext',
+          value: {
+            trustedCa: fileSource(caFile),
+            matchTypedSubjectAltNames: [nameMatcher(name)],
+          },
+        },
       },
     }),
-  }),
-})
+  })
 
 interface Care {
-  readonly keepalive: JsonObject
-  readonly healthChecks?: readonly JsonObject[]
+  readonly keepalive: KeepaliveSettings
+  readonly healthChecks: HealthCheck[]
 }
+
+/** STRICT_DNS: Envoy resolves the name. */
+const discoveryFields = (address: GatehouseAddress): FieldsOf<typeof ClusterSchema> =>
+  isResolved(address)
+    ? { clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STATIC } }
+    : {
+        clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STRICT_DNS },
+        dnsLookupFamily: Cluster_DnsLookupFamily.V4_PREFERRED,
+      }
 
 const buildGatehouseCluster = (
   name: string,
-  connection: GatehouseConnection,
+  { address, tls }: GatehouseConnection,
   { keepalive, healthChecks }: Care,
-): JsonObject =>
-  jsonObject({
+): Cluster =>
+  create(ClusterSchema, {
     name,
-    type: isResolved(connection.address) ? 'STATIC' : 'STRICT_DNS',
-    dns_lookup_family: isResolved(connection.address) ? undefined : 'V4_PREFERRED',
-    connect_timeout: durationJson(CONNECT_TIMEOUT_MS),
-    load_assignment: {
-      cluster_name: name,
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: envoyAddress(connection.address) } }] }],
+    ...discoveryFields(address),
+    connectTimeout: durationOf(CONNECT_TIMEOUT_MS),
+    loadAssignment: {
+      clusterName: name,
+      endpoints: [{ lbEndpoints: [lbEndpoint(envoyAddress(address))] }],
     },
-    circuit_breakers: CIRCUIT_BREAKERS,
-    typed_extension_protocol_options: http2(keepalive),
-    health_checks: healthChecks,
-    transport_socket: connection.tls && transportSocket(connection.tls),
+    circuitBreakers: CIRCUIT_BREAKERS,
+    typedExtensionProtocolOptions: http2(keepalive),
+    healthChecks,
+    transportSocket: tls && transportSocket(tls),
   })
 
-export const buildXdsCluster = (connection: GatehouseConnection): JsonObject =>
-  buildGatehouseCluster(XDS_CLUSTER, connection, { keepalive: ADS_KEEPALIVE })
+/** The cluster of ADS. */
+export const buildXdsCluster = (connection: GatehouseConnection): Cluster =>
+  buildGatehouseCluster(XDS_CLUSTER, connection, { keepalive: ADS_KEEPALIVE, healthChecks: [] })
 
-/** ext_authz and ext_proc. */
-export const buildServerClusters = (connection: GatehouseConnection): readonly JsonObject[] =>
+/** The clusters of ext_authz and ext_proc. */
+export const buildServerClusters = (connection: GatehouseConnection): readonly Cluster[] =>
   [EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER].map((name) =>
     buildGatehouseCluster(name, connection, {
       keepalive: REQUESTS_KEEPALIVE,
-      healthChecks: HEALTH_CHECKS,
+      healthChecks: [HEALTH_CHECK],
     }),
   )

@@ -1,10 +1,40 @@
 // Ir → one static Envoy configuration that needs no xDS server: what `gatehouse translate` prints. ext_authz and
 // ext_proc still lead to Gatehouse.
 
+import { create } from '@bufbuild/protobuf'
+import { type Any, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt'
+import {
+  type Bootstrap,
+  type Bootstrap_StaticResourcesSchema as StaticResourcesSchema,
+  BootstrapSchema,
+} from '../../grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  ClusterSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import { ClusterLoadAssignmentSchema } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+import {
+  type Listener,
+  ListenerSchema,
+} from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
+import {
+  type RouteConfiguration,
+  RouteConfigurationSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
+import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import {
+  type Secret,
+  SecretSchema,
+} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Ir } from '../../ir/ir.js'
-import type { Json, JsonObject } from '../../ir/json.js'
+import type { EncodedResource } from '../encode/encode.js'
+import type { EncodedRoutes } from '../encode/encode-routes.js'
+import { decode } from '../encode/read.js'
 import { buildXds } from '../translator/build-xds.js'
-import { objectAt, textAt } from '../translator/json-path.js'
+import { type FieldsOf, fileSource } from '../translator/messages.js'
 import type { XdsOptions } from '../translator/xds-resources.js'
 import { EVERY_GATEWAY, type XdsResources } from '../translator/xds-resources.js'
 import { type AdminAddress, buildAdmin, buildOverloadManager } from './bootstrap.js'
@@ -19,84 +49,105 @@ export interface StaticConfigOptions {
   readonly certificates: 'inline' | { readonly folder: string }
 }
 
-/** A resource as a typed member of static_resources: without '@type'. */
-const untyped = (resource: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(resource).filter(([name]) => name !== '@type'))
-
-/** Every object of the tree, innermost first, as replace makes it. */
-function rebuild(json: Json, replace: (object: JsonObject) => JsonObject): Json {
-  if (Array.isArray(json)) return json.map((item: Json) => rebuild(item, replace))
-  if (typeof json !== 'object' || json === null) return json
-  const members = Object.entries(json).map(([name, value]): [string, Json] => [
-    name,
-    rebuild(value, replace),
-  ])
-  return replace(Object.fromEntries(members))
+/** rds becomes the route configuration itself. */
+function staticManager(packed: Any, routes: readonly EncodedRoutes[]): Any {
+  const manager = anyUnpack(packed, HttpConnectionManagerSchema)
+  if (manager?.routeSpecifier.case !== 'rds') return packed
+  const { routeConfigName } = manager.routeSpecifier.value
+  manager.routeSpecifier = { case: 'routeConfig', value: staticRoutes(routeConfigName, routes) }
+  return anyPack(HttpConnectionManagerSchema, manager)
 }
 
-const byName = (resources: readonly JsonObject[], key: string): ReadonlyMap<string, JsonObject> =>
-  new Map(resources.map((resource) => [textAt(resource, key) ?? '', untyped(resource)]))
+function staticRoutes(name: string, routes: readonly EncodedRoutes[]): RouteConfiguration {
+  const found = routes.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`no route configuration is called ${name}`)
+  return decode(RouteConfigurationSchema, found.whole())
+}
 
-/** rds becomes the route configuration itself; a certificate without sds_config is one of static_resources.secrets. */
-const staticListener = (listener: JsonObject, routes: ReadonlyMap<string, JsonObject>): Json =>
-  rebuild(untyped(listener), (object) => {
-    const { rds, sds_config, ...rest } = object
-    if (sds_config !== undefined) return rest
-    if (rds === undefined) return object
-    const name = textAt(objectAt(object, 'rds'), 'route_config_name') ?? ''
-    return { ...rest, route_config: routes.get(name) ?? {} }
-  })
+/** A certificate without sds_config is one of static_resources.secrets. */
+function staticTls(packed: Any): Any {
+  const tls = anyUnpack(packed, DownstreamTlsContextSchema)
+  if (tls === undefined) return packed
+  for (const certificate of tls.commonTlsContext?.tlsCertificateSdsSecretConfigs ?? [])
+    certificate.sdsConfig = undefined
+  return anyPack(DownstreamTlsContextSchema, tls)
+}
 
+function makeStatic(
+  { filters, transportSocket }: FilterChain,
+  routes: readonly EncodedRoutes[],
+): void {
+  for (const { configType } of filters)
+    if (configType.case === 'typedConfig')
+      configType.value = staticManager(configType.value, routes)
+  const tls = transportSocket?.configType
+  if (tls?.case === 'typedConfig') tls.value = staticTls(tls.value)
+}
+
+function staticListener(resource: EncodedResource, routes: readonly EncodedRoutes[]): Listener {
+  const listener = decode(ListenerSchema, resource)
+  for (const chain of listener.filterChains) makeStatic(chain, routes)
+  return listener
+}
+
+/** eds becomes the endpoints themselves. */
 function staticCluster(
-  cluster: JsonObject,
-  endpoints: ReadonlyMap<string, JsonObject>,
-): JsonObject {
-  const { eds_cluster_config: eds, ...rest } = untyped(cluster)
-  if (eds === undefined) return rest
+  resource: EncodedResource,
+  endpoints: ReadonlyMap<string, EncodedResource>,
+): Cluster {
+  const cluster = decode(ClusterSchema, resource)
+  if (cluster.edsClusterConfig === undefined) return cluster
+  const found = endpoints.get(cluster.name)
   return {
-    ...rest,
-    type: 'STATIC',
-    load_assignment: endpoints.get(textAt(cluster, 'name') ?? '') ?? {},
+    ...cluster,
+    edsClusterConfig: undefined,
+    clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STATIC },
+    loadAssignment: found && decode(ClusterLoadAssignmentSchema, found),
   }
 }
 
 function staticSecret(
-  secret: JsonObject,
+  resource: EncodedResource,
   certificates: StaticConfigOptions['certificates'],
-): JsonObject {
-  if (certificates === 'inline') return untyped(secret)
-  const name = textAt(secret, 'name') ?? ''
+): Secret {
+  if (certificates === 'inline') return decode(SecretSchema, resource)
+  const { name } = resource
   const path = `${certificates.folder}/${name.replace('/', '.')}`
-  return {
+  return create(SecretSchema, {
     name,
-    tls_certificate: {
-      certificate_chain: { filename: `${path}.crt` },
-      private_key: { filename: `${path}.key` },
+    type: {
+      case: 'tlsCertificate',
+      value: {
+        certificateChain: fileSource(`${path}.crt`),
+        privateKey: fileSource(`${path}.key`),
+      },
     },
-  }
+  })
 }
 
-function staticResources(resources: XdsResources, options: StaticConfigOptions): JsonObject {
-  const routes = byName(resources.routes, 'name')
-  const endpoints = byName(resources.endpoints, 'cluster_name')
+function staticResources(
+  { listeners, routes, clusters, endpoints, secrets }: XdsResources,
+  options: StaticConfigOptions,
+): FieldsOf<typeof StaticResourcesSchema> {
+  const assignments = new Map(endpoints.map((resource) => [resource.name, resource]))
   return {
-    listeners: resources.listeners.map((listener) => staticListener(listener, routes)),
+    listeners: listeners.map((listener) => staticListener(listener, routes)),
     clusters: [
-      ...resources.clusters.map((cluster) => staticCluster(cluster, endpoints)),
+      ...clusters.map((cluster) => staticCluster(cluster, assignments)),
       ...buildServerClusters(options.connection),
     ],
-    secrets: resources.secrets.map((secret) => staticSecret(secret, options.certificates)),
+    secrets: secrets.map((secret) => staticSecret(secret, options.certificates)),
   }
 }
 
 /** envoy.config.bootstrap.v3.Bootstrap. Throws as buildXds does. */
-export function buildStaticConfig(ir: Ir, options: StaticConfigOptions): JsonObject {
+export function buildStaticConfig(ir: Ir, options: StaticConfigOptions): Bootstrap {
   const resources = buildXds(ir, options.xds).get(EVERY_GATEWAY)
   if (resources === undefined) throw new Error('buildXds made nothing for every gateway')
-  return {
+  return create(BootstrapSchema, {
     admin: buildAdmin(options.envoyAdmin),
-    layered_runtime: LAYERED_RUNTIME,
-    overload_manager: buildOverloadManager(),
-    static_resources: staticResources(resources, options),
-  }
+    layeredRuntime: LAYERED_RUNTIME,
+    overloadManager: buildOverloadManager(),
+    staticResources: staticResources(resources, options),
+  })
 }

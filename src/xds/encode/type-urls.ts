@@ -19,10 +19,6 @@ export const PUSH_ORDER: readonly string[] = [
   SECRET_TYPE,
 ]
 
-/** Field that names a resource of the type; every other type has "name". */
-export const nameField = (typeUrl: string): string =>
-  typeUrl === ENDPOINT_TYPE ? 'cluster_name' : 'name'
-
 /** "type.googleapis.com/a.b.Listener" → "Listener": the label of metrics and messages. */
 export const shortType = (typeUrl: string): string =>
   typeUrl.slice(Math.max(typeUrl.lastIndexOf('.'), typeUrl.lastIndexOf('/')) + 1)

@@ -1,25 +1,34 @@
 // One JSON line per request on Envoy's standard output. No header or claim values: they may be secrets.
 
-import type { JsonObject } from '../../ir/json.js'
-import { any } from './json-object.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type AccessLog,
+  AccessLogSchema,
+} from '../../grpc/generated/envoy/config/accesslog/v3/accesslog_pb.js'
+import { StdoutAccessLogSchema } from '../../grpc/generated/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
+import { typedConfig } from './messages.js'
+
+const LINE = {
+  start: '%START_TIME%',
+  method: '%REQ(:METHOD)%',
+  authority: '%REQ(:AUTHORITY)%',
+  path: '%PATH(NQ)%',
+  route: '%ROUTE_NAME%',
+  status: '%RESPONSE_CODE%',
+  details: '%RESPONSE_CODE_DETAILS%',
+  duration_ms: '%DURATION%',
+  upstream: '%UPSTREAM_HOST%',
+  request_id: '%REQ(X-REQUEST-ID)%',
+}
 
 /** envoy.config.accesslog.v3.AccessLog */
-export const buildAccessLog = (): JsonObject => ({
-  name: 'envoy.access_loggers.stdout',
-  typed_config: any('envoy.extensions.access_loggers.stream.v3.StdoutAccessLog', {
-    log_format: {
-      json_format: {
-        start: '%START_TIME%',
-        method: '%REQ(:METHOD)%',
-        authority: '%REQ(:AUTHORITY)%',
-        path: '%PATH(NQ)%',
-        route: '%ROUTE_NAME%',
-        status: '%RESPONSE_CODE%',
-        details: '%RESPONSE_CODE_DETAILS%',
-        duration_ms: '%DURATION%',
-        upstream: '%UPSTREAM_HOST%',
-        request_id: '%REQ(X-REQUEST-ID)%',
+export const buildAccessLog = (): AccessLog =>
+  create(AccessLogSchema, {
+    name: 'envoy.access_loggers.stdout',
+    configType: typedConfig(StdoutAccessLogSchema, {
+      accessLogFormat: {
+        case: 'logFormat',
+        value: { format: { case: 'jsonFormat', value: LINE } },
       },
-    },
-  }),
-})
+    }),
+  })

@@ -6,6 +6,12 @@ import type { Destination } from '../../ir/destination.js'
 import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
+import {
+  encodeCluster,
+  encodeListener,
+  encodeLoadAssignment,
+  encodeSecret,
+} from '../encode/encode.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildSecret } from './downstream-tls.js'
 import { buildListener } from './listener.js'
@@ -54,12 +60,18 @@ function presented(
   return certificates.filter((certificate) => names.has(certificate.name))
 }
 
-const listenerOf = memoWith(buildListener)
-const clusterOf = memoWith(buildCluster)
-const assignmentOf = memo(buildLoadAssignment)
-const secretOf = memo(buildSecret)
-const answeredCluster = buildEmptyCluster(ANSWERED_CLUSTER)
-const unresolvedCluster = buildEmptyCluster(UNRESOLVED_CLUSTER)
+const listenerOf = memoWith((listener: Listener, options: XdsOptions) =>
+  encodeListener(buildListener(listener, options)),
+)
+const clusterOf = memoWith((destination: Destination, options: XdsOptions) =>
+  encodeCluster(buildCluster(destination, options)),
+)
+const assignmentOf = memo((destination: Destination) =>
+  encodeLoadAssignment(buildLoadAssignment(destination)),
+)
+const secretOf = memo((certificate: Certificate) => encodeSecret(buildSecret(certificate)))
+const answeredCluster = encodeCluster(buildEmptyCluster(ANSWERED_CLUSTER))
+const unresolvedCluster = encodeCluster(buildEmptyCluster(UNRESOLVED_CLUSTER))
 
 const clustersOf = memoWith((destinations: readonly Destination[], options: XdsOptions) => {
   const key = JSON.stringify(options)

@@ -1,55 +1,73 @@
 // Destination → Envoy's Cluster.
 
+import { create } from '@bufbuild/protobuf'
+import {
+  type CircuitBreakers,
+  CircuitBreakersSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/circuit_breaker_pb.js'
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  Cluster_DnsLookupFamily,
+  ClusterSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import { HttpProtocolOptionsSchema } from '../../grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import type { Destination } from '../../ir/destination.js'
-import type { JsonObject } from '../../ir/json.js'
-import { ADS_SOURCE, any, durationJson } from './json-object.js'
-import { loadAssignment } from './load-assignment.js'
+import { buildLoadAssignment } from './load-assignment.js'
+import { ADS_SOURCE, durationOf, type FieldsOf, packed } from './messages.js'
 import { buildUpstreamTls } from './upstream-tls.js'
 import type { XdsOptions } from './xds-resources.js'
-
-const CLUSTER = 'envoy.config.cluster.v3.Cluster'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** Every open event stream holds a request (and over HTTP/1 a connection); Envoy's default is 1024 of each. */
-const CIRCUIT_BREAKERS: JsonObject = {
-  thresholds: [{ max_connections: 65_536, max_pending_requests: 65_536, max_requests: 65_536 }],
-}
+const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
+  thresholds: [{ maxConnections: 65_536, maxPendingRequests: 65_536, maxRequests: 65_536 }],
+})
 
-const HTTP2: JsonObject = {
-  'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': any(
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
-    { explicit_http_config: { http2_protocol_options: {} } },
-  ),
+/** The key of typed_extension_protocol_options that Envoy looks for. */
+export const HTTP_PROTOCOL_OPTIONS = HttpProtocolOptionsSchema.typeName
+
+const HTTP2 = {
+  [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
+    upstreamProtocolOptions: {
+      case: 'explicitHttpConfig',
+      value: { protocolConfig: { case: 'http2ProtocolOptions', value: {} } },
+    },
+  }),
 }
 
 /** Addresses change often and come by EDS; a name is resolved by Envoy. */
-const discoveryFields = (destination: Destination): JsonObject =>
+const discoveryFields = (destination: Destination): FieldsOf<typeof ClusterSchema> =>
   destination.endpoints.type === 'addresses'
-    ? { type: 'EDS', eds_cluster_config: { eds_config: ADS_SOURCE } }
+    ? {
+        clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.EDS },
+        edsClusterConfig: { edsConfig: ADS_SOURCE },
+      }
     : {
-        type: 'STRICT_DNS',
-        dns_lookup_family: 'V4_PREFERRED',
-        load_assignment: loadAssignment(destination.name, destination.endpoints),
+        clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STRICT_DNS },
+        dnsLookupFamily: Cluster_DnsLookupFamily.V4_PREFERRED,
+        loadAssignment: buildLoadAssignment(destination),
       }
 
-export const buildCluster = (destination: Destination, options: XdsOptions): JsonObject =>
-  any(CLUSTER, {
+/** envoy.config.cluster.v3.Cluster */
+export const buildCluster = (destination: Destination, options: XdsOptions): Cluster =>
+  create(ClusterSchema, {
     name: destination.name,
     ...discoveryFields(destination),
-    connect_timeout: durationJson(CONNECT_TIMEOUT_MS),
-    circuit_breakers: CIRCUIT_BREAKERS,
-    typed_extension_protocol_options: destination.protocol === 'http2' ? HTTP2 : undefined,
-    transport_socket:
+    connectTimeout: durationOf(CONNECT_TIMEOUT_MS),
+    circuitBreakers: CIRCUIT_BREAKERS,
+    typedExtensionProtocolOptions: destination.protocol === 'http2' ? HTTP2 : {},
+    transportSocket:
       destination.tls &&
       buildUpstreamTls(destination.tls, destination.protocol, options.systemCaFile),
   })
 
 /** A cluster without endpoints: whatever is sent to it is answered 503 by Envoy. */
-export const buildEmptyCluster = (name: string): JsonObject =>
-  any(CLUSTER, {
+export const buildEmptyCluster = (name: string): Cluster =>
+  create(ClusterSchema, {
     name,
-    type: 'STATIC',
-    load_assignment: { cluster_name: name, endpoints: [] },
-    connect_timeout: durationJson(CONNECT_TIMEOUT_MS),
+    clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STATIC },
+    loadAssignment: { clusterName: name },
+    connectTimeout: durationOf(CONNECT_TIMEOUT_MS),
   })

@@ -1,10 +1,21 @@
 // Cors of a route → Envoy's CORS filter: the filter itself, and the CorsPolicy that stands in a route.
 
-import type { JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import type { Any } from '@bufbuild/protobuf/wkt'
+import {
+  CorsPolicySchema,
+  CorsSchema,
+} from '../../grpc/generated/envoy/extensions/filters/http/cors/v3/cors_pb.js'
+import {
+  type HttpFilter,
+  HttpFilterSchema,
+} from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import type { Cors } from '../../ir/route.js'
 import { CORS_FILTER } from './filter-names.js'
-import { any } from './json-object.js'
+import { packed, typedConfig } from './messages.js'
 import { escapeRegex } from './regex.js'
+import { exactly, matching } from './string-matcher.js'
 
 /** Response headers of the CORS protocol (Fetch standard): what a backend's own CORS handling may set. */
 export const CORS_RESPONSE_HEADERS: readonly string[] = [
@@ -16,19 +27,18 @@ export const CORS_RESPONSE_HEADERS: readonly string[] = [
   'access-control-max-age',
 ]
 
-export const buildCorsFilter = (): JsonObject => ({
-  name: CORS_FILTER,
-  typed_config: any('envoy.extensions.filters.http.cors.v3.Cors'),
-})
+/** envoy.extensions.filters.http.cors.v3.Cors: says nothing itself, every policy stands in a route. */
+export const buildCorsFilter = (): HttpFilter =>
+  create(HttpFilterSchema, { name: CORS_FILTER, configType: typedConfig(CorsSchema) })
 
 /** A host label's characters, and dots: what "*" stands for within an origin. */
 const WILDCARD = '[a-zA-Z0-9.-]+'
 
-/** envoy.type.matcher.v3.StringMatcher; the filter takes an exact "*" as any origin, and echoes the origin. */
-const originMatcher = (origin: string): JsonObject =>
+/** The filter takes an exact "*" as any origin, and echoes the origin. */
+const originMatcher = (origin: string): StringMatcher =>
   origin === '*' || !origin.includes('*')
-    ? { exact: origin }
-    : { safe_regex: { regex: origin.split('*').map(escapeRegex).join(WILDCARD) } }
+    ? exactly(origin)
+    : matching(origin.split('*').map(escapeRegex).join(WILDCARD))
 
 /** "*" counts only as the sole value (the filter then echoes what the preflight asks for); beside others it would be literal. */
 function commaList(values: readonly string[]): string | undefined {
@@ -37,14 +47,14 @@ function commaList(values: readonly string[]): string | undefined {
 }
 
 /** envoy.extensions.filters.http.cors.v3.CorsPolicy */
-export const buildCorsPolicy = (cors: Cors): JsonObject =>
-  any('envoy.extensions.filters.http.cors.v3.CorsPolicy', {
-    allow_origin_string_match: cors.allowOrigins.map(originMatcher),
-    allow_methods: commaList(cors.allowMethods),
-    allow_headers: commaList(cors.allowHeaders),
-    expose_headers: cors.exposeHeaders.length === 0 ? undefined : cors.exposeHeaders.join(', '),
-    max_age: cors.maxAge?.toString(),
-    allow_credentials: cors.allowCredentials,
+export const buildCorsPolicy = (cors: Cors): Any =>
+  packed(CorsPolicySchema, {
+    allowOriginStringMatch: cors.allowOrigins.map(originMatcher),
+    allowMethods: commaList(cors.allowMethods),
+    allowHeaders: commaList(cors.allowHeaders),
+    exposeHeaders: cors.exposeHeaders.join(', '),
+    maxAge: cors.maxAge?.toString(),
+    allowCredentials: cors.allowCredentials,
     // A preflight of another origin must not reach the backend as an unauthenticated OPTIONS request.
-    forward_not_matching_preflights: false,
+    forwardNotMatchingPreflights: false,
   })

@@ -1,7 +1,12 @@
 // Headers that only we or Envoy may set: taken from every request before any filter or route sees it.
 
-import type { JsonObject } from '../../ir/json.js'
-import { any } from './json-object.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from '../../grpc/generated/envoy/config/core/v3/extension_pb.js'
+import { HeaderMutationSchema } from '../../grpc/generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
+import { packed } from './messages.js'
 
 const REMOVED_PREFIX = 'x-gatehouse-'
 
@@ -13,15 +18,25 @@ const REMOVED_HEADERS = [
 ]
 
 /** envoy.config.core.v3.TypedExtensionConfig */
-export const buildEarlyHeaderMutation = (): JsonObject => ({
-  name: 'envoy.http.early_header_mutation.header_mutation',
-  typed_config: any(
-    'envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation',
-    {
+export const buildEarlyHeaderMutation = (): TypedExtensionConfig =>
+  create(TypedExtensionConfigSchema, {
+    name: 'envoy.http.early_header_mutation.header_mutation',
+    typedConfig: packed(HeaderMutationSchema, {
       mutations: [
-        { remove_on_match: { key_matcher: { prefix: REMOVED_PREFIX, ignore_case: true } } },
-        ...REMOVED_HEADERS.map((name) => ({ remove: name })),
+        {
+          action: {
+            case: 'removeOnMatch',
+            value: {
+              keyMatcher: {
+                matchPattern: { case: 'prefix', value: REMOVED_PREFIX },
+                ignoreCase: true,
+              },
+            },
+          },
+        },
+        ...REMOVED_HEADERS.map((name) => ({
+          action: { case: 'remove' as const, value: name },
+        })),
       ],
-    },
-  ),
-})
+    }),
+  })

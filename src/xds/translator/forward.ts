@@ -1,6 +1,12 @@
 // ForwardAction → Envoy's RouteAction: one cluster or weighted ones, Host, path, timeouts, upgrades.
 
-import type { Json, JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type RouteAction,
+  RouteActionSchema,
+  type WeightedCluster_ClusterWeight as ClusterWeight,
+  WeightedCluster_ClusterWeightSchema as ClusterWeightSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type {
   ForwardAction,
@@ -10,61 +16,67 @@ import type {
   WeightedDestination,
 } from '../../ir/route.js'
 import { headerFields } from './headers.js'
-import { durationJson, jsonObject } from './json-object.js'
 import { UNRESOLVED_MARK } from './local-reply.js'
-import { pathRewriteFields } from './path-rewrite.js'
+import { durationOf, type FieldsOf } from './messages.js'
+import { pathRewrite } from './path-rewrite.js'
 import { headersTowards } from './request-headers.js'
 
 /** envoy.config.route.v3.WeightedCluster.ClusterWeight */
-function clusterWeight(destination: WeightedDestination, route: Route): JsonObject {
-  if (destination.destination === undefined) {
-    return {
+function clusterWeight(destination: WeightedDestination, route: Route): ClusterWeight {
+  const { destination: name, weight } = destination
+  if (name === undefined)
+    return create(ClusterWeightSchema, {
       name: UNRESOLVED_CLUSTER,
-      weight: destination.weight,
-      request_headers_to_add: [UNRESOLVED_MARK],
-    }
-  }
-  return jsonObject({
-    name: destination.destination,
-    weight: destination.weight,
-    host_rewrite_literal: hostRewrite(route, destination),
+      weight,
+      requestHeadersToAdd: [UNRESOLVED_MARK],
+    })
+  const host = hostRewrite(route, destination)
+  return create(ClusterWeightSchema, {
+    name,
+    weight,
+    hostRewriteSpecifier:
+      host === undefined ? undefined : { case: 'hostRewriteLiteral', value: host },
     ...headerFields({ ...destination, requestHeaders: headersTowards(route, destination) }),
   })
 }
 
-/** A single destination stands in weighted_clusters too: its header modifiers have no other place. */
-const clusterFields = (action: ForwardAction, route: Route): JsonObject => ({
-  weighted_clusters: {
-    clusters: action.destinations
-      .filter((destination) => destination.weight > 0)
-      .map((destination) => clusterWeight(destination, route)),
-  },
-})
-
-const milliseconds = (value: number | undefined): string | undefined =>
-  value === undefined ? undefined : durationJson(value)
-
 /** A backend request has one try here; its own limit counts only where the whole request's is longer. */
-const timeoutFields = (timeouts: Timeouts): Readonly<Record<string, Json | undefined>> => ({
-  timeout: milliseconds(timeouts.requestMs),
-  idle_timeout: milliseconds(timeouts.idleMs),
-  retry_policy:
-    timeouts.backendRequestMs === undefined || timeouts.backendRequestMs === 0
+const timeoutFields = ({
+  requestMs,
+  idleMs,
+  backendRequestMs,
+}: Timeouts): FieldsOf<typeof RouteActionSchema> => ({
+  timeout: requestMs === undefined ? undefined : durationOf(requestMs),
+  idleTimeout: idleMs === undefined ? undefined : durationOf(idleMs),
+  retryPolicy:
+    backendRequestMs === undefined || backendRequestMs === 0
       ? undefined
-      : { num_retries: 0, per_try_timeout: durationJson(timeouts.backendRequestMs) },
+      : { numRetries: 0, perTryTimeout: durationOf(backendRequestMs) },
 })
 
-/** envoy.config.route.v3.RouteAction */
-export const buildForward = (action: ForwardAction, route: Route): JsonObject => ({
-  ...clusterFields(action, route),
-  ...pathRewriteFields(action.rewrite?.path, route.match.path),
-  ...jsonObject({
+function pathFields(action: ForwardAction, route: Route): FieldsOf<typeof RouteActionSchema> {
+  const rewrite = pathRewrite(action.rewrite?.path, route.match.path)
+  if (rewrite === undefined) return {}
+  return rewrite.case === 'prefixRewrite'
+    ? { prefixRewrite: rewrite.value }
+    : { regexRewrite: rewrite.value }
+}
+
+/** envoy.config.route.v3.RouteAction. A single destination is weighted too: its header modifiers have no other place. */
+export const buildForward = (action: ForwardAction, route: Route): RouteAction =>
+  create(RouteActionSchema, {
+    clusterSpecifier: {
+      case: 'weightedClusters',
+      value: {
+        clusters: action.destinations
+          .filter((destination) => destination.weight > 0)
+          .map((destination) => clusterWeight(destination, route)),
+      },
+    },
+    ...pathFields(action, route),
     ...timeoutFields(action.timeouts),
-    upgrade_configs: action.allowUpgrades
-      ? [{ upgrade_type: 'websocket', enabled: true }]
-      : undefined,
-  }),
-})
+    upgradeConfigs: action.allowUpgrades ? [{ upgradeType: 'websocket', enabled: true }] : [],
+  })
 
 /** Envoy takes no Host among the headers to set. */
 const hostHeader = (modifier: HeaderModifier | undefined): string | undefined =>

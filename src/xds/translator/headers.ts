@@ -1,51 +1,63 @@
 // Header modifiers → the four header fields that Envoy's routes and weighted clusters share.
 
-import type { Json } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type HeaderValueOption,
+  HeaderValueOption_HeaderAppendAction as AppendAction,
+  HeaderValueOptionSchema,
+} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import type { Header, HeaderModifier } from '../../ir/route.js'
-import { unlessEmpty } from './json-object.js'
 
-/** Envoy refuses a configuration that touches these; the Host is changed by a rewrite (host-rewrite.ts). */
+/** Envoy refuses a configuration that touches these; the Host is changed by a rewrite (forward.ts). */
 const isRoutingHeader = (name: string): boolean =>
   name.startsWith(':') || name.toLowerCase() === 'host'
 
-/** envoy.config.core.v3.HeaderValueOption; "%" begins a substitution there, "%%" stands for itself. */
+/** "%" begins a substitution there, "%%" stands for itself. */
 const headerValueOption =
-  (appendAction: string) =>
-  (header: Header): Json => ({
-    header: { key: header.name, value: header.value.replaceAll('%', '%%') },
-    append_action: appendAction,
-    keep_empty_value: true,
-  })
+  (appendAction: AppendAction) =>
+  ({ name, value }: Header): HeaderValueOption =>
+    create(HeaderValueOptionSchema, {
+      header: { key: name, value: value.replaceAll('%', '%%') },
+      appendAction,
+      keepEmptyValue: true,
+    })
 
-function toAdd(modifier: HeaderModifier | undefined): readonly Json[] | undefined {
+const toSet = headerValueOption(AppendAction.OVERWRITE_IF_EXISTS_OR_ADD)
+const toAppend = headerValueOption(AppendAction.APPEND_IF_EXISTS_OR_ADD)
+
+function toAdd(modifier: HeaderModifier | undefined): HeaderValueOption[] {
   const wanted = (headers: readonly Header[] = []) =>
     headers.filter((header) => !isRoutingHeader(header.name))
-  return unlessEmpty([
-    ...wanted(modifier?.set).map(headerValueOption('OVERWRITE_IF_EXISTS_OR_ADD')),
-    ...wanted(modifier?.add).map(headerValueOption('APPEND_IF_EXISTS_OR_ADD')),
-  ])
+  return [...wanted(modifier?.set).map(toSet), ...wanted(modifier?.add).map(toAppend)]
 }
 
 const toRemove = (
   modifier: HeaderModifier | undefined,
   further: readonly string[] = [],
-): readonly string[] | undefined =>
-  unlessEmpty([
-    ...new Set([...further, ...(modifier?.remove ?? []).filter((name) => !isRoutingHeader(name))]),
-  ])
+): string[] => [
+  ...new Set([...further, ...(modifier?.remove ?? []).filter((name) => !isRoutingHeader(name))]),
+]
 
 export interface HeaderModifiers {
   readonly requestHeaders?: HeaderModifier | undefined
   readonly responseHeaders?: HeaderModifier
 }
 
+/** Fields of envoy.config.route.v3.Route and of ClusterWeight. */
+export interface HeaderFields {
+  readonly requestHeadersToAdd: HeaderValueOption[]
+  readonly requestHeadersToRemove: string[]
+  readonly responseHeadersToAdd: HeaderValueOption[]
+  readonly responseHeadersToRemove: string[]
+}
+
 /** responseHeadersToRemove: names beside those of the modifier. */
 export const headerFields = (
   modifiers: HeaderModifiers,
   responseHeadersToRemove: readonly string[] = [],
-): Readonly<Record<string, Json | undefined>> => ({
-  request_headers_to_add: toAdd(modifiers.requestHeaders),
-  request_headers_to_remove: toRemove(modifiers.requestHeaders),
-  response_headers_to_add: toAdd(modifiers.responseHeaders),
-  response_headers_to_remove: toRemove(modifiers.responseHeaders, responseHeadersToRemove),
+): HeaderFields => ({
+  requestHeadersToAdd: toAdd(modifiers.requestHeaders),
+  requestHeadersToRemove: toRemove(modifiers.requestHeaders),
+  responseHeadersToAdd: toAdd(modifiers.responseHeaders),
+  responseHeadersToRemove: toRemove(modifiers.responseHeaders, responseHeadersToRemove),
 })

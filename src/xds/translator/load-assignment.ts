@@ -1,31 +1,43 @@
 // Endpoints of a destination → Envoy's ClusterLoadAssignment.
 
+import { create } from '@bufbuild/protobuf'
+import {
+  type Address,
+  AddressSchema,
+} from '../../grpc/generated/envoy/config/core/v3/address_pb.js'
+import {
+  type LbEndpoint,
+  LbEndpointSchema,
+} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
+import {
+  type ClusterLoadAssignment,
+  ClusterLoadAssignmentSchema,
+} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 import type { Destination, Endpoints } from '../../ir/destination.js'
-import type { JsonObject } from '../../ir/json.js'
-import { any } from './json-object.js'
 
-/** envoy.config.endpoint.v3.LbEndpoint. address: an IP address, or a name in a STRICT_DNS cluster. */
-const lbEndpoint = (address: string, port: number): JsonObject => ({
-  endpoint: { address: { socket_address: { address, port_value: port } } },
-})
+/** envoy.config.core.v3.Address. address: an IP address, or a name where one is resolved. */
+export const socketAddress = (address: string, port: number): Address =>
+  create(AddressSchema, {
+    address: {
+      case: 'socketAddress',
+      value: { address, portSpecifier: { case: 'portValue', value: port } },
+    },
+  })
 
-const lbEndpoints = (endpoints: Endpoints): readonly JsonObject[] =>
+/** envoy.config.endpoint.v3.LbEndpoint */
+export const lbEndpoint = (address: Address): LbEndpoint =>
+  create(LbEndpointSchema, { hostIdentifier: { case: 'endpoint', value: { address } } })
+
+const addressesOf = (endpoints: Endpoints): readonly Address[] =>
   endpoints.type === 'name'
-    ? [lbEndpoint(endpoints.host, endpoints.port)]
-    : endpoints.addresses.map(({ ip, port }) => lbEndpoint(ip, port))
+    ? [socketAddress(endpoints.host, endpoints.port)]
+    : endpoints.addresses.map(({ ip, port }) => socketAddress(ip, port))
 
-/** envoy.config.endpoint.v3.ClusterLoadAssignment, as a member of a Cluster. */
-export function loadAssignment(cluster: string, endpoints: Endpoints): JsonObject {
-  const endpointList = lbEndpoints(endpoints)
-  return {
-    cluster_name: cluster,
-    endpoints: endpointList.length === 0 ? [] : [{ lb_endpoints: endpointList }],
-  }
+/** envoy.config.endpoint.v3.ClusterLoadAssignment: a resource of its own (EDS), or a part of its cluster. */
+export function buildLoadAssignment({ name, endpoints }: Destination): ClusterLoadAssignment {
+  const lbEndpoints = addressesOf(endpoints).map(lbEndpoint)
+  return create(ClusterLoadAssignmentSchema, {
+    clusterName: name,
+    endpoints: lbEndpoints.length === 0 ? [] : [{ lbEndpoints }],
+  })
 }
-
-/** The same as a resource of its own (EDS). */
-export const buildLoadAssignment = (destination: Destination): JsonObject =>
-  any(
-    'envoy.config.endpoint.v3.ClusterLoadAssignment',
-    loadAssignment(destination.name, destination.endpoints),
-  )

@@ -1,9 +1,30 @@
 // Answers of Envoy's own that must carry the CORS headers, which it adds to no direct_response: requests to a cluster
 // without endpoints carry a mark, and Envoy's own reply to those is mapped. Should a mark get lost, that reply is 503.
 
-import type { JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type AccessLogFilter,
+  AccessLogFilterSchema,
+  ComparisonFilter_Op,
+} from '../../grpc/generated/envoy/config/accesslog/v3/accesslog_pb.js'
+import {
+  type HeaderValueOption,
+  HeaderValueOption_HeaderAppendAction as AppendAction,
+  HeaderValueOptionSchema,
+} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  type HeaderMatcherSchema,
+  type RouteAction,
+  RouteActionSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import {
+  LocalReplyConfigSchema,
+  type ResponseMapper,
+  ResponseMapperSchema,
+} from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { RefuseAction } from '../../ir/route.js'
+import { type FieldsOf, inlineString } from './messages.js'
 
 /**
  * A weighted cluster can only fail with 503, but the share of a route's traffic whose backendRef does not resolve gets
@@ -11,13 +32,13 @@ import type { RefuseAction } from '../../ir/route.js'
  */
 export const UNRESOLVED_HEADER = 'x-gatehouse-unresolved'
 
-/** envoy.config.core.v3.HeaderValueOption */
-const mark = (key: string, value: string): JsonObject => ({
-  header: { key, value },
-  append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
-})
+const mark = (key: string, value: string): HeaderValueOption =>
+  create(HeaderValueOptionSchema, {
+    header: { key, value },
+    appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+  })
 
-export const UNRESOLVED_MARK: JsonObject = mark(UNRESOLVED_HEADER, '1')
+export const UNRESOLVED_MARK = mark(UNRESOLVED_HEADER, '1')
 
 const refusedHeader = (status: RefuseAction['status']): string =>
   `x-gatehouse-refused-${String(status)}`
@@ -30,65 +51,80 @@ const headerText = (text: string): string =>
     .replaceAll('%', '%%')
 
 /** envoy.config.route.v3.RouteAction. The mark's value is the text of the answer. */
-export const buildRefusal = ({ status, body }: RefuseAction): JsonObject => ({
-  weighted_clusters: {
-    clusters: [
-      {
-        name: UNRESOLVED_CLUSTER,
-        weight: 1,
-        request_headers_to_add: [mark(refusedHeader(status), headerText(body))],
+export const buildRefusal = ({ status, body }: RefuseAction): RouteAction =>
+  create(RouteActionSchema, {
+    clusterSpecifier: {
+      case: 'weightedClusters',
+      value: {
+        clusters: [
+          {
+            name: UNRESOLVED_CLUSTER,
+            weight: 1,
+            requestHeadersToAdd: [mark(refusedHeader(status), headerText(body))],
+          },
+        ],
       },
-    ],
+    },
+  })
+
+const headerFilter = (header: FieldsOf<typeof HeaderMatcherSchema>): AccessLogFilter =>
+  create(AccessLogFilterSchema, { filterSpecifier: { case: 'headerFilter', value: { header } } })
+
+const marked = (name: string): AccessLogFilter =>
+  headerFilter({ name, headerMatchSpecifier: { case: 'presentMatch', value: true } })
+
+const refusalMapper = (status: RefuseAction['status']): ResponseMapper =>
+  create(ResponseMapperSchema, {
+    filter: marked(refusedHeader(status)),
+    statusCode: status,
+    bodyFormatOverride: {
+      format: {
+        case: 'textFormatSource',
+        value: inlineString(`%REQ(${refusedHeader(status)})%`),
+      },
+    },
+  })
+
+/** Of the OAuth documents: below these paths no backend is waited for. */
+const DOCUMENT_PATHS = '/.well-known/o'
+
+const isDocument = headerFilter({
+  name: ':path',
+  headerMatchSpecifier: {
+    case: 'stringMatch',
+    value: { matchPattern: { case: 'prefix', value: DOCUMENT_PATHS } },
   },
 })
 
-const marked = (name: string): JsonObject => ({
-  filter: { header_filter: { header: { name, present_match: true } } },
-})
-
-/** envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper */
-const refusalMapper = (status: RefuseAction['status']): JsonObject => ({
-  ...marked(refusedHeader(status)),
-  status_code: status,
-  body_format_override: {
-    text_format_source: { inline_string: `%REQ(${refusedHeader(status)})%` },
+const isLate = create(AccessLogFilterSchema, {
+  filterSpecifier: {
+    case: 'statusCodeFilter',
+    value: {
+      comparison: {
+        op: ComparisonFilter_Op.EQ,
+        value: { defaultValue: 504, runtimeKey: 'gatehouse.late' },
+      },
+    },
   },
 })
 
 /**
  * The OAuth documents when Gatehouse does not answer in time: status_on_error is not for that, and Envoy says 504. To a
- * caller it is the same as Gatehouse being gone. Below these paths no backend is waited for.
+ * caller it is the same as Gatehouse being gone.
  */
-const LATE_DOCUMENT_MAPPER: JsonObject = {
+const LATE_DOCUMENT_MAPPER = create(ResponseMapperSchema, {
   filter: {
-    and_filter: {
-      filters: [
-        {
-          status_code_filter: {
-            comparison: { op: 'EQ', value: { default_value: 504, runtime_key: 'gatehouse.late' } },
-          },
-        },
-        {
-          header_filter: {
-            header: { name: ':path', string_match: { prefix: '/.well-known/o' } },
-          },
-        },
-      ],
-    },
+    filterSpecifier: { case: 'andFilter', value: { filters: [isLate, isDocument] } },
   },
-  status_code: 503,
-}
+  statusCode: 503,
+})
 
-/** envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig */
-export const LOCAL_REPLY_CONFIG: JsonObject = {
-  mappers: [
-    {
-      ...marked(UNRESOLVED_HEADER),
-      status_code: 500,
-      body: { inline_string: 'the backend of this route does not exist\n' },
-    },
-    refusalMapper(500),
-    refusalMapper(503),
-    LATE_DOCUMENT_MAPPER,
-  ],
-}
+const UNRESOLVED_MAPPER = create(ResponseMapperSchema, {
+  filter: marked(UNRESOLVED_HEADER),
+  statusCode: 500,
+  body: inlineString('the backend of this route does not exist\n'),
+})
+
+export const LOCAL_REPLY_CONFIG = create(LocalReplyConfigSchema, {
+  mappers: [UNRESOLVED_MAPPER, refusalMapper(500), refusalMapper(503), LATE_DOCUMENT_MAPPER],
+})

@@ -1,12 +1,17 @@
 // Some backends take /x;a/mcp for /x/mcp, so that a path parameter could lead around a protected route by a wider,
 // public one. On a virtual host with a protected route, such paths are refused before anything else (decision 8).
 
+import { create } from '@bufbuild/protobuf'
+import {
+  type Route as EnvoyRoute,
+  RouteSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import type { Chunk } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
-import type { JsonObject } from '../../ir/json.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
+import { inlineString } from './messages.js'
 
 /** Envoy matches it with the path alone, without the query. */
 const WITH_PARAMETERS = '.*;.*'
@@ -21,17 +26,20 @@ const someProtected = memo((routes: Chunk<Route>) => routes.some(isProtected))
 export const pathParameterRoutes = (
   name: string,
   routes: readonly Chunk<Route>[],
-): readonly JsonObject[] =>
+): readonly EnvoyRoute[] =>
   !routes.some(someProtected)
     ? []
     : [
-        {
+        create(RouteSchema, {
           name: `${name}/path-parameters`,
-          match: { safe_regex: { regex: WITH_PARAMETERS } },
-          direct_response: {
-            status: 400,
-            body: { inline_string: 'path parameters (";") are not accepted here\n' },
+          match: { pathSpecifier: { case: 'safeRegex', value: { regex: WITH_PARAMETERS } } },
+          action: {
+            case: 'directResponse',
+            value: {
+              status: 400,
+              body: inlineString('path parameters (";") are not accepted here\n'),
+            },
           },
-          typed_per_filter_config: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
-        },
+          typedPerFilterConfig: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
+        }),
       ]

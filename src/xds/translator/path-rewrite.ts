@@ -1,13 +1,25 @@
 // PathRewrite → Envoy's prefix_rewrite or regex_rewrite, with slashes as the Gateway API wants them. The query stays.
 
-import type { JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type RegexMatchAndSubstitute,
+  RegexMatchAndSubstituteSchema,
+} from '../../grpc/generated/envoy/type/matcher/v3/regex_pb.js'
 import type { PathMatch, PathRewrite } from '../../ir/route.js'
 import { withoutSlashes } from '../../ir/slashes.js'
 import { escapeRegex, escapeSubstitution } from './regex.js'
 
-/** envoy.type.matcher.v3.RegexMatchAndSubstitute */
-const regexRewrite = (regex: string, replacement: string): JsonObject => ({
-  regex_rewrite: { pattern: { regex }, substitution: escapeSubstitution(replacement) },
+/** A field of envoy.config.route.v3.RouteAction, and a case of RedirectAction's path_rewrite_specifier. */
+export type EnvoyRewrite =
+  | { readonly case: 'prefixRewrite'; readonly value: string }
+  | { readonly case: 'regexRewrite'; readonly value: RegexMatchAndSubstitute }
+
+const regexRewrite = (regex: string, replacement: string): EnvoyRewrite => ({
+  case: 'regexRewrite',
+  value: create(RegexMatchAndSubstituteSchema, {
+    pattern: { regex },
+    substitution: escapeSubstitution(replacement),
+  }),
 })
 
 /** The matched path as a whole, which is what a prefix match on it leaves to be replaced. */
@@ -18,16 +30,20 @@ const prefixOf = (path: PathMatch): string => (path.value === '/' ? '' : path.va
  * /foo → "": /foo/bar becomes /bar and /foo becomes "/", where Envoy's prefix_rewrite would give //bar.
  * "/" → /xyz: /bar becomes /xyz/bar.
  */
-function replacePrefix(path: PathMatch, value: string): JsonObject {
+function replacePrefix(path: PathMatch, value: string): EnvoyRewrite | undefined {
   const prefix = prefixOf(path)
   const replacement = withoutSlashes(value)
-  if (replacement === '') return prefix === '' ? {} : regexRewrite(`^${escapeRegex(prefix)}/*`, '/')
-  return { prefix_rewrite: prefix === '' ? `${replacement}/` : replacement }
+  if (replacement === '')
+    return prefix === '' ? undefined : regexRewrite(`^${escapeRegex(prefix)}/*`, '/')
+  return { case: 'prefixRewrite', value: prefix === '' ? `${replacement}/` : replacement }
 }
 
-/** The fields are the same in RouteAction and RedirectAction. path: what the route matches. */
-export function pathRewriteFields(rewrite: PathRewrite | undefined, path: PathMatch): JsonObject {
-  if (rewrite === undefined) return {}
+/** path: what the route matches. undefined: the path stays as it is. */
+export function pathRewrite(
+  rewrite: PathRewrite | undefined,
+  path: PathMatch,
+): EnvoyRewrite | undefined {
+  if (rewrite === undefined) return undefined
   if (rewrite.type === 'ReplacePrefixMatch') return replacePrefix(path, rewrite.value)
   return regexRewrite('^/.*$', rewrite.value)
 }

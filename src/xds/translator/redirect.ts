@@ -1,17 +1,24 @@
 // RedirectAction → Envoy's RedirectAction, with the port that the Gateway API wants in Location.
 
-import type { JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type RedirectAction as EnvoyRedirect,
+  RedirectAction_RedirectResponseCode as ResponseCode,
+  RedirectActionSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import type { PathMatch, RedirectAction } from '../../ir/route.js'
-import { jsonObject } from './json-object.js'
-import { pathRewriteFields } from './path-rewrite.js'
+import type { FieldsOf } from './messages.js'
+import { pathRewrite } from './path-rewrite.js'
 import type { RouteContext } from './route-context.js'
 
-const RESPONSE_CODES: Readonly<Record<RedirectAction['statusCode'], string>> = {
-  301: 'MOVED_PERMANENTLY',
-  302: 'FOUND',
-  303: 'SEE_OTHER',
-  307: 'TEMPORARY_REDIRECT',
-  308: 'PERMANENT_REDIRECT',
+type RedirectFields = FieldsOf<typeof RedirectActionSchema>
+
+const RESPONSE_CODES: Readonly<Record<RedirectAction['statusCode'], ResponseCode>> = {
+  301: ResponseCode.MOVED_PERMANENTLY,
+  302: ResponseCode.FOUND,
+  303: ResponseCode.SEE_OTHER,
+  307: ResponseCode.TEMPORARY_REDIRECT,
+  308: ResponseCode.PERMANENT_REDIRECT,
 }
 
 const WELL_KNOWN_PORTS = { http: 80, https: 443 } as const
@@ -28,29 +35,33 @@ function wantedPort(action: RedirectAction, context: RouteContext): number | und
 }
 
 /** A host name alone gives a Location without a port; Envoy takes the port of the request's Host when it keeps that. */
-function authorityFields(action: RedirectAction, context: RouteContext): JsonObject {
+function authorityFields(action: RedirectAction, context: RouteContext): RedirectFields {
   const port = wantedPort(action, context)
   const scheme = action.scheme ?? context.scheme
   const host = action.hostname ?? context.exactHost
-  if (port !== WELL_KNOWN_PORTS[scheme]) {
-    return jsonObject({ host_redirect: action.hostname, port_redirect: port })
-  }
-  return host === undefined ? { port_redirect: port } : { host_redirect: host }
+  if (port !== WELL_KNOWN_PORTS[scheme])
+    return { hostRedirect: action.hostname, portRedirect: port }
+  return host === undefined ? { portRedirect: port } : { hostRedirect: host }
 }
 
-const redirectPath = (action: RedirectAction, match: PathMatch): JsonObject =>
-  action.path?.type === 'ReplaceFullPath'
-    ? { path_redirect: action.path.value }
-    : pathRewriteFields(action.path, match)
+const redirectPath = (
+  { path }: RedirectAction,
+  match: PathMatch,
+): RedirectFields['pathRewriteSpecifier'] =>
+  path?.type === 'ReplaceFullPath'
+    ? { case: 'pathRedirect', value: path.value }
+    : pathRewrite(path, match)
 
 /** envoy.config.route.v3.RedirectAction */
 export const buildRedirect = (
   action: RedirectAction,
   match: PathMatch,
   context: RouteContext,
-): JsonObject => ({
-  ...jsonObject({ scheme_redirect: action.scheme }),
-  ...authorityFields(action, context),
-  ...redirectPath(action, match),
-  response_code: RESPONSE_CODES[action.statusCode],
-})
+): EnvoyRedirect =>
+  create(RedirectActionSchema, {
+    schemeRewriteSpecifier:
+      action.scheme === undefined ? undefined : { case: 'schemeRedirect', value: action.scheme },
+    ...authorityFields(action, context),
+    pathRewriteSpecifier: redirectPath(action, match),
+    responseCode: RESPONSE_CODES[action.statusCode],
+  })

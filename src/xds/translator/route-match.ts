@@ -1,32 +1,50 @@
 // RouteMatch → Envoy's RouteMatch.
 
-import type { JsonObject } from '../../ir/json.js'
+import { create } from '@bufbuild/protobuf'
+import {
+  type HeaderMatcher,
+  HeaderMatcherSchema,
+  type QueryParameterMatcher,
+  QueryParameterMatcherSchema,
+  type RouteMatch as EnvoyRouteMatch,
+  RouteMatchSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
-import { jsonObject, unlessEmpty } from './json-object.js'
+import type { FieldsOf } from './messages.js'
+import { exactly, matching } from './string-matcher.js'
 
 /** By path segments: Envoy's plain prefix would let /mcp match /mcpfoo. It takes no "/" alone. */
-function pathFields(path: PathMatch): JsonObject {
-  if (path.type === 'Exact') return { path: path.value }
-  return path.value === '/' ? { prefix: '/' } : { path_separated_prefix: path.value }
+function pathSpecifier({
+  type,
+  value,
+}: PathMatch): FieldsOf<typeof RouteMatchSchema>['pathSpecifier'] {
+  if (type === 'Exact') return { case: 'path', value }
+  return value === '/' ? { case: 'prefix', value } : { case: 'pathSeparatedPrefix', value }
 }
 
-/** envoy.type.matcher.v3.StringMatcher; a regular expression must match the whole value. */
-const stringMatcher = (match: ValueMatch): JsonObject =>
-  match.type === 'Exact' ? { exact: match.value } : { safe_regex: { regex: match.value } }
+const stringMatcher = ({ type, value }: ValueMatch): StringMatcher =>
+  type === 'Exact' ? exactly(value) : matching(value)
 
-const valueMatcher = (match: ValueMatch): JsonObject => ({
-  name: match.name,
-  string_match: stringMatcher(match),
-})
+const headerMatcher = (name: string, value: StringMatcher): HeaderMatcher =>
+  create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: 'stringMatch', value } })
 
-const methodMatcher = (method: string | undefined): readonly JsonObject[] =>
-  method === undefined ? [] : [{ name: ':method', string_match: { exact: method } }]
+const queryMatcher = (match: ValueMatch): QueryParameterMatcher =>
+  create(QueryParameterMatcherSchema, {
+    name: match.name,
+    queryParameterMatchSpecifier: { case: 'stringMatch', value: stringMatcher(match) },
+  })
+
+const methodMatchers = (method: string | undefined): readonly HeaderMatcher[] =>
+  method === undefined ? [] : [headerMatcher(':method', exactly(method))]
 
 /** envoy.config.route.v3.RouteMatch */
-export const buildRouteMatch = (match: RouteMatch): JsonObject => ({
-  ...pathFields(match.path),
-  ...jsonObject({
-    headers: unlessEmpty([...methodMatcher(match.method), ...match.headers.map(valueMatcher)]),
-    query_parameters: unlessEmpty(match.queryParams.map(valueMatcher)),
-  }),
-})
+export const buildRouteMatch = (match: RouteMatch): EnvoyRouteMatch =>
+  create(RouteMatchSchema, {
+    pathSpecifier: pathSpecifier(match.path),
+    headers: [
+      ...methodMatchers(match.method),
+      ...match.headers.map((header) => headerMatcher(header.name, stringMatcher(header))),
+    ],
+    queryParameters: match.queryParams.map(queryMatcher),
+  })

@@ -1,46 +1,64 @@
 // UpstreamTls → Envoy's TLS transport socket of a cluster: who signed, and which name the certificate must carry.
 
 import { isIP } from 'node:net'
+import { create } from '@bufbuild/protobuf'
+import {
+  type DataSource,
+  type TransportSocket,
+  TransportSocketSchema,
+} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  type SubjectAltNameMatcher,
+  SubjectAltNameMatcher_SanType as SanType,
+  SubjectAltNameMatcherSchema,
+  TlsParameters_TlsProtocol,
+} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Destination, SubjectAltName, UpstreamTls } from '../../ir/destination.js'
-import type { JsonObject } from '../../ir/json.js'
-import { any, jsonObject } from './json-object.js'
+import { fileSource, inlineString, typedConfig } from './messages.js'
+import { exactly } from './string-matcher.js'
 
-/** envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher; for DNS, wildcards of the certificate count. */
-const sanMatcher = (sanType: string, value: string): JsonObject => ({
-  san_type: sanType,
-  matcher: { exact: value },
-})
+const sanMatcher = (sanType: SanType, value: string): SubjectAltNameMatcher =>
+  create(SubjectAltNameMatcherSchema, { sanType, matcher: exactly(value) })
 
-const nameMatcher = (name: string): JsonObject =>
-  sanMatcher(isIP(name) === 0 ? 'DNS' : 'IP_ADDRESS', name)
+/** For DNS, wildcards of the certificate count. */
+export const nameMatcher = (name: string): SubjectAltNameMatcher =>
+  sanMatcher(isIP(name) === 0 ? SanType.DNS : SanType.IP_ADDRESS, name)
 
-const subjectAltNameMatcher = ({ type, value }: SubjectAltName): JsonObject =>
-  type === 'URI' ? sanMatcher('URI', value) : nameMatcher(value)
+const subjectAltNameMatcher = ({ type, value }: SubjectAltName): SubjectAltNameMatcher =>
+  type === 'URI' ? sanMatcher(SanType.URI, value) : nameMatcher(value)
 
-const sanMatchers = (tls: UpstreamTls): readonly JsonObject[] =>
+const sanMatchers = (tls: UpstreamTls): SubjectAltNameMatcher[] =>
   tls.subjectAltNames.length === 0
     ? [nameMatcher(tls.hostname)]
     : tls.subjectAltNames.map(subjectAltNameMatcher)
 
-const trustedCa = (tls: UpstreamTls, systemCaFile: string): JsonObject =>
-  tls.authorities === 'System' ? { filename: systemCaFile } : { inline_string: tls.authorities.pem }
+const trustedCa = (tls: UpstreamTls, systemCaFile: string): DataSource =>
+  tls.authorities === 'System' ? fileSource(systemCaFile) : inlineString(tls.authorities.pem)
 
-/** envoy.config.core.v3.TransportSocket. An IP address is no SNI (RFC 6066 section 3). */
+/** The server name of a handshake; none for an IP address, which is no SNI (RFC 6066 section 3). */
+export const serverName = (hostname: string): string => (isIP(hostname) === 0 ? hostname : '')
+
+/** envoy.config.core.v3.TransportSocket */
 export const buildUpstreamTls = (
   tls: UpstreamTls,
   protocol: Destination['protocol'],
   systemCaFile: string,
-): JsonObject => ({
-  name: 'envoy.transport_sockets.tls',
-  typed_config: any('envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-    ...jsonObject({ sni: isIP(tls.hostname) === 0 ? tls.hostname : undefined }),
-    common_tls_context: {
-      tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
-      alpn_protocols: [protocol === 'http2' ? 'h2' : 'http/1.1'],
-      validation_context: {
-        trusted_ca: trustedCa(tls, systemCaFile),
-        match_typed_subject_alt_names: sanMatchers(tls),
+): TransportSocket =>
+  create(TransportSocketSchema, {
+    name: 'envoy.transport_sockets.tls',
+    configType: typedConfig(UpstreamTlsContextSchema, {
+      sni: serverName(tls.hostname),
+      commonTlsContext: {
+        tlsParams: { tlsMinimumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_2 },
+        alpnProtocols: [protocol === 'http2' ? 'h2' : 'http/1.1'],
+        validationContextType: {
+          case: 'validationContext',
+          value: {
+            trustedCa: trustedCa(tls, systemCaFile),
+            matchTypedSubjectAltNames: sanMatchers(tls),
+          },
+        },
       },
-    },
-  }),
-})
+    }),
+  })

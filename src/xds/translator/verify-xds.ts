@@ -1,59 +1,83 @@
 // The resources of one Envoy, checked against themselves: what Envoy would accept without a word and must never
-// get (a protected route without its filter), or would reject as a whole (a name that nothing defines).
+// get (a protected route without its filter), or would reject as a whole (a name that nothing defines). No type says that.
+// It reads what will be sent, from its bytes.
 
+import { fromBinary } from '@bufbuild/protobuf'
+import { type Any, anyUnpack } from '@bufbuild/protobuf/wkt'
+import {
+  Cluster_DiscoveryType,
+  ClusterSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+import { ListenerSchema } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
+import {
+  type Route,
+  RouteSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { ExtAuthzPerRouteSchema } from '../../grpc/generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
+import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Chunk } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
-import type { JsonObject } from '../../ir/json.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
-import { partChunks } from '../encode/encode-parts.js'
+import type { EncodedResource } from '../encode/encode.js'
+import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
+import { decode } from '../encode/read.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
-import { objectAt, objectsAt, textAt, textsAt } from './json-path.js'
 import type { XdsResources } from './xds-resources.js'
 
-function nameOf(resource: JsonObject): string {
-  const { name, cluster_name: clusterName } = resource
-  if (typeof name === 'string') return name
-  return typeof clusterName === 'string' ? clusterName : ''
+interface Named {
+  readonly name: string
 }
 
-const names = (resources: readonly JsonObject[]): readonly string[] => resources.map(nameOf)
-
-const connectionManagers = (listener: JsonObject): readonly JsonObject[] =>
-  objectsAt(listener, 'filter_chains')
-    .flatMap((chain) => objectsAt(chain, 'filters'))
-    .map((filter) => objectAt(filter, 'typed_config'))
+const names = (resources: readonly Named[]): readonly string[] => resources.map(({ name }) => name)
 
 /** Exactly one of: explicitly public, or checked under a key. */
-function authzProblem(perRoute: JsonObject): string | undefined {
-  const key = textAt(perRoute, 'check_settings', 'context_extensions', ROUTE_CONTEXT_KEY)
-  const isPublic = perRoute['disabled'] === true && perRoute['check_settings'] === undefined
-  const isChecked = perRoute['disabled'] === undefined && key !== undefined && key !== ''
-  return isPublic || isChecked ? undefined : 'says nothing definite to ext_authz'
+function authzProblem(perRoute: Any | undefined): string | undefined {
+  const override = perRoute && anyUnpack(perRoute, ExtAuthzPerRouteSchema)?.override
+  const isDefinite =
+    override?.case === 'checkSettings'
+      ? Boolean(override.value.contextExtensions[ROUTE_CONTEXT_KEY])
+      : override?.case === 'disabled' && override.value
+  return isDefinite ? undefined : 'says nothing definite to ext_authz'
 }
 
-const clustersUsed = (route: JsonObject): readonly string[] => [
-  ...textsAt(route, 'route', 'cluster'),
-  ...names(objectsAt(route, 'route', 'weighted_clusters', 'clusters')),
-]
+function clustersUsed({ action }: Route): readonly string[] {
+  if (action.case !== 'route') return []
+  const { clusterSpecifier: found } = action.value
+  if (found.case === 'cluster') return [found.value]
+  return found.case === 'weightedClusters' ? names(found.value.clusters) : []
+}
 
-/** What there is to check of a route, or of a chunk of them. */
+/** What there is to check of a chunk of routes. */
 interface Facts {
   readonly problems: readonly string[]
-  /** Each with the name of a route that configures it. */
+  /** Each with the first route that configures it. */
   readonly filters: ReadonlyMap<string, string>
   readonly clusters: ReadonlySet<string>
 }
 
-const factsOfRoute = memo((route: JsonObject): Facts => {
-  const name = textAt(route, 'name') ?? ''
-  const perFilter = objectAt(route, 'typed_per_filter_config')
-  const problem = authzProblem(objectAt(perFilter, EXT_AUTHZ_FILTER))
-  return {
-    problems: problem === undefined ? [] : [`route ${name} ${problem}`],
-    filters: new Map(Object.keys(perFilter).map((filter) => [filter, name])),
-    clusters: new Set(clustersUsed(route)),
+const factsOfChunk = memo((routes: Chunk<EncodedRoute>): Facts => {
+  const [problems, filters, clusters] = [
+    [] as string[],
+    new Map<string, string>(),
+    new Set<string>(),
+  ]
+  for (const { name, bytes } of routes) {
+    const route = fromBinary(RouteSchema, bytes)
+    const problem = authzProblem(route.typedPerFilterConfig[EXT_AUTHZ_FILTER])
+    if (problem !== undefined) problems.push(`route ${name} ${problem}`)
+    for (const filter of Object.keys(route.typedPerFilterConfig))
+      if (!filters.has(filter)) filters.set(filter, name)
+    for (const cluster of clustersUsed(route)) clusters.add(cluster)
   }
+  return { problems, filters, clusters }
 })
+
+const factsOfHost = memo(({ routes }: EncodedHost) => routes.map(factsOfChunk))
+
+/** Of everything below a route configuration, chunk by chunk. */
+const factsOf = memo(({ hosts }: EncodedRoutes) => hosts.flatMap(factsOfHost))
 
 /** Each filter with the first route that configures it. */
 function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
@@ -63,23 +87,6 @@ function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
       if (!filters.has(filter)) filters.set(filter, route)
   return filters
 }
-
-const pooled = (all: readonly Facts[]): Facts => ({
-  problems: all.flatMap(({ problems }) => problems),
-  filters: firstOf(all),
-  clusters: new Set(all.flatMap(({ clusters }) => [...clusters])),
-})
-
-const factsOfChunk = memo((routes: Chunk<JsonObject>) => pooled(routes.map(factsOfRoute)))
-
-const factsOfHost = memo((host: JsonObject) =>
-  partChunks(objectsAt(host, 'routes')).map(factsOfChunk),
-)
-
-/** Of everything below a route configuration, chunk by chunk. */
-const factsOf = memo((routeConfiguration: JsonObject) =>
-  objectsAt(routeConfiguration, 'virtual_hosts').flatMap(factsOfHost),
-)
 
 const routeProblems = (facts: readonly Facts[], known: readonly string[]): readonly string[] => [
   ...facts.flatMap(({ problems }) => problems),
@@ -91,34 +98,53 @@ const routeProblems = (facts: readonly Facts[], known: readonly string[]): reado
     ),
 ]
 
-const filterProblems = (resources: XdsResources): readonly string[] =>
-  resources.listeners.flatMap(connectionManagers).flatMap((manager) => {
-    const filters = names(objectsAt(manager, 'http_filters'))
-    const wanted = textAt(manager, 'rds', 'route_config_name')
-    return resources.routes
-      .filter((routeConfiguration) => textAt(routeConfiguration, 'name') === wanted)
-      .flatMap((routeConfiguration) => routeProblems(factsOf(routeConfiguration), filters))
-  })
+/** What there is to check of a filter chain. */
+interface ChainFacts {
+  /** The names of the route configurations that it asks for: one. */
+  readonly routes: readonly string[]
+  readonly filters: readonly string[]
+  readonly secrets: readonly string[]
+  readonly serverNames: readonly string[]
+}
 
-const secretsUsed = (listener: JsonObject): readonly string[] =>
-  objectsAt(listener, 'filter_chains').flatMap((chain) =>
-    names(
-      objectsAt(
-        chain,
-        'transport_socket',
-        'typed_config',
-        'common_tls_context',
-        'tls_certificate_sds_secret_configs',
-      ),
-    ),
+function factsOfFilterChain(chain: FilterChain): ChainFacts {
+  const managers = chain.filters.flatMap(({ configType }) =>
+    configType.case === 'typedConfig'
+      ? [anyUnpack(configType.value, HttpConnectionManagerSchema)]
+      : [],
   )
+  const tls = chain.transportSocket?.configType.value
+  const { commonTlsContext } = (tls && anyUnpack(tls, DownstreamTlsContextSchema)) ?? {}
+  const serverNames = chain.filterChainMatch?.serverNames ?? []
+  return {
+    routes: managers.flatMap((manager) =>
+      manager?.routeSpecifier.case === 'rds' ? [manager.routeSpecifier.value.routeConfigName] : [],
+    ),
+    filters: managers.flatMap((manager) => names(manager?.httpFilters ?? [])),
+    secrets: names(commonTlsContext?.tlsCertificateSdsSecretConfigs ?? []),
+    serverNames: serverNames.length > 0 ? serverNames : ['any server name'],
+  }
+}
 
-const nameSet = memo((resources: readonly JsonObject[]) => new Set(names(resources)))
+const chainsOf = memo((listener: EncodedResource): readonly ChainFacts[] =>
+  decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
+)
+
+const filterProblems = (resources: XdsResources): readonly string[] =>
+  resources.listeners
+    .flatMap(chainsOf)
+    .flatMap(({ routes, filters }) =>
+      resources.routes
+        .filter(({ name }) => routes.includes(name))
+        .flatMap((configuration) => routeProblems(factsOf(configuration), filters)),
+    )
+
+const nameSet = memo((resources: readonly Named[]) => new Set(names(resources)))
 
 function undefinedNames(
   kind: string,
   used: Iterable<string>,
-  defined: readonly JsonObject[],
+  defined: readonly Named[],
 ): readonly string[] {
   const known = nameSet(defined)
   const missing = new Set<string>()
@@ -126,47 +152,52 @@ function undefinedNames(
   return [...missing].map((name) => `no ${kind} is called ${name}`)
 }
 
-function* clustersBelow(routeConfigurations: readonly JsonObject[]): Iterable<string> {
+function* clustersBelow(routeConfigurations: readonly EncodedRoutes[]): Iterable<string> {
   for (const { clusters } of routeConfigurations.flatMap(factsOf)) yield* clusters
 }
 
-const assignmentsUsed = memo((clusters: readonly JsonObject[]) =>
-  names(clusters.filter((cluster) => cluster['type'] === 'EDS')),
+const needsEndpoints = memo((cluster: EncodedResource): boolean => {
+  const { clusterDiscoveryType } = decode(ClusterSchema, cluster)
+  return clusterDiscoveryType.value === Cluster_DiscoveryType.EDS
+})
+
+const assignmentsUsed = memo((clusters: readonly EncodedResource[]) =>
+  names(clusters.filter(needsEndpoints)),
 )
 
-const referenceProblems = (resources: XdsResources): readonly string[] => [
-  ...undefinedNames(
-    'route configuration',
-    resources.listeners
-      .flatMap(connectionManagers)
-      .flatMap((manager) => textsAt(manager, 'rds', 'route_config_name')),
-    resources.routes,
-  ),
-  ...undefinedNames('cluster', clustersBelow(resources.routes), resources.clusters),
-  ...undefinedNames('secret', resources.listeners.flatMap(secretsUsed), resources.secrets),
-  ...undefinedNames('load assignment', assignmentsUsed(resources.clusters), resources.endpoints),
-]
+function referenceProblems(resources: XdsResources): readonly string[] {
+  const { routes, clusters, secrets, endpoints } = resources
+  const chains = resources.listeners.flatMap(chainsOf)
+  return [
+    ...undefinedNames(
+      'route configuration',
+      chains.flatMap((chain) => chain.routes),
+      routes,
+    ),
+    ...undefinedNames('cluster', clustersBelow(routes), clusters),
+    ...undefinedNames(
+      'secret',
+      chains.flatMap((chain) => chain.secrets),
+      secrets,
+    ),
+    ...undefinedNames('load assignment', assignmentsUsed(clusters), endpoints),
+  ]
+}
 
 function duplicates(values: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return values.filter((value) => seen.size === seen.add(value).size)
 }
 
-const sameNames = memo((resources: readonly JsonObject[]) => duplicates(names(resources)))
-
-const serverNameKeys = (listener: JsonObject): readonly string[] =>
-  objectsAt(listener, 'filter_chains').flatMap((chain) => {
-    const serverNames = objectAt(chain, 'filter_chain_match')['server_names']
-    return Array.isArray(serverNames) ? serverNames.map(String) : ['any server name']
-  })
+const sameNames = memo((resources: readonly Named[]) => duplicates(names(resources)))
 
 const duplicateProblems = (resources: XdsResources): readonly string[] => [
   ...Object.values(resources)
-    .flatMap((list: readonly JsonObject[]) => sameNames(list))
+    .flatMap((list: readonly Named[]) => sameNames(list))
     .map((name) => `two resources are called ${name}`),
   ...resources.listeners.flatMap((listener) =>
-    duplicates(serverNameKeys(listener)).map(
-      (name) => `two filter chains of ${textAt(listener, 'name') ?? ''} match ${name}`,
+    duplicates(chainsOf(listener).flatMap(({ serverNames }) => serverNames)).map(
+      (name) => `two filter chains of ${listener.name} match ${name}`,
     ),
   ),
 ]

@@ -1,19 +1,20 @@
-// What buildXds makes: the resources of one Envoy, by xDS type, in proto3 JSON with Envoy's field names.
+// What buildXds makes: the resources of one Envoy, by xDS type, encoded.
 
-import type { JsonObject } from '../../ir/json.js'
+import type { EncodedResource } from '../encode/encode.js'
+import type { EncodedRoutes } from '../encode/encode-routes.js'
 
-/** Every resource carries its '@type'. Each list is sorted by name. */
+/** Each list is sorted by name. */
 export interface XdsResources {
   /** envoy.config.listener.v3.Listener */
-  readonly listeners: readonly JsonObject[]
-  /** envoy.config.route.v3.RouteConfiguration */
-  readonly routes: readonly JsonObject[]
+  readonly listeners: readonly EncodedResource[]
+  /** envoy.config.route.v3.RouteConfiguration, with its virtual hosts. */
+  readonly routes: readonly EncodedRoutes[]
   /** envoy.config.cluster.v3.Cluster */
-  readonly clusters: readonly JsonObject[]
+  readonly clusters: readonly EncodedResource[]
   /** envoy.config.endpoint.v3.ClusterLoadAssignment */
-  readonly endpoints: readonly JsonObject[]
+  readonly endpoints: readonly EncodedResource[]
   /** envoy.extensions.transport_sockets.tls.v3.Secret. Hold private keys: never logged or dumped. */
-  readonly secrets: readonly JsonObject[]
+  readonly secrets: readonly EncodedResource[]
 }
 
 /** By node.cluster: "*" for an Envoy that serves every Gateway, else the Gateway's "NAMESPACE/NAME". */

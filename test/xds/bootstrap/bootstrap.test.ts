@@ -6,19 +6,21 @@ import { expect, test } from 'vitest'
 import { findEnvoy } from '../../../src/envoy/find-envoy.js'
 import { validateConfig } from '../../../src/envoy/validate.js'
 import { MAX_CONCURRENT_STREAMS } from '../../../src/http2/connection.js'
-import { buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseConnection } from '../../../src/xds/bootstrap/gatehouse-clusters.js'
 import { selfSigned } from '../../support/certificates.js'
 import { temporaryFolder } from '../../support/program.js'
 
 const bootstrap = (connection: GatehouseConnection, world = false) =>
-  buildBootstrap({
-    nodeCluster: 'default/gw',
-    nodeId: 'envoy',
-    connection,
-    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
-    world,
-  })
+  bootstrapJson(
+    buildBootstrap({
+      nodeCluster: 'default/gw',
+      nodeId: 'envoy',
+      connection,
+      envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
+      world,
+    }),
+  )
 
 async function tlsFiles() {
   const folder = await temporaryFolder()

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
+import { bootstrapJson, buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseConnection } from '../../../src/xds/bootstrap/gatehouse-clusters.js'
 
 const FOLDER = resolve(import.meta.dirname, '../../../deploy/helm/gatehouse/files')
@@ -34,7 +34,7 @@ test.each<[string, GatehouseConnection]>([
     connection,
     envoyAdmin: { type: 'unix', path: '/run/envoy/admin.sock' },
   })
-  const text = stringify(bootstrap, { lineWidth: 0, aliasDuplicateObjects: false })
+  const text = stringify(bootstrapJson(bootstrap), { lineWidth: 0, aliasDuplicateObjects: false })
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(path, text)
   expect(readFileSync(path, 'utf8')).toBe(text)
 })

@@ -5,6 +5,7 @@ import { findEnvoy } from '../../../src/envoy/find-envoy.js'
 import { validateConfig } from '../../../src/envoy/validate.js'
 import type { Ir } from '../../../src/ir/ir.js'
 import type { JsonObject } from '../../../src/ir/json.js'
+import { bootstrapJson } from '../../../src/xds/bootstrap/bootstrap.js'
 import {
   buildStaticConfig,
   type StaticConfigOptions,
@@ -12,17 +13,19 @@ import {
 import { chain, destination, forward, ir, route } from '../../support/ir.js'
 
 const build = (model: Ir, certificates: StaticConfigOptions['certificates']): JsonObject =>
-  buildStaticConfig(model, {
-    xds: {
-      listenAddress: '0.0.0.0',
-      trustedHops: 0,
-      systemCaFile: '/ca.pem',
-      accessLog: false,
-    },
-    connection: { address: { type: 'tcp', host: 'gatehouse', port: 18000 } },
-    envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
-    certificates,
-  })
+  bootstrapJson(
+    buildStaticConfig(model, {
+      xds: {
+        listenAddress: '0.0.0.0',
+        trustedHops: 0,
+        systemCaFile: '/ca.pem',
+        accessLog: false,
+      },
+      connection: { address: { type: 'tcp', host: 'gatehouse', port: 18000 } },
+      envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 0 },
+      certificates,
+    }),
+  )
 
 function config(certificates: StaticConfigOptions['certificates']): string {
   const routes = [route('/mcp', forward('a'), { authz: 'default/mcp/0' })]

@@ -1,207 +1,151 @@
-import { fromBinary, toJson } from '@bufbuild/protobuf'
+// Messages → bytes with a version, put together from what was encoded before; and back to what people read.
+
+import { create, equals, fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { registry } from '../../../src/grpc/protos.js'
-import type { JsonObject } from '../../../src/ir/json.js'
-import { encodeMessage, encodeResource } from '../../../src/xds/encode/encode.js'
-import { LISTENER_TYPE, ROUTE_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { ClusterLoadAssignmentSchema } from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import { ListenerSchema } from '../../../src/grpc/generated/envoy/config/listener/v3/listener_pb.js'
+import {
+  type Route,
+  RouteSchema,
+  type VirtualHost,
+  VirtualHostSchema,
+} from '../../../src/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
+import {
+  EncodeError,
+  encodeListener,
+  encodeLoadAssignment,
+} from '../../../src/xds/encode/encode.js'
+import {
+  type EncodedHost,
+  type EncodedRoute,
+  type EncodedRoutes,
+  encodeHost,
+  encodeRoute,
+  encodeRoutes,
+} from '../../../src/xds/encode/encode-routes.js'
+import { decode, resourceJson } from '../../../src/xds/encode/read.js'
+import { ENDPOINT_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { ADS_SOURCE, inlineString, typedConfig } from '../../../src/xds/translator/messages.js'
 
-const HCM =
-  'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
+const listener = (more: MessageInitShape<typeof ListenerSchema> = {}) =>
+  create(ListenerSchema, { name: 'default/gw/8080', ...(more as object) })
 
-const listener = (hcm: JsonObject = {}): JsonObject => ({
-  '@type': LISTENER_TYPE,
-  name: 'default/gw/8080',
-  address: { socket_address: { address: '127.0.0.1', port_value: 8080 } },
-  filter_chains: [
-    {
-      filters: [
-        {
-          name: 'envoy.filters.network.http_connection_manager',
-          typed_config: { '@type': HCM, stat_prefix: 'http', ...hcm },
-        },
-      ],
-    },
-  ],
-})
-
-const AT_HCM = 'filter_chains[0].filters[0].typed_config'
-
-function decode(resource: { any: { typeUrl: string; value: Uint8Array } }): unknown {
-  const schema = registry.getMessage(resource.any.typeUrl.slice('type.googleapis.com/'.length))
-  if (schema === undefined) throw new Error('unknown type')
-  return toJson(schema, fromBinary(schema, resource.any.value), {
-    registry,
-    useProtoFieldName: true,
-  })
-}
-
-function fault(json: JsonObject): string {
-  try {
-    encodeResource(json)
-  } catch (error) {
-    return (error as Error).message
-  }
-  return 'accepted'
-}
-
-describe('encodeResource', () => {
-  test('carries nested Any, maps, durations and wrappers over the wire', () => {
-    const hcm = {
-      stream_idle_timeout: '0s',
-      use_remote_address: true,
-      http_filters: [
-        {
-          name: 'authz',
-          typed_config: {
-            '@type': 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz',
-            grpc_service: { envoy_grpc: { cluster_name: 'c' }, timeout: '0.500s' },
-          },
-        },
-      ],
-      route_config: {
-        name: 'r',
-        virtual_hosts: [
-          {
-            name: 'v',
-            domains: ['*'],
-            typed_per_filter_config: {
-              authz: {
-                '@type':
-                  'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute',
-                check_settings: { context_extensions: { b: '2', a: '1' } },
-              },
-            },
-          },
-        ],
-      },
-    }
-    const resource = encodeResource(listener(hcm))
-    expect(resource.name).toBe('default/gw/8080')
-    expect(resource.typeUrl).toBe(LISTENER_TYPE)
-    expect({ '@type': LISTENER_TYPE, ...(decode(resource) as object) }).toEqual(listener(hcm))
+describe('a resource', () => {
+  test('has the name and type of its message', () => {
+    expect(encodeListener(listener())).toMatchObject({
+      name: 'default/gw/8080',
+      typeUrl: LISTENER_TYPE,
+    })
+    const endpoints = create(ClusterLoadAssignmentSchema, { clusterName: 'c' })
+    expect(encodeLoadAssignment(endpoints)).toMatchObject({ name: 'c', typeUrl: ENDPOINT_TYPE })
   })
 
-  test('names an endpoint assignment by its cluster', () => {
-    const typeUrl = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'
-    expect(encodeResource({ cluster_name: 'c' }, typeUrl)).toMatchObject({ name: 'c', typeUrl })
-  })
-
-  test.each([
-    ['a misspelt field', { stat_prefx: 'x' }, `${AT_HCM}.stat_prefx`],
-    ['camelCase', { mergeSlashes: true }, `${AT_HCM}.mergeSlashes`],
-    ['an enum value that does not exist', { codec_type: 'HTTP9' }, `${AT_HCM}.codec_type`],
-    ['a duration without a unit', { drain_timeout: 5 }, `${AT_HCM}.drain_timeout`],
-    ['null for a message', { rds: null }, `${AT_HCM}.rds`],
-    ['a string for a number', { xff_num_trusted_hops: 'two' }, `${AT_HCM}.xff_num_trusted_hops`],
-    [
-      'an unknown @type',
-      { http_filters: [{ name: 'f', typed_config: { '@type': 'type.googleapis.com/no.Such' } }] },
-      `${AT_HCM}.http_filters[0].typed_config: unknown type "type.googleapis.com/no.Such"`,
-    ],
-    [
-      'an Any without @type',
-      { http_filters: [{ name: 'f', typed_config: { a: 1 } }] },
-      `${AT_HCM}.http_filters[0].typed_config: an Any needs "@type"`,
-    ],
-    [
-      'a fault in the Any of a map',
-      {
-        route_config: {
-          virtual_hosts: [
-            {
-              name: 'v',
-              typed_per_filter_config: {
-                cors: {
-                  '@type': 'type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy',
-                  max_ages: '1',
-                },
-              },
-            },
-          ],
-        },
-      },
-      `${AT_HCM}.route_config.virtual_hosts[0].typed_per_filter_config["cors"].max_ages`,
-    ],
-    [
-      'two members of one oneof',
-      { rds: { route_config_name: 'a' }, route_config: { name: 'a' } },
-      AT_HCM,
-    ],
-  ])('refuses %s, with the resource and the path', (_, hcm: JsonObject, path) => {
-    expect(fault(listener(hcm))).toContain(`Listener "default/gw/8080": ${path}`)
-  })
-
-  test('refuses a resource without a name or of an unknown type', () => {
-    expect(fault({ '@type': ROUTE_TYPE })).toBe(
-      'RouteConfiguration "": name: a resource needs a name',
-    )
-    expect(fault({ name: 'x' })).toContain('unknown type ""')
-  })
-
-  test('gives equal content equal bytes and version, and other content another version', () => {
-    const one = encodeResource({ '@type': ROUTE_TYPE, name: 'r', metadata: metadata('a', 'b') })
-    const two = encodeResource({ name: 'r', metadata: metadata('b', 'a') }, ROUTE_TYPE)
-    const other = encodeResource({ '@type': ROUTE_TYPE, name: 'r', metadata: metadata('a', 'c') })
+  test('of equal content has equal bytes and version, and of other content another version', () => {
+    const one = encodeListener(listener({ statPrefix: 'a' }))
+    const two = encodeListener(listener({ statPrefix: 'a' }))
+    const other = encodeListener(listener({ statPrefix: 'b' }))
     expect(two.any.value).toEqual(one.any.value)
     expect(two.version).toBe(one.version)
     expect(other.version).not.toBe(one.version)
   })
 
-  test('puts a route configuration together from what it has encoded before', () => {
-    const host = (name: string, ...routes: JsonObject[]) => ({ name, domains: [name], routes })
-    const route = (prefix: string) => ({
+  test('is refused without a name, or with a value that its field cannot have', () => {
+    expect(() => encodeListener(listener({ name: '' }))).toThrow(
+      new EncodeError('Listener "": a resource needs a name'),
+    )
+    expect(() => encodeListener(listener({ tcpBacklogSize: 1.5 }))).toThrow(
+      /^Listener "default\/gw\/8080": .*1\.5/,
+    )
+  })
+
+  test('reads as JSON with the field names of Envoy, what identifies it first', () => {
+    const filterChains = [
+      { filters: [{ name: 'f', configType: typedConfig(RouteSchema, { name: 'inner' }) }] },
+    ]
+    const json = resourceJson(encodeListener(listener({ filterChains, enableReusePort: false })))
+    expect(json).toEqual({
+      '@type': LISTENER_TYPE,
+      name: 'default/gw/8080',
+      enable_reuse_port: false,
+      filter_chains: [
+        {
+          filters: [
+            {
+              name: 'f',
+              typed_config: {
+                '@type': 'type.googleapis.com/envoy.config.route.v3.Route',
+                name: 'inner',
+              },
+            },
+          ],
+        },
+      ],
+    })
+    expect(Object.keys(json).slice(0, 2)).toEqual(['@type', 'name'])
+  })
+})
+
+describe('a route configuration', () => {
+  const route = (prefix: string): Route =>
+    create(RouteSchema, {
       name: prefix,
-      match: { prefix },
+      match: { pathSpecifier: { case: 'prefix', value: prefix } },
       // Longer than what fits into one byte of a length.
-      direct_response: { status: 500, body: { inline_string: 'x'.repeat(20_000) } },
+      action: {
+        case: 'directResponse',
+        value: { status: 500, body: inlineString('x'.repeat(20_000)) },
+      },
     })
-    const [a, b, c] = [route('/a'), route('/b'), route('/c')]
-    const configuration = (...hosts: JsonObject[]): JsonObject => ({
-      '@type': ROUTE_TYPE,
-      name: 'r',
-      virtual_hosts: hosts,
-      ignore_port_in_host_matching: true,
-    })
-    const kept = host('one', a, b)
-    const before = configuration(kept, host('two', c))
-    const after = configuration(kept, host('two', c, a), host('none'))
-    for (const json of [before, after]) {
-      const known = encodeResource(json)
-      const fresh = encodeResource(structuredClone(json))
-      expect({ '@type': ROUTE_TYPE, ...(decode(known) as object) }).toEqual({
-        ...json,
-        virtual_hosts: (json['virtual_hosts'] as JsonObject[]).map(({ routes, ...own }) =>
-          (routes as JsonObject[]).length === 0 ? own : { ...own, routes },
-        ),
-      })
-      expect(known.any.value).toEqual(fresh.any.value)
-      expect(known.version).toBe(fresh.version)
+  const host = (name: string, routes: Route[] = []): VirtualHost =>
+    create(VirtualHostSchema, { name, domains: [name], routes })
+  const own = create(RouteConfigurationSchema, { name: 'r', ignorePortInHostMatching: true })
+  const vhds = { $typeName: 'envoy.config.route.v3.Vhds', configSource: ADS_SOURCE } as const
+  const whole = (...virtualHosts: VirtualHost[]) => ({ ...own, virtualHosts })
+  const encodeAll = (hosts: readonly VirtualHost[]): EncodedRoutes =>
+    encodeRoutes(
+      own,
+      vhds,
+      hosts.map((each) => encodeHost({ ...each, routes: [] }, each.routes.map(encodeRoute))),
+    )
+
+  test('is put together from what was encoded before', () => {
+    const [a, b, c] = ['/a', '/b', '/c'].map(route) as [Route, Route, Route]
+    const [ea, eb, ec] = [a, b, c].map(encodeRoute) as [EncodedRoute, EncodedRoute, EncodedRoute]
+    const kept: EncodedHost = encodeHost(host('one'), [ea, eb])
+    const before = encodeRoutes(own, vhds, [kept, encodeHost(host('two'), [ec])])
+    const after = encodeRoutes(own, vhds, [
+      kept,
+      encodeHost(host('two'), [ec, ea]),
+      encodeHost(host('none'), []),
+    ])
+    const messages = [
+      [before, [host('one', [a, b]), host('two', [c])]],
+      [after, [host('one', [a, b]), host('two', [c, a]), host('none')]],
+    ] as const
+    for (const [encoded, hosts] of messages) {
+      const read = decode(RouteConfigurationSchema, encoded.whole())
+      expect(equals(RouteConfigurationSchema, read, whole(...hosts))).toBe(true)
+      const fresh = encodeAll(hosts)
+      expect(encoded.whole().any.value).toEqual(fresh.whole().any.value)
+      expect(encoded.whole().version).toBe(fresh.whole().version)
     }
-    expect(encodeResource(after).version).not.toBe(encodeResource(before).version)
+    expect(after.whole().version).not.toBe(before.whole().version)
+    expect(after.split.version).toBe(before.split.version)
   })
 
-  test('names the path of a fault in a route of a virtual host', () => {
-    const routes: JsonObject[] = [{ match: { prefix: '/' } }, { match: { prefx: '/' } }]
-    const json = { '@type': ROUTE_TYPE, name: 'r', virtual_hosts: [{ name: 'v', routes }] }
-    expect(fault(json)).toContain('RouteConfiguration "r": virtual_hosts[0].routes[1].match.prefx')
-    const hosts = { '@type': ROUTE_TYPE, name: 'r', virtual_hosts: [null] }
-    expect(fault(hosts)).toContain('RouteConfiguration "r": virtual_hosts[0]')
+  test('without its virtual hosts says where they are, unless there are none', () => {
+    const some = encodeAll([host('one')])
+    const read = decode(RouteConfigurationSchema, some.split)
+    expect(equals(RouteConfigurationSchema, read, { ...own, vhds })).toBe(true)
+    const none = encodeAll([])
+    expect(none.split.any.value).toEqual(none.whole().any.value)
   })
 
-  test('encodes the same object once', () => {
-    const json = listener()
-    expect(encodeResource(json)).toBe(encodeResource(json))
-  })
-})
-
-const metadata = (...keys: string[]): JsonObject => ({
-  filter_metadata: Object.fromEntries(keys.map((key) => [key, { null_is_a_value: null, n: 1 }])),
-})
-
-describe('encodeMessage', () => {
-  test('encodes messages that are no resources and says where one is wrong', () => {
-    const bootstrap = 'type.googleapis.com/envoy.config.bootstrap.v3.Bootstrap'
-    expect(encodeMessage(bootstrap, { node: { id: 'a' } }).length).toBeGreaterThan(0)
-    expect(() => encodeMessage(bootstrap, { node: { ids: 'a' } })).toThrow('Bootstrap: node.ids')
+  test('names its virtual hosts, which are resources too', () => {
+    const [first] = encodeAll([host('one', [route('/a')])]).hosts
+    const value = first?.resource.any.value ?? new Uint8Array()
+    const read = fromBinary(VirtualHostSchema, value)
+    expect(equals(VirtualHostSchema, read, host('one', [route('/a')]))).toBe(true)
   })
 })

@@ -13,7 +13,6 @@ import {
   DiscoveryRequestSchema,
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
-import { encodeResource } from '../../../src/xds/encode/encode.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -25,6 +24,7 @@ import {
 } from '../../../src/xds/encode/type-urls.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import { discoveryService } from '../../support/grpc-client.js'
+import { encodeJson } from '../../support/json-resources.js'
 
 type WorldRequest = MessageInitShape<typeof DiscoveryRequestSchema>
 type DeltaRequest = MessageInitShape<typeof DeltaDiscoveryRequestSchema>
@@ -187,6 +187,6 @@ const resources = (
           policy: { overprovisioning_factor: content === '' ? 1 : Number(content) },
         }),
       }
-      return [name, encodeResource(json, typeUrl)]
+      return [name, encodeJson(json, typeUrl)]
     }),
   )

@@ -1,11 +1,13 @@
 // The self-check of translated resources: every contradiction that Envoy would swallow, or reject as a whole, throws.
 
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../../../src/ir/json.js'
+import type { JsonObject } from '../../../src/ir/json.js'
+import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { buildXds } from '../../../src/xds/translator/build-xds.js'
 import { verifyXds } from '../../../src/xds/translator/verify-xds.js'
 import type { XdsResources } from '../../../src/xds/translator/xds-resources.js'
 import { chain, destination, forward, ir, route } from '../../support/ir.js'
+import { encodeJson, encodeRoutesJson, jsonOf } from '../../support/json-resources.js'
 
 const tls = (serverName: string) => ({ serverNames: [serverName], certificates: ['default/c'] })
 
@@ -32,12 +34,16 @@ function good(): XdsResources {
 /** The same with every text, as JSON, replaced. */
 function changed(type: keyof XdsResources, from: string, to: string): XdsResources {
   const resources = good()
-  const text = JSON.stringify(resources[type])
+  const text = JSON.stringify(jsonOf(resources)[type])
   expect(text).toContain(from)
-  return { ...resources, [type]: JSON.parse(text.replaceAll(from, to)) as Json }
+  const json = JSON.parse(text.replaceAll(from, to)) as JsonObject[]
+  return type === 'routes'
+    ? { ...resources, routes: json.map(encodeRoutesJson) }
+    : { ...resources, [type]: json.map((each) => encodeJson(each)) }
 }
 
-const KEYED = '{"check_settings":{"context_extensions":{"gatehouse.route":"default/mcp/0"}}'
+const KEYED =
+  '"check_settings":{"context_extensions":{"gatehouse.route":"default/mcp/0"},"disable_request_body_buffering":true}'
 const PER_ROUTE =
   '"@type":"type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute"'
 
@@ -48,7 +54,7 @@ describe('verifyXds', () => {
     }).not.toThrow()
   })
 
-  const keyed = `{${PER_ROUTE},${KEYED.slice(1)}`
+  const keyed = `{${PER_ROUTE},${KEYED}}`
   const cases: readonly [string, XdsResources, RegExp][] = [
     [
       'a filter name that no listener has',
@@ -62,12 +68,12 @@ describe('verifyXds', () => {
     ],
     [
       'a route that says nothing to ext_authz',
-      changed('routes', keyed, `{${PER_ROUTE}`),
+      changed('routes', keyed, `{${PER_ROUTE}}`),
       /\/mcp says nothing definite/,
     ],
     [
-      'a route that is public and protected',
-      changed('routes', keyed, `{${PER_ROUTE},"disabled":true,${KEYED.slice(1)}`),
+      'a route that is neither public nor protected',
+      changed('routes', keyed, `{${PER_ROUTE},"disabled":false}`),
       /\/mcp says nothing definite/,
     ],
     ['a cluster that nothing defines', changed('routes', '"a"', '"b"'), /no cluster is called b/],
@@ -89,7 +95,7 @@ describe('verifyXds', () => {
     ],
     [
       'two resources with one name',
-      { ...good(), clusters: [...good().clusters, good().clusters[0] as JsonObject] },
+      { ...good(), clusters: [...good().clusters, good().clusters[0] as EncodedResource] },
       /two resources are called a/,
     ],
   ]

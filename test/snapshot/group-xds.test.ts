@@ -1,8 +1,8 @@
-// xDS JSON → bytes, in the two forms: virtual hosts as resources of their own, and within their route configuration.
+// Encoded resources in the two forms: virtual hosts as resources of their own, and within their route configuration.
 
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { encodeXds } from '../../src/snapshot/encode-xds.js'
+import { groupXds } from '../../src/snapshot/group-xds.js'
 import {
   CLUSTER_TYPE,
   ROUTE_TYPE,
@@ -10,8 +10,9 @@ import {
   VIRTUAL_HOST_TYPE,
 } from '../../src/xds/encode/type-urls.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
+import { encodeJson, encodeRoutesJson } from '../support/json-resources.js'
 
-const CLUSTER: JsonObject = { '@type': CLUSTER_TYPE, name: 'c' }
+const CLUSTER = encodeJson({ '@type': CLUSTER_TYPE, name: 'c' })
 
 const host = (name: string, cluster: string): JsonObject => ({
   name: `r/${name}`,
@@ -26,11 +27,11 @@ const routes = (...hosts: readonly JsonObject[]): JsonObject => ({
   ignore_port_in_host_matching: true,
 })
 
-function encode(configuration: JsonObject, before?: GatewaySnapshot) {
+function group(configuration: JsonObject, before?: GatewaySnapshot) {
   const none = { listeners: [], clusters: [CLUSTER], endpoints: [], secrets: [] }
   const previous = before && new Map([['*', before]])
-  const resources = { ...none, routes: [configuration] }
-  const gateway = encodeXds(new Map([['*', resources]]), previous).get('*')
+  const resources = { ...none, routes: [encodeRoutesJson(configuration)] }
+  const gateway = groupXds(new Map([['*', resources]]), previous).get('*')
   if (gateway === undefined) throw new Error('nothing was encoded')
   return gateway
 }
@@ -46,8 +47,8 @@ const changes = (before: NodeSnapshot, after: NodeSnapshot) =>
     .filter(({ typeUrl, name, version }) => before.get(typeUrl)?.get(name)?.version !== version)
     .map(({ typeUrl, name }) => `${shortType(typeUrl)} ${name}`)
 
-const before = encode(routes(host('a.example', 'a'), host('b.example', 'b')))
-const after = encode(routes(host('a.example', 'a'), host('b.example', 'c')))
+const before = group(routes(host('a.example', 'a'), host('b.example', 'b')))
+const after = group(routes(host('a.example', 'a'), host('b.example', 'c')))
 
 describe('split', () => {
   test('a change in a virtual host is a change of that virtual host', () => {
@@ -55,12 +56,12 @@ describe('split', () => {
   })
 
   test('a new virtual host changes nothing else', () => {
-    const more = encode(routes(host('a.example', 'a'), host('b.example', 'b'), host('c', 'c')))
+    const more = group(routes(host('a.example', 'a'), host('b.example', 'b'), host('c', 'c')))
     expect(changes(before.split, more.split)).toEqual(['VirtualHost r/c'])
   })
 
   test('a route configuration without virtual hosts does not send Envoy to fetch any', () => {
-    const { split, whole } = encode(routes())
+    const { split, whole } = group(routes())
     expect(described(split)).toEqual(['Cluster c', 'RouteConfiguration r'])
     expect(changes(whole(), split)).toEqual([])
   })
@@ -78,7 +79,7 @@ describe('whole', () => {
 })
 
 test('what has not changed is taken over from the snapshot before', () => {
-  const next = encode(routes(host('a.example', 'a'), host('b.example', 'c')), before)
+  const next = group(routes(host('a.example', 'a'), host('b.example', 'c')), before)
   expect(next.split.get(CLUSTER_TYPE)).toBe(before.split.get(CLUSTER_TYPE))
   expect(next.split.get(VIRTUAL_HOST_TYPE)).not.toBe(before.split.get(VIRTUAL_HOST_TYPE))
 })

@@ -1,0 +1,76 @@
+// Encoded resources → the same by node.cluster, type and name, in the two forms that Envoys ask for.
+
+import type { EncodedResource } from '../xds/encode/encode.js'
+import {
+  CLUSTER_TYPE,
+  ENDPOINT_TYPE,
+  LISTENER_TYPE,
+  ROUTE_TYPE,
+  SECRET_TYPE,
+  VIRTUAL_HOST_TYPE,
+} from '../xds/encode/type-urls.js'
+import type {
+  GatewaySnapshot,
+  NodeSnapshot,
+  ResourceMap,
+  XdsSnapshot,
+} from '../xds/server/snapshot-cache.js'
+import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
+
+/** previous: a map of it in which nothing has changed is taken over. */
+export function groupXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot {
+  // An only Gateway's resources are those of all Gateways: the same object.
+  const grouped = new Map<XdsResources, GatewaySnapshot>()
+  for (const [node, resources] of byNode)
+    if (!grouped.has(resources))
+      grouped.set(resources, groupGateway(resources, previous?.get(node)?.split))
+  return new Map(
+    [...byNode].flatMap(([node, resources]) => {
+      const gateway = grouped.get(resources)
+      return gateway === undefined ? [] : [[node, gateway] as const]
+    }),
+  )
+}
+
+/** The whole form is made when an Envoy asks for it. */
+function groupGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySnapshot {
+  const group = (list: readonly EncodedResource[], typeUrl: string) =>
+    [typeUrl, byName(list, before?.get(typeUrl))] as const
+  const { clusters, endpoints, listeners, secrets, routes } = resources
+  const common = [
+    group(clusters, CLUSTER_TYPE),
+    group(endpoints, ENDPOINT_TYPE),
+    group(listeners, LISTENER_TYPE),
+    group(secrets, SECRET_TYPE),
+  ]
+  const hosts = routes.flatMap((configuration) => configuration.hosts)
+  let whole: NodeSnapshot | undefined
+  return {
+    split: new Map([
+      ...common,
+      group(
+        routes.map(({ split }) => split),
+        ROUTE_TYPE,
+      ),
+      group(
+        hosts.map(({ resource }) => resource),
+        VIRTUAL_HOST_TYPE,
+      ),
+    ]),
+    whole: () =>
+      (whole ??= new Map([...common, [ROUTE_TYPE, byName(routes.map((each) => each.whole()))]])),
+  }
+}
+
+function byName(resources: readonly EncodedResource[], before?: ResourceMap): ResourceMap {
+  return before !== undefined && isSame(resources, before)
+    ? before
+    : new Map(resources.map((resource) => [resource.name, resource]))
+}
+
+function isSame(resources: readonly EncodedResource[], before: ResourceMap): boolean {
+  if (resources.length !== before.size) return false
+  let index = 0
+  for (const resource of before.values()) if (resources[index++] !== resource) return false
+  return true
+}

@@ -1,0 +1,115 @@
+// Route configurations, which hold virtual hosts, which hold thousands of routes, of which most stay as they are: their bytes
+// are put together from bytes, since a protobuf message is its fields one after the other, in any order.
+
+import type { DescMessage } from '@bufbuild/protobuf'
+import {
+  type Route,
+  RouteSchema,
+  type VirtualHost,
+  VirtualHostSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import {
+  type RouteConfiguration,
+  RouteConfigurationSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
+import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
+import { memo } from '../../incremental/memo.js'
+import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
+
+export interface EncodedRoute extends Encoded {
+  readonly name: string
+}
+
+/** envoy.config.route.v3.VirtualHost: a resource of its own (VHDS), or a part of its route configuration. */
+export interface EncodedHost {
+  readonly resource: EncodedResource
+  readonly routes: readonly Chunk<EncodedRoute>[]
+}
+
+export interface EncodedRoutes {
+  readonly name: string
+  readonly hosts: readonly EncodedHost[]
+  /** Envoy finds the virtual hosts by the name of the route configuration (VHDS), and a change in one sends that one. */
+  readonly split: EncodedResource
+  /** With the virtual hosts in it. Made when somebody asks: it is large, and most Envoys never do. */
+  readonly whole: () => EncodedResource
+}
+
+export function encodeRoute(route: Route): EncodedRoute {
+  const { bytes, version } = encode(RouteSchema, route, route.name)
+  return { bytes, version, name: route.name }
+}
+
+/** host: without routes, which are put behind it. */
+export function encodeHost(host: VirtualHost, routes: readonly EncodedRoute[]): EncodedHost {
+  const chunks = routeChunks(routes)
+  const own = encode(VirtualHostSchema, host, host.name)
+  const all = joined(own, chunks.map(routeElements))
+  return { resource: resourceOf(VirtualHostSchema, host.name, all), routes: chunks }
+}
+
+/** configuration: without virtual hosts, which are put behind it. vhds: where they are to be fetched. */
+export function encodeRoutes(
+  configuration: RouteConfiguration,
+  vhds: RouteConfiguration['vhds'],
+  hosts: readonly EncodedHost[],
+): EncodedRoutes {
+  const { name } = configuration
+  const encodeOwn = (own: RouteConfiguration): Encoded =>
+    encode(RouteConfigurationSchema, own, name)
+  const resource = (encoded: Encoded): EncodedResource =>
+    resourceOf(RouteConfigurationSchema, name, encoded)
+  // One that has no hosts says so itself: Envoy would wait for the first of them, and its listener with it.
+  const split = resource(encodeOwn(hosts.length === 0 ? configuration : { ...configuration, vhds }))
+  let whole: EncodedResource | undefined
+  return {
+    name,
+    hosts,
+    split,
+    whole: () =>
+      (whole ??= resource(joined(encodeOwn(configuration), hostChunks(hosts).map(hostElements)))),
+  }
+}
+
+const routeChunks = createChunker<EncodedRoute>(({ name }) => name)
+const hostChunks = createChunker<EncodedHost>(({ resource }) => resource.name)
+
+/** Encoded parts of a message as elements of its list of them. */
+const elements =
+  (schema: DescMessage, list: string) =>
+  (parts: readonly Encoded[]): Encoded => {
+    const number = schema.fields.find(({ name }) => name === list)?.number ?? 0
+    const bytes = Buffer.concat(
+      parts.flatMap((part) => [
+        Uint8Array.from([...varint(number * 8 + LENGTH_DELIMITED), ...varint(part.bytes.length)]),
+        part.bytes,
+      ]),
+    )
+    return { bytes, version: versionOfAll(parts) }
+  }
+
+const elementsOfHost = elements(VirtualHostSchema, 'routes')
+const routeElements = memo((routes: Chunk<EncodedRoute>) => elementsOfHost(routes))
+
+const elementsOfConfiguration = elements(RouteConfigurationSchema, 'virtual_hosts')
+const hostElements = memo((hosts: Chunk<EncodedHost>) =>
+  elementsOfConfiguration(
+    hosts.map(({ resource: { any, version } }) => ({ bytes: any.value, version })),
+  ),
+)
+
+const joined = (own: Encoded, parts: readonly Encoded[]): Encoded =>
+  parts.length === 0
+    ? own
+    : {
+        bytes: Buffer.concat([own.bytes, ...parts.map(({ bytes }) => bytes)]),
+        version: versionOfAll([own, ...parts]),
+      }
+
+const versionOfAll = (parts: readonly Encoded[]): string =>
+  hashOf(parts.map(({ version }) => version).join(' '))
+
+const LENGTH_DELIMITED = 2
+
+const varint = (value: number): readonly number[] =>
+  value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)]

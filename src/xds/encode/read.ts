@@ -1,0 +1,37 @@
+// Encoded resources → messages again, and messages → the JSON that Envoy reads and people are shown.
+
+import { type DescMessage, fromBinary, type MessageShape, toJson } from '@bufbuild/protobuf'
+import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { registry } from '../../grpc/protos.js'
+import type { Json, JsonObject } from '../../ir/json.js'
+import type { EncodedResource } from './encode.js'
+
+/** The resource, as Envoy decodes it. schema: of its type. */
+export const decode = <Desc extends DescMessage>(
+  schema: Desc,
+  { any }: EncodedResource,
+): MessageShape<Desc> => fromBinary(schema, any.value)
+
+/** Proto3 JSON with Envoy's field names. What identifies an object stands first in it: "@type", then "name". */
+export const messageJson = <Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+): JsonObject =>
+  nameFirst(toJson(schema, message, { registry, useProtoFieldName: true })) as JsonObject
+
+/** The same of a resource, with its "@type". */
+export const resourceJson = ({ any }: EncodedResource): JsonObject => messageJson(AnySchema, any)
+
+function nameFirst(json: Json): Json {
+  if (Array.isArray(json)) return (json as readonly Json[]).map(nameFirst)
+  if (typeof json !== 'object' || json === null) return json
+  const members = Object.entries(json).map(([key, value]) => [key, nameFirst(value)] as const)
+  return Object.fromEntries(members.sort(([a], [b]) => rank(a) - rank(b)))
+}
+
+const FIRST = ['@type', 'name']
+
+function rank(member: string): number {
+  const found = FIRST.indexOf(member)
+  return found < 0 ? FIRST.length : found
+}

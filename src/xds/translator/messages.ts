@@ -1,0 +1,54 @@
+// What many of Envoy's messages are made with: typed Any values, durations, header values, the source of xDS.
+
+import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
+import { type Any, anyPack, type Duration, durationFromMs } from '@bufbuild/protobuf/wkt'
+import {
+  type DataSource,
+  DataSourceSchema,
+} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  ApiVersion,
+  ConfigSourceSchema,
+} from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
+
+/** Some fields of a message, to be spread into its others. */
+export type FieldsOf<Desc extends DescMessage> = Extract<
+  MessageInitShape<Desc>,
+  { readonly $typeName?: undefined }
+>
+
+/** The message as it stands in a google.protobuf.Any. */
+export const packed = <Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageInitShape<Desc> = {} as MessageInitShape<Desc>,
+): Any => anyPack(schema, create(schema, message))
+
+/** The typed_config of a filter, a transport socket or another extension. */
+export const typedConfig = <Desc extends DescMessage>(
+  schema: Desc,
+  message?: MessageInitShape<Desc>,
+): { readonly case: 'typedConfig'; readonly value: Any } => ({
+  case: 'typedConfig',
+  value: packed(schema, message),
+})
+
+/** google.protobuf.Duration. @throws {RangeError} not a whole number of milliseconds: a bug of ours. */
+export function durationOf(milliseconds: number): Duration {
+  if (!Number.isSafeInteger(milliseconds))
+    throw new RangeError(`a duration of ${String(milliseconds)} ms cannot be sent to Envoy`)
+  return durationFromMs(milliseconds)
+}
+
+/** envoy.config.core.v3.DataSource */
+export const inlineString = (value: string): DataSource =>
+  create(DataSourceSchema, { specifier: { case: 'inlineString', value } })
+
+/** A file on Envoy's machine, as an envoy.config.core.v3.DataSource. */
+export const fileSource = (value: string): DataSource =>
+  create(DataSourceSchema, { specifier: { case: 'filename', value } })
+
+/** Over the stream that everything comes from. */
+export const ADS_SOURCE = create(ConfigSourceSchema, {
+  configSourceSpecifier: { case: 'ads', value: {} },
+  resourceApiVersion: ApiVersion.V3,
+})

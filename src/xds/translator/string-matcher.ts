@@ -1,0 +1,15 @@
+// Texts and regular expressions → Envoy's matchers of strings.
+
+import { create } from '@bufbuild/protobuf'
+import {
+  type StringMatcher,
+  StringMatcherSchema,
+} from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
+
+/** envoy.type.matcher.v3.StringMatcher of one text. */
+export const exactly = (value: string): StringMatcher =>
+  create(StringMatcherSchema, { matchPattern: { case: 'exact', value } })
+
+/** envoy.type.matcher.v3.StringMatcher of a regular expression (RE2), which must match the whole value. */
+export const matching = (regex: string): StringMatcher =>
+  create(StringMatcherSchema, { matchPattern: { case: 'safeRegex', value: { regex } } })
