@@ -4,7 +4,7 @@
 import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
 import { requestScheme } from '../oauth/base-url.js'
-import { type CompiledRules, judge, type RuleVerdict } from './authorize.js'
+import { type CompiledRules, judge, judgeScopes, type RuleVerdict } from './authorize.js'
 import type { CompiledEntry } from './authz-table.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import type { CheckRequest } from './check-request.js'
@@ -12,6 +12,8 @@ import {
   type Decision,
   refuseByRule,
   refuseMessage,
+  refuseScopes,
+  refuseUnauthenticated,
   refuseUnchecked,
   refuseUnread,
 } from './decision.js'
@@ -64,21 +66,26 @@ function judgeAll(
 ): RuleVerdict {
   const budget = new Budget(options.ruleBudget)
   const attributes = attributesOf(caller)
-  for (const one of calls) {
-    const verdict = judge(rules, { ...attributes, mcp: mcpAttributes(one) }, budget)
+  const all = calls.map((one) => ({ ...attributes, mcp: mcpAttributes(one) }))
+  for (const one of all) {
+    const verdict = judge(rules, one, budget)
     if (verdict.fault !== undefined) return verdict
   }
-  return NO_RULES
+  return judgeScopes(rules.scopes, all, caller.token?.claims.json, budget)
 }
 
 function conclude(
   context: CheckContext,
   entry: CompiledEntry,
-  { token }: Caller,
+  { request, token }: Caller,
   verdict: RuleVerdict,
   mcp?: McpRequest,
 ): Decision {
   if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
+  if (verdict.needed !== undefined)
+    return token === undefined
+      ? refuseUnauthenticated(entry.entry, request, undefined)
+      : refuseScopes(entry.entry, request, verdict.needed, mcp?.id)
   if (verdict.fault !== undefined) return refuseByRule(verdict.fault, mcp?.id)
   if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
   return { type: 'allow', reason: entry.jwt === undefined ? 'allowed' : 'anonymous' }
@@ -96,10 +103,17 @@ function judgeOnce(
   if (rules === undefined) return NO_RULES
   if (token?.judged?.rules === rules) return token.judged.verdict
   const budget = new Budget(options.ruleBudget)
-  const verdict = judge(rules, attributesOf(caller), budget)
+  const verdict = judgeAndScopes(rules, caller, budget)
   if (rules.readTokenAlone && token !== undefined && verdict.spentBy === undefined)
     token.judged = { rules, verdict }
   return verdict
+}
+
+function judgeAndScopes(rules: CompiledRules, caller: Caller, budget: Budget): RuleVerdict {
+  const attributes = attributesOf(caller)
+  const verdict = judge(rules, attributes, budget)
+  if (verdict.fault !== undefined) return verdict
+  return judgeScopes(rules.scopes, [attributes], caller.token?.claims.json, budget)
 }
 
 function warnOfBudget(

@@ -1,17 +1,28 @@
-// The rules of an entry over one request (decision 4): any Deny refuses, every Require must be true, then any Allow.
+// The rules of an entry over one request (decision 4): any Deny refuses, every Require must be true, then any Allow. The
+// scopes of the token come after them, so that nobody steps up to a refusal.
 
 import type { Attributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'
 import type { Rule } from '../cel/rule.js'
+import type { Json, JsonObject } from '../ir/json.js'
 
-export type RuleFault = 'denied-by-rule' | 'rule-required' | 'no-rule-allows' | 'rule-budget'
+export type RuleFault =
+  'denied-by-rule' | 'rule-required' | 'no-rule-allows' | 'rule-budget' | 'insufficient-scope'
 
 export interface CompiledRules {
   readonly deny: readonly Rule[]
   readonly require: readonly Rule[]
   readonly allow: readonly Rule[]
+  readonly scopes: readonly CompiledScopes[]
   /** None reads anything of the request but its token. */
   readonly readTokenAlone: boolean
+}
+
+export interface CompiledScopes {
+  readonly scopes: readonly string[]
+  readonly impliedBy: readonly string[]
+  /** Absent: of every request. */
+  readonly when?: Rule
 }
 
 export interface RuleVerdict {
@@ -19,6 +30,8 @@ export interface RuleVerdict {
   readonly fault?: RuleFault
   /** The rule that spent the budget: its action and its place among the rules of that action, from 0. */
   readonly spentBy?: string
+  /** Of insufficient-scope: all scopes that the request needs. */
+  readonly needed?: readonly string[]
 }
 
 const LET_IN: RuleVerdict = {}
@@ -48,3 +61,40 @@ export function judge(rules: CompiledRules, attributes: Attributes, budget: Budg
 }
 
 type Action = 'deny' | 'require' | 'allow'
+
+/** all: the attributes of each call of one request; its scopes are asked for together. claims: of its token. */
+export function judgeScopes(
+  entries: readonly CompiledScopes[],
+  all: readonly Attributes[],
+  claims: JsonObject | undefined,
+  budget: Budget,
+): RuleVerdict {
+  const held = heldScopes(claims)
+  const needed = new Set<string>()
+  let isLacking = false
+  for (const [index, entry] of entries.entries()) {
+    if (!all.some((attributes) => isAskedFor(entry, attributes, budget))) continue
+    if (budget.isSpent) return { fault: 'rule-budget', spentBy: `requiredScopes[${index}]` }
+    for (const scope of entry.scopes) needed.add(scope)
+    const isHeld = (scope: string): boolean => held.has(scope)
+    if (!entry.scopes.every(isHeld) && !entry.impliedBy.some(isHeld)) isLacking = true
+  }
+  return isLacking ? { fault: 'insufficient-scope', needed: [...needed] } : LET_IN
+}
+
+/** One that cannot be evaluated counts against the caller. */
+function isAskedFor({ when }: CompiledScopes, attributes: Attributes, budget: Budget): boolean {
+  if (when === undefined) return true
+  const result = when.evaluate(attributes, budget)
+  return !result.ok || result.value
+}
+
+/** RFC 9068 section 2.2.3: scope, parted by blanks; scp is a list, or such a text. */
+function heldScopes(claims: JsonObject | undefined): ReadonlySet<string> {
+  return new Set([claims?.['scope'], claims?.['scp']].flatMap(scopesIn))
+}
+
+function scopesIn(claim: Json | undefined): readonly string[] {
+  if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '')
+  return Array.isArray(claim) ? claim.filter((scope) => typeof scope === 'string') : []
+}

@@ -8,9 +8,10 @@ import type {
   AuthzEntry,
   JwtAuthentication,
   JwtProvider,
+  RequiredScopes,
 } from '../ir/authz-entry.js'
 import { MCP_HEADERS } from '../mcp/http-message.js'
-import type { CompiledRules } from './authorize.js'
+import type { CompiledRules, CompiledScopes } from './authorize.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
@@ -77,7 +78,7 @@ const providersOf = ({ jwt }: AuthzEntry): readonly JwtProvider[] => jwt?.provid
 function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntry {
   const providers = providersOf(entry).flatMap((provider) => providerOf(known, provider) ?? [])
   const rules = entry.authorization && compileRules(entry.authorization)
-  const all = rules === undefined ? [] : [...rules.deny, ...rules.require, ...rules.allow]
+  const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
   return {
     entry,
@@ -106,8 +107,28 @@ function compileRules(authorization: Authorization): CompiledRules | undefined {
   const deny = compileAll(authorization.deny)
   const require = compileAll(authorization.require)
   const allow = compileAll(authorization.allow)
-  if (deny === undefined || require === undefined || allow === undefined) return undefined
-  return { deny, require, allow, readTokenAlone: [...deny, ...require, ...allow].every(readsToken) }
+  const scopes = compileScopes(authorization.requiredScopes ?? [])
+  if (deny === undefined || require === undefined || allow === undefined || scopes === undefined)
+    return undefined
+  const rules = { deny, require, allow, scopes }
+  return { ...rules, readTokenAlone: allRules(rules).every(readsToken) }
+}
+
+const allRules = (rules: Omit<CompiledRules, 'readTokenAlone'>): readonly Rule[] => [
+  ...rules.deny,
+  ...rules.require,
+  ...rules.allow,
+  ...rules.scopes.flatMap(({ when }) => when ?? []),
+]
+
+function compileScopes(list: readonly RequiredScopes[]): readonly CompiledScopes[] | undefined {
+  const compiled: CompiledScopes[] = []
+  for (const { scopes, impliedBy, when } of list) {
+    const rule = when === undefined ? undefined : compileRule(when)
+    if (rule?.ok === false) return undefined
+    compiled.push({ scopes, impliedBy, ...(rule && { when: rule.value }) })
+  }
+  return compiled
 }
 
 const readsToken = ({ reads }: Rule): boolean =>

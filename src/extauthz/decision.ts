@@ -1,6 +1,6 @@
 // What a check comes to: let the request on, or answer it. Every answer that ext_authz ever gives is made here.
 
-import type { AuthzEntry } from '../ir/authz-entry.js'
+import type { Authorization, AuthzEntry } from '../ir/authz-entry.js'
 import {
   errorBody,
   FORBIDDEN_CODE,
@@ -8,7 +8,8 @@ import {
   type MessageId,
   problemBody,
 } from '../mcp/mcp-problem.js'
-import { challengeHeader } from '../oauth/challenge.js'
+import type { RequestAddress } from '../oauth/base-url.js'
+import { challengeHeader, scopeChallenge } from '../oauth/challenge.js'
 import type { TokenFault } from './authenticate.js'
 import type { RuleFault } from './authorize.js'
 import type { CheckRequest } from './check-request.js'
@@ -108,11 +109,27 @@ export const refuseMessage = (problem: McpProblem): Decision =>
     body: problemBody(problem),
   })
 
-const forbiddenMessage = (id: MessageId): CheckReply => ({
+const forbiddenMessage = (id: MessageId, text = FORBIDDEN_TEXT): CheckReply => ({
   status: 403,
   headers: [JSON_TYPE],
-  body: errorBody(FORBIDDEN_CODE, FORBIDDEN_TEXT, id),
+  body: errorBody(FORBIDDEN_CODE, text, id),
 })
+
+/** The one 403 that may begin a step-up (decision 7). id: as of refuseByRule. */
+export function refuseScopes(
+  entry: AuthzEntry,
+  request: CheckRequest,
+  scopes: readonly string[],
+  id?: MessageId,
+): Decision {
+  const text = `Forbidden: the token lacks a scope; this request needs ${scopes.join(' ')}`
+  const answer =
+    id === undefined ? reply(403, 'insufficient_scope', text) : forbiddenMessage(id, text)
+  const challenge = scopeChallenge(entry.challenge, addressOf(request), scopes)
+  const headers = [...answer.headers, ['www-authenticate', challenge] as const]
+  return refusal('insufficient-scope', { ...answer, headers })
+}
+
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
 /** Its key may be one that the provider has just begun to use. */
 export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
@@ -144,19 +161,34 @@ export function refuseUnauthenticated(
   )
 }
 
-function challengeFor(
-  { challenge }: AuthzEntry,
+const challengeFor = (
+  { challenge, authorization }: AuthzEntry,
   request: CheckRequest,
   fault: TokenFault | undefined,
-): string {
-  if (challenge === undefined) return 'Bearer'
+): string =>
+  challengeHeader(
+    challenge,
+    addressOf(request),
+    fault && PROBLEMS[fault],
+    alwaysNeeded(authorization),
+  )
+
+/** Scopes that every request needs. */
+const alwaysNeeded = (authorization: Authorization | undefined): readonly string[] => [
+  ...new Set(
+    authorization?.requiredScopes?.flatMap(({ when, scopes }) =>
+      when === undefined ? scopes : [],
+    ),
+  ),
+]
+
+function addressOf(request: CheckRequest): RequestAddress {
   const forwarded = request.headers.get('x-forwarded-proto')
-  const address = {
+  return {
     scheme: request.scheme,
     authority: request.host,
     forwardedProto: typeof forwarded === 'string' ? forwarded : undefined,
   }
-  return challengeHeader(challenge, address, fault && PROBLEMS[fault])
 }
 
 const NOT_VALID = 'The token is not valid here'

@@ -51,6 +51,17 @@ export interface Authorization {
   readonly deny: readonly string[]
   readonly require: readonly string[]
   readonly allow: readonly string[]
+  /** Asked for after the rules; absent: none. */
+  readonly requiredScopes?: readonly RequiredScopes[]
+}
+
+export interface RequiredScopes {
+  /** All of them must be in scope or scp. */
+  readonly scopes: readonly string[]
+  /** CEL; absent: of every request. */
+  readonly when?: string
+  /** Any of them stands for all of scopes. */
+  readonly impliedBy: readonly string[]
 }
 
 export interface Challenge {

@@ -1,35 +1,60 @@
-// The WWW-Authenticate header of a 401 (RFC 6750 section 3, RFC 9728 section 5.1): where an MCP client begins its login.
+// The WWW-Authenticate header of a 401, where an MCP client begins its login, and of the 403 from which it may ask for more
+// scopes (RFC 6750 section 3, RFC 9728 section 5.1).
 
 import type { Challenge } from '../ir/authz-entry.js'
 import { baseUrl, type RequestAddress } from './base-url.js'
 import { resourceMetadataPath } from './paths.js'
 
 /**
- * The header's value. problem: what is wrong with the token, for a person; absent when the request had none
- * (RFC 6750: no error code then). Without a base URL that can be published a bare "Bearer", on which clients
- * fall back to the well-known path.
+ * The header's value of a 401. challenge: absent on a route that is not of MCP. problem: what is wrong with the token, for a
+ * person; absent when the request had none (RFC 6750: no error code then). needed: scopes without which no request gets in.
+ * Without a base URL that can be published there is no resource_metadata: clients fall back to the well-known path.
  */
 export function challengeHeader(
-  challenge: Challenge,
+  challenge: Challenge | undefined,
   request: RequestAddress,
   problem?: string,
+  needed: readonly string[] = [],
 ): string {
-  const base = baseUrl(challenge.paths, request)
-  const parameters = [
-    ...(base === undefined
-      ? []
-      : [parameter('resource_metadata', base + resourceMetadataPath(challenge.paths.mcpPath))]),
-    ...(challenge.details ? details(challenge.scopes, problem) : []),
-  ]
-  return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`
+  const isDetailed = challenge?.details === true
+  const scopes = needed.length > 0 ? needed : isDetailed ? challenge.scopes : []
+  return bearer([
+    ...metadata(challenge, request),
+    ...(isDetailed && problem !== undefined
+      ? [parameter('error', 'invalid_token'), parameter('error_description', problem)]
+      : []),
+    ...scopeParameter(scopes),
+  ])
 }
 
-const details = (scopes: readonly string[], problem: string | undefined): string[] => [
-  ...(problem === undefined
+/** Of a 403: the token is good, and lacks one of these scopes. */
+export const scopeChallenge = (
+  challenge: Challenge | undefined,
+  request: RequestAddress,
+  scopes: readonly string[],
+): string =>
+  bearer([
+    parameter('error', 'insufficient_scope'),
+    ...scopeParameter(scopes),
+    ...metadata(challenge, request),
+    parameter('error_description', 'The token lacks a scope that this request needs'),
+  ])
+
+const bearer = (parameters: readonly string[]): string =>
+  parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`
+
+function metadata(challenge: Challenge | undefined, request: RequestAddress): readonly string[] {
+  const base = challenge && baseUrl(challenge.paths, request)
+  return challenge === undefined || base === undefined
     ? []
-    : [parameter('error', 'invalid_token'), parameter('error_description', problem)]),
-  ...(scopes.length === 0 ? [] : [parameter('scope', scopes.join(' '))]),
-]
+    : [parameter('resource_metadata', base + resourceMetadataPath(challenge.paths.mcpPath))]
+}
+
+/** offline_access is no need of a resource (MCP 2026-07-28, authorization, "Refresh Tokens"). */
+function scopeParameter(scopes: readonly string[]): readonly string[] {
+  const asked = scopes.filter((scope) => scope !== 'offline_access')
+  return asked.length === 0 ? [] : [parameter('scope', asked.join(' '))]
+}
 
 /** RFC 6750 section 3 allows neither quotes nor backslashes nor anything beyond ASCII in these values. */
 const parameter = (name: string, value: string): string =>

@@ -35,6 +35,8 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
     const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
     if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
+    const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
+    for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
     const authorization = poolAuthorization(
       policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
     )
@@ -50,6 +52,7 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
       broken: [
         ...policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
         ...(mixed ? [guard.key] : []),
+        ...untokened.map(({ key }) => key),
       ],
     }
   })
@@ -57,6 +60,13 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
 /** One route speaks MCP or to an LLM: its messages could be read as one of them only. */
 const MCP_AND_GUARD =
   'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic'
+
+const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
+  policy.spec.traffic?.authorization?.policy.requiredScopes !== undefined
+
+/** Nobody could ever have them. */
+const SCOPES_WITHOUT_TOKENS =
+  'authorization.policy.requiredScopes needs jwtAuthentication on the same target: the route refuses all traffic'
 
 interface Field {
   readonly name: string

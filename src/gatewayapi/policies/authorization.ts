@@ -1,7 +1,7 @@
 // traffic.authorization of every policy on a target → one pool of rules (decision 4).
 
 import { compileRule } from '../../cel/rule.js'
-import type { Authorization } from '../../ir/authz-entry.js'
+import type { Authorization, RequiredScopes } from '../../ir/authz-entry.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 
 export type AuthorizationSpec = NonNullable<
@@ -9,18 +9,30 @@ export type AuthorizationSpec = NonNullable<
 >
 
 export function authorizationProblems({ policy }: AuthorizationSpec): readonly string[] {
-  const { matchExpressions } = policy
-  if (matchExpressions.length === 0)
+  const { matchExpressions, requiredScopes = [] } = policy
+  if (matchExpressions.length === 0 && requiredScopes.length === 0)
     return ['authorization.policy.matchExpressions is empty; at least one expression is needed']
-  return matchExpressions.flatMap((source, index) => {
-    const rule = compileRule(source)
-    return rule.ok ? [] : [`authorization.policy.matchExpressions[${index}]: ${rule.error.message}`]
-  })
+  return [
+    ...matchExpressions.flatMap((source, index) =>
+      expressionProblems(source, `matchExpressions[${index}]`),
+    ),
+    ...requiredScopes.flatMap(({ when }, index) =>
+      when === undefined ? [] : expressionProblems(when, `requiredScopes[${index}].when`),
+    ),
+  ]
+}
+
+function expressionProblems(source: string, place: string): readonly string[] {
+  const rule = compileRule(source)
+  return rule.ok ? [] : [`authorization.policy.${place}: ${rule.error.message}`]
 }
 
 /** Whether a rule asks about MCP messages, so that a check needs the body. */
 export const readsMcp = ({ policy }: AuthorizationSpec): boolean =>
-  policy.matchExpressions.some((source) => {
+  [
+    ...policy.matchExpressions,
+    ...(policy.requiredScopes ?? []).flatMap(({ when }) => when ?? []),
+  ].some((source) => {
     const rule = compileRule(source)
     return rule.ok && rule.value.reads.roots.has('mcp')
   })
@@ -30,9 +42,21 @@ export function poolAuthorization(specs: readonly AuthorizationSpec[]): Authoriz
   if (specs.length === 0) return undefined
   const expressions = (action: AuthorizationSpec['action']) =>
     specs.filter((spec) => spec.action === action).flatMap(({ policy }) => policy.matchExpressions)
+  const requiredScopes = specs.flatMap(({ policy }) => policy.requiredScopes ?? [])
   return {
     deny: expressions('Deny'),
     require: expressions('Require'),
     allow: expressions('Allow'),
+    ...(requiredScopes.length === 0 ? {} : { requiredScopes: requiredScopes.map(scopesEntry) }),
   }
 }
+
+const scopesEntry = ({
+  scopes,
+  when,
+  impliedBy,
+}: NonNullable<AuthorizationSpec['policy']['requiredScopes']>[number]): RequiredScopes => ({
+  scopes,
+  ...(when === undefined ? {} : { when }),
+  impliedBy,
+})

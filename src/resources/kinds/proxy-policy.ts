@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import type { Json } from '../../ir/json.js'
+import { authorization } from './authorization.js'
 import { backendRef, duration, group, kind, name } from './fields.js'
 
 const targetRef = z.object({
@@ -147,24 +148,6 @@ const jwtAuthentication = z.object({
     .boolean()
     .default(false)
     .describe('Leave the Authorization header on requests to the backend.'),
-})
-
-const authorization = z.object({
-  action: z
-    .enum(['Allow', 'Deny', 'Require'])
-    .default('Allow')
-    .describe(
-      'Allow: any true expression lets in. Deny: any true expression refuses. Require: all must be true.',
-    ),
-  policy: z
-    .object({
-      matchExpressions: z
-        .array(z.string().max(16_384))
-        .max(256)
-        .describe('CEL expressions over jwt (the claims of the token) and request.')
-        .meta({ example: ['"mcp-users" in jwt.groups'] }),
-    })
-    .describe('The rules.'),
 })
 
 /** They frame a request, or belong to one connection: a wrong one would make another request of it. Lower-case. */
