@@ -1,6 +1,6 @@
 // Objects → the YAML files of a folder, some documents in each; and one of them written anew.
 
-import { writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 
@@ -19,7 +19,7 @@ export async function writeFiles(
   const places = new Map(objects.map((object, index) => [keyOf(object), index]))
   const write = (file: number): Promise<void> => {
     const text = documents.slice(file * perFile, (file + 1) * perFile).join('---\n')
-    return writeFile(join(folder, `${String(file)}.yaml`), text)
+    return replace(join(folder, `${String(file)}.yaml`), text)
   }
   const files = Math.ceil(documents.length / perFile)
   for (let file = 0; file < files; file += 1) await write(file)
@@ -31,6 +31,13 @@ export async function writeFiles(
       return write(Math.floor(place / perFile))
     },
   }
+}
+
+/** By a rename, as most tools do: what is written in place is in force only when it has been quiet for 2 s. */
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.draft`
+  await writeFile(draft, text)
+  await rename(draft, path)
 }
 
 const documentOf = (object: object): string => stringify(object, { lineWidth: 0 })

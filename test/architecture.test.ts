@@ -42,7 +42,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'resources/kinds': ['ir'],
   'resources/decode': ['resources/kinds', 'incremental', 'ir', ...BASE],
   'resources/crd': ['resources/kinds', 'ir'],
-  'resources/files': ['resources/decode', 'resources/kinds', ...BASE],
+  'resources/files': ['resources/decode', 'resources/kinds', 'incremental', 'turns', ...BASE],
   'resources/kubernetes': ['resources/decode', 'resources/kinds', 'incremental', 'ir', ...BASE],
 
   'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'result'],

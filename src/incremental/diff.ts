@@ -9,13 +9,23 @@ export function differences<Element>(
   before: readonly Element[],
   now: readonly Element[],
 ): Differences<Element> {
+  const { start, end } = commonEnds(before, now)
+  return unmatched(before.slice(start, before.length - end), now.slice(start, now.length - end))
+}
+
+/** How many elements at the start and at the end of two lists are the same objects; no element counts for both. */
+export function commonEnds(
+  before: readonly unknown[],
+  now: readonly unknown[],
+): { readonly start: number; readonly end: number } {
   const shorter = Math.min(before.length, now.length)
   let start = 0
+  if (before === now) return { start: shorter, end: 0 }
   while (start < shorter && before[start] === now[start]) start += 1
   let end = 0
   while (end < shorter - start && before[before.length - 1 - end] === now[now.length - 1 - end])
     end += 1
-  return unmatched(before.slice(start, before.length - end), now.slice(start, now.length - end))
+  return { start, end }
 }
 
 function unmatched<Element>(

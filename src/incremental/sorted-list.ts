@@ -1,7 +1,7 @@
 // Sorted lists that are kept between revisions: changed values are merged into the previous list, and the same values give
 // the same list.
 
-import { type Differences, differences } from './diff.js'
+import { commonEnds, type Differences, differences } from './diff.js'
 
 export type SortedList<Value> = (values: readonly Value[]) => readonly Value[]
 
@@ -30,10 +30,39 @@ export function createNamedList<Value>(nameOf: (value: Value) => string): Sorted
   let list: readonly Value[] = []
   return (values) => {
     const now = sorted(values)
-    if (now !== all) list = unique(now, nameOf)
+    if (now !== all) list = list === all && isUnique(all, now, nameOf) ? now : unique(now, nameOf)
     all = now
     return list
   }
+}
+
+/** Whether now has no name twice. before: the same of the list before, so that its changes alone need a look. */
+function isUnique<Value>(
+  before: readonly Value[],
+  now: readonly Value[],
+  nameOf: (value: Value) => string,
+): boolean {
+  const { start, end } = commonEnds(before, now)
+  const last = Math.min(now.length - end, now.length - 1)
+  for (let index = Math.max(start, 1); index <= last; index += 1) {
+    const [a, b] = [now[index - 1], now[index]]
+    if (a !== undefined && b !== undefined && nameOf(a) === nameOf(b)) return false
+  }
+  return true
+}
+
+/** The sorted list of unique values with these changes; itself, if there are none. Throws when one to be removed is not there. */
+export function patchSorted<Value>(
+  list: readonly Value[],
+  changes: Differences<Value>,
+  compare: Compare<Value>,
+): readonly Value[] {
+  const { removed, added } = changes
+  const count = removed.length + added.length
+  if (count === 0) return list
+  if (count <= list.length / MANY) return patched(list, changes, compare)
+  const gone = new Set(removed)
+  return [...list.filter((value) => !gone.has(value)), ...added].sort(compare)
 }
 
 function patched<Value>(
@@ -41,7 +70,7 @@ function patched<Value>(
   { removed, added }: Differences<Value>,
   compare: Compare<Value>,
 ): readonly Value[] {
-  const copy = [...list]
+  const copy = list.slice()
   for (const value of removed) {
     const index = copy.indexOf(value, placeOf(copy, value, compare))
     if (index === -1) throw new Error('a sorted list has lost one of its values')
@@ -63,14 +92,17 @@ function placeOf<Value>(list: readonly Value[], value: Value, compare: Compare<V
   return low
 }
 
-const unique = <Value>(
+/** The list itself when each is the only one of its name. */
+function unique<Value>(
   sorted: readonly Value[],
   nameOf: (value: Value) => string,
-): readonly Value[] =>
-  sorted.filter((value, index) => {
+): readonly Value[] {
+  const found = sorted.filter((value, index) => {
     const before = sorted[index - 1]
     return before === undefined || nameOf(before) !== nameOf(value)
   })
+  return found.length === sorted.length ? sorted : found
+}
 
 /** By code units: the same on every machine, whatever its locale. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -2,6 +2,7 @@
 // may hold a policy, new routes wait for it, and policies that are gone stay (it may be one of them, renamed or moved).
 // Otherwise a route would be open for want of a policy that was written.
 
+import { differences } from '../../incremental/diff.js'
 import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../kinds/resources.js'
 import { resourceKeyOf } from './resource-set.js'
 
@@ -45,23 +46,24 @@ export function holdBackNewRoutes(
   if (previous?.complete !== true) return state
   const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
   if (reasons.length === 0 && unsettled.length === 0) return { ...state, complete: true }
-  const known = new Set(previous.resources.httpRoutes.map(resourceKeyOf))
   const { httpRoutes, proxyPolicies } = state.resources
-  const held = httpRoutes.flatMap((route) =>
-    known.has(resourceKeyOf(route)) ? [] : doubtsAbout(route, reasons, unsettled),
+  const held = onlyIn(httpRoutes, previous.resources.httpRoutes).flatMap((route) =>
+    doubtsAbout(route, reasons, unsettled),
   )
-  const present = new Set(proxyPolicies.map(resourceKeyOf))
   // Objects of a cluster keep their names: none of them is another one renamed.
   const renamed = reasons.some(({ source }) => source !== KUBERNETES) ? reasons : []
-  const gone = previous.resources.proxyPolicies.flatMap((policy) =>
-    present.has(resourceKeyOf(policy)) ? [] : doubtsAbout(policy, renamed, unsettled),
+  const gone = onlyIn(previous.resources.proxyPolicies, proxyPolicies).flatMap((policy) =>
+    doubtsAbout(policy, renamed, unsettled),
   )
-  const isHeld = new Set(held.map(({ resource }) => resourceKeyOf(resource)))
+  const isHeld = new Set(held.map(({ resource }) => resource))
   return {
     resources: {
       ...state.resources,
-      httpRoutes: httpRoutes.filter((route) => !isHeld.has(resourceKeyOf(route))),
-      proxyPolicies: [...proxyPolicies, ...gone.map(({ resource }) => resource)].sort(byKey),
+      httpRoutes: isHeld.size === 0 ? httpRoutes : httpRoutes.filter((route) => !isHeld.has(route)),
+      proxyPolicies:
+        gone.length === 0
+          ? proxyPolicies
+          : [...proxyPolicies, ...gone.map(({ resource }) => resource)].sort(byKey),
     },
     problems: [
       ...state.problems,
@@ -74,6 +76,16 @@ export function holdBackNewRoutes(
     ...(state.notes !== undefined && { notes: state.notes }),
     complete: true,
   }
+}
+
+/** Those whose key none of the others has. */
+function onlyIn<Spec>(
+  resources: readonly Resource<Spec>[],
+  others: readonly Resource<Spec>[],
+): readonly Resource<Spec>[] {
+  const { removed, added } = differences(others, resources)
+  const keys = new Set(removed.map(resourceKeyOf))
+  return added.filter((resource) => !keys.has(resourceKeyOf(resource)))
 }
 
 interface Doubt<Spec> {

@@ -1,6 +1,8 @@
 // Decoded resources, in path order → Resources by kind, each sorted; a resource that is defined twice counts once.
 
+import { isSameRow } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
+import { compareText, patchSorted } from '../../incremental/sorted-list.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { DecodedResource } from './decode.js'
 
@@ -12,28 +14,124 @@ export const resourceKeyOf = memo(({ kind, metadata }: Resource<unknown>): strin
   resourceKey(kind, metadata.namespace, metadata.name),
 )
 
-/** The first of two definitions counts; the other is a problem that names both places. */
-export function collectResources(decoded: readonly DecodedResource[]): {
+/** What is collected: of two definitions of a resource the first counts; the other is a problem that names both places. */
+export interface CollectedResources {
   readonly resources: Resources
   readonly problems: readonly Problem[]
-} {
-  const sets = emptySets()
-  const first = new Map<string, DecodedResource>()
-  const problems: Problem[] = []
-  for (const each of decoded) {
-    const key = resourceKeyOf(each.resource)
-    const earlier = first.get(key)
-    if (earlier === undefined) {
-      first.set(key, each)
-      sets[each.collection].push(each.resource)
-    } else problems.push(duplicate(each, earlier))
-  }
-  for (const set of Object.values(sets)) set.sort(byName)
-  // Each collection holds what the schema of its kind has decoded: kinds.ts pairs the two.
-  return { resources: sets as Resources, problems }
 }
 
-const emptySets = (): Record<keyof Resources, Resource<unknown>[]> => ({
+export interface ResourceCollector {
+  /** What a place (a file, an object of a cluster) holds now, instead of what it held. */
+  put(place: string, decoded: readonly DecodedResource[]): void
+  /** Of all places, in the order of their names. What did not change is the same object as before. */
+  collected(): CollectedResources
+}
+
+/** decoded: in its order. */
+export function collectResources(decoded: readonly DecodedResource[]): CollectedResources {
+  const collector = createResourceCollector()
+  collector.put('', decoded)
+  return collector.collected()
+}
+
+interface Definition {
+  readonly place: string
+  /** Among those of its place. */
+  readonly index: number
+  readonly decoded: DecodedResource
+}
+
+/** Costs what changes: thousands of places that stay as they are are not looked at again. */
+export const createResourceCollector = (): ResourceCollector => new Collector()
+
+class Collector implements ResourceCollector {
+  readonly #places = new Map<string, readonly DecodedResource[]>()
+  /** By resourceKey(), the one that counts first. */
+  readonly #definitions = new Map<string, readonly Definition[]>()
+  /** Keys of resources that are defined more than once. */
+  readonly #repeated = new Set<string>()
+  /** What counted when it was collected last, by the keys that have changed since. */
+  readonly #changed = new Map<string, DecodedResource | undefined>()
+  #collected: CollectedResources = { resources: NO_RESOURCES, problems: [] }
+
+  put(place: string, decoded: readonly DecodedResource[]): void {
+    const before = this.#places.get(place) ?? []
+    if (isSameRow(before, decoded)) return
+    for (const { resource } of before) this.#define(resourceKeyOf(resource), place, [])
+    const own = new Map<string, Definition[]>()
+    for (const [index, each] of decoded.entries()) {
+      const key = resourceKeyOf(each.resource)
+      own.set(key, [...(own.get(key) ?? []), { place, index, decoded: each }])
+    }
+    for (const [key, definitions] of own) this.#define(key, place, definitions)
+    if (decoded.length === 0) this.#places.delete(place)
+    else this.#places.set(place, decoded)
+  }
+
+  collected(): CollectedResources {
+    if (this.#changed.size > 0) {
+      const { resources } = this.#collected
+      this.#collected = { resources: this.#patched(resources), problems: this.#problems() }
+      this.#changed.clear()
+    }
+    return this.#collected
+  }
+
+  /** own: at this place, instead of those that it had. */
+  #define(key: string, place: string, own: readonly Definition[]): void {
+    const before = this.#definitions.get(key) ?? []
+    if (!this.#changed.has(key)) this.#changed.set(key, before[0]?.decoded)
+    const others = before.filter((each) => each.place !== place)
+    const now = others.length === 0 ? own : [...others, ...own].sort(byPlace)
+    if (now.length === 0) this.#definitions.delete(key)
+    else this.#definitions.set(key, now)
+    if (now.length > 1) this.#repeated.add(key)
+    else this.#repeated.delete(key)
+  }
+
+  #patched(before: Resources): Resources {
+    const changes = new Map<keyof Resources, Changes>()
+    for (const [key, was] of this.#changed) {
+      const now = this.#definitions.get(key)?.[0]?.decoded
+      if (was?.resource === now?.resource) continue
+      if (was !== undefined) changesOf(changes, was).removed.push(was.resource)
+      if (now !== undefined) changesOf(changes, now).added.push(now.resource)
+    }
+    const sets: Record<keyof Resources, readonly Resource<unknown>[]> = { ...before }
+    for (const [collection, own] of changes)
+      sets[collection] = patchSorted(sets[collection], own, byName)
+    // Each collection holds what the schema of its kind has decoded: kinds.ts pairs the two.
+    return sets as Resources
+  }
+
+  #problems(): readonly Problem[] {
+    return [...this.#repeated]
+      .flatMap((key) => {
+        const [first, ...later] = this.#definitions.get(key) ?? []
+        return first === undefined ? [] : later.map((each) => ({ first, each }))
+      })
+      .sort((a, b) => byPlace(a.each, b.each))
+      .map(({ first, each }) => duplicate(each.decoded, first.decoded))
+  }
+}
+
+interface Changes {
+  readonly removed: Resource<unknown>[]
+  readonly added: Resource<unknown>[]
+}
+
+function changesOf(all: Map<keyof Resources, Changes>, { collection }: DecodedResource): Changes {
+  const known = all.get(collection)
+  if (known !== undefined) return known
+  const own = { removed: [], added: [] }
+  all.set(collection, own)
+  return own
+}
+
+const byPlace = (a: Definition, b: Definition): number =>
+  compareText(a.place, b.place) || a.index - b.index
+
+const NO_RESOURCES: Resources = {
   gatewayClasses: [],
   gateways: [],
   httpRoutes: [],
@@ -47,7 +145,7 @@ const emptySets = (): Record<keyof Resources, Resource<unknown>[]> => ({
   endpointSlices: [],
   secrets: [],
   configMaps: [],
-})
+}
 
 function duplicate(later: DecodedResource, earlier: DecodedResource): Problem {
   const { apiVersion, kind, metadata } = later.resource
@@ -64,6 +162,5 @@ function duplicate(later: DecodedResource, earlier: DecodedResource): Problem {
 }
 
 const byName = (a: Resource<unknown>, b: Resource<unknown>): number =>
-  compare(a.metadata.namespace, b.metadata.namespace) || compare(a.metadata.name, b.metadata.name)
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+  compareText(a.metadata.namespace, b.metadata.namespace) ||
+  compareText(a.metadata.name, b.metadata.name)

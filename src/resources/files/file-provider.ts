@@ -6,14 +6,15 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { debounce } from '../decode/debounce.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
-import type { ProviderState, ResourceProvider } from '../kinds/resources.js'
+import type { ProviderState, ResourceProvider, Resources } from '../kinds/resources.js'
 import { EMPTY_RECORD, type FileRecord, recordOf } from './file-record.js'
-import { type FileTree, findFiles, type FoundFile } from './file-tree.js'
+import { type FileTree, findFiles, type FoundFile, MAX_FILES } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
-import { stateOf } from './load-resources.js'
+import { type KnownFile, KnownFiles, type Writing } from './known-files.js'
+import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
 import { SeenWrites } from './seen-writes.js'
-import { doubtOf, inForceOf, QUIET_MS } from './unsettled.js'
+import { QUIET_MS } from './unsettled.js'
 
 export interface FileProviderOptions {
   /** Files, or folders that are read with all below them. */
@@ -28,6 +29,8 @@ export interface FileProviderOptions {
   readonly watch?: WatchFolder
   /** With more, nothing is read; 20,000, if absent. */
   readonly maxFiles?: number
+  /** Milliseconds from a look at what watchers told of to a walk; 60,000, if absent. */
+  readonly walkAfter?: number
 }
 
 const DEBOUNCE = { quiet: 50, maxWait: 400 }
@@ -38,6 +41,10 @@ const POLL_INTERVAL = 1000
 const AT_ONCE = 32
 /** How long a file that became empty counts as one that is being written. */
 const EMPTY_FOR = 500
+/** After a look at what watchers told of: the system may have dropped some of it. */
+const WALK_AFTER = 60_000
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** What is said of a folder without resources: most likely it is another one that was meant. */
 export const NOTHING_SERVED =
@@ -46,35 +53,29 @@ export const NOTHING_SERVED =
 export const createFileProvider = (options: FileProviderOptions): ResourceProvider =>
   new FileProvider(options)
 
-interface ReadFile {
-  readonly stamp: string
-  readonly inode: string
-  readonly record: FileRecord
-  /** It has been written to in place since it was last quiet. */
-  readonly writing?: Writing | undefined
-  /** performance.now() when it was first seen empty; it still counts as what it was. */
-  readonly emptySince?: number
-}
-
 interface WatchedTree {
   readonly tree: FileTree
   /** Folders that were not watched until now. */
   readonly opened: ReadonlySet<string>
 }
 
-interface Writing {
-  /** What it held when it was quiet. */
-  readonly before: FileRecord
-  /** performance.now() when its last change was seen. */
-  readonly since: number
+/** What to look at in one round. */
+interface Round {
+  readonly found: readonly FoundFile[]
+  /** Paths of files that are there no more. */
+  readonly gone: readonly string[]
+  readonly opened: ReadonlySet<string>
 }
 
 class FileProvider implements ResourceProvider {
   readonly #options: FileProviderOptions
   readonly #kinds
   readonly #reader
-  readonly #files = new Map<string, ReadFile>()
+  readonly #files = new KnownFiles()
   readonly #writes = new SeenWrites()
+  /** Of the last walk. */
+  #tree: FileTree | undefined
+  #names = new ChangedNames()
   readonly #changed = debounce(() => void this.#refresh(), DEBOUNCE)
   readonly #watcher
   #onChange: (state: ProviderState) => void = () => undefined
@@ -84,6 +85,7 @@ class FileProvider implements ResourceProvider {
   #running: Promise<void> = Promise.resolve()
   #polling: NodeJS.Timeout | undefined
   #again: NodeJS.Timeout | undefined
+  #walk: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(options: FileProviderOptions) {
@@ -92,8 +94,9 @@ class FileProvider implements ResourceProvider {
     this.#reader = options.reader ?? readerInPlace(this.#kinds)
     this.#watcher = createFolderWatcher({
       watch: options.watch ?? watch,
-      onChange: (event, name) => {
+      onChange: (event, name, folder) => {
         this.#writes.saw(event, name)
+        this.#names.add(folder, name)
         this.#changed.call()
       },
       onFailure: (folder, code) => this.#poll(folder, code),
@@ -103,8 +106,7 @@ class FileProvider implements ResourceProvider {
   async start(onChange: (state: ProviderState) => void): Promise<void> {
     this.#onChange = onChange
     await this.#refresh()
-    const isEmpty = [...this.#files.values()].every(({ record }) => record.documents.size === 0)
-    if (isEmpty && this.#treeProblems === '[]')
+    if (this.#files.areEmpty() && this.#treeProblems === '[]')
       this.#options.onWarning(`${this.#options.paths.join(', ')}: ${NOTHING_SERVED}`)
   }
 
@@ -113,6 +115,7 @@ class FileProvider implements ResourceProvider {
     this.#changed.cancel()
     clearInterval(this.#polling)
     clearTimeout(this.#again)
+    clearTimeout(this.#walk)
     this.#watcher.close()
     this.#reader.close()
     await this.#running
@@ -126,29 +129,58 @@ class FileProvider implements ResourceProvider {
 
   async #readAll(): Promise<void> {
     if (this.#closed) return
-    const { tree, opened } = await this.#watchedTree()
-    const changed = [this.#forget(tree), this.#settle(tree)]
-    const unknown = tree.files.filter((file) => !this.#isKnown(file))
+    const names = this.#names
+    this.#names = new ChangedNames()
+    const round = (await this.#changedFiles(names)) ?? (await this.#allFiles())
+    const settled = this.#settle(round.found)
+    for (const path of round.gone) this.#files.delete(path)
+    const changed = [settled, round.gone.length > 0]
+    const unknown = round.found.filter((file) => !this.#isKnown(file))
     for (let first = 0; first < unknown.length && !this.#closed; first += AT_ONCE) {
       const some = unknown.slice(first, first + AT_ONCE)
-      changed.push(...(await Promise.all(some.map((file) => this.#read(file, opened)))))
+      changed.push(...(await Promise.all(some.map((file) => this.#read(file, round.opened)))))
     }
     if (this.#closed) return
-    this.#report(tree, changed.includes(true))
+    this.#report(changed.includes(true))
     this.#writes.forgetOld()
-    this.#lookAgain(tree)
+    this.#lookAgain()
+  }
+
+  /** What watchers told of, and what is looked at again by itself. undefined: all of it must be looked at. */
+  async #changedFiles(names: ChangedNames): Promise<Round | undefined> {
+    if (this.#tree === undefined) return undefined
+    for (const { folder, name } of this.#files.restless()) names.add(folder, name)
+    const look = await lookAgain(this.#tree, names, (path) => this.#files.has(path))
+    const isFull =
+      this.#files.size + (look?.found.length ?? 0) > (this.#options.maxFiles ?? MAX_FILES)
+    if (look === undefined || isFull) return undefined
+    this.#walk ??= setTimeout(() => {
+      this.#names.needsWalk = true
+      void this.#refresh()
+    }, this.#options.walkAfter ?? WALK_AFTER)
+    return { ...look, opened: NONE }
+  }
+
+  async #allFiles(): Promise<Round> {
+    clearTimeout(this.#walk)
+    this.#walk = undefined
+    const { tree, opened } = await this.#watchedTree()
+    this.#tree = tree
+    return { found: tree.files, gone: this.#files.missing(tree), opened }
   }
 
   /** At what changes although no watcher says so: a file that stays as it is, and the system's "too many open files". */
-  #lookAgain({ unread }: FileTree): void {
+  #lookAgain(): void {
     const now = performance.now()
-    const waits = [...this.#files.values()].flatMap(({ record, emptySince, writing }) => [
-      ...(record.unread === true ? [POLL_INTERVAL] : []),
-      ...(emptySince === undefined ? [] : [EMPTY_FOR]),
-      ...(writing === undefined ? [] : [Math.max(0, writing.since + QUIET_MS - now)]),
-    ])
+    const waits = this.#files
+      .restless()
+      .flatMap(({ file: { record, emptySince, writing } }) => [
+        ...(record.unread === true ? [POLL_INTERVAL] : []),
+        ...(emptySince === undefined ? [] : [EMPTY_FOR]),
+        ...(writing === undefined ? [] : [Math.max(0, writing.since + QUIET_MS - now)]),
+      ])
     clearTimeout(this.#again)
-    const wait = Math.min(...waits, unread ? POLL_INTERVAL : Infinity)
+    const wait = Math.min(...waits, this.#tree?.unread === true ? POLL_INTERVAL : Infinity)
     if (wait !== Infinity) this.#again = setTimeout(() => void this.#refresh(), wait)
   }
 
@@ -163,16 +195,6 @@ class FileProvider implements ResourceProvider {
     }
   }
 
-  /** Drops the files that are gone; what is below a folder that is lost as a whole (unmounted) stays. */
-  #forget({ files, lost }: FileTree): boolean {
-    const present = new Set(files.map(({ path }) => path))
-    const gone = [...this.#files.keys()].filter(
-      (path) => !present.has(path) && !lost.some((folder) => isAtOrBelow(path, folder)),
-    )
-    for (const path of gone) this.#files.delete(path)
-    return gone.length > 0
-  }
-
   #isKnown({ path, stamp }: FoundFile): boolean {
     const before = this.#files.get(path)
     return (
@@ -183,23 +205,23 @@ class FileProvider implements ResourceProvider {
   }
 
   /** What has been quiet for long enough is in force as it is. */
-  #settle({ files }: FileTree): boolean {
+  #settle(found: readonly FoundFile[]): boolean {
+    const restless = this.#files.restless()
+    if (restless.length === 0) return false
     const oldest = performance.now() - QUIET_MS
-    let settled = false
-    for (const { path, stamp } of files) {
-      const known = this.#files.get(path)
-      if (known?.writing === undefined || known.writing.since > oldest || known.stamp !== stamp)
-        continue
-      this.#files.set(path, { ...known, writing: undefined })
-      settled = true
-    }
-    return settled
+    const stamps = new Map(found.map(({ path, stamp }) => [path, stamp]))
+    const quiet = restless.filter(
+      ({ path, file: { writing, stamp } }) =>
+        writing !== undefined && writing.since <= oldest && stamps.get(path) === stamp,
+    )
+    for (const { path, file } of quiet) this.#files.set(path, { ...file, writing: undefined })
+    return quiet.length > 0
   }
 
   async #read(file: FoundFile, opened: ReadonlySet<string>): Promise<boolean> {
     const { path, stamp, inode } = file
     const before = this.#files.get(path)
-    const last = before && this.#lastGood(path, before)
+    const last = before && this.#files.lastGood(path, before, this.#policies())
     const read = await this.#reader.read(file, last?.documents ?? new Map())
     const record = recordOf(read, path, this.#kinds, last)
     const writing = await this.#writing(file, before, opened)
@@ -214,7 +236,7 @@ class FileProvider implements ResourceProvider {
 
   async #writing(
     file: FoundFile,
-    before: ReadFile | undefined,
+    before: KnownFile | undefined,
     opened: ReadonlySet<string>,
   ): Promise<Writing | undefined> {
     if (!(await this.#isWrittenInPlace(file, before, opened))) return undefined
@@ -225,22 +247,10 @@ class FileProvider implements ResourceProvider {
     }
   }
 
-  /** What stays of it where a document of it is broken: what is in force. */
-  #lastGood(path: string, file: ReadFile): FileRecord {
-    return { ...file.record, resources: this.#inForce(path, file).resources }
-  }
-
-  #inForce(path: string, { record, writing }: ReadFile): FileRecord {
-    const policies = this.#state?.resources.proxyPolicies ?? []
-    return writing === undefined
-      ? record
-      : inForceOf({ path, before: writing.before, now: record, policies })
-  }
-
   /** Rather than renamed to where it is, whole. What there is at the start is taken as it is. */
   async #isWrittenInPlace(
     file: FoundFile,
-    before: ReadFile | undefined,
+    before: KnownFile | undefined,
     opened: ReadonlySet<string>,
   ): Promise<boolean> {
     if (this.#state === undefined) return false
@@ -255,18 +265,19 @@ class FileProvider implements ResourceProvider {
     return Date.now() - file.writtenAt < QUIET_MS
   }
 
-  #report({ problems }: FileTree, changed: boolean): void {
+  #report(changed: boolean): void {
+    const problems = this.#tree?.problems ?? []
     const treeProblems = JSON.stringify(problems)
     if (!changed && this.#state !== undefined && treeProblems === this.#treeProblems) return
     this.#treeProblems = treeProblems
-    const files = [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))
-    const records = files.map(([path, file]) => this.#inForce(path, file))
-    const unsettled = files.flatMap(
-      ([path, { record, writing }]) =>
-        (writing && doubtOf({ path, before: writing.before, now: record })) ?? [],
-    )
-    this.#state = holdBackNewRoutes(stateOf(records, problems, unsettled), this.#state)
+    const read = this.#files.state(problems, this.#policies())
+    this.#state = holdBackNewRoutes(read, this.#state)
     this.#onChange(this.#state)
+  }
+
+  /** In force. */
+  #policies(): Resources['proxyPolicies'] {
+    return this.#state?.resources.proxyPolicies ?? []
   }
 
   #poll(folder: string, code: string): void {
@@ -274,13 +285,13 @@ class FileProvider implements ResourceProvider {
     if (!this.#polled.has(folder))
       this.#options.onWarning(`${folder} cannot be watched (${code}): it is polled instead`)
     this.#polled.add(folder)
-    this.#polling ??= setInterval(() => void this.#refresh(), POLL_INTERVAL)
+    this.#polling ??= setInterval(() => {
+      this.#names.needsWalk = true
+      void this.#refresh()
+    }, POLL_INTERVAL)
   }
 }
 
 /** Nothing is left of a file that had resources: most likely it is being written this moment. */
-const wasEmptied = (record: FileRecord, before: ReadFile | undefined): before is ReadFile =>
+const wasEmptied = (record: FileRecord, before: KnownFile | undefined): before is KnownFile =>
   record.documents.size === 0 && before !== undefined && before.record.resources.length > 0
-
-const isAtOrBelow = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)

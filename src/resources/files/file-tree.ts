@@ -3,13 +3,14 @@
 import { type BigIntStats, lstat } from 'node:fs'
 import { readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
+import { nextTurn } from '../../turns.js'
 import type { Problem } from '../kinds/resources.js'
 
 const EXTENSIONS = ['.yaml', '.yml', '.json']
-const MAX_FILES = 20_000
+export const MAX_FILES = 20_000
 
 export interface FileTree {
-  /** Sorted by path. */
+  /** In no order. */
   readonly files: readonly FoundFile[]
   /** Folder → the names in it that matter; undefined: all. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>
@@ -18,6 +19,10 @@ export interface FileTree {
   readonly lost: readonly string[]
   /** Something could not be read, which may pass without a change that a watcher sees. */
   readonly unread: boolean
+  /** Folders that were read, by their absolute paths → as the user's path begins; undefined: read by two of them. */
+  readonly walked: ReadonlyMap<string, string | undefined>
+  /** Absolute paths of what was named, of links, and of what leads there: a change of one may change anything. */
+  readonly turns: ReadonlySet<string>
 }
 
 export interface FoundFile {
@@ -50,6 +55,8 @@ class Walk {
   readonly #lost: string[] = []
   /** Their links are, or are being, followed. */
   readonly #followed = new Set<string>()
+  readonly #walked = new Map<string, string | undefined>()
+  readonly #turns = new Set<string>()
 
   constructor(readonly maxFiles: number) {}
 
@@ -58,13 +65,13 @@ class Walk {
   }
 
   tree(): FileTree {
-    const read = { folders: this.#folders, problems: this.#problems, unread: this.#lost.length > 0 }
+    const places = { folders: this.#folders, walked: this.#walked, turns: this.#turns }
+    const read = { ...places, problems: this.#problems, unread: this.#lost.length > 0 }
     if (this.#files.size > this.maxFiles) {
       for (const root of this.#roots) this.#problem(root, this.#tooMany())
       return { ...read, files: [], lost: this.#roots }
     }
-    const files = [...this.#files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-    return { ...read, files, lost: this.#lost }
+    return { ...read, files: [...this.#files.values()], lost: this.#lost }
   }
 
   async root(path: string): Promise<void> {
@@ -76,7 +83,7 @@ class Walk {
       else this.#file(join(path), found, await realpath(path))
     } catch (error) {
       // A named file that is gone was deleted; a named folder may come back with all that was in it.
-      const deleted = fileErrorCode(error) === 'ENOENT' && EXTENSIONS.includes(extname(path))
+      const deleted = fileErrorCode(error) === 'ENOENT' && isResourceFile(path)
       if (deleted) this.#problem(path, 'no such file')
       else this.#lose(join(path), lostMessage(error))
     }
@@ -87,15 +94,27 @@ class Walk {
     try {
       const real = await realpath(path)
       if (above.includes(real)) return
-      this.#folders.set(resolve(path), undefined)
+      this.#noteFolder(path)
       const entries = await readdir(path)
       const names = entries.filter((name) => !name.startsWith('.'))
-      const found = await lookAt(names.map((name) => join(path, name)))
-      await Promise.all(found.flatMap((entry) => this.#entry(entry, [...above, real]) ?? []))
+      const below = [...above, real]
+      const entered: Promise<void>[] = []
+      for (let first = 0; first < names.length; first += SLICE) {
+        const some = names.slice(first, first + SLICE).map((name) => join(path, name))
+        entered.push(...(await lookAt(some)).flatMap((entry) => this.#entry(entry, below) ?? []))
+        await nextTurn()
+      }
+      await Promise.all(entered)
     } catch (error) {
       if (fileErrorCode(error) !== 'ENOENT' || above.length === 0)
         this.#lose(path, `cannot be read: ${fileErrorCode(error)}`)
     }
+  }
+
+  #noteFolder(path: string): void {
+    const folder = resolve(path)
+    this.#folders.set(folder, undefined)
+    this.#walked.set(folder, this.#walked.has(folder) ? undefined : path)
   }
 
   /** undefined: there is nothing to wait for, as with nearly all of them. */
@@ -122,7 +141,7 @@ class Walk {
     real = path,
   ): Promise<void> | undefined {
     if (found.isDirectory()) return this.#folder(path, above)
-    if (found.isFile() && EXTENSIONS.includes(extname(path))) this.#file(path, found, real)
+    if (found.isFile() && isResourceFile(path)) this.#file(path, found, real)
     return undefined
   }
 
@@ -134,16 +153,7 @@ class Walk {
 
   /** real: where links lead to. */
   #file(path: string, found: BigIntStats, real: string): void {
-    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = found
-    this.#files.set(resolve(path), {
-      path,
-      stamp: [dev, ino, size, mtimeNs, ctimeNs].join(':'),
-      inode: `${dev}:${ino}`,
-      writtenAt: Number(mtimeMs),
-      name: basename(real),
-      isLink: basename(real) !== basename(path) || dirname(real) !== dirname(path),
-      size: Number(size),
-    })
+    this.#files.set(resolve(path), foundFile(path, found, real))
   }
 
   /** Watches every place where the path, or a link on its way, can be replaced. */
@@ -169,6 +179,7 @@ class Walk {
   }
 
   #watchName({ folder, inside }: NearestFolder, name: string): void {
+    this.#turns.add(join(folder, inside ?? name))
     const names = this.#folders.get(folder)
     if (this.#folders.has(folder) && names === undefined) return
     this.#folders.set(folder, (names ?? new Set()).add(inside ?? name))
@@ -191,11 +202,30 @@ interface Entry {
   readonly error?: unknown
 }
 
+/** real: where links lead to. */
+export function foundFile(path: string, found: BigIntStats, real = path): FoundFile {
+  const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = found
+  return {
+    path,
+    stamp: `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`,
+    inode: `${dev}:${ino}`,
+    writtenAt: Number(mtimeMs),
+    name: basename(real),
+    isLink: basename(real) !== basename(path) || dirname(real) !== dirname(path),
+    size: Number(size),
+  }
+}
+
+/** Whether a file of this name is read. */
+export const isResourceFile = (path: string): boolean => EXTENSIONS.includes(extname(path))
+
+/** Files that are looked at without a turn for others: about two milliseconds. */
+const SLICE = 256
+
 /** By callbacks: promises for thousands of files cost more than the files do. */
 const lookAt = (paths: readonly string[]): Promise<readonly Entry[]> =>
   new Promise((done) => {
     const entries: Entry[] = []
-    if (paths.length === 0) done(entries)
     for (const path of paths)
       lstat(path, { bigint: true }, (error, found) => {
         entries.push(error === null ? { path, found } : { path, error })

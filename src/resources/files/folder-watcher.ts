@@ -13,8 +13,8 @@ export type WatchFolder = (folder: string) => FSWatcher
 export interface FolderWatcherOptions {
   /** node:fs's watch. */
   readonly watch: WatchFolder
-  /** event, name: as node:fs has them. */
-  readonly onChange: (event: string, name: string | null) => void
+  /** event, name: as node:fs has them. folder: that the name is in, or its own. */
+  readonly onChange: (event: string, name: string | null, folder: string) => void
   /** A folder cannot be watched, or its watcher broke; what the system said. */
   readonly onFailure: (folder: string, code: string) => void
 }
@@ -56,8 +56,8 @@ export function createFolderWatcher({
       const entry: Watched = { watcher, identity, names }
       watched.set(folder, entry)
       watcher.on('change', (event, name) => {
-        if (name === null) onChange(event, null)
-        else if (concerns(String(name), folder, entry.names)) onChange(event, String(name))
+        if (name === null) onChange(event, null, folder)
+        else if (concerns(String(name), folder, entry.names)) onChange(event, String(name), folder)
       })
       watcher.on('error', (error) => {
         stop(folder)

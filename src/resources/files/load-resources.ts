@@ -1,7 +1,8 @@
 // Files and folders → the resources in them, once: what `check` and `translate` read.
 
+import { compareText } from '../../incremental/sorted-list.js'
 import type { ReadState, Unsettled } from '../decode/quarantine.js'
-import { collectResources } from '../decode/resource-set.js'
+import { type CollectedResources, collectResources } from '../decode/resource-set.js'
 import { kindsOf } from '../kinds/kinds.js'
 import type { Problem, ProviderState } from '../kinds/resources.js'
 import { type FileRecord, recordOf } from './file-record.js'
@@ -16,18 +17,19 @@ export async function loadResources(
   const kinds = kindsOf(apiGroup)
   const tree = await findFiles(paths)
   const records: FileRecord[] = []
-  for (const file of tree.files)
+  for (const file of tree.files.toSorted((a, b) => compareText(a.path, b.path)))
     records.push(recordOf(await readDocuments(file, kinds, new Map()), file.path, kinds))
-  return stateOf(records, tree.problems)
+  const collected = collectResources(records.flatMap(({ resources }) => resources))
+  return stateOf(records, collected, tree.problems)
 }
 
-/** records: in path order. */
+/** records: in path order, at least those that have something to say; collected: what all of them hold. */
 export function stateOf(
   records: readonly FileRecord[],
+  collected: CollectedResources,
   problems: readonly Problem[],
   unsettled: readonly Unsettled[] = [],
 ): ReadState {
-  const collected = collectResources(records.flatMap(({ resources }) => resources))
   const undecoded = records.flatMap((record) => record.undecoded)
   return {
     resources: collected.resources,

@@ -4,7 +4,11 @@
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
 import { type DecodedResource, decodeObject } from '../decode/decode.js'
 import type { PlainMap } from '../decode/field-path.js'
-import { resourceKey } from '../decode/resource-set.js'
+import {
+  type CollectedResources,
+  createResourceCollector,
+  resourceKey,
+} from '../decode/resource-set.js'
 import type { Kind } from '../kinds/kinds.js'
 import { KUBERNETES, type Problem } from '../kinds/resources.js'
 
@@ -17,7 +21,7 @@ export interface ObjectStore {
   raw(key: string): JsonObject | undefined
   /** Takes what the API server answered to a write of the status for the object, unless a later one has come. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
-  resources(): readonly DecodedResource[]
+  collected(): CollectedResources
   problems(): readonly Problem[]
   /** Of objects that have never decoded. */
   undecoded(): readonly Problem[]
@@ -31,8 +35,14 @@ interface Stored {
 
 export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
   const stored = new Map<string, Stored>()
-  const all = <Value>(of: (entry: Stored) => readonly Value[]): readonly Value[] =>
-    [...stored.values()].flatMap(of)
+  const collector = createResourceCollector()
+  const broken = new Map<string, Stored>()
+  const keep = (key: string, entry: Stored): void => {
+    stored.set(key, entry)
+    collector.put(key, entry.decoded === undefined ? [] : [entry.decoded])
+    if (entry.problems.length > 0) broken.set(key, entry)
+    else broken.delete(key)
+  }
   return {
     put: (object, kind, apiVersion) => {
       const key = objectKey(object, kind)
@@ -42,18 +52,26 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
         return false
       }
       const after = decode({ ...object, apiVersion, kind: kind.kind }, object, kinds, before)
-      stored.set(key, after)
+      keep(key, after)
       return before === undefined || after.decoded !== before.decoded || after.problems.length > 0
     },
-    remove: (object, kind) => stored.delete(objectKey(object, kind)),
+    remove: (object, kind) => {
+      const key = objectKey(object, kind)
+      collector.put(key, [])
+      broken.delete(key)
+      return stored.delete(key)
+    },
     raw: (key) => stored.get(key)?.raw,
     adopt: (key, basis, answer) => {
       const before = stored.get(key)
       if (before?.raw === basis) stored.set(key, { ...before, raw: answer })
     },
-    resources: () => all(({ decoded }) => (decoded === undefined ? [] : [decoded])),
-    problems: () => all(({ problems }) => problems),
-    undecoded: () => all(({ decoded, problems }) => (decoded === undefined ? problems : [])),
+    collected: () => collector.collected(),
+    problems: () => [...broken.values()].flatMap(({ problems }) => problems),
+    undecoded: () =>
+      [...broken.values()].flatMap(({ decoded, problems }) =>
+        decoded === undefined ? problems : [],
+      ),
   }
 }
 

@@ -152,7 +152,7 @@ class Provider implements KubernetesProvider {
 
   #report(): void {
     if (this.#closed || this.#isBeginning()) return
-    const collected = collectResources(this.#store.resources())
+    const collected = this.#store.collected()
     this.#followReferences(collected.resources)
     if (this.#isBeginning()) return
     const watched = this.#watched()

@@ -56,7 +56,7 @@ export class Watched {
 
   constructor(
     paths: readonly string[],
-    options: Pick<FileProviderOptions, 'watch' | 'maxFiles'> = {},
+    options: Pick<FileProviderOptions, 'watch' | 'maxFiles' | 'walkAfter'> = {},
   ) {
     this.provider = createFileProvider({
       paths,

@@ -1,0 +1,139 @@
+// The files that were read, and what of them is in force. What a round costs depends on the files that change in it.
+
+import { basename, dirname, resolve } from 'node:path'
+import { compareText } from '../../incremental/sorted-list.js'
+import type { ReadState } from '../decode/quarantine.js'
+import { createResourceCollector } from '../decode/resource-set.js'
+import type { Problem, Resources } from '../kinds/resources.js'
+import type { FileRecord } from './file-record.js'
+import type { FileTree } from './file-tree.js'
+import { stateOf } from './load-resources.js'
+import { doubtOf, inForceOf } from './unsettled.js'
+
+export interface KnownFile {
+  /** As FoundFile's. */
+  readonly stamp: string
+  /** As FoundFile's. */
+  readonly inode: string
+  readonly record: FileRecord
+  /** It has been written to in place since it was last quiet. */
+  readonly writing?: Writing | undefined
+  /** performance.now() when it was first seen empty; it still counts as what it was. */
+  readonly emptySince?: number
+}
+
+export interface Writing {
+  /** What it held when it was quiet. */
+  readonly before: FileRecord
+  /** performance.now() when its last change was seen. */
+  readonly since: number
+}
+
+/** A file that changes by time alone. */
+export interface RestlessFile {
+  readonly path: string
+  readonly file: KnownFile
+  /** Absolute. */
+  readonly folder: string
+  readonly name: string
+}
+
+type Policies = Resources['proxyPolicies']
+
+export class KnownFiles {
+  readonly #files = new Map<string, KnownFile>()
+  readonly #restless = new Set<string>()
+  /** What files say beside their resources, by path. */
+  readonly #remarks = new Map<string, FileRecord>()
+  readonly #collector = createResourceCollector()
+  #documents = 0
+
+  get size(): number {
+    return this.#files.size
+  }
+
+  has(path: string): boolean {
+    return this.#files.has(path)
+  }
+
+  get(path: string): KnownFile | undefined {
+    return this.#files.get(path)
+  }
+
+  /** Paths of files that are gone; what is below a folder that is lost as a whole (unmounted) stays. */
+  missing({ files, lost }: FileTree): readonly string[] {
+    const present = new Set(files.map(({ path }) => path))
+    const isLost = (path: string): boolean => lost.some((folder) => isAtOrBelow(path, folder))
+    return [...this.#files.keys()].filter((path) => !present.has(path) && !isLost(path))
+  }
+
+  /** None of them has a document. */
+  areEmpty(): boolean {
+    return this.#documents === 0
+  }
+
+  set(path: string, file: KnownFile): void {
+    this.#documents += file.record.documents.size - this.#documentsOf(path)
+    this.#files.set(path, file)
+    const { record, writing, emptySince } = file
+    if (record.unread === true || writing !== undefined || emptySince !== undefined)
+      this.#restless.add(path)
+    else this.#restless.delete(path)
+    if (writing === undefined) this.#count(path, record)
+  }
+
+  delete(path: string): void {
+    this.#documents -= this.#documentsOf(path)
+    this.#files.delete(path)
+    this.#restless.delete(path)
+    this.#remarks.delete(path)
+    this.#collector.put(path, [])
+  }
+
+  restless(): readonly RestlessFile[] {
+    return [...this.#restless].flatMap((path) => {
+      const file = this.#files.get(path)
+      const place = resolve(path)
+      return file === undefined
+        ? []
+        : [{ path, file, folder: dirname(place), name: basename(place) }]
+    })
+  }
+
+  /** What stays of it where a document of it is broken: what is in force. policies: in force. */
+  lastGood(path: string, file: KnownFile, policies: Policies): FileRecord {
+    return { ...file.record, resources: inForce(path, file, policies).resources }
+  }
+
+  /** problems: of the folders. policies: in force. */
+  state(problems: readonly Problem[], policies: Policies): ReadState {
+    const written = this.restless().toSorted((a, b) => compareText(a.path, b.path))
+    for (const { path, file } of written) this.#count(path, inForce(path, file, policies))
+    const unsettled = written.flatMap(
+      ({ path, file: { record, writing } }) =>
+        (writing && doubtOf({ path, before: writing.before, now: record })) ?? [],
+    )
+    const remarks = [...this.#remarks].sort(([a], [b]) => compareText(a, b))
+    const records = remarks.map(([, record]) => record)
+    return stateOf(records, this.#collector.collected(), problems, unsettled)
+  }
+
+  #count(path: string, record: FileRecord): void {
+    const { problems, notes, undecoded } = record
+    if (problems.length + notes.length + undecoded.length > 0) this.#remarks.set(path, record)
+    else this.#remarks.delete(path)
+    this.#collector.put(path, record.resources)
+  }
+
+  #documentsOf(path: string): number {
+    return this.#files.get(path)?.record.documents.size ?? 0
+  }
+}
+
+const inForce = (path: string, { record, writing }: KnownFile, policies: Policies): FileRecord =>
+  writing === undefined
+    ? record
+    : inForceOf({ path, before: writing.before, now: record, policies })
+
+const isAtOrBelow = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
