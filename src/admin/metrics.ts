@@ -28,8 +28,8 @@ export interface Metrics {
   readonly guardrails: GuardrailMetrics
   keySetFetch(result: string): void
   translationFailed(): void
-  /** Whole: kinds that are not in it are gone. */
-  resources(counts: readonly KindCount[]): void
+  /** counts: asked when somebody reads the metrics. Whole: kinds that are not in it are gone. */
+  resources(counts: () => readonly KindCount[]): void
   /** The exposition format of /metrics. */
   text(): Promise<string>
   readonly contentType: string
@@ -142,19 +142,23 @@ function createResourceMetrics(
     help: 'Changes that could not be turned into a snapshot because of a bug; the last good one stays in force.',
     registers,
   })
-  const resources = new Gauge({
+  let resources = (): readonly KindCount[] => []
+  new Gauge({
     name: 'gatehouse_resources',
     help: 'Resources read, by kind and whether they are accepted.',
     labelNames: ['kind', 'accepted'] as const,
     registers,
+    collect() {
+      this.reset()
+      for (const { kind, accepted, count } of resources())
+        this.set({ kind, accepted: String(accepted) }, count)
+    },
   })
   return {
     keySetFetch: (result) => keySetFetches.inc({ result }),
     translationFailed: () => translationFailures.inc(),
-    resources(counts) {
-      resources.reset()
-      for (const { kind, accepted, count } of counts)
-        resources.set({ kind, accepted: String(accepted) }, count)
+    resources: (counts) => {
+      resources = counts
     },
   }
 }

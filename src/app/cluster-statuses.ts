@@ -12,8 +12,10 @@ import type { PipelineState } from './pipeline.js'
 export function clusterStatuses({ translation, provider }: PipelineState): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
+  // A name is compared sooner than a key is made, for each of thousands.
+  const names = new Set([...broken.values()].map(({ name }) => name))
   const said = translation.statuses.map((status): ObjectStatus => {
-    const now = broken.size === 0 ? status : withProblems(status, broken)
+    const now = names.has(status.name) ? withProblems(status, broken) : status
     return status.kind === 'Gateway' ? withRoutes(now, translation.attachedRoutes) : now
   })
   const others = [...broken.values()].map(({ messages, ...object }) => ({

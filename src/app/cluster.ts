@@ -35,6 +35,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     apiGroup,
     namespaces: settings.namespace,
     onStatus: (key) => writer.changed(key),
+    onObject: (key) => writer.touched(key),
   })
   let isWriter = false
   const writer = createStatusWriter({

@@ -131,13 +131,20 @@ function reportRuns(
   const logProblems = createProblemLog(logger, kubernetes)
   const boundHeap = createHeapGrowth()
   return (state) => {
-    const resources = resourcesReport(state)
-    metrics.resources(countResources(resources))
-    boundHeap(resources.length)
+    metrics.resources(() => countResources(resourcesReport(state)))
+    boundHeap(countOf(state))
     logProblems(state)
     onRun?.(state)
   }
 }
+
+const countOf = ({ provider }: PipelineState): number =>
+  provider === undefined
+    ? 0
+    : Object.values<readonly unknown[]>({ ...provider.resources }).reduce(
+        (sum, { length }) => sum + length,
+        0,
+      )
 
 const NONE: readonly string[] = []
 

@@ -26,6 +26,8 @@ export interface KubernetesProviderOptions {
   readonly namespaces: readonly string[]
   /** Nothing of an object that is read has changed, but its status may have; by resourceKey(). */
   onStatus(key: string): void
+  /** An object is another one, or new; by resourceKey(). */
+  onObject(key: string): void
 }
 
 const DEBOUNCE = { quiet: 30, maxWait: 300 }
@@ -102,8 +104,10 @@ class Provider implements KubernetesProvider {
     const changed = (): void => this.#changed.call()
     const reflector = startReflector(this.#options.client, scope, {
       put: (object, { apiVersion }) => {
-        if (this.#store.put(object, scope.kind, apiVersion)) changed()
-        else this.#options.onStatus(objectKey(object, scope.kind))
+        const key = objectKey(object, scope.kind)
+        if (!this.#store.put(object, scope.kind, apiVersion)) return this.#options.onStatus(key)
+        this.#options.onObject(key)
+        changed()
       },
       remove: (object) => {
         if (this.#store.remove(object, scope.kind)) changed()

@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { errorText } from '../../errors.js'
+import { differences } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
@@ -36,6 +37,8 @@ export interface ObjectStatus extends StatusContent {
 export interface StatusWriter {
   /** Everything that is said now. */
   update(said: readonly ObjectStatus[]): void
+  /** The object is another one: the next update looks at it again, whatever is said. */
+  touched(key: string): void
   /** Looks again at one whose status has changed: somebody else may have overwritten ours. */
   changed(key: string): void
   /** Looks again at everything: it may have become ours to write. */
@@ -54,6 +57,9 @@ class Writer implements StatusWriter {
   readonly #controllerName: string
   readonly #paths: StatusPaths
   readonly #wanted = new Map<string, ObjectStatus>()
+  #said: readonly ObjectStatus[] = []
+  /** Of what is said anew, or of objects that are others, since the last look. */
+  readonly #touched = new Set<string>()
   /** What was compared last: thousands stay the same at every change. */
   readonly #looked = new Map<
     string,
@@ -80,9 +86,21 @@ class Writer implements StatusWriter {
   }
 
   update(said: readonly ObjectStatus[]): void {
-    this.#wanted.clear()
-    for (const each of said) this.#wanted.set(keyOf(each), each)
-    this.#lookAtAll()
+    const { removed, added } = differences(this.#said, said)
+    this.#said = said
+    for (const each of removed) {
+      this.#wanted.delete(keyOf(each))
+      this.#touched.add(keyOf(each))
+    }
+    for (const each of added) {
+      this.#wanted.set(keyOf(each), each)
+      this.#touched.add(keyOf(each))
+    }
+    this.#lookAtTouched()
+  }
+
+  touched(key: string): void {
+    this.#touched.add(key)
   }
 
   changed(key: string): void {
@@ -93,8 +111,10 @@ class Writer implements StatusWriter {
   }
 
   refresh(): void {
+    for (const keys of [this.#looked.keys(), this.#wanted.keys()])
+      for (const key of keys) this.#touched.add(key)
     this.#looked.clear()
-    this.#lookAtAll()
+    this.#lookAtTouched()
   }
 
   async close(): Promise<void> {
@@ -103,14 +123,15 @@ class Writer implements StatusWriter {
     this.#retries.clear()
   }
 
-  #lookAtAll(): void {
+  /** Who may not write remembers them: it may have to write later. */
+  #lookAtTouched(): void {
     if (!this.#options.mayWrite()) return
-    for (const [key, said] of this.#wanted) this.#lookAt(key, said)
-    for (const key of this.#looked.keys())
-      if (!this.#wanted.has(key)) {
-        this.#looked.delete(key)
-        this.#retries.forget(key)
-      }
+    for (const key of this.#touched) {
+      const said = this.#wanted.get(key)
+      if (said !== undefined) this.#lookAt(key, said)
+      else if (this.#looked.delete(key)) this.#retries.forget(key)
+    }
+    this.#touched.clear()
     this.#pump()
   }
 

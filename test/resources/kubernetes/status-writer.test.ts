@@ -42,6 +42,7 @@ function cluster(...names: readonly string[]) {
   let version = 1
   const refused = new Set<string>()
   const writes: string[] = []
+  const looks: string[] = []
   const fresh = (name: string): JsonObject => ({
     metadata: { name, namespace: 'default', generation: 1, resourceVersion: '1' },
   })
@@ -71,7 +72,10 @@ function cluster(...names: readonly string[]) {
   const writer = createStatusWriter({
     client: { call } as KubernetesClient,
     apiGroup: API_GROUP,
-    raw: (key) => shown.get(nameOf(key)),
+    raw: (key) => {
+      looks.push(nameOf(key))
+      return shown.get(nameOf(key))
+    },
     adopt: (key, basis, answer) => {
       if (shown.get(nameOf(key)) === basis) shown.set(nameOf(key), answer)
     },
@@ -84,6 +88,8 @@ function cluster(...names: readonly string[]) {
     statusOf: (name: string) => stored.get(name)?.['status'],
     writesOf: (name: string) => writes.filter((each) => each === name).length,
     writes,
+    /** Names of objects that were looked at. */
+    looks,
     wipe: (name: string) => store(name, undefined),
     /** The watch brings it as it is, or as it was. */
     show: (name: string, object = stored.get(name)) => {
@@ -200,5 +206,24 @@ test('a watch that shows our own writes late causes no other', async () => {
   for (const object of objects) show('a', object)
   await vi.advanceTimersByTimeAsync(MINUTE)
   expect(writesOf('a')).toBe(3)
+  await writer.close()
+})
+
+test('of a thousand it looks at those of which something else is said, and at objects that are others', async () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `b-${String(index)}`)
+  const { writer, looks, writesOf } = cluster(...names)
+  const all = names.map((name) => said(name))
+  writer.update(all)
+  await vi.advanceTimersByTimeAsync(1_000)
+  looks.length = 0
+  writer.update(all.with(7, said('b-7', 'It is accepted now.')))
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(new Set(looks)).toEqual(new Set(['b-7']))
+  expect(writesOf('b-7')).toBe(2)
+  looks.length = 0
+  writer.touched(keyOf('b-8'))
+  writer.update(all.with(7, said('b-7', 'It is accepted now.')))
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(new Set(looks)).toEqual(new Set(['b-7', 'b-8']))
   await writer.close()
 })
