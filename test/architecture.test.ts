@@ -34,9 +34,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger'],
 
   'llm/text': ['json', 'ir', 'turns'],
-  'llm/framing': ['result'],
+  'llm/framing': ['turns', 'result'],
   'llm/apis': ['llm/text', 'json', 'turns'],
-  'llm/windows': ['llm/framing', 'llm/text'],
+  'llm/windows': ['llm/framing', 'llm/text', 'json', 'turns'],
   llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'turns', 'result'],
 
   'resources/kinds': ['ir'],
@@ -92,7 +92,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'ending', 'result', 'errors'],
+    ...['llm', 'llm/windows', 'llm/framing', 'llm/text', 'cel', 'ending'],
+    ...['turns', 'result', 'errors'],
   ],
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],

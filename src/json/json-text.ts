@@ -51,7 +51,7 @@ export async function readJsonTextInSlices(
   text: string,
   pause = nextTurn,
 ): Promise<Result<JsonText, JsonProblem>> {
-  const work = readTextInTurns(text)
+  const work = readJsonTextInTurns(text)
   for (;;) {
     const step = work.next()
     if (step.done === true) return step.value
@@ -62,10 +62,10 @@ export async function readJsonTextInSlices(
 /** The same, among other work. */
 export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonProblem>> {
   const text = utf8Text(bytes)
-  return text === undefined ? err('not UTF-8') : yield* readTextInTurns(text)
+  return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text)
 }
 
-function* readTextInTurns(text: string): Work<Result<JsonText, JsonProblem>> {
+export function* readJsonTextInTurns(text: string): Work<Result<JsonText, JsonProblem>> {
   const reader = new JsonReader(text)
   for (;;) {
     const result = read(reader, text, SLICE)

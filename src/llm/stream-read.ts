@@ -1,11 +1,11 @@
 // The data of one event of a streamed reply → what it says, by the form that it has (decision 18). A form that is not
 // known is an error, never an event without texts.
 
-import { type JsonText, readJsonText } from '../json/json-text.js'
+import { type JsonText, readJsonTextInTurns } from '../json/json-text.js'
 import { asObject, type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
-import { atOnce } from '../turns.js'
+import type { Work } from '../turns.js'
 import { anythingIn } from './apis/beside.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { readChunk } from './apis/stream-choices.js'
@@ -14,65 +14,67 @@ import { readResponseEvent } from './apis/stream-openai-responses.js'
 import type { LlmApi } from './text/api.js'
 import { type SaidText, type Source, sourceOf } from './text/said.js'
 import { apiOfError } from './text/stream-error-event.js'
-import type { Repeat, StreamEvent } from './text/stream-event.js'
+import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
 import { beside, type Said, spokenAt } from './text/stream-said.js'
 
 /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
-export function readStreamEvent(data: string): Result<StreamEvent, string> {
-  const json = readJsonText(data)
+export function* readStreamEvent(data: string): Work<Result<StreamEvent, string>> {
+  const json = yield* readJsonTextInTurns(data)
   if (!json.ok) return err(`an event of the stream cannot be read: ${json.error}`)
   try {
-    return ok(read(json.value))
+    return ok(yield* read(json.value))
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error
   }
 }
 
-function read(json: JsonText): StreamEvent {
+function* read(json: JsonText): Work<StreamEvent> {
   const root = asObject(json.root, 'an event')
-  const [api, said] = readForm(sourceOf(json.text), root)
+  const source = sourceOf(json.text)
+  const [api, said] = yield* readForm(source, root)
   const texts = said.texts.toSorted((a, b) => a.place.start - b.place.start)
-  return {
-    api,
-    json,
-    pieces: texts.filter(({ isRepeat }) => isRepeat !== true),
-    repeats: texts.filter(({ isRepeat }) => isRepeat === true).map(asRepeat),
-    ends: said.ends,
+  const pieces: Piece[] = []
+  const repeats: Repeat[] = []
+  for (const text of texts) {
+    if (source.pace.isDue()) yield
+    if (text.isRepeat === true) repeats.push(asRepeat(text))
+    else pieces.push(text)
   }
+  return { api, json, pieces, repeats, ends: said.ends }
 }
 
 const asRepeat = ({ isRepeat: _, ...repeat }: SaidText): Repeat => repeat
 
 type Form = readonly [LlmApi, Said]
 
-function readForm(json: Source, root: JsonObjectNode): Form {
+function* readForm(json: Source, root: JsonObjectNode): Work<Form> {
   const has = (name: string): boolean => member(root, name) !== undefined
   const isGemini = GEMINI_MARKS.some(has)
   if (has('choices') && isGemini) throw new UnreadableForm('an event is of two forms at once')
-  if (has('choices')) return readChoicesForm(json, root)
-  if (isGemini) return ['gemini', readGeminiChunk(json, root)]
-  return readTypedForm(json, root)
+  if (has('choices')) return yield* readChoicesForm(json, root)
+  if (isGemini) return ['gemini', yield* readGeminiChunk(json, root)]
+  return yield* readTypedForm(json, root)
 }
 
-function readTypedForm(json: Source, root: JsonObjectNode): Form {
+function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
   const given = member(root, 'type')
   const type = given?.type === 'string' ? given.value : undefined
   if (type?.startsWith('response.') === true)
-    return ['openai-responses', readResponseEvent(json, root, type)]
+    return ['openai-responses', yield* readResponseEvent(json, root, type)]
   if (type !== undefined && isMessageEvent(type))
-    return ['anthropic-messages', readMessageEvent(json, root, type)]
+    return ['anthropic-messages', yield* readMessageEvent(json, root, type)]
   const api = apiOfError(root)
-  if (api !== undefined) return [api, anything(root, json, true)]
+  if (api !== undefined) return [api, yield* anything(root, json, true)]
   if (type === undefined)
     throw new UnreadableForm('an event of the stream is of a form that is not known')
   return [
     member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
-    anything(root, json, false),
+    yield* anything(root, json, false),
   ]
 }
 
-function readChoicesForm(json: Source, root: JsonObjectNode): Form {
+function* readChoicesForm(json: Source, root: JsonObjectNode): Work<Form> {
   const choices = member(root, 'choices')
   const has = (name: string): boolean =>
     choices?.type === 'array' &&
@@ -80,11 +82,11 @@ function readChoicesForm(json: Source, root: JsonObjectNode): Form {
   const object = member(root, 'object')
   const isText = object?.type === 'string' && object.value === 'text_completion'
   return !has('delta') && !has('message') && (isText || has('text'))
-    ? ['openai-completions', readChunk(json, root)]
-    : ['openai-chat', readChunk(json, root)]
+    ? ['openai-completions', yield* readChunk(json, root)]
+    : ['openai-chat', yield* readChunk(json, root)]
 }
 
-function anything(root: JsonObjectNode, json: Source, isError: boolean): Said {
+function* anything(root: JsonObjectNode, json: Source, isError: boolean): Work<Said> {
   const at = spokenAt(json, 'event')
-  return beside(atOnce(anythingIn(root, at, isError)), root, at)
+  return yield* beside(yield* anythingIn(root, at, isError), root, at)
 }

@@ -1,7 +1,6 @@
 // Bodies are looked at in slices: nobody waits while one of tens of thousands of values, or of megabytes, is read.
 
 import { describe, expect, test, vi } from 'vitest'
-import type { JsonNode } from '../../src/json/json-node.js'
 import { readJson } from '../../src/json/json-text.js'
 import { asObject } from '../../src/json/members.js'
 import { quoted } from '../../src/json/print-json.js'
@@ -10,39 +9,7 @@ import { readMembers } from '../../src/llm/apis/requests.js'
 import { type Entry, rewrite } from '../../src/llm/text/conversation.js'
 import { sourceOf } from '../../src/llm/text/said.js'
 import { inTurns, Pace, PIECE, SLICE_UNITS, type Work } from '../../src/turns.js'
-
-/** What is looked at between two turns: each value of JSON once or a few times. */
-class Looks {
-  private now = 0
-  readonly slices: number[] = []
-
-  /** Counts whoever asks what a value is. */
-  watch(node: JsonNode): void {
-    const inner: JsonNode[] =
-      node.type === 'object'
-        ? [...node.members.values()]
-        : node.type === 'array'
-          ? [...node.items]
-          : []
-    inner.forEach((value) => this.watch(value))
-    const { type } = node
-    Object.defineProperty(node, 'type', {
-      get: () => {
-        this.now += 1
-        return type
-      },
-    })
-  }
-
-  run<T>(work: Work<T>): T {
-    for (;;) {
-      this.now = 0
-      const step = work.next()
-      this.slices.push(this.now)
-      if (step.done === true) return step.value
-    }
-  }
-}
+import { Looks } from './looks.js'
 
 const many = (count: number, one: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => one(index)).join(',')

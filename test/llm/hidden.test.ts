@@ -4,12 +4,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
-import { readStreamEvent } from '../../src/llm/stream-read.js'
 import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'
-import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
+import type { StreamEvent } from '../../src/llm/text/stream-event.js'
 import type { Result } from '../../src/result.js'
 import { atOnce } from '../../src/turns.js'
 import { EVENTS, REPLIES, REQUESTS } from './recorded.js'
+import { readEvent, rewritten } from './support.js'
 
 const SECRET = 'a fox that nobody expects'
 const MASK = '****'
@@ -29,7 +29,7 @@ function seenInBody(found: Conversation): Seen {
 function seenInEvent(event: StreamEvent): Seen {
   const [pieces, repeats] = [event.pieces, event.repeats].map((all) => all.map(({ text }) => text))
   const texts = { pieces: (pieces ?? []).map(mask), repeats: (repeats ?? []).map(mask) }
-  return { shown: [...(pieces ?? []), ...(repeats ?? [])], masked: rewriteEvent(event, texts) }
+  return { shown: [...(pieces ?? []), ...(repeats ?? [])], masked: rewritten(event, texts) }
 }
 
 type Reader = (json: string) => Result<Seen, string>
@@ -51,7 +51,7 @@ const KINDS: readonly (readonly [string, Reader, Readonly<Record<string, object>
     reading((json) => atOnce(readReply(bytes(json), 'any')), seenInBody),
     { ...REPLIES, models: { data: [{ id: 'm', object: 'model' }] } },
   ],
-  ['events', reading(readStreamEvent, seenInEvent), EVENTS],
+  ['events', reading(readEvent, seenInEvent), EVENTS],
 ]
 
 interface Place {

@@ -6,14 +6,9 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type EventFrame, withData } from '../../src/llm/framing/frame.js'
 import { createSseReader } from '../../src/llm/framing/sse-frames.js'
-import {
-  type EventTexts,
-  isEnded,
-  rewriteEvent,
-  type StreamEvent,
-} from '../../src/llm/text/stream-event.js'
+import { endedBy, type EventTexts, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import { type Aimock, startAimock } from '../support/aimock.js'
-import { eventOf } from './support.js'
+import { ended, eventOf, pushed, rewritten } from './support.js'
 
 const TEXT = 'The quick brown fox\nwrites to "a@b.example" 🦊.'
 const THOUGHT = 'A fox? It jumps.'
@@ -87,11 +82,11 @@ async function framesOf({ path, body }: Api): Promise<readonly EventFrame[]> {
   const bytes = new Uint8Array(await reply.arrayBuffer())
   const reader = createSseReader(1_000_000)
   const frames = [...Array(bytes.length).keys()].flatMap((at) => {
-    const read = reader.push(bytes.subarray(at, at + 1))
+    const read = pushed(reader, bytes.subarray(at, at + 1))
     if (!read.ok) throw new Error(read.error)
     return read.value
   })
-  expect(reader.end()).toEqual({ ok: true, value: [] })
+  expect(ended(reader)).toEqual({ ok: true, value: [] })
   return frames
 }
 
@@ -122,7 +117,7 @@ describe.each(apis)('%s', (name, api) => {
     const open = new Set(joined(events).keys())
     for (const { pieces, ends } of events) {
       for (const { channel } of pieces) expect(open).toContain(channel)
-      for (const channel of open) if (isEnded(channel, ends)) open.delete(channel)
+      for (const channel of open) if (endedBy(ends)(channel)) open.delete(channel)
     }
     expect([...open]).toEqual([])
   })
@@ -132,7 +127,7 @@ describe.each(apis)('%s', (name, api) => {
     const texts = { pieces: [], repeats: [] }
     for (const frame of frames)
       if (frame.data !== undefined && frame.data !== '[DONE]')
-        expect(withData(frame, rewriteEvent(eventOf(frame.data), texts))).toBe(frame.raw)
+        expect(withData(frame, rewritten(eventOf(frame.data), texts))).toBe(frame.raw)
   })
 })
 
@@ -149,7 +144,7 @@ test.each(withClient)(
       if (frame.data === undefined || frame.data === '[DONE]') return frame.raw
       const event = eventOf(frame.data)
       const texts: EventTexts = { pieces: shout(event.pieces), repeats: shout(event.repeats) }
-      return withData(frame, rewriteEvent(event, texts))
+      return withData(frame, rewritten(event, texts))
     })
     const headers = { 'content-type': 'text/event-stream' }
     const got = JSON.stringify(

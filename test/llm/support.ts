@@ -1,10 +1,44 @@
 // Events of streams for the tests, and what readStreamEvent finds in them, in short.
 
+import type {
+  EventFrame,
+  EventFrameReader,
+  FrameSink,
+  Reading,
+} from '../../src/llm/framing/frame.js'
 import { readStreamEvent } from '../../src/llm/stream-read.js'
 import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
+import { ok, type Result } from '../../src/result.js'
+import { atOnce } from '../../src/turns.js'
+
+/** What a reader hands over, all at once; the frames before an error are in the list that is given. */
+function framesOf(
+  read: (take: FrameSink) => Reading,
+  frames: EventFrame[],
+): Result<readonly EventFrame[], string> {
+  const done = atOnce(
+    read(function* (frame) {
+      frames.push(frame)
+      return ok(undefined)
+    }),
+  )
+  return done.ok ? ok(frames) : done
+}
+
+export const pushed = (
+  reader: EventFrameReader,
+  bytes: Uint8Array,
+  frames: EventFrame[] = [],
+): Result<readonly EventFrame[], string> => framesOf((take) => reader.push(bytes, take), frames)
+
+export const ended = (reader: EventFrameReader): Result<readonly EventFrame[], string> =>
+  framesOf((take) => reader.end(take), [])
+
+export const readEvent = (data: string): Result<StreamEvent, string> =>
+  atOnce(readStreamEvent(data))
 
 export function eventOf(data: unknown): StreamEvent {
-  const read = readStreamEvent(typeof data === 'string' ? data : JSON.stringify(data))
+  const read = readEvent(typeof data === 'string' ? data : JSON.stringify(data))
   if (!read.ok) throw new Error(read.error)
   return read.value
 }
@@ -22,9 +56,12 @@ export function saidIn(data: unknown): string[] {
 export const endsIn = (data: unknown): readonly string[] => eventOf(data).ends
 
 export function problemOf(data: unknown): string | undefined {
-  const read = readStreamEvent(typeof data === 'string' ? data : JSON.stringify(data))
+  const read = readEvent(typeof data === 'string' ? data : JSON.stringify(data))
   return read.ok ? undefined : read.error
 }
+
+export const rewritten = (...args: Parameters<typeof rewriteEvent>): string =>
+  atOnce(rewriteEvent(...args))
 
 /** Each text in upper case; JSON and what is not a letter stays. */
 export function shouted(data: unknown): unknown {
@@ -32,6 +69,6 @@ export function shouted(data: unknown): unknown {
   const texts = (said: readonly { readonly text: string }[]): string[] =>
     said.map(({ text }) => text.toUpperCase())
   return JSON.parse(
-    rewriteEvent(event, { pieces: texts(event.pieces), repeats: texts(event.repeats) }),
+    rewritten(event, { pieces: texts(event.pieces), repeats: texts(event.repeats) }),
   ) as unknown
 }

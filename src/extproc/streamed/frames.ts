@@ -1,6 +1,7 @@
-// The first layer of a streamed reply: its bytes are decoded, cut into frames, and read as events, which are held.
+// The first layer of a streamed reply: its bytes are decoded, cut into frames, and read as events, which are held. In slices:
+// a piece of a compressed stream may stand for millions of frames, and one event be as large as a body.
 
-import type { EventFrameReader } from '../../llm/framing/frame.js'
+import type { EventFrameReader, Reading } from '../../llm/framing/frame.js'
 import { err, type Result } from '../../result.js'
 import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
@@ -11,6 +12,8 @@ export interface Frames {
   push(bytes: Uint8Array): Promise<Result<undefined, string>>
   /** Nothing more comes. */
   end(): Promise<Result<undefined, string>>
+  /** Bytes that are kept: of the frame that is not complete yet, and of the piece that is being read. */
+  readonly held: number
   /** Gives up what is being decoded. */
   close(): void
 }
@@ -20,27 +23,42 @@ export interface FrameContext {
   readonly decoder: Decoder
   readonly reader: EventFrameReader
   readonly intake: Pick<EventIntake, 'take'>
+  /** Between two slices: resolves when the next one may be read. */
+  readonly pause: () => Promise<void>
   /** Whether nobody waits for more. */
   readonly isStopped: () => boolean
 }
 
 const NOTHING: Result<undefined, string> = { ok: true, value: undefined }
 
-export function createFrames({ decoder, reader, intake, isStopped }: FrameContext): Frames {
-  const take = (frames: ReturnType<EventFrameReader['push']>): Result<undefined, string> =>
-    frames.ok ? intake.take(frames.value) : frames
+export function createFrames({ decoder, reader, intake, pause, isStopped }: FrameContext): Frames {
+  let isRead = 0
+  const inSlices = async (reading: Reading): Promise<Result<undefined, string>> => {
+    for (let step = reading.next(); ; step = reading.next()) {
+      if (step.done === true) return step.value
+      await pause()
+      if (isStopped()) return NOTHING
+    }
+  }
   const read = async (
     decoded: Promise<Uint8Array | undefined>,
   ): Promise<Result<undefined, string>> => {
     const bytes = await decoded
     if (isStopped()) return NOTHING
-    return bytes === undefined ? err(UNREADABLE_ENCODING) : take(reader.push(bytes))
+    if (bytes === undefined) return err(UNREADABLE_ENCODING)
+    isRead = bytes.length
+    const taken = await inSlices(reader.push(bytes, intake.take))
+    isRead = 0
+    return taken
   }
   return {
     push: (bytes) => read(decoder.push(bytes)),
     end: async () => {
       const rest = await read(decoder.end())
-      return rest.ok && !isStopped() ? take(reader.end()) : rest
+      return rest.ok && !isStopped() ? inSlices(reader.end(intake.take)) : rest
+    },
+    get held() {
+      return reader.held + isRead
     },
     close: () => decoder.close(),
   }

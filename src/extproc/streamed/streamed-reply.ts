@@ -5,6 +5,7 @@
 //   ---------|------------------------------------------------|------------------|------------------------------------
 //   open     | the headers have been answered                 | are read         | what the webhooks of mode Sync freed
 //   full     | 4,096 characters are unseen while one is asked | wait             | the same
+//   slices   | a piece of the body takes more than one turn   | wait             | the same
 //   ending   | the LLM has ended                              | none             | the rest, as it is freed
 //   watched  | all but the ends of texts has left             | none             | these, when mode Async has seen all
 //   over     | all has left                                   | none             | nothing
@@ -17,6 +18,7 @@ import type { LlmApi } from '../../llm/text/api.js'
 import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js'
 import { WatchedReply } from '../../llm/windows/watched-reply.js'
 import type { Result } from '../../result.js'
+import { nextTurn, type Work } from '../../turns.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { Hold } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
@@ -53,9 +55,13 @@ export interface StreamContext extends WebhookContext {
 
 /** Unseen characters with which nothing more is read while webhooks are being asked. */
 const MOST_UNSEEN = 4096
+/** Likewise frames that are held. */
+const MOST_FRAMES = 4096
 
 /** Of the characters of an event: as they came, what it says, and what webhooks are asked of that. */
 const TIMES_HELD = 3
+/** Bytes that a frame takes up at least, however short it is. */
+const FRAME_BYTES = 512
 
 export const createStreamedReply = (
   context: StreamContext,
@@ -64,16 +70,22 @@ export const createStreamedReply = (
 ): StreamedReply => new GuardedStream(context, output, deps)
 
 class GuardedStream implements StreamedReply {
+  private readonly route: string
   private readonly held: HeldReply
   private readonly intake: EventIntake
   private readonly frames: Frames
-  private readonly reader: EventFrameReader
   private readonly hold: Hold
   private readonly windows: Windows
   /** There when webhooks of mode Async are. */
   private readonly watched: WatchedReply | undefined
   private readonly watching: Windows | undefined
   private isStopped = false
+  /** What is free leaves, in turns. */
+  private leaving: Work<void> | undefined
+  /** More has become free meanwhile. */
+  private isMoreFree = false
+  /** What follows what is leaving. */
+  private refusal: StreamRefusal | undefined
   private wake = (): void => {}
 
   constructor(
@@ -82,24 +94,26 @@ class GuardedStream implements StreamedReply {
     private readonly deps: GuardDeps,
   ) {
     const { guard, decoder, reader, signal } = context
+    this.route = guard.route
     const [sync, async] = [webhooksOf('Sync', context, deps), webhooksOf('Async', context, deps)]
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
     this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
     this.intake = createEventIntake(this.held, passesUnread)
-    this.reader = reader
     this.hold = deps.heldBytes.open()
     const isStopped = (): boolean => this.isStopped
-    this.frames = createFrames({ decoder, reader, intake: this.intake, isStopped })
-    const events = this.windowEvents(guard.route)
+    const pause = (): Promise<void> => this.pause()
+    this.frames = createFrames({ decoder, reader, intake: this.intake, pause, isStopped })
+    const events = this.windowEvents()
     this.windows = createWindows(this.held, sync, events)
     this.watching = this.watched && createWindows(this.watched, async, events)
-    signal.addEventListener('abort', () => this.stop())
+    signal.addEventListener('abort', () => this.leave())
   }
 
   async push(bytes: Uint8Array): Promise<void> {
     if (!this.isStopped) this.took(await this.frames.push(bytes))
     while (!this.isStopped && this.isFull()) await this.progress()
+    while (this.leaving !== undefined) await this.progress()
   }
 
   async end(): Promise<void> {
@@ -110,13 +124,21 @@ class GuardedStream implements StreamedReply {
     this.watched?.end()
     this.look()
     while (!this.isStopped && this.watched?.isSeen() === false) await this.progress()
+    while (this.leaving !== undefined) await this.progress()
     this.stop()
+  }
+
+  /** Between two slices of what came. */
+  private async pause(): Promise<void> {
+    this.look()
+    await nextTurn()
+    while (!this.isStopped && (this.isFull() || this.leaving !== undefined)) await this.progress()
   }
 
   private isFull(): boolean {
     const { held, windows, watched, watching } = this
     return (
-      (windows.isAsking() && held.unseen() > MOST_UNSEEN) ||
+      (windows.isAsking() && (held.frames > MOST_FRAMES || held.unseen() > MOST_UNSEEN)) ||
       (watching?.isAsking() === true && (watched?.unseen() ?? 0) > MOST_UNSEEN)
     )
   }
@@ -133,6 +155,8 @@ class GuardedStream implements StreamedReply {
 
   private look(): void {
     if (this.isStopped) return
+    const problem = this.held.problem()
+    if (problem !== undefined) return this.refuse(unreadableStream(problem))
     this.windows.look()
     this.flush()
     this.count()
@@ -141,18 +165,51 @@ class GuardedStream implements StreamedReply {
   /** What is held, after something came or left. */
   private count(): void {
     if (this.isStopped) return
-    const { held, watched, reader } = this
+    const { held, watched, frames } = this
     const characters = held.size + (watched?.unseen() ?? 0)
-    if (!this.hold.become(TIMES_HELD * characters + reader.held)) this.refuse(BUSY_STREAM)
+    const bytes = Math.max(TIMES_HELD * characters, FRAME_BYTES * held.frames) + frames.held
+    if (!this.hold.become(bytes)) this.refuse(BUSY_STREAM)
   }
 
   private flush(): void {
-    const text = this.isStopped ? '' : this.held.ready()
+    if (this.isStopped) return
+    if (this.leaving === undefined) this.startLeaving()
+    else this.isMoreFree = true
     this.watching?.look()
-    if (text !== '') this.output.send(text)
   }
 
-  private windowEvents(route: string): WindowEvents {
+  private startLeaving(): void {
+    this.isMoreFree = false
+    const work = this.held.leave((text) => this.output.send(text))
+    if (work.next().done === true) return
+    this.leaving = work
+    void this.goOnLeaving(work)
+  }
+
+  private async goOnLeaving(work: Work<void>): Promise<void> {
+    try {
+      do {
+        await nextTurn()
+        if (this.leaving !== work) return
+      } while (work.next().done !== true)
+      this.leaving = undefined
+      this.hasLeft()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  private hasLeft(): void {
+    if (this.isMoreFree) this.startLeaving()
+    if (this.leaving !== undefined) return
+    if (this.refusal !== undefined) this.output.refuse(this.refusal, this.intake.api)
+    this.refusal = undefined
+    if (!this.isStopped) this.watching?.look()
+    this.count()
+    this.wake()
+  }
+
+  private windowEvents(): WindowEvents {
     return {
       answered: () => {
         this.flush()
@@ -163,11 +220,7 @@ class GuardedStream implements StreamedReply {
       },
       ended: (decision) =>
         decision.type === 'aborted' ? this.stop() : this.refuse(streamRefusalOf(decision)),
-      failed: (error) => {
-        const kind = errorKind(error)
-        this.deps.logger.error({ route, error: kind }, 'a window of a reply could not be shown')
-        this.refuse(unavailableStream('it failed within'))
-      },
+      failed: (error) => this.fail(error),
     }
   }
 
@@ -175,7 +228,26 @@ class GuardedStream implements StreamedReply {
     if (this.isStopped) return
     this.flush()
     this.stop()
-    this.output.refuse(refusal, this.intake.api)
+    if (this.leaving === undefined) this.output.refuse(refusal, this.intake.api)
+    else this.refusal = refusal
+  }
+
+  /** A bug: nothing more leaves. */
+  private fail(error: unknown): void {
+    const isOwed = !this.isStopped || this.refusal !== undefined
+    this.deps.logger.error(
+      { route: this.route, error: errorKind(error) },
+      'a window of a reply could not be shown',
+    )
+    this.leave()
+    if (isOwed) this.output.refuse(unavailableStream('it failed within'), this.intake.api)
+  }
+
+  /** Nothing more is sent. */
+  private leave(): void {
+    this.leaving = undefined
+    this.refusal = undefined
+    this.stop()
   }
 
   private stop(): void {

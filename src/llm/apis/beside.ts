@@ -2,7 +2,7 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode } from '../../json/members.js'
-import { atOnce, type Work } from '../../turns.js'
+import type { Work } from '../../turns.js'
 import type { At, SaidText } from '../text/said.js'
 import { beside, type Said } from '../text/stream-said.js'
 import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
@@ -21,8 +21,9 @@ export function* besideIn(
 }
 
 /** The same, of an event. */
-export const besideEvent = (object: JsonObjectNode, at: At, read: readonly string[]): Said =>
-  beside(atOnce(besideIn(object, at, read)), object, at)
+export function* besideEvent(object: JsonObjectNode, at: At, read: readonly string[]): Work<Said> {
+  return yield* beside(yield* besideIn(object, at, read), object, at)
+}
 
 /** An error, whose own words pass, or any other JSON. */
 export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly SaidText[]> {

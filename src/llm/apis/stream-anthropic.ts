@@ -2,7 +2,7 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
-import { atOnce } from '../../turns.js'
+import type { Work } from '../../turns.js'
 import { roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
 import { indexOf, type Said, saidIn, spokenAt, together } from '../text/stream-said.js'
@@ -24,17 +24,17 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
 export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 
 /** type: isMessageEvent. */
-export function readMessageEvent(json: Source, root: JsonObjectNode, type: string): Said {
+export function* readMessageEvent(json: Source, root: JsonObjectNode, type: string): Work<Said> {
   const name = EVENTS.get(type) ?? ''
-  const rest = besideEvent(root, spokenAt(json, 'event'), name === '' ? [] : [name])
+  const rest = yield* besideEvent(root, spokenAt(json, 'event'), name === '' ? [] : [name])
   const index = (): string => indexOf(json, member(root, 'index'))
   switch (type) {
     case 'message_start':
-      return together([readStart(json, asObject(member(root, name), 'a message')), rest])
+      return together([yield* readStart(json, asObject(member(root, name), 'a message')), rest])
     case 'content_block_start':
-      return together([readBlock(member(root, name), spokenAt(json, index())), rest])
+      return together([yield* readBlock(member(root, name), spokenAt(json, index())), rest])
     case 'content_block_delta':
-      return together([readDelta(member(root, name), spokenAt(json, index())), rest])
+      return together([yield* readDelta(member(root, name), spokenAt(json, index())), rest])
     case 'content_block_stop':
       return together([rest, { texts: [], ends: [index()] }])
     case 'message_stop':
@@ -44,25 +44,26 @@ export function readMessageEvent(json: Source, root: JsonObjectNode, type: strin
   }
 }
 
-function readStart(json: Source, message: JsonObjectNode): Said {
+function* readStart(json: Source, message: JsonObjectNode): Work<Said> {
   const role = roleOf(message, 'assistant')
   const content = present(member(message, 'content'))
   const blocks = content === undefined ? [] : asArray(content, 'content').items
-  return together([
-    ...blocks.map((block, at) => readBlock(block, spokenAt(json, String(at), role))),
-    besideEvent(message, spokenAt(json, 'message', role), ['content', 'role']),
-  ])
+  const said: Said[] = []
+  for (const [at, block] of blocks.entries())
+    said.push(yield* readBlock(block, spokenAt(json, String(at), role)))
+  said.push(yield* besideEvent(message, spokenAt(json, 'message', role), ['content', 'role']))
+  return together(said)
 }
 
 /** What deltas go on with, by the last word of the channel. */
 const GOES_ON: ReadonlySet<string> = new Set(['text', 'thinking', 'content', 'input'])
 
 /** at: the block's channel. A call begins with an empty input, or with all of it. */
-function readBlock(node: JsonNode | undefined, at: At): Said {
+function* readBlock(node: JsonNode | undefined, at: At): Work<Said> {
   const block = asObject(node, 'a block')
   const { channel = '' } = at
   const said: SaidText[] = []
-  atOnce(sweepObject(block, 'content_block', at, MESSAGES, said))
+  yield* sweepObject(block, 'content_block', at, MESSAGES, said)
   const texts = said
     .filter(({ kind, text }) => kind === 'text' || text !== '{}')
     .map((text) =>
@@ -79,11 +80,11 @@ const DELTAS = formOf({
 })
 
 /** Whatever a delta says goes on, but citations. */
-function readDelta(node: JsonNode | undefined, at: At): Said {
+function* readDelta(node: JsonNode | undefined, at: At): Work<Said> {
   const delta = asObject(node, 'a delta')
   const { channel = '' } = at
   const said: SaidText[] = []
-  atOnce(sweepObject(delta, 'delta', at, DELTAS, said))
+  yield* sweepObject(delta, 'delta', at, DELTAS, said)
   const texts = said.map((text) =>
     text.kind === 'tool-call' ? { ...text, channel: `${channel} input` } : text,
   )

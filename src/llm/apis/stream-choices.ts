@@ -8,7 +8,7 @@ import {
   member,
   present,
 } from '../../json/members.js'
-import { atOnce } from '../../turns.js'
+import type { Work } from '../../turns.js'
 import { roleOf } from '../text/message.js'
 import { type At, below, type SaidText, type Source, textSaid } from '../text/said.js'
 import {
@@ -26,18 +26,20 @@ import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** root: with choices. */
-export const readChunk = (json: Source, root: JsonObjectNode): Said =>
-  together([
-    ...asArray(member(root, 'choices'), 'choices').items.map((item, at) => {
-      const choice = asObject(item, 'a choice')
-      return readChoice(json, choice, indexOf(json, member(choice, 'index'), at))
-    }),
-    besideEvent(root, spokenAt(json, 'event'), ['choices']),
-  ])
+export function* readChunk(json: Source, root: JsonObjectNode): Work<Said> {
+  const said: Said[] = []
+  for (const [at, item] of asArray(member(root, 'choices'), 'choices').items.entries()) {
+    const choice = asObject(item, 'a choice')
+    said.push(yield* readChoice(json, choice, indexOf(json, member(choice, 'index'), at)))
+  }
+  said.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices']))
+  return together(said)
+}
 
 const READ: ReadonlySet<string> = new Set(['delta', 'message', 'text'])
 
-function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said {
+function* readChoice(json: Source, choice: JsonObjectNode, channel: string): Work<Said> {
+  if (json.pace.isDue()) yield
   const [delta, message, text] = ['delta', 'message', 'text'].map((name) =>
     present(member(choice, name)),
   )
@@ -45,15 +47,13 @@ function readChoice(json: Source, choice: JsonObjectNode, channel: string): Said
   const said: SaidText[] = []
   // Of completions; some servers of chat completions put it beside the delta.
   if (text !== undefined) said.push(textSaid(asString(text, 'text'), below(at, 'text')))
-  for (const one of delta === undefined ? [] : deltaTexts(asObject(delta, 'a delta'), at))
-    said.push(one)
-  for (const one of message === undefined ? [] : messageTexts(asObject(message, 'a message'), at))
-    said.push(one)
+  if (delta !== undefined) yield* deltaTexts(asObject(delta, 'a delta'), at, said)
+  if (message !== undefined) yield* messageTexts(asObject(message, 'a message'), at, said)
   const begun = said.length
-  atOnce(sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 }))
+  yield* sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
   const { texts, ends } = together([
     goingOn(said.slice(0, begun)),
-    beside(said.slice(begun), choice, at),
+    yield* beside(said.slice(begun), choice, at),
   ])
   const isLast = isGiven(member(choice, 'finish_reason'))
   return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
@@ -78,37 +78,42 @@ function overIn(
 
 const THOUGHTS = ['reasoning', 'reasoning_content', 'reasoning_details', 'content thinking']
 
-function deltaTexts(delta: JsonObjectNode, around: At): readonly SaidText[] {
+function* deltaTexts(delta: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
   const at = { ...around, role: roleOf(delta, around.role) }
   const said: SaidText[] = []
-  sweepContent(delta, at, said)
-  atOnce(sweepObject(delta, 'delta', at, MESSAGES, said, { skip: NO_CALLS, first: 0 }))
-  return [...said, ...callTexts(delta, at)]
+  yield* sweepContent(delta, at, said)
+  yield* sweepObject(delta, 'delta', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
+  yield* callTexts(delta, at, said)
+  append(out, said)
+}
+
+function append(out: SaidText[], said: readonly SaidText[]): void {
+  for (const text of said) out.push(text)
 }
 
 /** Some servers put the message so far, or the whole one, beside or instead of a delta. */
-function messageTexts(message: JsonObjectNode, around: At): readonly SaidText[] {
+function* messageTexts(message: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
   const at = { ...around, role: roleOf(message, around.role) }
-  const parts: SaidText[] = []
   const isText = present(member(message, 'content'))?.type !== 'array'
-  if (!isText) sweepContent(message, below(at, 'message'), parts)
+  if (!isText) yield* sweepContent(message, below(at, 'message'), out)
   const said: SaidText[] = []
-  if (isText) sweepContent(message, at, said)
-  atOnce(sweepObject(message, 'message', at, MESSAGES, said, { skip: NO_CALLS, first: 0 }))
-  return [...parts, ...repeated([...said, ...callTexts(message, at)])]
+  if (isText) yield* sweepContent(message, at, said)
+  yield* sweepObject(message, 'message', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
+  yield* callTexts(message, at, said)
+  append(out, repeated(said))
 }
 
 const NO_CALLS: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call'])
 
 /** Parts come one by one, wherever in their list: the text of each goes on with the one before. */
-function sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): void {
+function* sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
   const content = present(member(message, 'content'))
   const at = below(around, 'content')
   if (content?.type === 'string') out.push(textSaid(content, at))
   else if (content !== undefined)
     for (const item of asArray(content, 'content').items) {
       const said: SaidText[] = []
-      atOnce(sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, said))
+      yield* sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, said)
       for (const text of said)
         out.push(
           text.channel === `${at.channel} text` ? { ...text, channel: at.channel ?? '' } : text,
@@ -117,26 +122,23 @@ function sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): voi
 }
 
 /** A call goes on under its number; there its arguments alone are what it is called with. */
-function callTexts(message: JsonObjectNode, at: At): readonly SaidText[] {
+function* callTexts(message: JsonObjectNode, at: At, out: SaidText[]): Work<void> {
   const calls = present(member(message, 'tool_calls'))
   const items = calls === undefined ? [] : asArray(calls, 'tool_calls').items
   const old = present(member(message, 'function_call'))
-  return [
-    ...items.flatMap((item, index) => {
-      const call = asObject(item, 'a tool call')
-      const number = indexOf(at.json, member(call, 'index'), index)
-      return callText(call, 'tool_calls', below(below(at, 'tool_calls'), number))
-    }),
-    ...(old === undefined
-      ? []
-      : callText(asObject(old, 'a function call'), 'function_call', below(at, 'function_call'))),
-  ]
+  for (const [index, item] of items.entries()) {
+    const call = asObject(item, 'a tool call')
+    const number = indexOf(at.json, member(call, 'index'), index)
+    yield* callText(call, 'tool_calls', below(below(at, 'tool_calls'), number), out)
+  }
+  if (old === undefined) return
+  const call = asObject(old, 'a function call')
+  yield* callText(call, 'function_call', below(at, 'function_call'), out)
 }
 
-function callText(call: JsonObjectNode, owner: string, at: At): readonly SaidText[] {
+function* callText(call: JsonObjectNode, owner: string, at: At, out: SaidText[]): Work<void> {
   const said: SaidText[] = []
-  atOnce(sweepObject(call, owner, at, MESSAGES, said))
-  return said.map((text) =>
-    text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '' } : text,
-  )
+  yield* sweepObject(call, owner, at, MESSAGES, said)
+  for (const text of said)
+    out.push(text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '' } : text)
 }

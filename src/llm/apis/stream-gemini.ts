@@ -2,7 +2,7 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
-import { atOnce } from '../../turns.js'
+import type { Work } from '../../turns.js'
 import { type At, below, type SaidText, type Source } from '../text/said.js'
 import {
   beside,
@@ -20,33 +20,35 @@ import { CONTENTS, geminiRole } from './gemini.js'
 /** Members of a chunk; one of them tells that it is Gemini's. */
 export const GEMINI_MARKS = ['candidates', 'promptFeedback', 'usageMetadata'] as const
 
-export function readGeminiChunk(json: Source, root: JsonObjectNode): Said {
+export function* readGeminiChunk(json: Source, root: JsonObjectNode): Work<Said> {
   const candidates = present(member(root, 'candidates'))
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
-  return together([
-    ...items.map((item, at) => readCandidate(json, asObject(item, 'a candidate'), at)),
-    besideEvent(root, spokenAt(json, 'event'), ['candidates']),
-  ])
+  const said: Said[] = []
+  for (const [at, item] of items.entries())
+    said.push(yield* readCandidate(json, asObject(item, 'a candidate'), at))
+  said.push(yield* besideEvent(root, spokenAt(json, 'event'), ['candidates']))
+  return together(said)
 }
 
 const CONTENT: ReadonlySet<string> = new Set(['content'])
 
-function readCandidate(json: Source, candidate: JsonObjectNode, at: number): Said {
+function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Work<Said> {
+  if (json.pace.isDue()) yield
   const channel = indexOf(json, member(candidate, 'index'), at)
   const given = present(member(candidate, 'content'))
   const content = given === undefined ? undefined : asObject(given, 'content')
   const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
   const spoken = spokenAt(json, channel, role)
-  const said: SaidText[] = content === undefined ? [] : contentTexts(content, spoken)
+  const said: SaidText[] = content === undefined ? [] : yield* contentTexts(content, spoken)
   const begun = said.length
-  atOnce(sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 }))
+  yield* sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 })
   const goesOn = new Set(['text', 'thought', 'part'].map((word) => `${channel} ${word}`))
   const { texts, ends } = together([
     saidIn(
       said.slice(0, begun),
       (one) => goesOn.has(one) || one.startsWith(`${channel} part `) || IN_CALL.test(one),
     ),
-    beside(said.slice(begun), candidate, spoken),
+    yield* beside(said.slice(begun), candidate, spoken),
   ])
   // A model thinks before it speaks: what it thought need not wait for the end of what it says.
   const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')
@@ -60,22 +62,26 @@ const IN_CALL = /^\d+ (?:call|toolCall) \d+ /
 
 const PARTS: ReadonlySet<string> = new Set(['parts', 'role'])
 
-function contentTexts(content: JsonObjectNode, at: At): SaidText[] {
+function* contentTexts(content: JsonObjectNode, at: At): Work<SaidText[]> {
   const parts = present(member(content, 'parts'))
   const items = parts === undefined ? [] : asArray(parts, 'parts').items
-  const said = items.flatMap((item, index) => partTexts(asObject(item, 'a part'), index, at))
-  atOnce(sweepObject(content, 'content', at, CONTENTS, said, { skip: PARTS }))
+  const said: SaidText[] = []
+  for (const [index, item] of items.entries())
+    yield* partTexts(asObject(item, 'a part'), index, at, said)
+  yield* sweepObject(content, 'content', at, CONTENTS, said, { skip: PARTS })
   return said
 }
 
 /** Texts of parts go on wherever they stand in their list; what else a part holds is told by its place there. */
-function partTexts(part: JsonObjectNode, index: number, at: At): readonly SaidText[] {
+function* partTexts(part: JsonObjectNode, index: number, at: At, out: SaidText[]): Work<void> {
   const said: SaidText[] = []
-  atOnce(sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said))
-  return said.map((text) => {
+  yield* sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said)
+  for (const text of said) {
+    if (at.json.pace.isDue()) yield
     const words = text.channel.split(' ')
-    return { ...text, channel: below(at, partChannel(part, text, words, index)).channel ?? '' }
-  })
+    const channel = below(at, partChannel(part, text, words, index)).channel ?? ''
+    out.push({ ...text, channel })
+  }
 }
 
 function partChannel(

@@ -9,7 +9,7 @@ import {
   member,
   present,
 } from '../../json/members.js'
-import { atOnce } from '../../turns.js'
+import type { Work } from '../../turns.js'
 import { roleOf } from '../text/message.js'
 import { type At, callOf, type SaidText, type Source, textSaid } from '../text/said.js'
 import {
@@ -37,27 +37,29 @@ interface Event {
 }
 
 /** type: begins with "response.". */
-export function readResponseEvent(json: Source, root: JsonObjectNode, type: string): Said {
+export function* readResponseEvent(json: Source, root: JsonObjectNode, type: string): Work<Said> {
   const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
-  const [read, said] = readStep(event) ?? readOther(event)
-  return together([said, besideEvent(root, spokenAt(json, 'event'), read)])
+  const [read, said] = (yield* readStep(event)) ?? (yield* readOther(event))
+  return together([said, yield* besideEvent(root, spokenAt(json, 'event'), read)])
 }
 
 /** The members that say what the event says, and what that is; undefined: the event is not known. */
-function readStep(event: Event): readonly [readonly string[], Said] | undefined {
+function* readStep(event: Event): Work<readonly [readonly string[], Said] | undefined> {
   const { stem, step } = event
   const text = TEXTS.get(stem)
   const part = PARTS.get(stem)
   const isAdded = step === 'added'
   const isDone = step === 'done'
-  if (text !== undefined && step === 'delta') return [['delta', 'logprobs'], readDelta(event, text)]
-  if (text !== undefined && isDone) return [[text.member, 'logprobs'], readDone(event, text)]
-  if (part !== undefined && (isAdded || isDone)) return [['part'], readPart(event, part)]
-  if (stem === 'response.output_item' && (isAdded || isDone)) return [['item'], readItem(event)]
+  if (text !== undefined && step === 'delta')
+    return [['delta', 'logprobs'], yield* readDelta(event, text)]
+  if (text !== undefined && isDone) return [[text.member, 'logprobs'], yield* readDone(event, text)]
+  if (part !== undefined && (isAdded || isDone)) return [['part'], yield* readPart(event, part)]
+  if (stem === 'response.output_item' && (isAdded || isDone))
+    return [['item'], yield* readItem(event)]
   if (stem === 'response.output_text.annotation' && isAdded)
-    return [['annotation'], readAnnotation(event)]
-  if (stem === 'response' && STEPS.has(step)) return [['response'], readResponse(event)]
+    return [['annotation'], yield* readAnnotation(event)]
+  if (stem === 'response' && STEPS.has(step)) return [['response'], yield* readResponse(event)]
   return undefined
 }
 
@@ -103,19 +105,19 @@ const MEDIA = formOf({ '': { delta: 'file', partial_image_b64: 'file' } })
 const SOUND: ReadonlySet<string> = new Set(['response.audio', 'response.image_generation_call'])
 
 /** What a delta says goes on, also where the event is not known. */
-function readOther({ json, root, stem, step }: Event): readonly [readonly string[], Said] {
+function* readOther({ json, root, stem, step }: Event): Work<readonly [readonly string[], Said]> {
   const at = spokenAt(json, `${indexOf(json, member(root, 'output_index'))} ${stem}`)
   const read = ['delta', 'partial_image_b64']
   const said: SaidText[] = []
   for (const name of read) {
     const node = member(root, name)
     const holds = SOUND.has(stem) ? 'file' : undefined
-    if (node !== undefined) atOnce(sweepMember(node, { name, owner: '', holds }, at, MEDIA, said))
+    if (node !== undefined) yield* sweepMember(node, { name, owner: '', holds }, at, MEDIA, said)
   }
   return [read, step === 'delta' ? goingOn(said) : whole(said)]
 }
 
-function readText(event: Event, text: Text, name: string): Said {
+function* readText(event: Event, text: Text, name: string): Work<Said> {
   const at = spokenAt(event.json, channelOf(event, text.of))
   const node = present(member(event.root, name))
   const isCall = text.of === 'arguments' || text.of === 'input'
@@ -124,39 +126,38 @@ function readText(event: Event, text: Text, name: string): Said {
       ? []
       : [
           isCall
-            ? atOnce(callOf(asString(node, name), at, text.of === 'arguments'))
+            ? yield* callOf(asString(node, name), at, text.of === 'arguments')
             : textSaid(asString(node, name), at),
         ]
   const logprobs = present(member(event.root, 'logprobs'))
-  if (logprobs !== undefined)
-    atOnce(addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at))
+  if (logprobs !== undefined) yield* addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)
   return goingOn(texts)
 }
 
-const readDelta = (event: Event, text: Text): Said => readText(event, text, 'delta')
+const readDelta = (event: Event, text: Text): Work<Said> => readText(event, text, 'delta')
 
-const readDone = (event: Event, text: Text): Said => ({
-  texts: repeated(readText(event, text, text.member).texts),
-  ends: [channelOf(event, text.of)],
-})
+function* readDone(event: Event, text: Text): Work<Said> {
+  const { texts } = yield* readText(event, text, text.member)
+  return { texts: repeated(texts), ends: [channelOf(event, text.of)] }
+}
 
 /** What a part says is the text of its channel, whatever its member is called. */
 const SPOKEN: ReadonlySet<string> = new Set(['text', 'refusal', 'transcript'])
 
-function readPart(event: Event, of: 'content' | 'summary'): Said {
+function* readPart(event: Event, of: 'content' | 'summary'): Work<Said> {
   const channel = channelOf(event, of)
   const part = asObject(member(event.root, 'part'), 'a part')
   const said: SaidText[] = []
-  atOnce(sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, said))
+  yield* sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, said)
   const texts = said.map((text) =>
     SPOKEN.has(text.channel.slice(channel.length + 1)) ? { ...text, channel } : text,
   )
   return event.step === 'added' ? goingOn(texts) : { texts: repeated(texts), ends: [channel] }
 }
 
-function readItem(event: Event): Said {
+function* readItem(event: Event): Work<Said> {
   const channel = itemChannel(event)
-  const { spoken, own } = itemTexts(event.json, member(event.root, 'item'), channel)
+  const { spoken, own } = yield* itemTexts(event.json, member(event.root, 'item'), channel)
   if (event.step === 'added') return together([goingOn(spoken), whole(own)])
   return { texts: [...repeated(spoken), ...own], ends: [channel] }
 }
@@ -168,17 +169,20 @@ interface ItemTexts {
   readonly own: readonly SaidText[]
 }
 
-function itemTexts(json: Source, node: JsonNode | undefined, channel: string): ItemTexts {
+function* itemTexts(json: Source, node: JsonNode | undefined, channel: string): Work<ItemTexts> {
   const item = asObject(node, 'an output item')
   const role = isMessageItem(item) ? roleOf(item, 'assistant') : 'assistant'
   const said: SaidText[] = []
-  atOnce(sweepItem(item, spokenAt(json, channel, role), said))
-  const texts = said.map((text) => ({
-    ...text,
-    channel: `${channel} ${inItem(text.channel.slice(channel.length + 1))}`,
-  }))
-  const isSpoken = (text: SaidText): boolean => DELTAS.test(text.channel.slice(channel.length + 1))
-  return { spoken: texts.filter(isSpoken), own: texts.filter((text) => !isSpoken(text)) }
+  yield* sweepItem(item, spokenAt(json, channel, role), said)
+  const spoken: SaidText[] = []
+  const own: SaidText[] = []
+  for (const text of said) {
+    if (json.pace.isDue()) yield
+    const path = inItem(text.channel.slice(channel.length + 1))
+    const list = DELTAS.test(path) ? spoken : own
+    list.push({ ...text, channel: `${channel} ${path}` })
+  }
+  return { spoken, own }
 }
 
 /** As the events with deltas call it. */
@@ -192,27 +196,28 @@ function inItem(path: string): string {
 
 const DELTAS = /^(?:(?:content|summary) \d+|arguments|input|code)$/
 
-function readAnnotation(event: Event): Said {
+function* readAnnotation(event: Event): Work<Said> {
   const annotation = present(member(event.root, 'annotation'))
   if (annotation === undefined) return NOTHING
   const said: SaidText[] = []
   const at: At = spokenAt(event.json, channelOf(event, 'content'))
   const place = { name: 'annotation', owner: '', holds: 'inner' } as const
-  atOnce(sweepMember(annotation, place, at, ITEMS, said))
+  yield* sweepMember(annotation, place, at, ITEMS, said)
   return saidIn(said, () => false)
 }
 
 /** The response as it is so far. */
-function readResponse({ json, root, step }: Event): Said {
+function* readResponse({ json, root, step }: Event): Work<Said> {
   const response = asObject(member(root, 'response'), 'the response')
   const output = present(member(response, 'output'))
   const items = output === undefined ? [] : asArray(output, 'output').items
-  const texts = items.flatMap((item, at) => {
-    const { spoken, own } = itemTexts(json, item, String(at))
-    return [...spoken, ...own]
-  })
+  const texts: SaidText[] = []
+  for (const [at, item] of items.entries()) {
+    const { spoken, own } = yield* itemTexts(json, item, String(at))
+    for (const text of [...spoken, ...own]) texts.push(text)
+  }
   return together([
-    besideEvent(response, spokenAt(json, 'response'), ['output']),
+    yield* besideEvent(response, spokenAt(json, 'response'), ['output']),
     { texts: repeated(texts), ends: LAST_STEPS.has(step) ? [''] : [] },
   ])
 }

@@ -1,19 +1,20 @@
 // The bytes of the frame that is being read, up to a limit.
 
 import { err, ok, type Result } from '../../result.js'
-import type { EventFrame } from './frame.js'
 
 const TOO_LARGE = err('an event of the stream is too large')
+const NOT_UTF8 = err('an event of the stream is not UTF-8')
+
+/** A buffer of so many bytes is kept for the next frame. */
+const KEPT = 64 * 1024
 
 export class FrameBytes {
-  private parts: Uint8Array[] = []
+  /** Grows by doubling: a frame may come byte by byte. */
+  private buffer: Uint8Array = Buffer.of()
   private size = 0
 
   /** maxBytes: of one frame, with what stands around its data. */
-  constructor(
-    private readonly maxBytes: number,
-    private readonly frameOf: (raw: string) => Result<EventFrame, string>,
-  ) {}
+  constructor(private readonly maxBytes: number) {}
 
   /** Bytes that are kept. */
   get held(): number {
@@ -22,45 +23,38 @@ export class FrameBytes {
 
   /** The bytes are copied: their buffer may be used again. */
   keep(bytes: Uint8Array): Result<undefined, string> {
-    if (bytes.length === 0) return ok(undefined)
-    this.size += bytes.length
-    if (this.size > this.maxBytes) return TOO_LARGE
-    this.parts.push(new Uint8Array(bytes))
+    const size = this.size + bytes.length
+    if (size > this.maxBytes) return TOO_LARGE
+    if (size > this.buffer.length) this.grow(size)
+    this.buffer.set(bytes, this.size)
+    this.size = size
     return ok(undefined)
   }
 
-  /** The frame that ends with these bytes; none when there are no bytes at all. */
-  take(bytes: Uint8Array): Result<readonly EventFrame[], string> {
+  /** The text of the frame that ends with these bytes. */
+  take(bytes: Uint8Array): Result<string, string> {
+    if (this.size === 0) return bytes.length > this.maxBytes ? TOO_LARGE : decoded(bytes)
     const kept = this.keep(bytes)
     if (!kept.ok) return kept
-    if (this.size === 0) return ok([])
-    const raw = decoded(Buffer.concat(this.parts))
-    this.parts = []
+    const text = decoded(this.buffer.subarray(0, this.size))
     this.size = 0
-    if (raw === undefined) return err('an event of the stream is not UTF-8')
-    const frame = this.frameOf(raw)
-    return frame.ok ? ok([frame.value]) : frame
+    if (this.buffer.length > KEPT) this.buffer = Buffer.of()
+    return text
   }
 
-  /** cuts: where frames end, in ascending order; the rest is kept. */
-  cut(bytes: Uint8Array, cuts: readonly number[]): Result<readonly EventFrame[], string> {
-    const frames: EventFrame[] = []
-    let from = 0
-    for (const to of cuts) {
-      const taken = this.take(bytes.subarray(from, to))
-      if (!taken.ok) return taken
-      frames.push(...taken.value)
-      from = to
-    }
-    const kept = this.keep(bytes.subarray(from))
-    return kept.ok ? ok(frames) : kept
+  private grow(size: number): void {
+    const buffer = new Uint8Array(Math.max(size, Math.min(2 * this.buffer.length, this.maxBytes)))
+    buffer.set(this.buffer.subarray(0, this.size))
+    this.buffer = buffer
   }
 }
 
-function decoded(bytes: Uint8Array): string | undefined {
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decoded(bytes: Uint8Array): Result<string, string> {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return ok(utf8.decode(bytes))
   } catch {
-    return undefined
+    return NOT_UTF8
   }
 }

@@ -1,6 +1,7 @@
 // How a streamed reply is cut into events, whatever marks their ends: SSE, or the items of a JSON array.
 
 import type { Result } from '../../result.js'
+import type { Pace, Work } from '../../turns.js'
 
 /** The raw texts of all frames, in their order, are what may pass of the stream. */
 export interface EventFrame {
@@ -22,13 +23,19 @@ export interface DataPlace {
   readonly between: string
 }
 
+/** Reading in slices. The error is a sentence without any text of the stream; nothing is read after it. */
+export type Reading = Work<Result<undefined, string>>
+
+/** Takes the frames one by one. Its error ends the reading. */
+export type FrameSink = (frame: EventFrame, pace: Pace) => Reading
+
 export interface EventFrameReader {
-  /** The frames that are complete. The error is a sentence without any text of them; nothing is read after it. */
-  push(bytes: Uint8Array): Result<readonly EventFrame[], string>
+  /** Hands over the frames that are complete. */
+  push(bytes: Uint8Array, take: FrameSink): Reading
   /** Bytes of the frame that is not complete yet. */
   readonly held: number
-  /** What is left when the stream ends. */
-  end(): Result<readonly EventFrame[], string>
+  /** Hands over what is left when the stream ends. */
+  end(take: FrameSink): Reading
 }
 
 /** The raw text of the frame with other data: what else it holds stays, byte for byte. */

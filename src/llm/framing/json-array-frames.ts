@@ -1,31 +1,31 @@
 // The items of a JSON array ← bytes, cut anywhere: how Gemini streams a reply to who does not ask for SSE.
 
-import { err, type Result } from '../../result.js'
+import { err, ok, type Result } from '../../result.js'
 import type { EventFrame, EventFrameReader } from './frame.js'
-import { FrameBytes } from './frame-bytes.js'
+import { FrameCutter } from './frame-cutter.js'
 
 const NO_ARRAY = err('the stream is not a JSON array of objects')
 
 /** maxBytes: of one item with what stands before it. */
 export function createJsonArrayReader(maxBytes: number): EventFrameReader {
   let isOver = false
-  const bytes = new FrameBytes(maxBytes, (raw) => ({
-    ok: true,
-    value: isOver ? { raw } : frameOf(raw),
-  }))
   const scanner = new ArrayScanner()
+  const cutter = new FrameCutter(maxBytes, {
+    ends: (bytes) => scanner.ends(bytes),
+    *frameOf(raw, pace) {
+      if (pace.isDue()) yield
+      return ok(isOver ? { raw } : frameOf(raw))
+    },
+  })
   return {
     get held() {
-      return bytes.held
+      return cutter.held
     },
-    push(chunk): Result<readonly EventFrame[], string> {
-      const cuts = scanner.cuts(chunk)
-      return cuts === undefined ? NO_ARRAY : bytes.cut(chunk, cuts)
-    },
-    end(): Result<readonly EventFrame[], string> {
+    push: (bytes, take) => cutter.push(bytes, take),
+    *end(take) {
       if (scanner.isWithinItem) return err('the stream ends within an event')
       isOver = true
-      return bytes.take(new Uint8Array())
+      return yield* cutter.end(take)
     },
   }
 }
@@ -65,15 +65,16 @@ class ArrayScanner {
     return this.state === 'item'
   }
 
-  /** Where items end in the chunk; undefined: it does not go on as an array of objects. */
-  cuts(chunk: Uint8Array): readonly number[] | undefined {
-    const cuts: number[] = []
-    for (const [at, byte] of chunk.entries()) {
+  /** Where items end in the bytes. */
+  ends(bytes: Uint8Array): Result<readonly number[], string> {
+    const ends: number[] = []
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0
       if (this.state !== 'item') {
-        if (!this.outside(byte)) return undefined
-      } else if (this.endsItem(byte)) cuts.push(at + 1)
+        if (!this.outside(byte)) return NO_ARRAY
+      } else if (this.endsItem(byte)) ends.push(at + 1)
     }
-    return cuts
+    return ok(ends)
   }
 
   private outside(byte: number): boolean {

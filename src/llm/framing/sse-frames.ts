@@ -2,8 +2,9 @@
 // some clients could read it as data. What leaves has no line ends but the standard's, and no text beside the data.
 
 import { err, ok, type Result } from '../../result.js'
+import { type Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, type EventFrameReader, withoutLineEnds } from './frame.js'
-import { FrameBytes } from './frame-bytes.js'
+import { FrameCutter } from './frame-cutter.js'
 
 const LF = 0x0a
 const CR = 0x0d
@@ -11,19 +12,15 @@ const CR = 0x0d
 /** maxBytes: of one event with its line ends. */
 export function createSseReader(maxBytes: number): EventFrameReader {
   let isFirst = true
-  const bytes = new FrameBytes(maxBytes, (raw) => {
-    const start = isFirst && raw.startsWith('\ufeff') ? 1 : 0
-    isFirst = false
-    return frameOf(raw, start)
-  })
-  const cuts = createCutter()
-  return {
-    get held() {
-      return bytes.held
+  const ends = createCutter()
+  return new FrameCutter(maxBytes, {
+    ends: (bytes) => ok(ends(bytes)),
+    frameOf: (raw, pace) => {
+      const start = isFirst && raw.startsWith('\ufeff') ? 1 : 0
+      isFirst = false
+      return frameOf(raw, start, pace)
     },
-    push: (chunk) => bytes.cut(chunk, cuts(chunk)),
-    end: () => bytes.take(new Uint8Array()),
-  }
+  })
 }
 
 /** Chunk after chunk → where frames end in it: after a blank line. */
@@ -34,66 +31,126 @@ function createCutter(): (chunk: Uint8Array) => readonly number[] {
   let isOpen = false
   return (chunk) => {
     const cuts: number[] = []
-    chunk.forEach((byte, at) => {
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0
       if (isOpen) cuts.push(byte === LF ? at + 1 : at)
       const isSecondHalf = byte === LF && last === CR
       if (byte === LF && isBlank && !isSecondHalf) cuts.push(at + 1)
       isOpen = byte === CR && isBlank
       isBlank = byte === LF || byte === CR
       last = byte
-    })
+    }
     return cuts
   }
 }
 
-const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/gy
+/** Nobody writes an event in as many: each costs more than its characters. */
+const MOST_LINES = 50_000
 
 /** start: behind a byte order mark. */
-function frameOf(raw: string, start: number): Result<EventFrame, string> {
+function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFrame, string>> {
   const data: string[] = []
   let passed = raw.slice(0, start)
   let before = ''
   let lineEnd = ''
   let after = ''
-  for (const [, line = '', end = ''] of raw.slice(start).matchAll(LINE)) {
-    const passedLine = lineToPass(line)
+  let hasText = false
+  let count = 0
+  for (const { line, end } of linesOf(raw, start)) {
+    count += 1
+    if (count > MOST_LINES) return err('an event of the stream has too many lines')
+    if (pace.isDue(unitsOf(line.length))) yield
+    const passedLine = yield* lineToPass(line, pace)
     if (passedLine === undefined) return err('a line of the stream is not of an event')
     const whole = passedLine + end
     if (fieldOf(line) === 'data') {
       if (data.length === 0) [before, lineEnd] = [passed, end]
-      data.push(passedLine.slice(5).replace(/^ /, ''))
+      data.push(passedLine.slice(passedLine.startsWith('data: ') ? 6 : 5))
+      hasText ||= yield* saysSomething(passedLine, pace)
     } else if (data.length > 0) after += whole
     passed += whole
   }
-  const text = data.join('\n')
-  if (text.trim() === '') return ok({ raw: passed })
+  if (!hasText) return ok({ raw: passed })
   const between = `${lineEnd === '' ? '\n' : lineEnd}data: `
   const around = { before: `${before}data: `, after: lineEnd + after, between }
-  return ok({ raw: passed, data: text, around })
+  return ok({ raw: passed, data: data.join('\n'), around })
 }
 
-const fieldOf = (line: string): string => /^[^:]*/.exec(line)?.[0] ?? ''
+interface Line {
+  readonly line: string
+  /** Its line end; empty at the end of the text. */
+  readonly end: string
+}
+
+function* linesOf(raw: string, start: number): Generator<Line> {
+  const [lf, cr] = [positions(raw, '\n'), positions(raw, '\r')]
+  for (let at = start; at < raw.length;) {
+    const [nextLf, nextCr] = [lf(at), cr(at)]
+    const to = Math.min(nextLf, nextCr)
+    const next = to === raw.length ? to : nextLf === to + 1 && nextCr === to ? to + 2 : to + 1
+    yield { line: raw.slice(at, to), end: raw.slice(to, next) }
+    at = next
+  }
+}
+
+/** The next place of a mark from one on, those in ascending order; the end of the text: there is none. */
+function positions(text: string, mark: string): (from: number) => number {
+  let found = -1
+  return (from) => {
+    if (found < from) found = text.indexOf(mark, from)
+    if (found === -1) found = text.length
+    return found
+  }
+}
+
+/** line: of data. */
+function* saysSomething(line: string, pace: Pace): Work<boolean> {
+  for (let at = 5; at < line.length; at += PIECE) {
+    if (at > 5 && pace.isDue(unitsOf(PIECE))) yield
+    if (line.slice(at, at + PIECE).trim() !== '') return true
+  }
+  return false
+}
+
+const fieldOf = (line: string): string => FIELD.exec(line)?.[0] ?? ''
+/** Longer ones are not known. */
+const FIELD = /^[^:]{0,16}/
 
 /**
  * What clients get of a line: nothing in it may be a line end for those that know more line ends than the standard
  * (Python's splitlines), nor text that nobody has seen. undefined: no line of an event.
  */
-function lineToPass(line: string): string | undefined {
+function* lineToPass(line: string, pace: Pace): Work<string | undefined> {
   if (line === '') return line
   switch (fieldOf(line)) {
     case 'data':
-      return NOT_IN_JSON.test(line) ? undefined : withoutLineEnds(line)
+      return yield* dataToPass(line, pace)
     case '':
-      return KEEP_ALIVE.test(line) ? line : ':'
+      return isShort(line) && KEEP_ALIVE.test(line) ? line : ':'
     case 'event':
     case 'id':
-      return NAME.test(line) ? line : undefined
+      return isShort(line) && NAME.test(line) ? line : undefined
     case 'retry':
-      return MILLISECONDS.test(line) ? line : undefined
+      return isShort(line) && MILLISECONDS.test(line) ? line : undefined
     default:
       return undefined
   }
 }
+
+function* dataToPass(line: string, pace: Pace): Work<string | undefined> {
+  if (line.length <= PIECE) return NOT_IN_JSON.test(line) ? undefined : withoutLineEnds(line)
+  const pieces: string[] = []
+  for (let at = 0; at < line.length; at += PIECE) {
+    if (pace.isDue(unitsOf(PIECE))) yield
+    const piece = line.slice(at, at + PIECE)
+    if (NOT_IN_JSON.test(piece)) return undefined
+    pieces.push(withoutLineEnds(piece))
+  }
+  if (pace.isDue(unitsOf(line.length))) yield
+  return pieces.join('')
+}
+
+const isShort = (line: string): boolean => line.length <= PIECE
 
 /** Line ends for some clients, and NUL: JSON has them neither in strings nor between values. */
 const NOT_IN_JSON = /[\0\v\f\x1c-\x1e]/

@@ -2,7 +2,7 @@
 
 import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
-import { atOnce, Pace } from '../../turns.js'
+import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 import { changed } from './conversation.js'
 
@@ -44,13 +44,23 @@ export interface StreamEvent {
   readonly repeats: readonly Repeat[]
   /**
    * What says nothing after this event, and need not wait for more: a channel ("0 content"), the first words of several
-   * ("0"), or "" for all: isEnded reads it. Repeats may follow; pieces of an ended channel are a new text.
+   * ("0"), or "" for all: endedBy reads it. Repeats may follow; pieces of an ended channel are a new text.
    */
   readonly ends: readonly string[]
 }
 
-export const isEnded = (channel: string, ends: readonly string[]): boolean =>
-  ends.some((end) => end === '' || channel === end || channel.startsWith(`${end} `))
+/** Whether a channel ends with these. */
+export function endedBy(ends: readonly string[]): (channel: string) => boolean {
+  if (ends.length === 0) return () => false
+  const all = new Set(ends)
+  if (all.has('')) return () => true
+  return (channel) => {
+    if (all.has(channel)) return true
+    for (let at = channel.indexOf(' '); at !== -1; at = channel.indexOf(' ', at + 1))
+      if (all.has(channel.slice(0, at))) return true
+    return false
+  }
+}
 
 /** What the places of an event say now; undefined: what they said. */
 export interface EventTexts {
@@ -63,21 +73,39 @@ export interface EventTexts {
 }
 
 /** The event's data with other texts, the same string when none is another. */
-export function rewriteEvent(
+export function* rewriteEvent(
   event: Pick<StreamEvent, 'pieces' | 'repeats'> & { readonly json: Pick<JsonText, 'text'> },
   texts: EventTexts,
-): string {
+): Work<string> {
   const { text } = event.json
+  const { emptied = [] } = texts
+  const isSame = (said: readonly (Piece | Repeat)[], now: readonly (string | undefined)[]) =>
+    now.every((one, index) => one === undefined || one === said[index]?.text)
+  if (
+    emptied.length === 0 &&
+    isSame(event.pieces, texts.pieces) &&
+    isSame(event.repeats, texts.repeats)
+  )
+    return text
   const edits = new Map<number, Edit>()
   const pace = new Pace()
   const empty = (echo: Span): void => void edits.set(echo.start, { ...echo, json: 'null' })
-  const change = (said: Piece | Repeat, now: string | undefined): void => {
-    if (now === undefined || now === said.text) return
-    said.echoes?.forEach(empty)
-    edits.set(said.place.start, { ...said.place, json: atOnce(changed(now, said.form, pace)) })
+  function* change(
+    all: readonly (Piece | Repeat)[],
+    changes: readonly (string | undefined)[],
+  ): Work<void> {
+    for (const [index, said] of all.entries()) {
+      if (pace.isDue()) yield
+      const now = changes[index]
+      if (now === undefined || now === said.text) continue
+      said.echoes?.forEach(empty)
+      edits.set(said.place.start, { ...said.place, json: yield* changed(now, said.form, pace) })
+    }
   }
-  event.pieces.forEach((piece, index) => change(piece, texts.pieces[index]))
-  event.repeats.forEach((repeat, index) => change(repeat, texts.repeats[index]))
-  texts.emptied?.forEach(empty)
-  return edits.size === 0 ? text : applyEdits(text, [...edits.values()])
+  yield* change(event.pieces, texts.pieces)
+  yield* change(event.repeats, texts.repeats)
+  emptied.forEach(empty)
+  if (edits.size === 0) return text
+  if (pace.isDue(edits.size + unitsOf(text.length))) yield
+  return applyEdits(text, [...edits.values()])
 }

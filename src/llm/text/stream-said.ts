@@ -3,7 +3,7 @@
 import type { JsonNode } from '../../json/json-node.js'
 import { type JsonObjectNode, present } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
-import { atOnce } from '../../turns.js'
+import type { Work } from '../../turns.js'
 import { type At, below, jsonSaid, type SaidText, type Source } from './said.js'
 
 export interface Said {
@@ -37,23 +37,28 @@ const MOST_APART = 8
  * What stands beside the speech, in every event perhaps: where it is the same again, it has been shown.
  * object: that of the texts. at: its place.
  */
-export function beside(texts: readonly SaidText[], object: JsonObjectNode, at: At): Said {
+export function* beside(texts: readonly SaidText[], object: JsonObjectNode, at: At): Work<Said> {
   const members = new Map<string, SaidText[]>()
   for (const text of texts) {
+    if (at.json.pace.isDue()) yield
     const name = memberOf(text.channel, at)
     const said = members.get(name)
     if (said === undefined) members.set(name, [text])
     else said.push(text)
   }
-  const gathered = [...members].flatMap(([name, said]) => {
+  const gathered: SaidText[] = []
+  for (const [name, said] of members) {
     const node = object.members.get(name)
     const isMany = said.length > MOST_APART && said.every(({ form }) => form !== 'tokens')
-    return isMany && node !== undefined ? [atOnce(jsonSaid(node, below(at, name)))] : said
-  })
-  return {
-    texts: gathered.map((text) => (text.form === 'tokens' ? text : { ...text, isRepeat: true })),
-    ends: [],
+    if (isMany && node !== undefined)
+      gathered.push({ ...(yield* jsonSaid(node, below(at, name))), isRepeat: true })
+    else
+      for (const text of said) {
+        if (at.json.pace.isDue()) yield
+        gathered.push(text.form === 'tokens' ? text : { ...text, isRepeat: true })
+      }
   }
+  return { texts: gathered, ends: [] }
 }
 
 /** The first word of the channel behind that of the object. */

@@ -47,13 +47,13 @@ export function createHeldChannel(
   let said: string | undefined = ''
   let free = 0
   let isEnded = false
-  let edits: readonly TextEdit[] = []
+  let edits: TextEdit[] = []
   let ahead: Release['ahead'] = []
   const add = (release: Release | undefined): void => {
     if (release === undefined) return
     free = release.upTo
     ahead = release.ahead
-    if (release.edits.length > 0) edits = [...edits, ...release.edits]
+    for (const edit of release.edits) edits.push(edit)
   }
   return {
     speaker,
@@ -81,9 +81,10 @@ export function createHeldChannel(
       return now
     },
     isNearChange: (start, end) =>
-      [...edits, ...(ahead ?? [])].some(
-        (edit) => edit.start <= end + holdBack && edit.end + holdBack >= start,
-      ),
+      [edits, ahead ?? []].some((changes) => {
+        const near = changes[firstEndingAt(changes, start - holdBack)]
+        return near !== undefined && near.start <= end + holdBack
+      }),
     get said() {
       return said
     },
@@ -97,7 +98,9 @@ export function createHeldChannel(
 function edited(part: string, start: number, edits: readonly TextEdit[], isLast: boolean): string {
   const pieces: string[] = []
   let at = 0
-  for (const edit of edits) {
+  for (let index = firstEndingAt(edits, start); index < edits.length; index += 1) {
+    const edit = edits[index]
+    if (edit === undefined || edit.start > start + part.length) break
     const [from, to] = [edit.start - start, edit.end - start]
     const begins = from >= 0 && (from < part.length || (isLast && part !== ''))
     if (!begins && (to <= 0 || from >= part.length)) continue
@@ -105,4 +108,15 @@ function edited(part: string, start: number, edits: readonly TextEdit[], isLast:
     at = Math.max(at, Math.min(to, part.length))
   }
   return pieces.join('') + part.slice(at)
+}
+
+/** edits: in their order; none overlaps another. The index of the first that ends there or behind it. */
+function firstEndingAt(edits: readonly Pick<TextEdit, 'end'>[], at: number): number {
+  let [low, high] = [0, edits.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((edits[middle]?.end ?? 0) < at) low = middle + 1
+    else high = middle
+  }
+  return low
 }

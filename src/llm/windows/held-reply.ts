@@ -1,30 +1,28 @@
 // A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
+import { piecesOf } from '../../json/print-json.js'
+import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, withData } from '../framing/frame.js'
-import {
-  isEnded,
-  type Piece,
-  type Repeat,
-  rewriteEvent,
-  type StreamEvent,
-} from '../text/stream-event.js'
+import { endedBy, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type SaidPiece } from './reply-channels.js'
 
 export interface HeldReply {
   /** event: what the frame's data says; absent: nothing that is to be seen. */
-  add(frame: EventFrame, event?: StreamEvent): void
+  add(frame: EventFrame, event: StreamEvent | undefined, pace: Pace): Work<void>
   /** Nothing more comes. */
   end(): void
   /** Those of which something may be to be shown. */
   channels(): Iterable<HeldChannel>
-  /** What may leave by now, once. */
-  ready(): string
+  /** Sends what may leave by now, once. Not while it is at it already. */
+  leave(send: (text: string) => void): Work<void>
   /** Whether nothing is held. */
   isEmpty(): boolean
   /** Characters of the frames that are held. */
   readonly size: number
+  /** How many frames are held. */
+  readonly frames: number
   /** Characters that no webhook has been asked about. */
   unseen(): number
   /** Why it cannot go on: it holds too much. A sentence without any text. */
@@ -38,7 +36,7 @@ type EventPlaces = Pick<StreamEvent, 'pieces' | 'repeats' | 'ends'> & {
 
 /** Sees what leaves, and may keep the end of a text until it has been seen. */
 export interface Watch {
-  left(event: LeavingEvent): void
+  left(event: LeavingEvent, pace: Pace): Work<void>
   /** Whether all that has left of these channels has been seen. */
   isSeen(ends: StreamEvent['ends']): boolean
 }
@@ -66,9 +64,16 @@ export function createHeldReply(form: ReplyForm, watch?: Watch): HeldReply {
 /** The end of everything. */
 const ALL: StreamEvent['ends'] = ['']
 
+/** What it takes to hold one event, whatever it says, in values looked at. */
+const ADDING = 3
+/** Channels that are looked at for what it takes to look at one value. */
+const CHANNELS = 8
+
 class HeldFrames implements HeldReply {
   private readonly texts: ReplyChannels
   private items: Item[] = []
+  /** Items that have left. */
+  private gone = 0
   private held = 0
   /** Choices that the last event says to have ended. */
   private claimed: StreamEvent['ends'] = []
@@ -80,13 +85,22 @@ class HeldFrames implements HeldReply {
     this.texts = new ReplyChannels(form)
   }
 
-  add(frame: EventFrame, event?: StreamEvent): void {
+  *add(frame: EventFrame, event: StreamEvent | undefined, pace: Pace): Work<void> {
     this.held += frame.raw.length
-    if (event !== undefined) this.endClaimed(event)
-    const pieces = (event?.pieces ?? []).map((piece) => this.texts.piece(piece))
-    const repeats = (event?.repeats ?? []).map((repeat) => this.texts.repeat(repeat))
+    if (pace.isDue(ADDING)) yield
+    if (event !== undefined) yield* this.endClaimed(event, pace)
+    const pieces: Item['pieces'][number][] = []
+    const repeats: Item['repeats'][number][] = []
+    for (const piece of event?.pieces ?? []) {
+      if (pace.isDue()) yield
+      pieces.push(this.texts.piece(piece))
+    }
+    for (const repeat of event?.repeats ?? []) {
+      if (pace.isDue(unitsOf(repeat.text.length))) yield
+      repeats.push(this.texts.repeat(repeat))
+    }
     const ends = event?.ends ?? (frame.data === undefined ? [] : ALL)
-    if (event !== undefined) this.endTexts(event)
+    if (event !== undefined) yield* this.endTexts(event, pace)
     this.items.push({ frame, event: event && placesOf(event), ends, pieces, repeats })
   }
 
@@ -94,44 +108,73 @@ class HeldFrames implements HeldReply {
     this.texts.end(ALL)
   }
 
-  private endTexts(event: StreamEvent): void {
-    this.claimed = event.ends.filter((end) => isClaim(end, event))
-    const ended = event.ends.filter((end) => !this.claimed.includes(end))
-    const whole = event.pieces.filter(({ form }) => form === 'json').map(({ channel }) => channel)
-    this.texts.end([...ended, ...whole.filter((channel) => isEnded(channel, this.claimed))])
+  private *endTexts(event: StreamEvent, pace: Pace): Work<void> {
+    const isClaim = claimsOf(event)
+    this.claimed = event.ends.filter(isClaim)
+    const isClaimed = endedBy(this.claimed)
+    const ended = event.ends.filter((end) => !isClaim(end))
+    for (const { form, channel } of event.pieces)
+      if (form === 'json' && isClaimed(channel)) ended.push(channel)
+    yield* this.endChannels(ended, pace)
   }
 
   /** But what goes on with this event. */
-  private endClaimed({ pieces }: StreamEvent): void {
-    const goesOn = pieces.filter(({ text }) => text !== '').map(({ channel }) => channel)
-    this.texts.end(this.claimed, new Set(goesOn))
+  private *endClaimed({ pieces }: StreamEvent, pace: Pace): Work<void> {
+    const { claimed } = this
+    if (claimed.length === 0) return
     this.claimed = []
+    const goesOn = pieces.filter(({ text }) => text !== '').map(({ channel }) => channel)
+    yield* this.endChannels(claimed, pace, new Set(goesOn))
+  }
+
+  private *endChannels(
+    ends: StreamEvent['ends'],
+    pace: Pace,
+    but?: ReadonlySet<string>,
+  ): Work<void> {
+    if (ends.length === 0) return
+    if (pace.isDue(ends.length + Math.ceil(this.texts.count / CHANNELS))) yield
+    this.texts.end(ends, but)
   }
 
   channels(): Iterable<HeldChannel> {
     return this.texts.live()
   }
 
-  ready(): string {
+  *leave(send: (text: string) => void): Work<void> {
+    const pace = new Pace()
     let raw = ''
-    let count = 0
-    for (const item of this.items) {
-      if (!this.mayLeave(item)) break
+    for (let item = this.next(); item !== undefined; item = this.next()) {
+      if (pace.isDue(unitsOf(item.frame.raw.length))) {
+        yield* sendAll(raw, send, pace)
+        raw = ''
+        yield
+      }
+      if (!(yield* this.mayLeave(item, pace))) break
       raw += item.now ?? ''
       this.held -= item.frame.raw.length
-      count += 1
+      this.gone += 1
     }
-    if (count > 0) this.items = this.items.slice(count)
+    if (this.gone > 0) this.items = this.items.slice(this.gone)
+    this.gone = 0
     this.texts.forgetDone()
-    return raw
+    yield* sendAll(raw, send, pace)
+  }
+
+  private next(): Item | undefined {
+    return this.items[this.gone]
   }
 
   isEmpty(): boolean {
-    return this.items.length === 0
+    return this.frames === 0
   }
 
   get size(): number {
     return this.held
+  }
+
+  get frames(): number {
+    return this.items.length - this.gone
   }
 
   unseen(): number {
@@ -146,43 +189,70 @@ class HeldFrames implements HeldReply {
     return undefined
   }
 
-  private mayLeave(item: Item): boolean {
+  private *mayLeave(item: Item, pace: Pace): Work<boolean> {
     if (item.now === undefined) {
       if (!isFree(item)) return false
-      item.now = this.leave(item)
+      item.now = yield* this.now(item, pace)
     }
     return item.ends.length === 0 || (this.watch?.isSeen(item.ends) ?? true)
   }
 
-  private leave({ frame, event, ends, pieces, repeats }: Item): string {
+  /** What becomes of it, once. */
+  private *now({ frame, event, ends, pieces, repeats }: Item, pace: Pace): Work<string> {
     if (event === undefined) {
-      this.watch?.left({ pieces: [], repeats: [], ends, pieceTexts: [], repeatTexts: [] })
+      if (this.watch !== undefined) yield* this.watch.left({ ...SAYS_NOTHING, ends }, pace)
       return frame.raw
     }
-    const now = (wait: SaidPiece | undefined) => wait?.channel.leave(wait.start, wait.said.text)
-    const texts = { pieces: pieces.map(now), repeats: repeats.map(now) }
-    const or = (changed: readonly (string | undefined)[], said: readonly (Piece | Repeat)[]) =>
-      said.map(({ text }, index) => changed[index] ?? text)
-    this.watch?.left({
-      ...event,
-      pieceTexts: or(texts.pieces, event.pieces),
-      repeatTexts: or(texts.repeats, event.repeats),
-    })
+    const pieceTexts = yield* textsOf(pieces, pace)
+    const repeatTexts = yield* textsOf(repeats, pace)
+    if (this.watch !== undefined) {
+      const left = {
+        ...event,
+        pieceTexts: event.pieces.map(({ text }, index) => pieceTexts[index] ?? text),
+        repeatTexts: event.repeats.map(({ text }, index) => repeatTexts[index] ?? text),
+      }
+      yield* this.watch.left(left, pace)
+    }
     const emptied = [...pieces, ...repeats].flatMap((wait) => {
       if (wait?.said.echoes === undefined) return []
       const { channel, start, said } = wait
       return channel.isNearChange(start, start + said.text.length) ? (said.echoes ?? []) : []
     })
-    const data = rewriteEvent(event, { ...texts, emptied })
-    return data === event.json.text ? frame.raw : withData(frame, data)
+    const data = yield* rewriteEvent(event, { pieces: pieceTexts, repeats: repeatTexts, emptied })
+    if (data === event.json.text) return frame.raw
+    if (pace.isDue(unitsOf(data.length))) yield
+    return withData(frame, data)
   }
 }
 
+const SAYS_NOTHING = { pieces: [], repeats: [], pieceTexts: [], repeatTexts: [] } as const
+
+function* sendAll(text: string, send: (text: string) => void, pace: Pace): Work<void> {
+  if (text === '') return
+  if (text.length <= PIECE) return send(text)
+  for (const piece of piecesOf(text)) {
+    if (pace.isDue(unitsOf(piece.length))) yield
+    send(piece)
+  }
+}
+
+function* textsOf(all: Item['pieces'], pace: Pace): Work<(string | undefined)[]> {
+  const texts: (string | undefined)[] = []
+  for (const wait of all) {
+    if (pace.isDue(unitsOf(wait?.said.text.length ?? 0))) yield
+    texts.push(wait?.channel.leave(wait.start, wait.said.text))
+  }
+  return texts
+}
+
 /** Some servers give every piece of a choice a reason why it has finished: the next event tells whether it has. */
-const isClaim = (end: string, { api, pieces }: StreamEvent): boolean =>
-  api !== 'openai-responses' &&
-  /^\d+$/.test(end) &&
-  pieces.some(({ channel, text }) => text !== '' && isEnded(channel, [end]))
+function claimsOf({ api, pieces, ends }: StreamEvent): (end: string) => boolean {
+  if (api === 'openai-responses' || ends.length === 0) return () => false
+  const speaking = new Set<string>()
+  for (const { channel, text } of pieces)
+    if (text !== '') speaking.add(channel.split(' ', 1)[0] ?? '')
+  return (end) => /^\d+$/.test(end) && speaking.has(end)
+}
 
 const placesOf = ({ pieces, repeats, ends, json: { text } }: StreamEvent): EventPlaces => ({
   pieces,
@@ -192,8 +262,10 @@ const placesOf = ({ pieces, repeats, ends, json: { text } }: StreamEvent): Event
 })
 
 const isFree = ({ pieces, repeats }: Item): boolean =>
-  [...pieces, ...repeats].every((wait) => {
-    if (wait === undefined) return true
-    const { said, channel, start } = wait
-    return channel.isFree(start + said.text.length + (said.isAhead ? 1 : 0)) || channel.isDone()
-  })
+  pieces.every(isFreePiece) && repeats.every(isFreePiece)
+
+function isFreePiece(wait: SaidPiece | undefined): boolean {
+  if (wait === undefined) return true
+  const { said, channel, start } = wait
+  return channel.isFree(start + said.text.length + (said.isAhead ? 1 : 0)) || channel.isDone()
+}

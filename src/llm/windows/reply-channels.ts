@@ -1,6 +1,6 @@
 // The texts of a streamed reply, by their channels: what its events say goes to the text that it belongs to.
 
-import { isEnded, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
+import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { createHeldChannel, type HeldChannel } from './held-channel.js'
 
 export interface ReplyForm {
@@ -64,8 +64,13 @@ export class ReplyChannels {
   /** The channels of which nothing more comes, but some. */
   end(ends: StreamEvent['ends'], but: ReadonlySet<string> = NONE): void {
     if (ends.length === 0) return
-    for (const [name, channel] of this.named)
-      if (isEnded(name, ends) && !but.has(name)) channel.end()
+    const isEnded = endedBy(ends)
+    for (const [name, channel] of this.named) if (isEnded(name) && !but.has(name)) channel.end()
+  }
+
+  /** Those that have a name, done or not. */
+  get count(): number {
+    return this.named.size
   }
 
   /** Those of which something may be to be shown. */

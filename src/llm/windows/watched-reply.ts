@@ -1,6 +1,7 @@
 // What has left of a streamed reply, for webhooks that see it afterwards (mode Async): its texts are shown in windows too, and
 // the end of a text waits for the last of them.
 
+import type { Pace, Work } from '../../turns.js'
 import type { HeldChannel } from './held-channel.js'
 import type { LeavingEvent, Watch } from './held-reply.js'
 import { ReplyChannels, type ReplyForm } from './reply-channels.js'
@@ -12,9 +13,16 @@ export class WatchedReply implements Watch {
     this.texts = new ReplyChannels(form)
   }
 
-  left({ pieces, repeats, ends, pieceTexts, repeatTexts }: LeavingEvent): void {
-    pieces.forEach((piece, index) => this.texts.piece(piece, pieceTexts[index]))
-    repeats.forEach((repeat, index) => this.texts.repeat(repeat, repeatTexts[index]))
+  *left({ pieces, repeats, ends, pieceTexts, repeatTexts }: LeavingEvent, pace: Pace): Work<void> {
+    const { texts } = this
+    for (const [index, piece] of pieces.entries()) {
+      if (pace.isDue()) yield
+      texts.piece(piece, pieceTexts[index])
+    }
+    for (const [index, repeat] of repeats.entries()) {
+      if (pace.isDue()) yield
+      texts.repeat(repeat, repeatTexts[index])
+    }
     this.texts.end(ends)
     this.texts.forgetDone()
   }

@@ -79,7 +79,7 @@ const REJECT = { action: { body: 'no', status_code: 403 } }
 
 test('what is held counts three times, the beginning of an event once, and what has left no more', async () => {
   const reply = open()
-  const event = says('some words')
+  const event = says('some words '.repeat(20))
   await reply.push(event)
   expect(heldBytes.held()).toBe(3 * event.length)
   await reply.push(event.subarray(0, 9))

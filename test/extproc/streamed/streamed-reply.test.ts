@@ -100,7 +100,8 @@ const settled = () => vi.advanceTimersByTimeAsync(0)
 const LONG = 'word '.repeat(210)
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  // Turns between slices are real.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   asked = []
   sent = ''
   refused = []

@@ -1,8 +1,7 @@
 // What the chunks of a streamed reply of Gemini say.
 
 import { describe, expect, test } from 'vitest'
-import { rewriteEvent } from '../../../src/llm/text/stream-event.js'
-import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, problemOf, rewritten, saidIn, shouted } from '../support.js'
 
 const chunk = (parts: readonly object[], more: object = {}): object => ({
   candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }],
@@ -134,7 +133,7 @@ describe('changes', () => {
     expect(event.pieces).toMatchObject([
       { form: 'json', isJson: true, text: '{"to":"a@b.example"}' },
     ])
-    const written = rewriteEvent(event, { pieces: ['{"to":"***"}'], repeats: [] })
+    const written = rewritten(event, { pieces: ['{"to":"***"}'], repeats: [] })
     expect(JSON.parse(written)).toEqual(
       chunk([{ functionCall: { name: 'f', args: { to: '***' } } }]),
     )

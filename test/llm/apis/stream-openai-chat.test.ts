@@ -1,8 +1,7 @@
 // What the chunks of a streamed chat completion say: OpenAI's, and those of servers that speak its API their own way.
 
 import { describe, expect, test } from 'vitest'
-import { rewriteEvent } from '../../../src/llm/text/stream-event.js'
-import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, problemOf, rewritten, saidIn, shouted } from '../support.js'
 
 const chunk = (...choices: object[]): object => ({
   id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
@@ -170,8 +169,8 @@ describe('log probabilities', () => {
   test('go when the text beside them changes', () => {
     expect(shouted(delta({ content: ' fox' }, { logprobs }))).toEqual(delta({ content: ' FOX' }))
     const event = eventOf(delta({ content: ' fox' }, { logprobs }))
-    expect(rewriteEvent(event, { pieces: [undefined], repeats: [] })).toBe(event.json.text)
-    expect(rewriteEvent(event, { pieces: [' fox'], repeats: [] })).toBe(event.json.text)
+    expect(rewritten(event, { pieces: [undefined], repeats: [] })).toBe(event.json.text)
+    expect(rewritten(event, { pieces: [' fox'], repeats: [] })).toBe(event.json.text)
   })
 
   test('are the text where there is no other', () => {
@@ -184,7 +183,7 @@ describe('log probabilities', () => {
 
 test('a change stands where the text stood, and nothing else changes', () => {
   const data = '{ "choices":[ {"delta":{"content":"a\\u0062","x":1.0},"index":0}],\n"n":1e2}'
-  const written = rewriteEvent(eventOf(data), { pieces: ['"\n\u2028'], repeats: [] })
+  const written = rewritten(eventOf(data), { pieces: ['"\n\u2028'], repeats: [] })
   expect(written).toBe(
     '{ "choices":[ {"delta":{"content":"\\"\\n\u2028","x":1.0},"index":0}],\n"n":1e2}',
   )

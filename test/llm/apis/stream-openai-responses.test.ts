@@ -1,7 +1,7 @@
 // What the events of a streamed response say, end to end: each text comes as deltas and is then said again, whole.
 
 import { describe, expect, test } from 'vitest'
-import { isEnded } from '../../../src/llm/text/stream-event.js'
+import { endedBy } from '../../../src/llm/text/stream-event.js'
 import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
 
 const place = { item_id: 'msg_67c9', output_index: 1, sequence_number: 9 }
@@ -99,7 +99,7 @@ describe('parts and items', () => {
     expect(endsIn(added)).toEqual([])
     const item = { ...place, type: 'response.output_item.added', item: message('A') }
     expect(saidIn(item)).toEqual(['1 content 0: A', '1 content 1: No.'])
-    expect(isEnded('1 content 0', endsIn(item))).toBe(false)
+    expect(endedBy(endsIn(item))('1 content 0')).toBe(false)
   })
 
   test('are said again at their end', () => {
@@ -121,8 +121,8 @@ describe('parts and items', () => {
     expect(saidIn(summary)).toEqual(['1 summary 1 = I think.'])
     const item = { ...place, type: 'response.output_item.done', item: reasoning }
     expect(saidIn(item)).toEqual(['1 summary 0 = I think.', '1 content 0 = Hm.'])
-    expect(isEnded('1 summary 0', endsIn(item))).toBe(true)
-    expect(isEnded('10 summary 0', endsIn(item))).toBe(false)
+    expect(endedBy(endsIn(item))('1 summary 0')).toBe(true)
+    expect(endedBy(endsIn(item))('10 summary 0')).toBe(false)
   })
 
   test.each([

@@ -11,6 +11,7 @@ import {
 import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
 import { readBySplitlines } from '../../support/splitlines-client.js'
+import { ended, pushed } from '../support.js'
 
 const LIMIT = 100_000
 
@@ -26,12 +27,12 @@ function readAll(
   const frames: EventFrame[] = []
   let from = 0
   for (const to of ends.sort((a, b) => a - b)) {
-    const read = reader.push(bytes.subarray(from, to))
+    const read = pushed(reader, bytes.subarray(from, to))
     if (!read.ok) throw new Error(read.error)
     frames.push(...read.value)
     from = to
   }
-  const last = reader.end()
+  const last = ended(reader)
   if (!last.ok) throw new Error(last.error)
   return [...frames, ...last.value]
 }
@@ -45,12 +46,10 @@ function readUpToError(stream: string, cuts: readonly number[]): readonly EventF
   for (const to of [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
     (a, b) => a - b,
   )) {
-    const read = reader.push(bytes.subarray(from, to))
-    if (!read.ok) return frames
-    frames.push(...read.value)
+    if (!pushed(reader, bytes.subarray(from, to), frames).ok) return frames
     from = to
   }
-  const last = reader.end()
+  const last = ended(reader)
   return last.ok ? [...frames, ...last.value] : frames
 }
 
@@ -90,10 +89,10 @@ describe('server-sent events', () => {
 
   test('an event is there as soon as its blank line is', () => {
     const reader = createSseReader(LIMIT)
-    expect(reader.push(bytesOf('data: 1\r\n\r\ndata'))).toMatchObject({
+    expect(pushed(reader, bytesOf('data: 1\r\n\r\ndata'))).toMatchObject({
       value: [{ raw: 'data: 1\r\n\r\n' }],
     })
-    expect(reader.push(bytesOf(': 2\n\n'))).toMatchObject({ value: [{ data: '2' }] })
+    expect(pushed(reader, bytesOf(': 2\n\n'))).toMatchObject({ value: [{ data: '2' }] })
   })
 
   test('the same events however the bytes are cut, and all that came', () => {
@@ -162,7 +161,7 @@ describe('server-sent events', () => {
     ['a vertical tab in data', 'data: 1\vdata: 2\n\n'],
     ['a line separator in a name', 'event: x\u2028data: 2\n\n'],
   ])('%s is an error that tells nothing of it', (_name, text) => {
-    expect(createSseReader(LIMIT).push(bytesOf(text))).toEqual({
+    expect(pushed(createSseReader(LIMIT), bytesOf(text))).toEqual({
       ok: false,
       error: 'a line of the stream is not of an event',
     })
@@ -223,29 +222,29 @@ describe('server-sent events', () => {
 
   test('bytes that are not UTF-8 are an error', () => {
     const bytes = new Uint8Array([...bytesOf('data: '), 0xc3, 0x28, 0x0a, 0x0a])
-    expect(createSseReader(LIMIT).push(bytes)).toMatchObject({ ok: false })
+    expect(pushed(createSseReader(LIMIT), bytes)).toMatchObject({ ok: false })
     const half = createSseReader(LIMIT)
-    half.push(bytes.subarray(0, 7))
-    expect(half.end()).toMatchObject({ ok: false })
+    pushed(half, bytes.subarray(0, 7))
+    expect(ended(half)).toMatchObject({ ok: false })
   })
 
   test('an event may have so many bytes and no more, however they come', () => {
     const reader = createSseReader(16)
     for (const text of ['data: 1234567\n\n', 'data: 89', '0\n\n', 'data: ééé\n\n'])
-      expect(reader.push(bytesOf(text))).toMatchObject({ ok: true })
-    expect(reader.push(bytesOf('data: ééééé\n\n'))).toMatchObject({ ok: false })
+      expect(pushed(reader, bytesOf(text))).toMatchObject({ ok: true })
+    expect(pushed(reader, bytesOf('data: ééééé\n\n'))).toMatchObject({ ok: false })
     const slow = createSseReader(16)
     for (const byte of bytesOf(':'.repeat(16)))
-      expect(slow.push(new Uint8Array([byte]))).toMatchObject({ ok: true })
-    expect(slow.push(bytesOf(':'))).toMatchObject({ ok: false })
+      expect(pushed(slow, new Uint8Array([byte]))).toMatchObject({ ok: true })
+    expect(pushed(slow, bytesOf(':'))).toMatchObject({ ok: false })
   })
 
   test('bytes whose buffer is used again are kept', () => {
     const reader = createSseReader(LIMIT)
     const buffer = Buffer.from('data: 1')
-    reader.push(buffer)
+    pushed(reader, buffer)
     buffer.fill(0x78)
-    expect(reader.push(bytesOf('\n\n'))).toMatchObject({ value: [{ data: '1' }] })
+    expect(pushed(reader, bytesOf('\n\n'))).toMatchObject({ value: [{ data: '1' }] })
   })
 })
 
@@ -260,7 +259,7 @@ describe('a JSON array', () => {
 
   test('an item is there as soon as it is closed', () => {
     const reader = createJsonArrayReader(LIMIT)
-    expect(reader.push(bytesOf('[{"a":{}}'))).toMatchObject({ value: [{ data: '{"a":{}}' }] })
+    expect(pushed(reader, bytesOf('[{"a":{}}'))).toMatchObject({ value: [{ data: '{"a":{}}' }] })
   })
 
   test('the same items however the bytes are cut, and all that came', () => {
@@ -298,7 +297,7 @@ describe('a JSON array', () => {
     'x',
     '\ufeff[]',
   ])('%s is not one of objects', (text) => {
-    expect(createJsonArrayReader(LIMIT).push(bytesOf(text))).toEqual({
+    expect(pushed(createJsonArrayReader(LIMIT), bytesOf(text))).toEqual({
       ok: false,
       error: 'the stream is not a JSON array of objects',
     })
@@ -306,14 +305,14 @@ describe('a JSON array', () => {
 
   test('one that ends within an item is an error, one that ends after an item is not', () => {
     const reader = createJsonArrayReader(LIMIT)
-    expect(reader.push(bytesOf('[{}'))).toMatchObject({ ok: true })
-    expect(reader.end()).toEqual({ ok: true, value: [] })
-    expect(reader.push(bytesOf(',{"a":"'))).toMatchObject({ ok: true })
-    expect(reader.end()).toMatchObject({ ok: false })
+    expect(pushed(reader, bytesOf('[{}'))).toMatchObject({ ok: true })
+    expect(ended(reader)).toEqual({ ok: true, value: [] })
+    expect(pushed(reader, bytesOf(',{"a":"'))).toMatchObject({ ok: true })
+    expect(ended(reader)).toMatchObject({ ok: false })
   })
 
   test('an item that is too large is an error', () => {
-    expect(createJsonArrayReader(16).push(bytesOf('[{"a":"12345678"}'))).toMatchObject({
+    expect(pushed(createJsonArrayReader(16), bytesOf('[{"a":"12345678"}'))).toMatchObject({
       ok: false,
     })
   })

@@ -3,9 +3,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
-import { readStreamEvent } from '../../../src/llm/stream-read.js'
 import type { HeldChannel } from '../../../src/llm/windows/held-channel.js'
 import { createHeldReply, type HeldReply } from '../../../src/llm/windows/held-reply.js'
+import { atOnce, Pace } from '../../../src/turns.js'
+import { ended, pushed, readEvent } from '../support.js'
 import { anyMasked, applyMask, type Masked } from './masks.js'
 
 const sse = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
@@ -65,16 +66,16 @@ function leaves(stream: string, chunks: readonly number[], mask: Masked['mask'])
       for (const slice of channel.answered({ content: applyMask(window, mask) }))
         expect(slice).toBeUndefined()
     }
-    out += held.ready()
+    atOnce(held.leave((text) => (out += text)))
   }
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const size = chunks[turn % chunks.length] ?? 1
-    add(held, reader.push(bytes.subarray(at, at + size)))
+    add(held, pushed(reader, bytes.subarray(at, at + size)))
     at += size
     ask(size % 5 === 0)
     if (size % 3 === 0) answer()
   }
-  add(held, reader.end())
+  add(held, ended(reader))
   held.end()
   do {
     answer()
@@ -84,15 +85,12 @@ function leaves(stream: string, chunks: readonly number[], mask: Masked['mask'])
   return out
 }
 
-function add(
-  held: HeldReply,
-  frames: ReturnType<ReturnType<typeof createSseReader>['push']>,
-): void {
+function add(held: HeldReply, frames: ReturnType<typeof pushed>): void {
   if (!frames.ok) throw new Error(frames.error)
   for (const frame of frames.value) {
-    const event = frame.data?.startsWith('{') ? readStreamEvent(frame.data) : undefined
+    const event = frame.data?.startsWith('{') ? readEvent(frame.data) : undefined
     if (event?.ok === false) throw new Error(event.error)
-    held.add(frame, event?.value)
+    atOnce(held.add(frame, event?.value, new Pace()))
   }
 }
 
