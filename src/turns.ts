@@ -5,6 +5,9 @@ import type { Ending } from './ending.js'
 /** Yields where others may have a turn. */
 export type Work<T> = Generator<undefined, T, undefined>
 
+/** What is short has its result at once: most of it is, and work has objects of its own. */
+export type Soon<T> = T | Work<T>
+
 /** Units of work that are done without a pause: a few milliseconds. One value of JSON is one. */
 export const SLICE_UNITS = 4096
 

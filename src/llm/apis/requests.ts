@@ -106,6 +106,10 @@ const FAMILIES: Readonly<Record<Family, Members>> = {
   },
 }
 
+const IN_ORDER: ReadonlyMap<Members, readonly (readonly [string, Reader])[]> = new Map(
+  Object.values(FAMILIES).map((members) => [members, Object.entries(members)]),
+)
+
 export function* readMembers(
   body: JsonObjectNode,
   family: Family,
@@ -115,19 +119,23 @@ export function* readMembers(
   yield* expectPlainNames(body, json)
   const known = FAMILIES[family]
   const parts: (readonly Entry[])[] = []
-  for (const [name, read] of Object.entries(known)) {
+  for (const [name, read] of IN_ORDER.get(known) ?? []) {
     const node = present(member(body, name))
     if (node !== undefined) parts.push(yield* read(node, json))
   }
   for (const [name, node] of body.members) {
     if (json.pace.isDue()) yield
-    if (Object.hasOwn(known, name)) continue
+    if (Object.hasOwn(known, name) || isSilent(node)) continue
     if (!NUMBERS.test(name)) yield* expectNoTokens(node, json)
     const read = beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)
     parts.push(yield* read(node, json))
   }
   return parts.flat()
 }
+
+/** Neither a string nor a list of anything. */
+const isSilent = ({ type }: JsonNode): boolean =>
+  type === 'null' || type === 'boolean' || type === 'number'
 
 /** Lists of numbers that are settings: tokens that a model may or may not say. */
 const NUMBERS =

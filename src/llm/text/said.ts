@@ -47,7 +47,7 @@ export interface At {
 export const below = (at: At, word: string | number): At =>
   at.channel === undefined || word === ''
     ? at
-    : { ...at, channel: `${at.channel} ${word}`.trimStart() }
+    : { ...at, channel: at.channel === '' ? String(word) : `${at.channel} ${word}` }
 
 export const textSaid = (node: JsonStringNode, { channel = '', role }: At): SaidText => ({
   channel,

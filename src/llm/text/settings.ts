@@ -2,7 +2,7 @@
 // a string must have. A string of another name or another shape is text, and a webhook sees it (decision 19).
 
 import { piecesOf } from '../../json/print-json.js'
-import { type Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { type Pace, PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
 
 /** What a string must be to be such a setting. */
 interface Shape {
@@ -24,9 +24,12 @@ const visible = of(4096, /[^!-~]/)
 const isA = ({ longest, fits }: Shape, value: string): boolean =>
   value.length <= longest && fits(value)
 
-function* isSuch(shape: Shape, value: string, pace: Pace): Work<boolean> {
-  if (value.length <= PIECE) return isA(shape, value)
-  if (value.length > shape.longest) return false
+function isSuch(shape: Shape, value: string, pace: Pace): Soon<boolean> {
+  if (value.length <= PIECE || value.length > shape.longest) return isA(shape, value)
+  return isSuchInPieces(shape, value, pace)
+}
+
+function* isSuchInPieces(shape: Shape, value: string, pace: Pace): Work<boolean> {
   for (const piece of piecesOf(value)) {
     if (pace.isDue(unitsOf(piece.length))) yield
     if (!shape.fits(piece)) return false
@@ -94,14 +97,13 @@ const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
 /** Members of an error that name what went wrong. */
 const OF_ERROR: ReadonlySet<string> = new Set(['code', 'domain', 'field', 'loc', 'param', 'reason'])
 
-export function* isErrorSetting(name: string, value: string, pace: Pace): Work<boolean> {
-  return (OF_ERROR.has(name) && isA(id, value)) || (yield* isSetting(name, value, '', pace))
-}
+export const isErrorSetting = (name: string, value: string, pace: Pace): Soon<boolean> =>
+  (OF_ERROR.has(name) && isA(id, value)) || isSetting(name, value, '', pace)
 
 /** owner: the name of the member that holds the object. */
-export function* isSetting(name: string, value: string, owner: string, pace: Pace): Work<boolean> {
+export function isSetting(name: string, value: string, owner: string, pace: Pace): Soon<boolean> {
   const shape = shapeOf(name, owner)
-  return shape !== undefined && (yield* isSuch(shape, value, pace))
+  return shape !== undefined && isSuch(shape, value, pace)
 }
 
 function shapeOf(name: string, owner: string): Shape | undefined {
@@ -121,8 +123,9 @@ function shapeByEnding(name: string, plain: string): Shape | undefined {
 /** Whether a string can be media or a file: base64, as it is or in a data URL, or an address. */
 export function* isFile(value: string, pace: Pace): Work<boolean> {
   const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
-  if (data !== undefined) return yield* isSuch(base64, value.slice(data.length), pace)
-  return (yield* isSuch(base64, value, pace)) || isA(SHAPES.url, value)
+  const encoded = isSuch(base64, data === undefined ? value : value.slice(data.length), pace)
+  const isEncoded = typeof encoded === 'boolean' ? encoded : yield* encoded
+  return isEncoded || (data === undefined && isA(SHAPES.url, value))
 }
 
 /** Whether a member's own name is too plain to carry a text. */

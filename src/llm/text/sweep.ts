@@ -4,7 +4,7 @@
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
-import type { Work } from '../../turns.js'
+import { PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
 import {
   type At,
   below,
@@ -78,10 +78,11 @@ export function* sweepObject(
   { skip = NONE, first = out.length }: Sweep = {},
 ): Work<void> {
   lookAt(object.members.size, at.json)
-  if (form !== UNKNOWN && form !== TEXTS) yield* expectPlainNames(object, at.json)
+  const plain = hasPlainNames(object, at.json)
+  const isPlain = typeof plain === 'boolean' ? plain : yield* plain
+  if (!isPlain && form !== UNKNOWN && form !== TEXTS) throw oddName()
   // A name can be a text too: it is shown with all that stands beside it.
-  else if (!(yield* hasPlainNames(object, at.json)))
-    return void out.push(yield* jsonSaid(object, at))
+  if (!isPlain) return void out.push(yield* jsonSaid(object, at))
   const type = stringOf(object.members.get('type'))
   const inner = withEchoes(object, withRole(object, type, at, form))
   const echoes: Echo[] = []
@@ -89,24 +90,39 @@ export function* sweepObject(
     if (skip.has(name)) continue
     const isList = value.type === 'array' || value.type === 'object'
     if (isList && ECHOES.has(name)) echoes.push({ name, node: value })
-    else if (isList || value.type === 'string')
-      yield* sweepMember(
+    else if (isList || value.type === 'string') {
+      if (at.json.pace.isDue(value.type === 'string' ? unitsOf(value.value.length) : 1)) yield
+      const work = sweepSoon(
         value,
         { name, owner, holds: holdsOf(form, type, owner, name) },
         inner,
         form,
         out,
       )
+      if (work !== undefined) yield* work
+    }
   }
   if (echoes.length > 0) yield* addEchoes(out, first, echoes, inner)
 }
 
 /** @throws UnreadableForm for a name that could be a text. */
 export function* expectPlainNames(object: JsonObjectNode, json: Source): Work<void> {
-  if (!(yield* hasPlainNames(object, json))) throw new UnreadableForm('a member has an odd name')
+  const plain = hasPlainNames(object, json)
+  if (!(typeof plain === 'boolean' ? plain : yield* plain)) throw oddName()
 }
 
-function* hasPlainNames({ members }: JsonObjectNode, { pace }: Source): Work<boolean> {
+const oddName = (): UnreadableForm => new UnreadableForm('a member has an odd name')
+
+/** Members that are looked at without a pause. */
+const FEW = 64
+
+function hasPlainNames(object: JsonObjectNode, json: Source): Soon<boolean> {
+  if (object.members.size > FEW) return hasPlainNamesInTurns(object, json)
+  for (const name of object.members.keys()) if (!isPlainName(name)) return false
+  return true
+}
+
+function* hasPlainNamesInTurns({ members }: JsonObjectNode, { pace }: Source): Work<boolean> {
   for (const name of members.keys()) {
     if (pace.isDue()) yield
     if (!isPlainName(name)) return false
@@ -128,11 +144,12 @@ const holdsOf = (
 const MOST_ECHOES = 4
 
 function withEchoes({ members }: JsonObjectNode, at: At): At {
-  const isEcho = (name: string): boolean => {
+  let hasEchoes = false
+  for (const name of ECHOES) {
     const node = members.get(name)
-    return node?.type === 'array' || node?.type === 'object'
+    hasEchoes ||= node?.type === 'array' || node?.type === 'object'
   }
-  if (![...ECHOES].some(isEcho)) return at
+  if (!hasEchoes) return at
   const echoes = (at.echoes ?? 0) + 1
   if (echoes > MOST_ECHOES) throw new UnreadableForm('it repeats its texts at too many depths')
   return { ...at, echoes }
@@ -158,6 +175,41 @@ interface Member {
   readonly holds: Holds | undefined
 }
 
+/** undefined: a string that is a text or a setting, as nearly all are; nothing is left to do. */
+function sweepSoon(
+  node: JsonNode,
+  member: Member,
+  around: At,
+  form: Form,
+  out: SaidText[],
+): Work<void> | undefined {
+  if (node.type === 'string' && node.value.length <= PIECE && !OTHERWISE.has(member.holds)) {
+    const silent = isSilent(node, member, formBelow(form, member), around.json)
+    if (silent === true) return undefined
+    if (silent === false) {
+      const at = below(around, member.name)
+      const role = member.holds === 'result' ? at.toolRole : at.role
+      return void out.push(textSaid(node, { ...at, role }))
+    }
+  }
+  return sweepMember(node, member, around, form, out)
+}
+
+/** What makes more of a string than a text. */
+const OTHERWISE: ReadonlySet<Holds | undefined> = new Set([
+  'call',
+  'jsonCall',
+  'json',
+  'definition',
+])
+
+/** The form of what stands in a member. */
+function formBelow(form: Form, { holds }: Member): Form {
+  if (holds === 'texts') return TEXTS
+  if (holds === 'error') return ERROR
+  return holds === undefined && form !== TEXTS && form !== ERROR ? UNKNOWN : form
+}
+
 export function* sweepMember(
   node: JsonNode,
   member: Member,
@@ -166,7 +218,7 @@ export function* sweepMember(
   out: SaidText[],
 ): Work<void> {
   const at = below(around, member.name)
-  if (isText(member)) yield* expectNoTokens(node, at.json)
+  if (node.type === 'array' && isText(member)) yield* expectNoTokens(node, at.json)
   switch (member.holds) {
     case 'call':
     case 'jsonCall':
@@ -183,20 +235,8 @@ export function* sweepMember(
       return
     case 'result':
       return yield* sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
-    case 'texts':
-      return yield* sweepBelow(node, member, at, TEXTS, out)
-    case 'error':
-      return yield* sweepBelow(node, member, at, ERROR, out)
-    case undefined:
-      return yield* sweepBelow(
-        node,
-        member,
-        at,
-        form === TEXTS || form === ERROR ? form : UNKNOWN,
-        out,
-      )
     default:
-      return yield* sweepBelow(node, member, at, form, out)
+      return yield* sweepBelow(node, member, at, formBelow(form, member), out)
   }
 }
 
@@ -224,7 +264,8 @@ function* sweepBelow(
 ): Work<void> {
   if (at.json.pace.isDue()) yield
   if (node.type === 'string') {
-    if (!(yield* isSilent(node, member, form, at.json))) out.push(textSaid(node, at))
+    const silent = isSilent(node, member, form, at.json)
+    if (!(typeof silent === 'boolean' ? silent : yield* silent)) out.push(textSaid(node, at))
   } else if (node.type === 'array') {
     lookAt(node.items.length, at.json)
     for (const [index, item] of node.items.entries())
@@ -232,17 +273,17 @@ function* sweepBelow(
   } else if (node.type === 'object') yield* sweepObject(node, member.name, at, form, out)
 }
 
-function* isSilent(
+function isSilent(
   { value }: JsonStringNode,
   { name, owner, holds }: Member,
   form: Form,
   { pace }: Source,
-): Work<boolean> {
+): Soon<boolean> {
   if (holds === 'text' || form === TEXTS) return false
-  if (holds === 'file') return yield* isFile(value, pace)
+  if (holds === 'file') return isFile(value, pace)
   if (form === ERROR) {
     const isOwn = ERROR_WORDS.has(name) && AROUND_ERROR_WORDS.has(owner)
-    return isOwn || value === '' || (yield* isErrorSetting(name, value, pace))
+    return isOwn || value === '' || isErrorSetting(name, value, pace)
   }
-  return (holds === undefined && value === '') || (yield* isSetting(name, value, owner, pace))
+  return (holds === undefined && value === '') || isSetting(name, value, owner, pace)
 }
