@@ -1,6 +1,7 @@
 // What Gatehouse is in a cluster beyond what it is beside files: its resources come from the API server, and one replica
 // writes their status back.
 
+import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../logger.js'
@@ -46,7 +47,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     mayWrite: () => isWriter,
     onWarning,
   })
-  const identity = environment['POD_NAME'] ?? hostname()
+  const identity = leaseIdentity(environment)
   const onChange = (held: boolean): void => {
     isWriter = held
     logger.info(
@@ -82,3 +83,10 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     onRun: (state) => writer.update(clusterStatuses(state)),
   }
 }
+
+/**
+ * The name of this process among the replicas, for the Lease: the pod's, so that a container that starts again goes on at once;
+ * without one, a name that no other process on the host has.
+ */
+export const leaseIdentity = (environment: Settings['environment']): string =>
+  environment['POD_NAME'] ?? `${hostname()}_${randomUUID()}`
