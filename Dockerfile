@@ -1,10 +1,12 @@
 # gatehouse: the sidecar alone. parties: the same with the demo's identity provider, MCP server, LLM and webhook.
 
-# The tag moves with Node's and Debian's security fixes. For a build that can be repeated, name a digest as well:
+# The tags move with the security fixes of Node and Debian. For a build that can be repeated, name digests as well:
 #   docker buildx imagetools inspect node:24-bookworm-slim --format '{{.Manifest.Digest}}'
 #   docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
-# and do so again when the tag has moved.
+# and do so again when a tag has moved.
 ARG NODE_IMAGE=node:24-bookworm-slim
+# What Node's binary needs (glibc, libstdc++) and the authorities, without a shell or a package manager.
+ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
@@ -17,20 +19,27 @@ FROM build AS parties
 USER node
 ENTRYPOINT ["node"]
 
+# Types, source maps and documents of packages are for those who develop.
 FROM build AS production
-RUN npm prune --omit=dev
+RUN npm prune --omit=dev \
+  && find node_modules dist -type f \
+    \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' -o -iname '*.md' \) -delete \
+  && rm -rf dist/guardrail-webhook node_modules/.cache node_modules/.bin node_modules/.package-lock.json \
+  && install -d -m 0700 /run/gatehouse \
+  && cp "$(command -v node)" /usr/local/bin/gatehouse-node
 
-FROM ${NODE_IMAGE} AS gatehouse
+FROM ${RUNTIME_IMAGE} AS gatehouse
 WORKDIR /app
 ENV NODE_ENV=production
 # Half of these threads look names up: silent name servers of some are to leave places for the rest.
 ENV UV_THREADPOOL_SIZE=16
+COPY --from=production /usr/local/bin/gatehouse-node /usr/local/bin/node
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=production /app/dist ./dist
 # The socket that Envoy's container shares; a named volume mounted here belongs to the same user.
-RUN install -d -o node -g node -m 0700 /run/gatehouse
-# node, as a number: Kubernetes sees (runAsNonRoot) that it is not root.
+COPY --from=production --chown=1000:1000 /run/gatehouse /run/gatehouse
+# As a number: Kubernetes sees (runAsNonRoot) that it is not root.
 USER 1000:1000
 EXPOSE 18000 18001
 HEALTHCHECK --interval=2s --timeout=2s --start-period=10s --retries=5 \

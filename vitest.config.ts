@@ -44,6 +44,24 @@ const nightly =
         },
       ]
 
+// A container engine with both images, which scripts/test-containers.mjs starts and builds.
+const containers =
+  process.env['GATEHOUSE_TEST_COMPOSE'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'containers',
+            include: ['test/containers/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 1,
+            sequence: { groupOrder: 5 },
+            testTimeout: 120_000,
+            hookTimeout: 180_000,
+          },
+        },
+      ]
+
 // A real API server, which scripts/test-kubernetes.mjs gets.
 const kubernetes =
   process.env['GATEHOUSE_TEST_APISERVER'] === undefined
@@ -70,9 +88,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['golden', 'integration', 'conformance', 'parties', 'kubernetes', 'nightly'].map(
-            (folder) => `test/${folder}/**`,
-          ),
+          exclude: [
+            'golden',
+            'integration',
+            'conformance',
+            'parties',
+            'kubernetes',
+            'nightly',
+            'containers',
+          ].map((folder) => `test/${folder}/**`),
           pool: 'forks',
           testTimeout: 20_000,
         },
@@ -90,6 +114,7 @@ export default defineConfig({
       ...parties,
       ...kubernetes,
       ...nightly,
+      ...containers,
       {
         test: {
           name: 'integration',

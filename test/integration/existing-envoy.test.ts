@@ -8,6 +8,9 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { startGuardrailWebhook } from '../../src/demo/guardrail-webhook.js'
+import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
+import type { Program } from '../../src/demo/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
@@ -21,6 +24,9 @@ const CONFIG = resolve(import.meta.dirname, '../../config')
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 let backend: Backend
+let llm: LlmServer
+const prompts: string[] = []
+let webhook: Program
 let idp: DocumentServer
 let key: SigningKey
 let gatehouse: Gatehouse
@@ -32,7 +38,9 @@ let origin: string
 let ports: ReadonlyMap<number, number>
 
 const withPorts = (text: string): string =>
-  text.replace(/\b(8080|9000|3001|18000|19000)\b/g, (port) => String(ports.get(Number(port))))
+  text.replace(/\b(8080|9000|3001|4000|8000|18000|19000)\b/g, (port) =>
+    String(ports.get(Number(port))),
+  )
 
 async function demoResources(): Promise<object[]> {
   const names = (await readdir(join(CONFIG, 'demo'))).sort()
@@ -49,11 +57,16 @@ beforeAll(async () => {
   idp = await startDocumentServer()
   key = await newKey('k1')
   idp.serve('/application/o/mcp/jwks/', keySet(key))
+  llm = await startLlmServer({ onPrompt: (prompt) => prompts.push(prompt) })
+  const webhookPort = await freePort()
+  webhook = await startGuardrailWebhook(webhookPort)
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-beside-'))
   ports = new Map([
     [8080, await freePort()],
     [9000, idp.port],
     [3001, backend.port],
+    [4000, llm.port],
+    [8000, webhookPort],
     [18000, await freePort()],
     [19000, await freePort()],
   ])
@@ -80,6 +93,8 @@ afterAll(async () => {
   await gatehouse.close()
   await idp.close()
   await backend.close()
+  await llm.close()
+  await webhook.close()
   await rm(folder, { recursive: true })
 })
 
@@ -115,16 +130,34 @@ test('the documents are served without a token, with CORS', async () => {
   expect(JSON.parse(answer.body)).toMatchObject({ authorization_servers: [`${origin}/mcp`] })
 })
 
+const chat = (content: string) =>
+  send(origin, '/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content }] }),
+  })
+
+test('the webhook masks a prompt and its reply, and blocks another prompt', async () => {
+  const masked = await chat('I am bob@example.com.')
+  expect(masked.status).toBe(200)
+  expect(masked.body).not.toContain('@example.com')
+  const blocked = await chat('The password is swordfish.')
+  expect(blocked.status).toBe(403)
+  expect(prompts).toHaveLength(1)
+  expect(prompts[0]).not.toContain('bob@example.com')
+})
+
 test('their own route is as it was', async () => {
   expect(await send(origin, '/healthz')).toMatchObject({ status: 200, body: 'fine\n' })
 })
 
-test('without Gatehouse the protected route answers 503, and their own goes on', async () => {
+test('without Gatehouse the protected and the guarded route answer 503, and their own goes on', async () => {
   const token = await tokenOf('mcp-users')
   const seen = backend.requests.length
   await gatehouse.stop('SIGKILL')
   const answer = await send(origin, '/mcp', { ...initialize, headers: bearer(token) })
   expect(answer.status).toBe(503)
+  expect((await chat('Hello')).status).toBe(503)
   expect(backend.requests).toHaveLength(seen)
   expect((await send(origin, '/healthz')).status).toBe(200)
 })

@@ -1,0 +1,48 @@
+// npm run test:containers: test/containers, with a real container engine. Builds both images of the Dockerfile first.
+// Arguments go to vitest, e.g. `npm run test:containers -- image`.
+
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { baseImages, dockerOf, findCompose, startEngine } from './containers.mjs'
+import { attempt } from './install.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
+import { root } from './stale.mjs'
+
+const say = (text) => process.stderr.write(`test:containers: ${text}\n`)
+
+await runScript(async () => {
+  await setup()
+  const engine = await startEngine(say)
+  try {
+    const bases = baseImages(engine, await envoy(), say)
+    buildImages(engine, bases)
+    const env = { ...process.env, ...engine.env, GATEHOUSE_TEST_COMPOSE: findCompose(say) }
+    const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+    const args = [vitest, 'run', '--project', 'containers', ...process.argv.slice(2)]
+    return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1
+  } finally {
+    engine.stop()
+  }
+})
+
+async function envoy() {
+  const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
+  const told = process.env['GATEHOUSE_TEST_ENVOY']
+  return findEnvoy({ onNote: say, ...(told === undefined ? {} : { explicit: told }) })
+}
+
+function buildImages(engine, { node, runtime }) {
+  const bases = ['--build-arg', `NODE_IMAGE=${node}`, '--build-arg', `RUNTIME_IMAGE=${runtime}`]
+  for (const [target, image] of Object.entries({
+    parties: 'gatehouse-parties',
+    gatehouse: 'gatehouse',
+  })) {
+    say(`building the image ${image}`)
+    const args = ['build', '--quiet', ...bases, '--target', target, '--tag', image, root]
+    attempt('docker', args, {
+      ...dockerOf(engine).options,
+      trouble: `the image ${image} could not be built`,
+    })
+  }
+}

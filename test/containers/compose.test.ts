@@ -1,0 +1,64 @@
+// The stacks of the compose files as a team brings them up: the tour's login and tool call, masked and blocked prompts,
+// and an end by SIGTERM.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPrint } from '../../src/demo/print.js'
+import { takeTour } from '../../src/demo/tour.js'
+import { eventually } from '../support/eventually.js'
+import { type ComposeStack, composeUp } from './support/compose.js'
+
+const GATEWAY = 'http://127.0.0.1:8080'
+
+const chat = (content: string): Promise<Response> =>
+  fetch(`${GATEWAY}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content }] }),
+  })
+
+describe.each(['docker-compose.yml', 'config/compose/beside-an-existing-envoy.yaml'])(
+  '%s',
+  (file) => {
+    let stack: ComposeStack
+
+    beforeAll(async () => {
+      stack = composeUp(file)
+      await eventually(async () => {
+        expect((await fetch(`${GATEWAY}/mcp`)).status).toBe(401)
+      }, 60_000)
+    })
+    afterAll(() => stack.down())
+
+    test('takes the tour: a login and a tool call, and a user who may not', async () => {
+      const lines: string[] = []
+      await takeTour(
+        `${GATEWAY}/mcp`,
+        createPrint((text) => lines.push(text), false),
+      )
+      expect(lines.join('')).toContain('Echo: hello through the gateway')
+    })
+
+    test('masks an address before the LLM sees it', async () => {
+      const reply = await chat('I am bob@example.com.')
+      expect(reply.status).toBe(200)
+      const prompt = () => expect(stack.logs('llm')).toContain('the model got:')
+      await eventually(prompt, 20_000)
+      expect(stack.logs('llm')).not.toContain('bob@example.com')
+    })
+
+    test('blocks a prompt that the webhook rejects', async () => {
+      const reply = await chat('The password is swordfish.')
+      expect(reply.status).toBe(403)
+      expect(stack.logs('llm')).not.toContain('swordfish')
+    })
+
+    test('ends by itself when it is told to stop', () => {
+      expect(stack.stop('gatehouse')).toBe(0)
+      expect(stack.logs('gatehouse')).toContain('closed')
+    })
+
+    test('closes when Gatehouse is gone', async () => {
+      expect((await fetch(`${GATEWAY}/mcp`)).status).toBe(503)
+    })
+  },
+)
