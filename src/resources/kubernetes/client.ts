@@ -1,5 +1,6 @@
 // The API server as plain JSON: one call, or a watch. Who we are there is the library's work: KUBECONFIG, or the pod's
-// service account, whose token it reads again when it changes.
+// service account, whose token it reads again when it changes. Its KubernetesObjectApi is left: it writes no status (a
+// subresource), keeps what it has discovered for as long as it lives, and reads an answer of any size.
 
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
