@@ -46,7 +46,7 @@ export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
     relay.close()
   }
   try {
-    await waitUntilLive(child, `http://127.0.0.1:${String(envoyAdmin.port)}`, PATIENCE_MS)
+    await waitUntilLive(child, envoyAdmin, PATIENCE_MS)
     return { relay, stop }
   } catch (error) {
     await stop()

@@ -1,5 +1,7 @@
 // Arguments and environment → Settings of one command, or what is wrong with them, sentence by sentence.
-// The only file that knows process.env; the table of flags is settings/flags.ts.
+// The only file that knows process.env; the table of flags is settings/flags.ts. A library for commands (commander) is left: it
+// ends at the first mistake where these sentences name each one, and the table, of which help, variables and README are made,
+// would stay.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type CommandName, commandNames, COMMANDS } from './settings/commands.js'
@@ -12,7 +14,7 @@ import {
   variableName,
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
-import { formatAddress, isLoopback } from './settings/values.js'
+import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
 
 export interface Settings extends FlagValues {
@@ -217,18 +219,25 @@ function crossChecks(settings: Settings): readonly string[] {
   if (grpcClientCa !== undefined && grpcTlsCert === undefined)
     sentences.push('--grpc-client-ca needs --grpc-tls-cert and --grpc-tls-key')
   sentences.push(...heldBytes(settings))
-  const grpc = formatAddress(settings.grpc)
-  if (settings.given.has('grpc') && !grpc.endsWith(':0') && grpc === formatAddress(settings.admin))
-    sentences.push(`--grpc and --admin are both ${grpc}; expected two different addresses`)
+  if (settings.given.has('grpc') && collide(settings.grpc, settings.admin))
+    sentences.push(
+      `--grpc and --admin are both ${formatAddress(settings.grpc)}; expected two different addresses`,
+    )
   sentences.push(...statusAddress(settings))
   return sentences
 }
+
+/** Of port 0 each gets one of its own. */
+const collide = (one: ServerAddress, other: ServerAddress): boolean =>
+  one.type === 'unix'
+    ? other.type === 'unix' && one.path === other.path
+    : other.type === 'tcp' && one.port !== 0 && one.port === other.port && one.host === other.host
 
 function statusAddress({ kubernetes, status, admin, adminTokenFile }: Settings): readonly string[] {
   if (status === undefined) return []
   const sentences: string[] = []
   const text = formatAddress(status)
-  if (!text.endsWith(':0') && text === formatAddress(admin))
+  if (collide(status, admin))
     sentences.push(`--status and --admin are both ${text}; expected two different addresses`)
   if (kubernetes && adminTokenFile === undefined)
     sentences.push('--status with --kubernetes needs --admin-token-file')

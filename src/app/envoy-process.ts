@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { askAdmin } from '../envoy/ask-admin.js'
 import { type EnvoyChild, type EnvoyChildOptions, startEnvoy } from '../envoy/child.js'
 import { exitSentence, isLive } from '../envoy/wait-until-live.js'
+import { formatAddress, type ServerAddress } from '../settings/values.js'
 
 export interface EnvoyProcessOptions extends EnvoyChildOptions {
-  /** As askAdmin reads it. */
-  readonly admin: string
+  readonly admin: ServerAddress
   /** Whether it has taken what was published for it, as the ADS server saw. */
   accepted(): boolean
   /** It died before it ever served: trying again would not help. */
@@ -79,7 +79,8 @@ class EnvoyRunner implements EnvoyProcess {
         if (this.child !== child) return
         this.why = undefined
         this.everServed = true
-        this.options.logger.info({ admin: this.options.admin, pid: child.pid }, 'Envoy serves')
+        const admin = formatAddress(this.options.admin)
+        this.options.logger.info({ admin, pid: child.pid }, 'Envoy serves')
         return
       }
       await delay(POLL_MS)
@@ -112,7 +113,7 @@ class EnvoyRunner implements EnvoyProcess {
 }
 
 /** LIVE, its workers listen and no listener waits for its routes. */
-async function isServing(admin: string): Promise<boolean> {
+async function isServing(admin: ServerAddress): Promise<boolean> {
   if (!(await isLive(admin))) return false
   const stats = await readStats(
     admin,
@@ -125,13 +126,16 @@ async function isServing(admin: string): Promise<boolean> {
 }
 
 /** A request is under way on one of the listeners; the admin address's own do not count. */
-async function isBusy(admin: string): Promise<boolean> {
+async function isBusy(admin: ServerAddress): Promise<boolean> {
   const stats = await readStats(admin, '^http\\..*\\.downstream_rq_active$')
   return [...stats].some(([name, value]) => value > 0 && !name.startsWith('http.admin.'))
 }
 
 /** Empty when nobody answers. */
-async function readStats(admin: string, filter: string): Promise<ReadonlyMap<string, number>> {
+async function readStats(
+  admin: ServerAddress,
+  filter: string,
+): Promise<ReadonlyMap<string, number>> {
   const answer = await askAdmin(admin, `/stats?filter=${encodeURIComponent(filter)}`)
   return new Map(
     (answer?.text ?? '')

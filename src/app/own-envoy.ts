@@ -5,7 +5,7 @@ import { findEnvoy } from '../envoy/find-envoy.js'
 import type { Keeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
-import { formatAddress, type ServerAddress } from '../settings/values.js'
+import type { ServerAddress } from '../settings/values.js'
 import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import { type EnvoyProcess, runEnvoy } from './envoy-process.js'
@@ -51,7 +51,7 @@ export async function startOwnEnvoy(settings: Settings, deps: OwnEnvoyDeps): Pro
       }),
     ),
     logger,
-    admin: admin.type === 'unix' ? formatAddress(admin) : `http://${formatAddress(admin)}`,
+    admin,
     folder,
     keep,
     accepted: () => deps.accepted(NODE_ID),

@@ -115,7 +115,7 @@ const ENVOY_END_MS = 2_000
 async function endEnvoy(adminSocket: string): Promise<void> {
   const deadline = Date.now() + ENVOY_END_MS
   while ((await knock(adminSocket)) === undefined && Date.now() < deadline) {
-    await askAdmin(`unix:${adminSocket}`, '/quitquitquit', 'POST')
+    await askAdmin({ type: 'unix', path: adminSocket }, '/quitquitquit', 'POST')
     await delay(10)
   }
 }

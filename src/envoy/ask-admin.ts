@@ -9,15 +9,20 @@ export interface AdminAnswer {
   readonly text: string
 }
 
-/** address: "http://127.0.0.1:19000" or "unix:PATH". undefined: nobody answers, or not within 2 s. */
+/** Where an Envoy's admin interface listens. */
+export type AdminPlace =
+  | { readonly type: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly type: 'unix'; readonly path: string }
+
+/** undefined: nobody answers, or not within 2 s. */
 export const askAdmin = (
-  address: string,
+  place: AdminPlace,
   path: string,
   method = 'GET',
 ): Promise<AdminAnswer | undefined> =>
   new Promise((resolve) => {
     const fail = (): void => resolve(undefined)
-    const asked = request({ ...placeOf(address), path, method, agent: false }, (response) => {
+    const asked = request({ ...socketOf(place), path, method, agent: false }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', fail)
@@ -35,8 +40,5 @@ export const askAdmin = (
     asked.end()
   })
 
-function placeOf(address: string): RequestOptions {
-  if (address.startsWith('unix:')) return { socketPath: address.slice('unix:'.length) }
-  const { hostname, port } = new URL(address)
-  return { host: hostname.replace(/^\[|\]$/g, ''), port }
-}
+const socketOf = (place: AdminPlace): RequestOptions =>
+  place.type === 'unix' ? { socketPath: place.path } : { host: place.host, port: place.port }

@@ -1,19 +1,19 @@
 // Waits until an Envoy has its first configuration and its listeners are active, as its admin address says.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { askAdmin } from './ask-admin.js'
+import { type AdminPlace, askAdmin } from './ask-admin.js'
 import type { EnvoyChild, EnvoyExit } from './child.js'
 
 const POLL_MS = 25
 
 /** GET /ready is 200 once the listeners of the first configuration have everything they refer to. */
-export const isLive = async (admin: string): Promise<boolean> =>
+export const isLive = async (admin: AdminPlace): Promise<boolean> =>
   (await askAdmin(admin, '/ready'))?.status === 200
 
-/** Rejects when Envoy ends before it is live, or after timeoutMs. admin: as askAdmin reads it. */
+/** Rejects when Envoy ends before it is live, or after timeoutMs. */
 export async function waitUntilLive(
   child: EnvoyChild,
-  admin: string,
+  admin: AdminPlace,
   timeoutMs: number,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs

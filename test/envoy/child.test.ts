@@ -62,13 +62,15 @@ test('a binary that is not there rejects', async () => {
   await expect(startEnvoy(options)).rejects.toThrow(/ENOENT/)
 })
 
+const placeOf = (port: number) => ({ type: 'tcp', host: '127.0.0.1', port }) as const
+
 test('it is live once its admin address says so', async () => {
   let asked = 0
   const admin = await startHttpServer((_, response) => {
     response.writeHead(++asked < 3 ? 503 : 200).end()
   })
   const { child } = await start('exec sleep 60')
-  await waitUntilLive(child, admin.origin, 5_000)
+  await waitUntilLive(child, placeOf(admin.port), 5_000)
   expect(asked).toBe(3)
   await child.stop()
   await admin.close()
@@ -76,8 +78,8 @@ test('it is live once its admin address says so', async () => {
 
 test('waiting ends when it ends, or when it takes too long', async () => {
   const gone = await start('echo "[[error|main]] bad config" >&2; exit 1')
-  await expect(waitUntilLive(gone.child, 'http://127.0.0.1:1', 5_000)).rejects.toThrow(/bad config/)
+  await expect(waitUntilLive(gone.child, placeOf(1), 5_000)).rejects.toThrow(/bad config/)
   const { child } = await start('exec sleep 60')
-  await expect(waitUntilLive(child, 'http://127.0.0.1:1', 60)).rejects.toThrow(/not ready after/)
+  await expect(waitUntilLive(child, placeOf(1), 60)).rejects.toThrow(/not ready after/)
   await child.stop()
 })

@@ -74,7 +74,8 @@ const post = (): Promise<Answer> =>
 
 /** An Envoy of somebody else's, which outlives Gatehouse; ready when a guarded request gets its answer. */
 async function startOtherEnvoy(): Promise<void> {
-  const admin = `127.0.0.1:${String(await freePort())}`
+  const adminPort = await freePort()
+  const admin = `127.0.0.1:${String(adminPort)}`
   const args = [MAIN, 'bootstrap', '--grpc', grpc, '--envoy-admin', admin]
   const bootstrap = parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as JsonObject
   const child = await startEnvoy({
@@ -84,7 +85,7 @@ async function startOtherEnvoy(): Promise<void> {
     concurrency: 1,
   })
   closers.push(() => child.stop())
-  await waitUntilLive(child, `http://${admin}`, 30_000)
+  await waitUntilLive(child, { type: 'tcp', host: '127.0.0.1', port: adminPort }, 30_000)
   await works()
 }
 

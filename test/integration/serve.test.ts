@@ -66,7 +66,8 @@ async function serve(
 
 /** As a person would: the printed bootstrap, given to Envoy. */
 async function startOtherEnvoy(): Promise<string> {
-  const admin = `127.0.0.1:${String(await freePort())}`
+  const adminPort = await freePort()
+  const admin = `127.0.0.1:${String(adminPort)}`
   const args = [MAIN, 'bootstrap', '--grpc', grpc, '--envoy-admin', admin]
   const yaml = execFileSync(process.execPath, args, { encoding: 'utf8' })
   const child = await startEnvoy({
@@ -76,7 +77,7 @@ async function startOtherEnvoy(): Promise<string> {
     concurrency: 1,
   })
   closers.push(() => child.stop())
-  await waitUntilLive(child, `http://${admin}`, 30_000)
+  await waitUntilLive(child, { type: 'tcp', host: '127.0.0.1', port: adminPort }, 30_000)
   return `http://127.0.0.1:${String(port)}`
 }
 

@@ -88,11 +88,12 @@ export async function realAds(splits = true): Promise<RealAds> {
     startEnvoy: async ({ cluster, world }) => {
       const port = await freePort()
       const origin = `http://127.0.0.1:${String(port)}`
+      const envoyAdmin = { type: 'tcp', host: '127.0.0.1', port } as const
       const bootstrap = buildBootstrap({
         nodeCluster: cluster,
         nodeId: `envoy-${cluster}`,
         connection: { address: { type: 'unix', path } },
-        envoyAdmin: { type: 'tcp', host: '127.0.0.1', port },
+        envoyAdmin,
         world,
       })
       const child = await startEnvoy({
@@ -102,7 +103,7 @@ export async function realAds(splits = true): Promise<RealAds> {
         concurrency: 1,
       })
       stops.push(() => child.stop())
-      await waitUntilLive(child, origin, 30_000)
+      await waitUntilLive(child, envoyAdmin, 30_000)
       return { admin: async (page) => (await fetch(`${origin}${page}`)).text() }
     },
     close: async () => {

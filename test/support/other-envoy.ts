@@ -25,7 +25,8 @@ export interface OtherEnvoy {
 
 /** Resolves when its listeners are active. grpc: as in --grpc; gateway: NS/NAME, absent for every one. */
 export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<OtherEnvoy> {
-  const adminAddress = `127.0.0.1:${String(await freePort())}`
+  const adminPort = await freePort()
+  const adminAddress = `127.0.0.1:${String(adminPort)}`
   const args = ['bootstrap', '--grpc', grpc, '--envoy-admin', adminAddress]
   if (gateway !== undefined) args.push('--gateway', gateway)
   const yaml = execFileSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
@@ -37,7 +38,7 @@ export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<O
   })
   const admin = `http://${adminAddress}`
   const get = async (path: string): Promise<string> => (await fetch(admin + path)).text()
-  await waitUntilLive(child, admin, LIVE_MS)
+  await waitUntilLive(child, { type: 'tcp', host: '127.0.0.1', port: adminPort }, LIVE_MS)
   return {
     stat: async (name) => {
       const line = (await get('/stats')).split('\n').find((each) => each.startsWith(`${name}: `))

@@ -95,7 +95,7 @@ export async function startServed(
         logger: quiet,
         concurrency: 1,
       })
-      await waitUntilLive(envoy, envoyAdmin, 30_000)
+      await waitUntilLive(envoy, { type: 'tcp', host: '127.0.0.1', port: adminPort }, 30_000)
     },
     close: async () => {
       await envoy?.stop()

@@ -55,6 +55,6 @@ export async function startTranslated(
     logger: silent,
     concurrency: 1,
   })
-  await waitUntilLive(child, adminOrigin, 20_000)
+  await waitUntilLive(child, admin, 20_000)
   return { adminOrigin, close: async () => void (await child.stop()) }
 }
