@@ -2,6 +2,7 @@
 
 import { RE2JS } from '@bufbuild/re2'
 import { charge } from './budget.js'
+import { classSteps, namesProperty } from './class-steps.js'
 import { estimatedSize } from './pattern-size.js'
 import { CelLimitError } from './values.js'
 
@@ -14,6 +15,8 @@ const MAX_COMPUTED_LENGTH = 1024
 const MAX_COMPUTED_SIZE = 500
 /** What it takes to compile one instruction. */
 const STEPS_PER_COMPILED = 40
+/** To compile the classes of a pattern: 20 ms or so. */
+const MAX_CLASS_STEPS = 200_000
 
 /** For each one that a state is made of, or left by. */
 const STEPS_PER_INSTRUCTION = 0.5
@@ -27,7 +30,8 @@ const compiled = new Map<string, RE2JS>()
 export function compilePattern(pattern: string): RE2JS {
   const known = compiled.get(pattern)
   if (known !== undefined) return known
-  if (estimatedSize(pattern) > MAX_PATTERN_SIZE) throw new CelLimitError('pattern too large')
+  if (estimatedSize(pattern) > MAX_PATTERN_SIZE || classSteps(pattern) > MAX_CLASS_STEPS)
+    throw new CelLimitError('pattern too large')
   const fresh = RE2JS.compile(pattern)
   meterPattern(fresh)
   if (compiled.size >= MAX_REMEMBERED) forgetOldest()
@@ -67,6 +71,7 @@ export function matchesComputedPattern(subject: string, pattern: string): boolea
   if (pattern.length > MAX_COMPUTED_LENGTH) throw new CelLimitError('pattern too long')
   const size = estimatedSize(pattern)
   if (size > MAX_COMPUTED_SIZE) throw new CelLimitError('pattern too large')
-  charge(size * STEPS_PER_COMPILED)
+  if (namesProperty(pattern)) throw new CelLimitError('pattern names a class of Unicode')
+  charge(size * STEPS_PER_COMPILED + classSteps(pattern))
   return matchesPattern(subject, pattern)
 }

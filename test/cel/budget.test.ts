@@ -211,6 +211,35 @@ describe('known without a request', () => {
 })
 
 describe('patterns', () => {
+  const wide = String.raw`(?i)[a-\x{10FFFF}]`
+
+  test('whose classes take long to compile, as they come with a request, spend the budget', () => {
+    const jwt = lazyValue({
+      wide,
+      many: wide.repeat(40),
+      ascii: '(?i)[a-z]+@[^a]',
+      cased: '(?i)[À-ÿ]',
+    })
+    expect(run('jwt.wide.matches(jwt.wide)', { jwt })).toBe('budget_exceeded')
+    expect(run('jwt.wide.matches(jwt.many)', { jwt })).toBe('budget_exceeded')
+    expect(run('"A@b".matches(jwt.ascii)', { jwt })).toBe(true)
+    expect(run('"é".matches(jwt.cased)', { jwt })).toBe(true)
+  })
+
+  test('that name a class of Unicode are taken where they are written out alone', () => {
+    expect(run(String.raw`"é".matches(r"^\p{L}$")`, {})).toBe(true)
+    const jwt = lazyValue({ letter: String.raw`^\p{L}$` })
+    expect(run('"é".matches(jwt.letter)', { jwt })).toBe('limit_exceeded')
+  })
+
+  test.each([wide.repeat(2), String.raw`\pL|`.repeat(50), String.raw`[\pL\PN]`.repeat(25)])(
+    'whose classes take longer to compile than a slice: %s',
+    (pattern) => {
+      const rule = compileRule(`jwt.sub.matches(r"${pattern}")`)
+      expect(rule.ok ? '' : rule.error.message).toContain('the pattern is too large')
+    },
+  )
+
   test.each([
     '.{1000}'.repeat(3),
     '(?:a{30}){30}'.repeat(3),
