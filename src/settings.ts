@@ -17,6 +17,7 @@ import { commandHelp, overview } from './settings/help.js'
 import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
 
+/** The value of every flag, and the rest of the command line. */
 export interface Settings extends FlagValues {
   readonly command: CommandName
   /** The operands: paths of check and translate, the kind of schema. */
@@ -29,6 +30,7 @@ export interface Settings extends FlagValues {
 /** Variables that are not ours and that Gatehouse reads. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** What a command line asks for. */
 export type CommandLine =
   | { readonly type: 'settings'; readonly settings: Settings }
   /** To be printed on stdout. */

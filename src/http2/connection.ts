@@ -22,6 +22,7 @@ import type { Stream, StreamHandler } from './stream.js'
 import { Streams } from './streams.js'
 import type { Transport } from './transport.js'
 
+/** What a connection is given: its transport, a clock, and who answers its streams. */
 export interface ConnectionOptions {
   readonly transport: Transport
   /** Who answers a new stream; it may do so at once. */
@@ -51,6 +52,9 @@ const DRAIN_PING = Buffer.from('drained?', 'latin1')
 /** A peer that does not answer it has had its time. */
 const DRAIN_MS = 1_000
 
+/**
+ * A server's end of one HTTP/2 connection (RFC 9113): dispatches frames to their streams, and ends with GOAWAY (section 6.8).
+ */
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #outbound: Outbound

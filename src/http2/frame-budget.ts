@@ -6,6 +6,7 @@ import { ConnectionError, ErrorCode } from './protocol.js'
 const MAX_FRAMES = 100
 const PERIOD_MS = 10_000
 
+/** Limit of frames that cost the receiver alone, for one connection (RFC 9113, section 10.5). */
 export class FrameBudget {
   #count = 0
   #since = 0

@@ -18,6 +18,7 @@ export interface Frame {
   to: number
 }
 
+/** Incremental parser: the client preface (RFC 9113, section 3.4), then frames (section 4.1), in chunks of any size. */
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void
   #rest: Buffer | undefined

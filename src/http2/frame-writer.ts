@@ -8,6 +8,7 @@ const CHUNK_BYTES = 65_536
 /** true: the bytes have left, and their memory may be written again. */
 export type Output = (bytes: Buffer) => boolean
 
+/** Write buffer of a connection: collects the frames of one tick and hands them to the transport together. */
 export class FrameWriter {
   readonly #output: Output
   #buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)

@@ -6,6 +6,7 @@ import { HeaderListTooLarge, HpackDecoder } from './hpack-decoder.js'
 import { ConnectionError, DEFAULT_TABLE_SIZE, ErrorCode, FrameFlag } from './protocol.js'
 import type { HeaderField } from './static-table.js'
 
+/** A decoded field block: HEADERS with its CONTINUATIONs (RFC 9113, section 4.3). */
 export interface HeaderBlock {
   readonly streamId: number
   readonly endStream: boolean
@@ -27,6 +28,7 @@ interface OpenBlock {
 /** Exclusive flag and stream dependency, and weight. */
 const PRIORITY_BYTES = 5
 
+/** Assembles and decodes the field blocks of one connection, which share an HPACK state. */
 export class HeaderBlocks {
   readonly #decoder: HpackDecoder
   readonly #maxBytes: number

@@ -14,6 +14,7 @@ const FIELD_OVERHEAD = 32
 /** Larger ones are not made of anything that fits into a header block. */
 const MAX_INTEGER_SHIFT = 21
 
+/** HPACK decoder of one connection, with its dynamic table (RFC 7541, section 2.3.2). */
 export class HpackDecoder {
   readonly #maxTableSize: number
   readonly #maxListSize: number
@@ -146,6 +147,7 @@ export class HpackDecoder {
   }
 }
 
+/** Size of a field as tables and SETTINGS_MAX_HEADER_LIST_SIZE count it (RFC 7541, section 4.1), in bytes. */
 export const sizeOf = ([name, value]: HeaderField): number =>
   name.length + value.length + FIELD_OVERHEAD
 

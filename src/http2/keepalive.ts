@@ -7,12 +7,14 @@ const PREFACE_MS = 10_000
 /** The socket holds bytes, and the peer takes none of them. */
 const READ_MS = 30_000
 
+/** What a connection has heard and still has to send. */
 export interface Line {
   readonly hasPreface: boolean
   /** Bytes that the socket holds, where these are too many. */
   readonly pending: number
 }
 
+/** Timers of one connection: decides when to send a PING (RFC 9113, section 6.7) and when the peer counts as gone. */
 export class Keepalive {
   static readonly PAYLOAD = Buffer.from('there???', 'latin1')
 

@@ -24,6 +24,7 @@ export interface Sender {
 /** Beyond it nothing more is read or sent until the socket has taken all. */
 const MAX_PENDING_BYTES = 262_144
 
+/** The sending half of a connection: its flow-control window (RFC 9113, section 5.2) and the streams that wait for it. */
 export class Outbound {
   readonly #transport: Transport
   readonly #writer: FrameWriter

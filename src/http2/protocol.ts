@@ -16,6 +16,7 @@ export const FrameType = {
   CONTINUATION: 0x9,
 } as const
 
+/** Flags of frames (RFC 9113, section 6); ACK and END_STREAM share a bit on different frame types. */
 export const FrameFlag = {
   ACK: 0x1,
   END_STREAM: 0x1,
@@ -55,10 +56,13 @@ export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 export const FRAME_HEADER_BYTES = 9
 /** What both sides begin with (section 6.5.2); ours stay so. */
 export const DEFAULT_WINDOW = 65_535
+/** Initial SETTINGS_MAX_FRAME_SIZE in bytes (section 6.5.2). */
 export const DEFAULT_MAX_FRAME_SIZE = 16_384
+/** Initial SETTINGS_HEADER_TABLE_SIZE in bytes (section 6.5.2). */
 export const DEFAULT_TABLE_SIZE = 4_096
 /** Section 6.9.1. */
 export const MAX_WINDOW = 2 ** 31 - 1
+/** The largest stream identifier: 31 bits (section 4.1). */
 export const MAX_STREAM_ID = 2 ** 31 - 1
 
 /** Section 5.4.1: said by GOAWAY, and the connection is over. */

@@ -2,6 +2,7 @@
 
 import type { HeaderField } from './static-table.js'
 
+/** The header section of a well-formed request (RFC 9113, section 8.3.1). */
 export interface RequestHead {
   readonly method: string
   readonly scheme: string

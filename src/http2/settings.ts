@@ -10,6 +10,7 @@ import {
 
 const SETTING_BYTES = 6
 
+/** Payload of a SETTINGS frame (RFC 9113, section 6.5.1). */
 export function encodeSettings(
   settings: readonly (readonly [id: number, value: number])[],
 ): Buffer {

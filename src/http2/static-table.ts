@@ -1,7 +1,9 @@
 // The static table of HPACK (RFC 7541, Appendix A): 61 header fields that both ends know.
 
+/** A field line: a lower-case name and its value, one character per byte. */
 export type HeaderField = readonly [name: string, value: string]
 
+/** Entries 1 to 61 (RFC 7541, Appendix A), from index 0. */
 export const STATIC_TABLE: readonly HeaderField[] = [
   [':authority', ''],
   [':method', 'GET'],

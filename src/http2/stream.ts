@@ -25,6 +25,7 @@ export interface StreamOwner {
   now(): number
 }
 
+/** What HEADERS says about the body that follows. */
 export interface IncomingRequest {
   readonly contentLength: number | undefined
   readonly endStream: boolean
@@ -41,6 +42,7 @@ const NOBODY: StreamHandler = {
 
 const NOTHING = new Uint8Array(0)
 
+/** The server's end of one stream (RFC 9113, section 5): both windows, the body that comes, the response that goes. */
 export class Stream implements Sender {
   readonly id: number
   readonly headBytes: number

@@ -9,6 +9,7 @@ import { areWellFormedTrailers, readRequestHead, type RequestHead } from './requ
 import type { HeaderField } from './static-table.js'
 import { Stream, type StreamHandler, type StreamOwner } from './stream.js'
 
+/** What the table of streams is given: their limit, a clock, and who answers a new one. */
 export interface StreamsOptions {
   readonly maxStreams: number
   open(head: RequestHead, stream: Stream): StreamHandler
@@ -22,6 +23,7 @@ const MAX_OPEN_HEAD_BYTES = 16 * 1024 * 1024
 /** How long a response that has ended waits for a peer that takes nothing. */
 const STALL_MS = 30_000
 
+/** The table of a connection's streams and their states (RFC 9113, section 5.1). */
 export class Streams implements StreamOwner {
   readonly outbound: Outbound
   readonly #options: StreamsOptions

@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 
+/** The byte stream below a connection. */
 export interface Transport {
   /** Bytes that were written and have not left. */
   readonly pending: number
@@ -21,6 +22,7 @@ const LINGER_MS = 1_000
 /** Of one socket, before others have their turn: Node reads 2 MiB on end where that has come. */
 const TURN_BYTES = 65_536
 
+/** Transport over a Node socket. */
 export class SocketTransport implements Transport {
   readonly #socket: Socket
   #isPaused = false

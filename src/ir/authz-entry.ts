@@ -4,6 +4,7 @@ import type { JsonObject } from './json.js'
 import type { McpPaths } from './proc-entry.js'
 import type { PathMatch } from './route.js'
 
+/** How requests of one HTTPRoute rule are authenticated and authorized: an entry of the ext_authz table. */
 export interface AuthzEntry {
   /** routeKey() of names.ts: what Envoy sends back in context_extensions. */
   readonly key: string
@@ -21,6 +22,7 @@ export interface AuthzEntry {
   readonly challenge?: Challenge
 }
 
+/** Token authentication (ProxyPolicy traffic.jwtAuthentication). */
 export interface JwtAuthentication {
   readonly mode: 'Strict' | 'Optional' | 'Permissive'
   readonly providers: readonly JwtProvider[]
@@ -28,6 +30,7 @@ export interface JwtAuthentication {
   readonly forwardToken: boolean
 }
 
+/** An accepted issuer of tokens (ProxyPolicy jwtAuthentication.providers[]). */
 export interface JwtProvider {
   /** Compared with iss, exactly. */
   readonly issuer: string
@@ -36,11 +39,13 @@ export interface JwtProvider {
   readonly keySet: KeySet
 }
 
+/** The JWKS of a provider (RFC 7517, section 5), or the fact that none was ever fetched. */
 export type KeySet =
   /** jwks: the provider's document as fetched (or inline); unusable keys are skipped at compilation. */
   | { readonly state: 'available'; readonly source: KeySource; readonly jwks: JsonObject }
   | { readonly state: 'unavailable'; readonly source: KeySource }
 
+/** Where a key set comes from (ProxyPolicy providers[].jwks). */
 export type KeySource =
   | { readonly type: 'inline' }
   /** id: of the WantedDocument, for an extra fetch on an unknown kid; url: for messages. */
@@ -55,6 +60,7 @@ export interface Authorization {
   readonly requiredScopes?: readonly RequiredScopes[]
 }
 
+/** Scopes that a token must have (RFC 6750, section 3.1: insufficient_scope), for some or all requests. */
 export interface RequiredScopes {
   /** All of them must be in scope or scp. */
   readonly scopes: readonly string[]
@@ -64,6 +70,7 @@ export interface RequiredScopes {
   readonly impliedBy: readonly string[]
 }
 
+/** WWW-Authenticate of a 401 from which MCP clients find the resource metadata (RFC 9728, section 5.1). */
 export interface Challenge {
   readonly paths: McpPaths
   /** RFC 6750 error, error_description and scope after resource_metadata (decision 7). */

@@ -1,5 +1,6 @@
 // Where traffic goes, or one of our own calls: an Envoy cluster, or the address a fetch connects to.
 
+/** A backend that routes lead to: one Envoy cluster (envoy.config.cluster.v3.Cluster). */
 export interface Destination {
   /** From names.ts; the name of Envoy's Cluster (and of its ClusterLoadAssignment when the endpoints are addresses). */
   readonly name: string
@@ -8,6 +9,7 @@ export interface Destination {
   readonly tls?: UpstreamTls
 }
 
+/** Where a backend listens. */
 export type Endpoints =
   /** Known addresses, by EDS; sorted. Empty: 503. */
   | {
@@ -19,6 +21,7 @@ export type Endpoints =
   /** A name to be resolved where it is used. */
   | { readonly type: 'name'; readonly host: string; readonly port: number }
 
+/** An IP address with a port (envoy.config.core.v3.SocketAddress). */
 export interface Address {
   /** An IP address, without brackets. */
   readonly ip: string
@@ -35,6 +38,7 @@ export interface UpstreamTls {
   readonly authorities: 'System' | { readonly pem: string }
 }
 
+/** A name that a certificate may carry (BackendTLSPolicy validation.subjectAltNames[]). */
 export interface SubjectAltName {
   readonly type: 'Hostname' | 'URI'
   readonly value: string

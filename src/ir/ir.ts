@@ -6,6 +6,7 @@ import type { Destination } from './destination.js'
 import type { ProcEntry } from './proc-entry.js'
 import type { Route } from './route.js'
 
+/** The model: everything that the resources mean, for Envoy and for both servers. */
 export interface Ir {
   /** The oldest first, then by namespace and name: of several that one Envoy serves, the first has a port that they share. */
   readonly gateways: readonly Gateway[]
@@ -19,6 +20,7 @@ export interface Ir {
   readonly proc: readonly ProcEntry[]
 }
 
+/** A Gateway of the Gateway API, and what an Envoy that serves it listens on. */
 export interface Gateway {
   readonly namespace: string
   readonly name: string
@@ -26,6 +28,7 @@ export interface Gateway {
   readonly listeners: readonly Listener[]
 }
 
+/** A port that Envoy binds (envoy.config.listener.v3.Listener). */
 export interface Listener {
   /** From names.ts; the name of Envoy's Listener. */
   readonly name: string
@@ -34,6 +37,7 @@ export interface Listener {
   readonly chains: readonly FilterChain[]
 }
 
+/** Connections of a port that share TLS settings and routes (envoy.config.listener.v3.FilterChain). */
 export interface FilterChain {
   /** From names.ts; the name of Envoy's RouteConfiguration. */
   readonly name: string
@@ -41,6 +45,7 @@ export interface FilterChain {
   readonly virtualHosts: readonly VirtualHost[]
 }
 
+/** TLS towards clients (Gateway listeners[].tls, mode Terminate). */
 export interface DownstreamTls {
   /** SNI names ("*.example.com" allowed); empty: any. */
   readonly serverNames: readonly string[]
@@ -57,10 +62,11 @@ export interface Certificate {
   readonly privateKey: string
 }
 
+/** The routes of some host names (envoy.config.route.v3.VirtualHost). */
 export interface VirtualHost {
   /** From names.ts. */
   readonly name: string
-  /** Host names without a port, "*.example.com" or "*"; the xDS translator adds the forms with a port. */
+  /** Host names without a port, "*.example.com" or "*"; Envoy ignores the port of Host. */
   readonly domains: readonly string[]
   /** In the order in which they are to be tried (Gateway API's precedence). */
   readonly routes: readonly Route[]

@@ -1,11 +1,14 @@
 // Plain JSON, as a type: what goldens, documents of other parties and Envoy resources are made of.
 
+/** A JSON value (RFC 8259). */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
+/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json
 }
 
+/** Whether the value is an object, and neither a list nor null. */
 export const isJsonObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

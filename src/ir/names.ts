@@ -4,21 +4,25 @@
 export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
 /** context_extensions (ext_authz) that carries the table key. */
 export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
-/** Namespace of the dynamic metadata that holds the verified claims, and the key below it (decision 6). */
+/** Namespace of the dynamic metadata that holds the verified claims (decision 6). */
 export const CLAIMS_NAMESPACE = 'envoy.filters.http.ext_authz'
+/** The key of the verified claims below CLAIMS_NAMESPACE. */
 export const CLAIMS_KEY = 'jwt'
 /** The claims as JSON text, beside CLAIMS_KEY where they have whole numbers beyond 2^53: metadata has doubles alone. */
 export const EXACT_CLAIMS_KEY = 'jwt_json'
 
-/** Names of the clusters in the bootstrap that lead to Gatehouse. */
+/** The cluster in the bootstrap by which ADS reaches Gatehouse. */
 export const XDS_CLUSTER = 'gatehouse_xds'
+/** The cluster in the bootstrap by which ext_authz reaches Gatehouse. */
 export const EXT_AUTHZ_CLUSTER = 'gatehouse_ext_authz'
+/** The cluster in the bootstrap by which ext_proc reaches Gatehouse. */
 export const EXT_PROC_CLUSTER = 'gatehouse_ext_proc'
 /** A cluster without endpoints: what a route points at that ext_proc answers. */
 export const ANSWERED_CLUSTER = 'gatehouse_answered'
 /** A cluster without endpoints: the share of traffic whose backendRef does not resolve. */
 export const UNRESOLVED_CLUSTER = 'gatehouse_unresolved'
 
+/** Name of the Envoy listener of one port of a Gateway. */
 export const listenerName = (namespace: string, gateway: string, port: number): string =>
   `${namespace}/${gateway}/${port}`
 
@@ -38,6 +42,7 @@ export const virtualHostName = (routeConfig: string, domain: string): string =>
 export const routeKey = (namespace: string, httpRoute: string, rule: number): string =>
   `${namespace}/${httpRoute}/${rule}`
 
+/** Name of an Envoy route: one match of one rule of an HTTPRoute. suffix: tells routes of one match apart. */
 export const routeName = (
   namespace: string,
   httpRoute: string,
@@ -46,11 +51,14 @@ export const routeName = (
   suffix?: string,
 ): string => `${namespace}/${httpRoute}/${rule}/${match}${suffix === undefined ? '' : `/${suffix}`}`
 
+/** Name of the Destination of a Service's port. */
 export const serviceDestination = (namespace: string, service: string, port: number): string =>
   `service/${namespace}/${service}/${port}`
 
+/** Name of the Destination of a ProxyBackend. */
 export const backendDestination = (namespace: string, backend: string): string =>
   `backend/${namespace}/${backend}`
 
+/** Name of the Certificate of a Secret, and of Envoy's Secret (SDS). */
 export const certificateName = (namespace: string, secret: string): string =>
   `${namespace}/${secret}`

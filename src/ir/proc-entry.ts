@@ -3,6 +3,7 @@
 import type { JsonObject } from './json.js'
 import type { RemoteTarget } from './remote-target.js'
 
+/** What ext_proc does for one HTTPRoute rule: an entry of its table. */
 export type ProcEntry = WellKnownEntry | GuardEntry
 
 /** Serves the metadata documents and client registration of one MCP route. */
@@ -29,6 +30,7 @@ export interface McpPaths {
   readonly origin?: string
 }
 
+/** What the authorization server metadata (RFC 8414, section 2) is made of. */
 export interface ServerMetadata {
   readonly metadataIssuer: 'Provider' | 'Gateway'
   /** clientId is set: client_id_metadata_document_supported is dropped (decision 10). */
@@ -37,6 +39,7 @@ export interface ServerMetadata {
   readonly discovery?: JsonObject
 }
 
+/** How client registration (RFC 7591, section 3) is answered. */
 export type Registration =
   | { readonly type: 'answer'; readonly clientId: string }
   | { readonly type: 'proxy'; readonly target: RemoteTarget }
@@ -56,6 +59,7 @@ export interface GuardEntry {
   readonly response: readonly Webhook[]
 }
 
+/** A guardrail webhook (ProxyPolicy backend.ai.promptGuard.request[] and response[]). */
 export interface Webhook {
   /** Name of the Destination that it stands for: the label of metrics and logs, and whose connections are shared. */
   readonly backend: string
@@ -79,6 +83,7 @@ export interface Webhook {
   readonly keepAliveSeconds: number
 }
 
+/** A header sent to a webhook (ProxyPolicy webhook.headers). */
 export interface WebhookHeader {
   /** Lower-case, or :path, :method, :authority. */
   readonly name: string
@@ -86,4 +91,5 @@ export interface WebhookHeader {
   readonly expression: string
 }
 
+/** Which half of an exchange webhooks are asked about. */
 export type Phase = 'request' | 'response'

@@ -3,6 +3,7 @@
 import type { Endpoints, UpstreamTls } from './destination.js'
 import type { JsonObject } from './json.js'
 
+/** An HTTP endpoint that Gatehouse itself calls: a key set, a discovery document, a registration, a webhook. */
 export interface RemoteTarget {
   /** What we ask for, as messages show it: scheme, authority (the Host header) and path. Never built from a request. */
   readonly url: string

@@ -1,5 +1,6 @@
 // One match of one rule of an HTTPRoute on one virtual host: an Envoy route.
 
+/** One match of one HTTPRoute rule (envoy.config.route.v3.Route). */
 export interface Route {
   /** From names.ts; unique within its virtual host. */
   readonly name: string
@@ -16,17 +17,20 @@ export interface Route {
   readonly responseHeaders?: HeaderModifier
 }
 
+/** ext_proc on a route (envoy.extensions.filters.http.ext_proc.v3.ExtProcOverrides). */
 export interface ProcAttachment {
   readonly key: string
   /** well-known: headers, and the body of a request buffered. guard: both bodies, full duplex. */
   readonly mode: 'well-known' | 'guard'
 }
 
+/** HTTPPathMatch of the Gateway API. */
 export type PathMatch =
   | { readonly type: 'Exact'; readonly value: string }
   /** By path segments: /mcp matches /mcp and /mcp/x, never /mcpfoo. No slash at the end, but for "/". */
   | { readonly type: 'PathPrefix'; readonly value: string }
 
+/** HTTPRouteMatch of the Gateway API: every part must match. */
 export interface RouteMatch {
   readonly path: PathMatch
   readonly method?: string
@@ -34,15 +38,18 @@ export interface RouteMatch {
   readonly queryParams: readonly ValueMatch[]
 }
 
+/** HTTPHeaderMatch or HTTPQueryParamMatch of the Gateway API. */
 export interface ValueMatch {
   readonly name: string
   readonly type: 'Exact' | 'RegularExpression'
   readonly value: string
 }
 
+/** What becomes of a request that a route matches. */
 export type RouteAction =
   ForwardAction | RedirectAction | RefuseAction | AnsweredAction | MisdirectedAction
 
+/** Sends the request to backends (HTTPRoute rules[].backendRefs; envoy.config.route.v3.RouteAction). */
 export interface ForwardAction {
   readonly type: 'forward'
   /** At least one; weights sum above 0. */
@@ -55,6 +62,7 @@ export interface ForwardAction {
   readonly allowUpgrades: boolean
 }
 
+/** A backendRef of an HTTPRoute rule with its share of the requests. */
 export interface WeightedDestination {
   /** Name of an Ir.destinations entry; absent: this share of the traffic gets 500 (an unresolved backendRef). */
   readonly destination?: string
@@ -65,11 +73,13 @@ export interface WeightedDestination {
   readonly responseHeaders?: HeaderModifier
 }
 
+/** HTTPURLRewriteFilter of the Gateway API. */
 export interface UrlRewrite {
   readonly hostname?: string
   readonly path?: PathRewrite
 }
 
+/** HTTPPathModifier of the Gateway API. */
 export type PathRewrite =
   | { readonly type: 'ReplaceFullPath'; readonly value: string }
   /** Replaces the matched prefix; value without a slash at its end, "" for "/". */
@@ -83,6 +93,7 @@ export interface Timeouts {
   readonly idleMs?: number
 }
 
+/** HTTPRequestRedirectFilter of the Gateway API; a part that is absent stays as in the request. */
 export interface RedirectAction {
   readonly type: 'redirect'
   readonly scheme?: 'http' | 'https'
@@ -109,6 +120,7 @@ export interface MisdirectedAction {
   readonly type: 'misdirected'
 }
 
+/** HTTPCORSFilter of the Gateway API (envoy.extensions.filters.http.cors.v3.CorsPolicy). */
 export interface Cors {
   /** As written: "*", "https://*.example.com" or an origin. */
   readonly allowOrigins: readonly string[]
@@ -120,12 +132,14 @@ export interface Cors {
   readonly maxAge?: number
 }
 
+/** HTTPHeaderFilter of the Gateway API: set replaces, add appends. */
 export interface HeaderModifier {
   readonly set: readonly Header[]
   readonly add: readonly Header[]
   readonly remove: readonly string[]
 }
 
+/** A header field to set or add. */
 export interface Header {
   readonly name: string
   readonly value: string

@@ -1,5 +1,6 @@
 // What we say of a resource: conditions, as in the Gateway API's status.
 
+/** The status of one resource. */
 export interface ResourceStatus {
   readonly apiVersion: string
   readonly kind: string
@@ -14,6 +15,7 @@ export interface GatewayName {
   readonly name: string
 }
 
+/** A condition (metav1.Condition) with what it is about. */
 export interface Condition {
   /** Accepted, Attached, Programmed, ResolvedRefs. */
   readonly type: string

@@ -1,8 +1,10 @@
 // The commands: what each is for, what it takes besides flags, and examples that a stranger can start from.
 
+/** The first argument: what is to be done. */
 export type CommandName =
   'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bootstrap' | 'crds' | 'schema'
 
+/** What help says about a command. */
 export interface CommandText {
   /** One line of the list of commands. */
   readonly summary: string
@@ -12,6 +14,7 @@ export interface CommandText {
   readonly examples: readonly string[]
 }
 
+/** The table of commands, in the order of help. */
 export const COMMANDS: Readonly<Record<CommandName, CommandText>> = {
   run: {
     summary: 'Gatehouse and an Envoy of its own, wired together: the single-machine way',
@@ -94,4 +97,5 @@ YAML file names its schema: # yaml-language-server: $schema=./gatehouse.schema.j
   },
 }
 
+/** Every command, in the order of help. */
 export const commandNames = Object.keys(COMMANDS) as readonly CommandName[]

@@ -249,6 +249,7 @@ export const FLAGS = {
   }),
 }
 
+/** A flag by its name in Settings, e.g. envoyAdmin. */
 export type FlagKey = keyof typeof FLAGS
 
 type ValueOf<F> =
@@ -271,5 +272,6 @@ export const flagName = (key: string): string =>
 export const variableName = (key: string): string =>
   `GATEHOUSE_${flagName(key).replaceAll('-', '_').toUpperCase()}`
 
+/** The flags that a command takes, in the order of help. */
 export const flagsOf = (command: CommandName): readonly FlagKey[] =>
   (Object.keys(FLAGS) as FlagKey[]).filter((key) => FLAGS[key].commands.includes(command))

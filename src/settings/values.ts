@@ -12,6 +12,7 @@ export type ServerAddress =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'unix'; readonly path: string }
 
+/** A host with a port. */
 export interface TcpAddress {
   readonly type: 'tcp'
   /** A name or an IP address, without brackets. */
@@ -19,6 +20,7 @@ export interface TcpAddress {
   readonly port: number
 }
 
+/** A resource by namespace and name. */
 export interface NamespacedName {
   readonly namespace: string
   readonly name: string
@@ -35,11 +37,13 @@ export function formatAddress(address: ServerAddress): string {
 export const isLoopback = (address: ServerAddress): boolean =>
   address.type === 'tcp' && /^(127\.|::1$|localhost$)/.test(address.host)
 
+/** Reads any text but an empty or blank one. */
 export const readText: ReadValue<string> = (text) =>
   text.trim() === '' ? err('a value that is not empty') : ok(text)
 
 const TCP = 'HOST:PORT, e.g. 127.0.0.1:18000 or [::1]:18000, with a port between 0 and 65535'
 
+/** Reads HOST:PORT or [IPv6]:PORT. */
 export const readTcpAddress: ReadValue<TcpAddress> = (text) => {
   const match = /^(?:\[([^\]]+)\]|([^:[\]\s/]+)):(\d{1,5})$/.exec(text)
   const port = Number(match?.[3])
@@ -51,6 +55,7 @@ export const readTcpAddress: ReadValue<TcpAddress> = (text) => {
 // Envoy refuses a longer pipe path: sun_path has 108 bytes, one of them the end.
 const MAX_SOCKET_PATH = 107
 
+/** Reads HOST:PORT, [IPv6]:PORT or unix:PATH. */
 export const readServerAddress: ReadValue<ServerAddress> = (text) => {
   if (!text.startsWith('unix:')) {
     const tcp = readTcpAddress(text)
@@ -71,6 +76,7 @@ export const readEnvoyAddress: ReadValue<ServerAddress> = (text) => {
     : err('IP:PORT, e.g. 127.0.0.1:19000, or unix:PATH')
 }
 
+/** Reads an IP address, without brackets. */
 export const readBindHost: ReadValue<string> = (text) =>
   isIP(text) === 0 ? err('an IP address, e.g. 0.0.0.0, 127.0.0.1 or ::') : ok(text)
 
@@ -105,6 +111,7 @@ export const readSize =
       : err(`a size of ${range}, in bytes or with KiB, MiB or GiB, e.g. 10MiB`)
   }
 
+/** Reads a whole number within bounds, both included. */
 export const readInteger =
   (min: number, max: number): ReadValue<number> =>
   (text) => {
@@ -122,6 +129,7 @@ export const readOneOf =
     return word === undefined ? err(`one of ${words.join(', ')}`) : ok(word)
   }
 
+/** Reads true, 1 or yes, and false, 0 or no. */
 export const readSwitch: ReadValue<boolean> = (text) => {
   const value = text.trim().toLowerCase()
   if (['true', '1', 'yes'].includes(value)) return ok(true)
@@ -130,6 +138,7 @@ export const readSwitch: ReadValue<boolean> = (text) => {
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
+/** Reads a DNS name in lower case (RFC 1123, section 2.1). */
 export const readDomain: ReadValue<string> = (text) =>
   DNS_NAME.test(text) && text.length <= 253
     ? ok(text)
@@ -152,6 +161,7 @@ export const readAllowedAddress: ReadValue<AllowedAddress> = (text) => {
   return ok(port === undefined ? own : { ...own, port: Number(port) })
 }
 
+/** Reads NAMESPACE/NAME. */
 export const readNamespacedName: ReadValue<NamespacedName> = (text) => {
   const [namespace, name, ...more] = text.split('/')
   if (namespace === undefined || name === undefined || more.length > 0) return err('NAMESPACE/NAME')

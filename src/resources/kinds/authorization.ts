@@ -32,6 +32,7 @@ const requiredScopes = z.object({
     .meta({ example: ['admin'] }),
 })
 
+/** ProxyPolicy traffic.authorization (specification: spec.traffic.authorization). */
 export const authorization = z.object({
   action: z
     .enum(['Allow', 'Deny', 'Require'])

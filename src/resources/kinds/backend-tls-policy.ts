@@ -9,6 +9,7 @@ const subjectAltName = z.discriminatedUnion('type', [
   z.object({ type: z.literal('URI'), uri: name() }),
 ])
 
+/** BackendTLSPolicy spec (gateway.networking.k8s.io/v1). */
 export const backendTlsPolicySpec = unimplemented(
   z.object({
     targetRefs: z
@@ -30,4 +31,5 @@ export const backendTlsPolicySpec = unimplemented(
   ['options'],
 )
 
+/** A decoded BackendTLSPolicy spec. */
 export type BackendTlsPolicySpec = z.infer<typeof backendTlsPolicySpec>

@@ -2,12 +2,16 @@
 
 import { z } from 'zod'
 
+/** ConfigMap (core v1), as far as it is read. */
 export const configMapData = z.object({ data: z.record(z.string(), z.string()).default({}) })
 
+/** A decoded ConfigMap. */
 export type ConfigMapData = z.infer<typeof configMapData>
 
+/** Namespace (core v1): nothing but its labels is read, which are metadata. */
 export const namespaceData = z.object({})
 
+/** A decoded Namespace. */
 export type NamespaceData = z.infer<typeof namespaceData>
 
 const text = z
@@ -15,6 +19,7 @@ const text = z
   .regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'is not base64')
   .transform((base64) => Buffer.from(base64, 'base64').toString('utf8'))
 
+/** Secret (core v1): data from base64, with stringData over it. */
 export const secretData = z
   .object({
     type: z.string().default('Opaque'),

@@ -3,8 +3,10 @@
 import { z } from 'zod'
 import { port } from './fields.js'
 
+/** Label of an EndpointSlice that names its Service (discovery.k8s.io/v1). */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
 
+/** EndpointSlice (discovery.k8s.io/v1). */
 export const endpointSliceData = z.object({
   addressType: z.enum(['IPv4', 'IPv6', 'FQDN']),
   endpoints: z
@@ -35,4 +37,5 @@ export const endpointSliceData = z.object({
     .default([]),
 })
 
+/** A decoded EndpointSlice. */
 export type EndpointSliceData = z.infer<typeof endpointSliceData>

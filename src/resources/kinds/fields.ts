@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { parseDuration } from './duration.js'
 
+/** The API group of the Gateway API's kinds. */
 export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io'
 
 /** 1-65535. */

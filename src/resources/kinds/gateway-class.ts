@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { group, kind, name, namespace } from './fields.js'
 
+/** GatewayClass spec (gateway.networking.k8s.io/v1). */
 export const gatewayClassSpec = z.object({
   controllerName: name(),
   parametersRef: z
@@ -11,4 +12,5 @@ export const gatewayClassSpec = z.object({
   description: z.string().optional(),
 })
 
+/** A decoded GatewayClass spec. */
 export type GatewayClassSpec = z.infer<typeof gatewayClassSpec>

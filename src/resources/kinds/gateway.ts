@@ -18,6 +18,7 @@ const labelSelector = z.object({
     .default([]),
 })
 
+/** A decoded label selector (metav1.LabelSelector). */
 export type LabelSelector = z.infer<typeof labelSelector>
 
 const allowedRoutes = z.object({
@@ -57,6 +58,7 @@ const listener = z.object({
   allowedRoutes: allowedRoutes.prefault({}),
 })
 
+/** Gateway spec (gateway.networking.k8s.io/v1). */
 export const gatewaySpec = unimplemented(
   z.object({
     gatewayClassName: name(),
@@ -71,4 +73,5 @@ export const gatewaySpec = unimplemented(
   ['addresses', 'allowedListeners', 'defaultScope', 'tls'],
 )
 
+/** A decoded Gateway spec. */
 export type GatewaySpec = z.infer<typeof gatewaySpec>

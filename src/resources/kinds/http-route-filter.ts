@@ -55,4 +55,5 @@ export const httpRouteFilter = z.discriminatedUnion('type', [
   unimplemented(z.object({ type: z.literal('ExternalAuth') }), ['externalAuth']),
 ])
 
+/** A decoded filter of an HTTPRoute rule or backendRef. */
 export type HttpRouteFilter = z.infer<typeof httpRouteFilter>

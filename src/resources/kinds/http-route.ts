@@ -58,6 +58,7 @@ const rule = unimplemented(
   ['retry', 'sessionPersistence'],
 )
 
+/** HTTPRoute spec (gateway.networking.k8s.io/v1). */
 export const httpRouteSpec = unimplemented(
   z.object({
     parentRefs: z.array(parentRef).max(32).default([]),
@@ -67,5 +68,7 @@ export const httpRouteSpec = unimplemented(
   ['useDefaultGateways'],
 )
 
+/** A decoded HTTPRoute spec. */
 export type HttpRouteSpec = z.infer<typeof httpRouteSpec>
+/** A decoded rule of an HTTPRoute (HTTPRouteRule). */
 export type HttpRouteRule = HttpRouteSpec['rules'][number]

@@ -15,6 +15,7 @@ import { referenceGrantSpec } from './reference-grant.js'
 import type { Resources } from './resources.js'
 import { serviceSpec } from './service.js'
 
+/** A kind of resource that Gatehouse reads: its API group, versions and schema. */
 export interface Kind {
   readonly group: string
   readonly kind: string

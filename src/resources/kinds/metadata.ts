@@ -24,8 +24,10 @@ const objectMetadata = z.object({
   creationTimestamp: z.string().nullish(),
 })
 
+/** Metadata of a namespaced kind (metav1.ObjectMeta); the namespace is "default" where none is written. */
 export const namespacedMetadata = objectMetadata.transform((read) => decoded(read, 'default'))
 
+/** Metadata of a cluster-scoped kind; a namespace that is written is ignored. */
 export const clusterMetadata = objectMetadata.transform(({ namespace: _, ...read }) =>
   decoded(read, ''),
 )

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { port } from './fields.js'
 
+/** ProxyBackend spec (specification: ProxyBackend). */
 export const proxyBackendSpec = z.object({
   static: z
     .object({
@@ -21,4 +22,5 @@ export const proxyBackendSpec = z.object({
     .describe('A fixed address.'),
 })
 
+/** A decoded ProxyBackend spec. */
 export type ProxyBackendSpec = z.infer<typeof proxyBackendSpec>

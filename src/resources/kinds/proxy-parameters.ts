@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 
+/** ProxyParameters spec (specification: ProxyParameters). */
 export const proxyParametersSpec = z.object({
   env: z
     .array(
@@ -26,4 +27,5 @@ export const proxyParametersSpec = z.object({
     ),
 })
 
+/** A decoded ProxyParameters spec. */
 export type ProxyParametersSpec = z.infer<typeof proxyParametersSpec>

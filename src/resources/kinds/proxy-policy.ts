@@ -219,6 +219,7 @@ const guards = z
   .max(8)
   .default([])
 
+/** ProxyPolicy spec (specification: ProxyPolicy). */
 export const proxyPolicySpec = z.object({
   targetRefs: z
     .array(targetRef)
@@ -261,4 +262,5 @@ export const proxyPolicySpec = z.object({
     .describe('What the backends are held to.'),
 })
 
+/** A decoded ProxyPolicy spec. */
 export type ProxyPolicySpec = z.infer<typeof proxyPolicySpec>

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { group, kind, name, namespace } from './fields.js'
 
+/** ReferenceGrant spec (gateway.networking.k8s.io). */
 export const referenceGrantSpec = z.object({
   from: z
     .array(z.object({ group: group(), kind: kind(), namespace: namespace() }))
@@ -14,4 +15,5 @@ export const referenceGrantSpec = z.object({
     .max(16),
 })
 
+/** A decoded ReferenceGrant spec. */
 export type ReferenceGrantSpec = z.infer<typeof referenceGrantSpec>

@@ -13,6 +13,7 @@ import type { ProxyPolicySpec } from './proxy-policy.js'
 import type { ReferenceGrantSpec } from './reference-grant.js'
 import type { ServiceSpec } from './service.js'
 
+/** A decoded resource. Spec: what its kind's schema gives. */
 export interface Resource<Spec> {
   readonly apiVersion: string
   readonly kind: string
@@ -24,6 +25,7 @@ export interface Resource<Spec> {
   readonly unsupported: readonly string[]
 }
 
+/** Decoded metadata (metav1.ObjectMeta), as far as it is read. */
 export interface Metadata {
   /** "" for cluster-scoped kinds. */
   readonly namespace: string

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { port } from './fields.js'
 
+/** Service spec (core v1), as far as it is read. */
 export const serviceSpec = z.object({
   type: z.string().default('ClusterIP'),
   externalName: z.string().optional(),
@@ -21,4 +22,5 @@ export const serviceSpec = z.object({
     .default([]),
 })
 
+/** A decoded Service spec. */
 export type ServiceSpec = z.infer<typeof serviceSpec>

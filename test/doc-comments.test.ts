@@ -1,0 +1,29 @@
+// Every name that these rooms export says in a doc comment what it is: they are what a reader comes to first.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+const SRC = resolve(import.meta.dirname, '../src')
+const ROOMS = ['http2', 'ir', 'resources/kinds', 'settings', 'settings.ts']
+
+const EXPORT = /^export (?:async |abstract )?(?:const|function|interface|type|class|enum) (\w+)/
+
+const files = readdirSync(SRC, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .map((entry) => join(entry.parentPath, entry.name).slice(SRC.length + 1))
+
+function withoutComment(path: string): readonly string[] {
+  const lines = readFileSync(join(SRC, path), 'utf8').split('\n')
+  return lines.flatMap((line, index) => {
+    const name = EXPORT.exec(line)?.[1]
+    return name === undefined || lines[index - 1]?.endsWith('*/') === true ? [] : [name]
+  })
+}
+
+test.each(ROOMS)('every exported name of src/%s has a doc comment', (room) => {
+  const own = files.filter((path) => path === room || path.startsWith(`${room}/`))
+  expect(own).not.toEqual([])
+  const missing = own.flatMap((path) => withoutComment(path).map((name) => `${path}: ${name}`))
+  expect(missing).toEqual([])
+})
