@@ -29,6 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cel: ['json', 'ir', 'result', 'errors'],
   mcp: ['json', 'turns', 'result', 'errors'],
   oauth: ['ir', 'result'],
+  'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
   remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger'],
@@ -78,7 +79,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   'extproc/encodings': ['result'],
   'extproc/stream': ['ir', 'oauth', 'grpc', 'ending', 'errors'],
-  'extproc/well-known': ['extproc/stream', 'ir', 'oauth', 'grpc', 'remote', 'ending'],
+  'extproc/relay': ['extproc/stream', 'oauth/relay', 'oauth', 'ir', 'remote', 'result'],
+  'extproc/well-known': [
+    ...[
+      'extproc/relay',
+      'extproc/stream',
+      'oauth/relay',
+      'oauth',
+      'ir',
+      'grpc',
+      'remote',
+      'ending',
+    ],
+  ],
   'extproc/webhook': [
     'extproc/stream',
     'llm/text',
@@ -100,7 +113,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'turns'],
   ],
   extproc: [
-    ...['extproc/guard', 'extproc/webhook', 'extproc/well-known', 'extproc/stream'],
+    ...[
+      'extproc/guard',
+      'extproc/webhook',
+      'extproc/well-known',
+      'extproc/relay',
+      'extproc/stream',
+    ],
     ...['ir', 'incremental', 'grpc', 'remote', ...BASE],
   ],
 

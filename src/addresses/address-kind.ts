@@ -10,6 +10,8 @@ export type AddressKind =
   | 'metadata'
   | 'multicast'
   | 'broadcast'
+  /** Of a network of somebody's own, or reserved: nobody's service on the internet. */
+  | 'private'
   /** No IP address at all. */
   | 'invalid'
 
@@ -29,6 +31,12 @@ const ADDRESSES: Readonly<Record<Exclude<AddressKind, 'invalid'>, readonly strin
   'link-local': ['169.254.0.0/16', 'fe80::/10'],
   multicast: ['224.0.0.0/4', 'ff00::/8'],
   broadcast: ['255.255.255.255/32'],
+  // RFC 6890: private use, shared (carriers), protocol assignments, documentation, benchmarks, reserved; RFC 4193, RFC 3879, RFC 6666.
+  private: [
+    ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '192.0.0.0/24'],
+    ...['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '198.18.0.0/15', '240.0.0.0/4'],
+    ...['fc00::/7', 'fec0::/10', '100::/64', '2001:db8::/32'],
+  ],
 }
 
 const lists = Object.entries(ADDRESSES).map(([kind, subnets]) => {

@@ -19,8 +19,11 @@ export interface AllowedAddress {
 }
 
 export interface AddressRuleOptions {
-  /** metadata: link-local and cloud metadata addresses alone. host: all that lead to the own host as well. */
-  readonly scope: 'metadata' | 'host'
+  /**
+   * What is refused. metadata: link-local and cloud metadata addresses alone. host: all that lead to the own host as well.
+   * public: those, and whatever is not of the internet.
+   */
+  readonly scope: keyof typeof REFUSED
   /** Gatehouse's own addresses. */
   readonly own: ReadonlySet<string>
   readonly allowed: readonly AllowedAddress[]
@@ -33,10 +36,18 @@ const MEANING: Readonly<Record<AddressKind, string>> = {
   metadata: 'a cloud metadata address',
   multicast: 'a multicast address',
   broadcast: 'the broadcast address',
+  private: 'an address of a private or reserved network',
   invalid: 'not an IP address',
 }
 
-const EVERYWHERE: ReadonlySet<AddressKind> = new Set(['link-local', 'metadata', 'invalid'])
+const HOST: readonly AddressKind[] = ['loopback', 'unspecified', 'multicast', 'broadcast']
+const EVERYWHERE: readonly AddressKind[] = ['link-local', 'metadata', 'invalid']
+
+const REFUSED = {
+  metadata: new Set(EVERYWHERE),
+  host: new Set([...EVERYWHERE, ...HOST]),
+  public: new Set<AddressKind>([...EVERYWHERE, ...HOST, 'private']),
+}
 
 export function createAddressRules({ scope, own, allowed }: AddressRuleOptions): AddressRules {
   const ownAddresses = new BlockList()
@@ -56,7 +67,7 @@ export function createAddressRules({ scope, own, allowed }: AddressRuleOptions):
         ({ list, port: only }) => (only ?? port) === port && list.check(address, family),
       )
       if (isException) return undefined
-      const kind = kinds.find((each) => scope === 'host' || EVERYWHERE.has(each))
+      const kind = kinds.find((each) => REFUSED[scope].has(each))
       if (kind !== undefined) return MEANING[kind]
       const isOwn =
         ownAddresses.check(address, family) ||

@@ -5,8 +5,10 @@ import type { Json, JsonObject } from '../ir/json.js'
 
 const REDACTED = '[redacted]'
 
-/** The model's names of private keys and passwords. */
-const SECRET_MEMBERS = new Set(['privateKey', 'password', 'client_secret'])
+/** The model's names of private keys, keys and passwords. */
+const SECRET_MEMBERS = new Set([
+  ...['privateKey', 'password', 'client_secret', 'clientSecret', 'sealingKeys'],
+])
 /** RFC 7518 sections 6.2.2, 6.3.2 and 6.4: what a key set must not hold and may, by mistake. */
 const PRIVATE_JWK_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
 /** Where the model has expressions: a literal of one may be what a caller must send, or what a webhook is sent. */

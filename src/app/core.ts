@@ -19,6 +19,7 @@ import { defaultHeldBytes } from './held-bytes-default.js'
 import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
+import { relayKeys } from './relay-keys.js'
 import { refusals, resourcesReport, unpublished } from './report.js'
 import { createAds, createCheckAndProcess } from './services.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
@@ -60,7 +61,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     ownAddresses: () => pipeline.state().translation?.ownAddresses ?? NONE,
     onChange: () => pipeline.remoteChanged(),
   })
-  const { callRemote, pools, remote, names } = outbound
+  const { callRemote, callPublic, pools, remote, names } = outbound
   const pipeline: Pipeline = createPipeline({
     translator: translatorOf(settings, outbound),
     remote,
@@ -75,7 +76,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   })
   const { maxBodyBytes, bodyTimeout: bodyTimeoutMs } = settings
   const checkAndProcess = createCheckAndProcess({
-    ...{ publisher, pipeline, remote, callRemote, pools, metrics, logger, now },
+    ...{ publisher, pipeline, remote, callRemote, callPublic, pools, metrics, logger, now },
     bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs },
     budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
   })
@@ -103,6 +104,7 @@ const translatorOf = (settings: Settings, { tenancy }: OutboundParts): Translato
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
     mcpBodyBytes: settings.mcpBodyBytes,
+    ...relayKeys(settings),
     isCluster: settings.kubernetes,
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
     ...(tenancy && { tenancy }),

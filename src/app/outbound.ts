@@ -9,7 +9,7 @@ import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { systemAuthorities } from '../remote/system-authorities.js'
 import { createWebhookPools } from '../remote/webhook-pools.js'
 import type { Environment, Settings } from '../settings.js'
-import { callRules, tenancyOf } from './tenancy.js'
+import { callRules, publicRules, tenancyOf } from './tenancy.js'
 
 export interface OutboundDeps {
   readonly caFile: string
@@ -34,6 +34,10 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
     addresses: callRules(tenancy, settings.allowAddress, deps.ownAddresses),
   }
   const callRemote = createCallRemote(calls)
+  const callPublic = createCallRemote({
+    ...calls,
+    addresses: publicRules(tenancy, settings.allowAddress, deps.ownAddresses),
+  })
   const pools = createWebhookPools(calls)
   const remote: RemoteStore = createRemoteStore({
     callRemote,
@@ -56,6 +60,7 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
   return {
     tenancy,
     callRemote,
+    callPublic,
     pools,
     remote,
     names,

@@ -51,6 +51,8 @@ export interface TableDeps extends CommonDeps {
   readonly pipeline: Pipeline
   readonly remote: RemoteStore
   readonly callRemote: CallRemote
+  /** For addresses that clients name: to the internet alone. */
+  readonly callPublic: CallRemote
   readonly pools: WebhookPools
   /** Of guarded bodies. */
   readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs'>
@@ -60,8 +62,8 @@ export interface TableDeps extends CommonDeps {
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
-  const { publisher, pipeline, remote, callRemote, pools, bodies, budget, metrics, logger, now } =
-    deps
+  const { publisher, pipeline, remote, callRemote, callPublic, pools, bodies, budget } = deps
+  const { metrics, logger, now } = deps
   const check = createCheckService({
     table: () => publisher.authz,
     // A check that waits for fresh keys must find them in the table.
@@ -79,6 +81,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const process = createProcessService({
     table: () => publisher.proc,
     callRemote,
+    callPublic,
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails },
     now,
     logger,

@@ -41,19 +41,30 @@ function podAddresses(environment: Environment): readonly string[] {
 }
 
 /** Rules for our own calls. ownService: the addresses of Gatehouse's Service, as they are now. */
-export function callRules(
+export const callRules = (
   tenancy: Tenancy | undefined,
   allowed: readonly AllowedAddress[],
   ownService: () => readonly string[],
+): AddressRules =>
+  tenancy === undefined
+    ? createAddressRules({ scope: 'metadata', own: new Set(), allowed })
+    : rulesBeside('host', tenancy.ownAddresses, allowed, ownService)
+
+/** Rules for what clients make us call: nothing but the internet. */
+export const publicRules = (
+  tenancy: Tenancy | undefined,
+  allowed: readonly AllowedAddress[],
+  ownService: () => readonly string[],
+): AddressRules => rulesBeside('public', tenancy?.ownAddresses ?? [], allowed, ownService)
+
+function rulesBeside(
+  scope: 'host' | 'public',
+  own: readonly string[],
+  allowed: readonly AllowedAddress[],
+  ownService: () => readonly string[],
 ): AddressRules {
-  if (tenancy === undefined)
-    return createAddressRules({ scope: 'metadata', own: new Set(), allowed })
   const rulesWith = memo((more: readonly string[]) =>
-    createAddressRules({
-      scope: 'host',
-      own: new Set([...tenancy.ownAddresses, ...more]),
-      allowed,
-    }),
+    createAddressRules({ scope, own: new Set([...own, ...more]), allowed }),
   )
   return { refusalOf: (ip, port) => rulesWith(ownService()).refusalOf(ip, port) }
 }

@@ -1,5 +1,6 @@
 // Files → their resources and what they translate to, once and without the network: for check and translate.
 
+import { relayKeys } from '../app/relay-keys.js'
 import { createTranslator, type Translation } from '../gatewayapi/translator.js'
 import { loadResources } from '../resources/files/load-resources.js'
 import type { ProviderState } from '../resources/kinds/resources.js'
@@ -19,6 +20,7 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
     mcpBodyBytes: settings.mcpBodyBytes,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
+    ...relayKeys(settings),
   })
   return { provider, translation: translator.translate(provider.resources, new Map()) }
 }

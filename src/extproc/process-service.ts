@@ -10,25 +10,27 @@ import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
+import { createRelayDeps } from './relay/relay-deps.js'
 import { createOpenStreams } from './stream/open-streams.js'
 import { runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createBudgetLog, createRefusalLog } from './webhook/refusal-log.js'
-import type { RegistrationDeps } from './well-known/registration-reply.js'
-import { createWellKnownProcessor } from './well-known/well-known-processor.js'
+import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-known-processor.js'
 
 export interface ProcessServiceDeps {
   table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
+  /** For addresses that clients name: to the internet alone. Absent: none is called. */
+  readonly callPublic?: CallRemote
   readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
 }
 
-/** Proxied registrations at a time at one provider. A person begins one at a login; more than these are an attack or a broken client. */
+/** Proxied registrations, or tokens, at a time at one provider. A person begins one at a login; more than these are an attack or a broken client. */
 const MAX_REGISTRATIONS = 64
 
 export function createProcessService(deps: ProcessServiceDeps): GrpcService {
@@ -46,8 +48,10 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
       createLogLimit(() => deps.now()),
     ),
   }
+  const now = (): number => deps.now()
   const slots = createSlots(MAX_REGISTRATIONS)
-  const parts: ProcessorDeps = { ...deps, slots, now: () => deps.now() }
+  const relay = createRelayDeps({ ...deps, slots, now })
+  const parts: ProcessorDeps = { ...deps, slots, now, relay }
 
   const process = (call: StreamCall): StreamListener => {
     const entry = entryOf(call, deps.table())
@@ -79,7 +83,7 @@ function entryOf(call: StreamCall, table: Pick<ProcTable, 'get'>): CompiledProcE
   return keys.length === 1 && key !== undefined ? table.get(key) : undefined
 }
 
-type ProcessorDeps = ProcessServiceDeps & RegistrationDeps
+type ProcessorDeps = ProcessServiceDeps & WellKnownDeps
 
 function createProcessor(
   entry: CompiledProcEntry,

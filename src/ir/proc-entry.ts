@@ -1,6 +1,7 @@
 // What ext_proc must know of one route: the OAuth documents it serves there, or the webhooks that guard its LLM traffic.
 
 import type { JsonObject } from './json.js'
+import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
 /** What ext_proc does for one HTTPRoute rule: an entry of its table. */
@@ -20,6 +21,8 @@ export interface WellKnownEntry {
   readonly authorizationServer?: string
   readonly serverMetadata: ServerMetadata
   readonly registration: Registration
+  /** Present: the gateway is the authorization server, and serverMetadata and registration are not used. */
+  readonly relay?: Relay
 }
 
 /** Where the MCP endpoint and its documents are (decisions 9 and 12b). */

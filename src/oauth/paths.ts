@@ -8,6 +8,10 @@ const REGISTRATION = '/client-registration'
 /** The roots below which a path belongs to the metadata of an MCP endpoint. */
 export const WELL_KNOWN_ROOTS: readonly string[] = [RESOURCE_ROOT, SERVER_ROOT, OPENID_ROOT]
 
+/** What a relay answers below the path of the server metadata. */
+export type RelayEndpoint = 'authorize' | 'callback' | 'token'
+export const RELAY_ENDPOINTS: readonly RelayEndpoint[] = ['authorize', 'callback', 'token']
+
 export type OauthDocument = 'resource-metadata' | 'server-metadata' | 'registration'
 
 /** mcpPath: of McpPaths, here and below. RFC 9728 section 3.1. */
@@ -34,6 +38,13 @@ export function oauthDocumentAt(mcpPath: string, path: string): OauthDocument | 
   }
   return undefined
 }
+
+export const relayPath = (mcpPath: string, endpoint: RelayEndpoint): string =>
+  `${SERVER_ROOT}${withoutLastSlash(mcpPath)}/${endpoint}`
+
+/** path: with or without a query. undefined: none of a relay's. */
+export const relayEndpointAt = (mcpPath: string, path: string): RelayEndpoint | undefined =>
+  RELAY_ENDPOINTS.find((endpoint) => withoutQuery(path) === relayPath(mcpPath, endpoint))
 
 const withoutQuery = (path: string): string => path.split(/[?#]/, 1)[0] ?? ''
 

@@ -166,6 +166,12 @@ export const FLAGS = {
     meaning:
       'mcp_protocol_version of resource metadata, where resourceMetadata.mcpProtocolVersion says no other',
   }),
+  relayKeyFile: many(readText, {
+    value: 'FILE',
+    commands: SERVERS,
+    meaning:
+      'a key of 32 bytes for relayed logins whose policy names no keyRef; repeatable, the first seals, all open; run and demo make one without it',
+  }),
   trustedHops: oneOr(readInteger(0, 20), '0', {
     value: 'N',
     commands: ['run', 'serve', 'translate', 'demo'],

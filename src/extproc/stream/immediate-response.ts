@@ -9,6 +9,8 @@ export interface Reply {
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
+  /** Values of Set-Cookie. */
+  readonly cookies?: readonly string[]
   readonly body: Uint8Array
   /** What Envoy's access log shows as response code details; no spaces. */
   readonly details: string
@@ -36,11 +38,18 @@ export const errorReply = (
 ): Reply => jsonReply(status, { error, error_description: description }, details, headers)
 
 /** ProcessingResponse: immediate_response 7 (status 1 (code 1), headers 2, body 3, details 5). */
-export function immediateResponse({ status, headers, body, details }: Reply): Uint8Array {
+export function immediateResponse({
+  status,
+  headers,
+  cookies = [],
+  body,
+  details,
+}: Reply): Uint8Array {
   const writer = new BackwardWriter(FIRST_BYTES)
   writer.text(5, details)
   writer.bytes(3, body)
   const mutation = writer.mark()
+  for (const cookie of cookies) writeCookie(cookie, writer)
   const set = Object.entries({ ...headers, 'x-content-type-options': 'nosniff' })
   writeMutation({ set: Object.fromEntries(set.map(asBytes)) }, writer)
   writer.end(2, mutation)
@@ -49,6 +58,16 @@ export function immediateResponse({ status, headers, body, details }: Reply): Ui
   writer.end(1, code)
   writer.end(7, 0)
   return writer.view()
+}
+
+/** HeaderValueOption: header 1; without an action Envoy adds it to those of its name. value: ASCII. */
+function writeCookie(value: string, writer: BackwardWriter): void {
+  const option = writer.mark()
+  const header = writer.mark()
+  writer.latin1(3, value)
+  writer.text(1, 'set-cookie')
+  writer.end(1, header)
+  writer.end(1, option)
 }
 
 const FIRST_BYTES = 1024

@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../ir/json.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import { baseUrl } from '../../oauth/base-url.js'
+import { buildRelayMetadata } from '../../oauth/relay/metadata.js'
 import { buildResourceMetadata } from '../../oauth/resource-metadata.js'
 import { buildServerMetadata } from '../../oauth/server-metadata.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
@@ -51,4 +52,6 @@ const documentOf = (
 ): JsonObject | undefined =>
   document === 'resource-metadata'
     ? buildResourceMetadata(entry.resourceMetadata, entry.paths, base, entry.authorizationServer)
-    : buildServerMetadata(entry.serverMetadata, entry.paths, base)
+    : entry.relay === undefined
+      ? buildServerMetadata(entry.serverMetadata, entry.paths, base)
+      : buildRelayMetadata(entry.relay, entry.paths, base)

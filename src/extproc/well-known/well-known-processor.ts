@@ -1,9 +1,13 @@
 // Answers every request on the well-known paths of an MCP route: nothing on them ever reaches a backend (decisions 12b and 13).
 
+import { abortSignalOf, type Ending } from '../../ending.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
-import { oauthDocumentAt } from '../../oauth/paths.js'
+import type { Relay } from '../../ir/relay.js'
+import { oauthDocumentAt, type RelayEndpoint, relayEndpointAt } from '../../oauth/paths.js'
 import { MAX_REGISTRATION_BYTES } from '../../oauth/registration.js'
+import { refusedEarly, type RelayDeps, relayReply } from '../relay/relay-replies.js'
+import { relayRequest } from '../relay/relay-request.js'
 import {
   AWAIT_BODY,
   errorReply,
@@ -23,12 +27,16 @@ import { refusedReply, type RegistrationDeps, registrationReply } from './regist
 
 const BUFFERED: number = BodySendMode.BUFFERED
 
+export interface WellKnownDeps extends RegistrationDeps {
+  readonly relay: RelayDeps
+}
+
 type State = 'start' | 'awaiting-body' | 'answered'
 
 export function createWellKnownProcessor(
   entry: WellKnownEntry,
   stream: ProcessorStream,
-  deps: RegistrationDeps,
+  deps: WellKnownDeps,
 ): Processor {
   let state: State = 'start'
 
@@ -37,20 +45,21 @@ export function createWellKnownProcessor(
     state = next
   }
   const answer = (reply: Reply): void => stream.send(immediateResponse(reply))
-  let hops: string | undefined
-  const register = async (body: Uint8Array): Promise<void> =>
-    answer(await registrationReply(entry.registration, { body, hops }, stream.signal, deps))
+  /** What answers when the body is there. */
+  let continued: Continued | undefined
+  const withBody = async (body: Uint8Array): Promise<void> => {
+    if (continued !== undefined) answer(await continued(body, stream.signal, deps))
+  }
   const refuse = (phase: string) => (): never => {
     throw new UnexpectedMessage(`${phase} when ${state}`)
   }
 
   const requestHeaders = (message: HeadersPart, { config }: FirstMessage): Promise<void> | void => {
     enter('start', 'answered', 'request headers')
-    const request = requestView(message)
-    hops = request?.hops
-    const next = replyToHeaders(entry, request)
-    if (next !== 'register') return answer(next)
-    if (message.endOfStream) return register(new Uint8Array())
+    const next = replyToHeaders(entry, requestView(message), message)
+    if (typeof next !== 'function') return answer(next)
+    continued = next
+    if (message.endOfStream) return withBody(new Uint8Array())
     // Only a buffered body holds the headers back; any other mode would let them pass.
     if (config !== undefined && config.requestBodyMode !== BUFFERED)
       throw new UnexpectedMessage('request headers of a body that is not buffered')
@@ -60,7 +69,7 @@ export function createWellKnownProcessor(
 
   const requestBody = (message: BodyPart): Promise<void> => {
     enter('awaiting-body', 'answered', 'request body')
-    return register(message.body)
+    return withBody(message.body)
   }
 
   return {
@@ -74,13 +83,23 @@ export function createWellKnownProcessor(
   }
 }
 
+/** A reply that depends on the body, or on others. */
+type Continued = (body: Uint8Array, signal: Ending, deps: WellKnownDeps) => Promise<Reply>
+
 function replyToHeaders(
   entry: WellKnownEntry,
   request: RequestView | undefined,
-): Reply | 'register' {
+  message: HeadersPart,
+): Reply | Continued {
   if (request === undefined)
     return errorReply(400, ['invalid_request', 'not a request'], 'gatehouse_bad_request')
-  const document = oauthDocumentAt(entry.paths.mcpPath, request.path)
+  const { mcpPath } = entry.paths
+  const { relay } = entry
+  const document = oauthDocumentAt(mcpPath, request.path)
+  if (relay !== undefined) {
+    const endpoint = document === 'registration' ? document : relayEndpointAt(mcpPath, request.path)
+    if (endpoint !== undefined) return replyOfRelay(endpoint, { ...entry, relay }, request, message)
+  }
   switch (document) {
     case 'registration':
       return replyToRegistration(entry, request)
@@ -96,10 +115,29 @@ function replyToHeaders(
   }
 }
 
+function replyOfRelay(
+  endpoint: RelayEndpoint | 'registration',
+  entry: WellKnownEntry & { readonly relay: Relay },
+  { method, path, contentLength }: RequestView,
+  message: HeadersPart,
+): Reply | Continued {
+  const refused = refusedEarly(endpoint, method, contentLength)
+  if (refused !== undefined) return refused
+  const request = relayRequest({ method, path }, message)
+  return (body, signal, { relay: deps }) =>
+    relayReply(
+      endpoint,
+      entry,
+      // Others read the body when they have waited: what lies around it need not stay that long.
+      { ...request, body: Buffer.from(body) },
+      { signal: abortSignalOf(signal), deps },
+    )
+}
+
 function replyToRegistration(
   { registration }: WellKnownEntry,
-  { method, contentLength }: RequestView,
-): Reply | 'register' {
+  { method, contentLength, hops }: RequestView,
+): Reply | Continued {
   if (method !== 'POST')
     return errorReply(
       405,
@@ -108,11 +146,11 @@ function replyToRegistration(
       { allow: 'POST' },
     )
   if (registration.type === 'refuse') return refusedReply(registration.description)
-  return contentLength !== undefined && contentLength > MAX_REGISTRATION_BYTES
-    ? errorReply(
-        413,
-        ['invalid_client_metadata', 'the registration is larger than 64 KiB'],
-        'gatehouse_registration_size',
-      )
-    : 'register'
+  if (contentLength !== undefined && contentLength > MAX_REGISTRATION_BYTES)
+    return errorReply(
+      413,
+      ['invalid_client_metadata', 'the registration is larger than 64 KiB'],
+      'gatehouse_registration_size',
+    )
+  return (body, signal, deps) => registrationReply(registration, { body, hops }, signal, deps)
 }

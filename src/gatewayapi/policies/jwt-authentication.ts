@@ -3,7 +3,7 @@
 import type { JwtAuthentication, JwtProvider } from '../../ir/authz-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { Context } from '../world/context.js'
-import type { Referrer } from '../world/reference-grants.js'
+import type { Referent, Referrer } from '../world/reference-grants.js'
 import { targetKey } from '../world/world.js'
 import {
   type JwtSpec,
@@ -27,7 +27,8 @@ export interface TranslatedJwt {
   readonly problems: readonly string[]
 }
 
-export function translateJwt(context: Context, from: Referrer, spec: JwtSpec): TranslatedJwt {
+/** from: the policy. */
+export function translateJwt(context: Context, from: Referent, spec: JwtSpec): TranslatedJwt {
   const problems = spec.mcp === undefined ? [] : mcpProblems(spec)
   const keySets: TranslatedKeySet[] = []
   const providers: JwtProvider[] = []
@@ -41,8 +42,8 @@ export function translateJwt(context: Context, from: Referrer, spec: JwtSpec): T
     const { issuer, audiences = [] } = provider
     providers.push({ issuer, audiences, keySet: keySet.value.keySet })
   }
-  const mcp = problems.length === 0 ? mcpOf(context, spec, keySets[0]) : undefined
-  if (mcp?.ok === false) problems.push(mcp.error)
+  const mcp = problems.length === 0 ? mcpOf(context, from, spec, keySets[0]) : undefined
+  if (mcp?.ok === false) problems.push(...mcp.error)
   const served = mcp?.ok === true ? mcp.value : undefined
   return {
     jwt: { mode: spec.mode, providers, forwardToken: spec.forwardToken },
@@ -77,11 +78,12 @@ function mcpProblems({ mode, providers }: JwtSpec): string[] {
 
 function mcpOf(
   context: Context,
+  from: Referent,
   { mcp, providers }: JwtSpec,
   keySet: TranslatedKeySet | undefined,
 ) {
   const [provider] = providers
   return mcp === undefined || provider === undefined
     ? undefined
-    : translateMcp(context, mcp, provider, keySet?.connection)
+    : translateMcp(context, from, { spec: mcp, provider, connection: keySet?.connection })
 }

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { Registration, ServerMetadata } from '../../ir/proc-entry.js'
+import type { Relay } from '../../ir/relay.js'
 import type { RemoteDocument, WantedDocument } from '../../ir/remote-target.js'
 import { MCP_PROTOCOL_VERSION, publishedMembers } from '../../oauth/resource-metadata.js'
 import { err, ok, type Result } from '../../result.js'
@@ -15,9 +16,12 @@ import {
   wantedDocument,
 } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
+import type { Referent } from '../world/reference-grants.js'
+import { keyIn } from '../world/world.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { providerNotes } from './provider-notes.js'
 import { translateRegistration } from './registration.js'
+import { type RelayInput, translateRelay } from './relay.js'
 
 export interface Mcp {
   readonly spec: McpSpec
@@ -28,6 +32,8 @@ export interface Mcp {
   readonly authorizationServer?: string
   readonly serverMetadata: ServerMetadata
   readonly registration: Registration
+  /** Present: the gateway is the authorization server itself. */
+  readonly relay?: Relay
   readonly wanted: readonly WantedDocument[]
   /** What works otherwise than one may expect; the policy is still accepted. */
   readonly notes: readonly string[]
@@ -35,23 +41,31 @@ export interface Mcp {
   readonly warnings: readonly string[]
 }
 
-/** connection: the provider's own backendRef; absent: straight to the issuer. */
+export interface McpInput {
+  readonly spec: McpSpec
+  readonly provider: ProviderSpec
+  /** The provider's own backendRef; absent: straight to the issuer. */
+  readonly connection: BackendConnection | undefined
+}
+
+/** from: the policy. error: each a sentence. */
 export function translateMcp(
   context: Context,
-  spec: McpSpec,
-  provider: ProviderSpec,
-  connection: BackendConnection | undefined,
-): Result<Mcp, string> {
+  from: Referent,
+  { spec, provider, connection }: McpInput,
+): Result<Mcp, readonly string[]> {
   const issuer = parseIssuer(provider.issuer)
   if (issuer === undefined)
-    return err(
+    return err([
       `issuer ${provider.issuer} is not an http or https URL, which jwtAuthentication.mcp needs`,
-    )
+    ])
   const reach = { issuer, connection: connection ?? connectionToIssuer(issuer) }
   const wanted = discoveryDocument(spec, reach)
   const known = context.reader.read('remote', wanted.id)
   const metadataIssuer = spec.metadataIssuer ?? context.options.metadataIssuer
   const registration = translateRegistration(spec, provider.issuer, reach, known?.document)
+  const relay = relayOf(context, from, { spec, provider, reach, discovery: known?.document })
+  if (relay?.ok === false) return relay
   const resource = spec.resourceMetadata?.resource
   return ok({
     spec,
@@ -64,16 +78,31 @@ export function translateMcp(
       ...(known?.document === undefined ? {} : { discovery: known.document }),
     },
     registration: registration.registration,
+    ...(relay === undefined ? {} : { relay: relay.value.relay }),
     wanted: [wanted],
     notes: [
       ...(spec.allowedOrigins === undefined ? [NO_ORIGINS] : []),
       ...(spec.authorizationServer === 'Gateway' ? issuerNotes(metadataIssuer) : []),
       ...registration.notes,
+      ...(relay?.value.notes ?? []),
       ...discoveryNotes(provider.issuer, spec.authorizationServer, known, wanted),
     ],
-    warnings: spec.authorizationServer === 'Provider' ? [] : registration.warnings,
+    warnings: [
+      ...(spec.authorizationServer === 'Gateway' ? registration.warnings : []),
+      ...(relay?.value.warnings ?? []),
+    ],
   })
 }
+
+/** undefined: the policy asks for none. */
+const relayOf = (
+  context: Context,
+  { namespace, name }: Referent,
+  input: Pick<RelayInput, 'spec' | 'provider' | 'reach' | 'discovery'>,
+): ReturnType<typeof translateRelay> | undefined =>
+  input.spec.authorizationServer === 'Relay'
+    ? translateRelay(context, { ...input, namespace, policy: keyIn(namespace, name) })
+    : undefined
 
 const OPENID = '/.well-known/openid-configuration'
 const RFC_8414 = '/.well-known/oauth-authorization-server'
@@ -148,4 +177,4 @@ function discoveryNotes(
 }
 
 const SENDS_ISS =
-  'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider'
+  'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider or Relay'

@@ -36,7 +36,10 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       namespace: policy.metadata.namespace,
     }
     const spec = traffic?.jwtAuthentication
-    const jwt = spec === undefined ? undefined : translateJwt(own, from, spec)
+    const jwt =
+      spec === undefined
+        ? undefined
+        : translateJwt(own, { ...from, name: policy.metadata.name }, spec)
     const guardSpec = backend?.ai?.promptGuard
     const guard = guardSpec === undefined ? undefined : translatePromptGuard(own, from, guardSpec)
     return {

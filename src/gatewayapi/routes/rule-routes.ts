@@ -19,7 +19,7 @@ import type { Filters } from './filters.js'
 import { preflightOf } from './preflights.js'
 import type { RouteBackends } from './route-backends.js'
 import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
-import { coveredRoots, isWellKnown, rootName } from './well-known-routes.js'
+import { coveredRoots, isWellKnown, mcpPathsOf, relayPages, rootName } from './well-known-routes.js'
 
 export type HttpRoute = Resource<HttpRouteSpec>
 
@@ -139,12 +139,14 @@ function withPreflight(route: Unnamed): readonly Unnamed[] {
 function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
   if (rule.refusal !== undefined) return [refusedRoute(rule.refusal, rule, match)]
   if (input.attachment.jwt?.jwt?.mcp === undefined) return [plainRoute(input, rule, match)]
-  if (isWellKnown(match.path)) return [answeredRoute(input, rule, match)]
+  const pages = pagesOf(input, match)
+  if (match.path.type === 'Exact' && pages.length > 0) return pages
+  if (isWellKnown(match.path)) return [...pages, answeredRoute(input, rule, match)]
   const fronts = coveredRoots(match).map((root) => ({
     ...answeredRoute(input, rule, { ...match, path: { type: 'PathPrefix', value: root } }),
     suffix: rootName(root),
   }))
-  return [...fronts, plainRoute(input, rule, match)]
+  return [...pages, ...fronts, plainRoute(input, rule, match)]
 }
 
 /**
@@ -177,7 +179,22 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
   }
 }
 
-const answeredRoute = (input: RuleInput, { cors }: RuleRoutes, match: RouteMatch): Unnamed => ({
+/** In front of the match, without its CORS. */
+function pagesOf(input: RuleInput, match: RouteMatch): readonly Unnamed[] {
+  const mcp = input.attachment.jwt?.jwt?.mcp
+  if (mcp?.relay === undefined) return []
+  const { mcpPath } = mcpPathsOf(mcp, input.route.spec)
+  return relayPages(mcpPath, match).map((page) => ({
+    ...answeredRoute(input, {}, page),
+    suffix: page.path.value.slice(page.path.value.lastIndexOf('/') + 1),
+  }))
+}
+
+const answeredRoute = (
+  input: RuleInput,
+  { cors }: Pick<RuleRoutes, 'cors'>,
+  match: RouteMatch,
+): Unnamed => ({
   match,
   action: { type: 'answered' },
   proc: { key: keyOfRule(input), mode: 'well-known' },

@@ -63,6 +63,7 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
         : { authorizationServer: mcp.authorizationServer }),
       serverMetadata: mcp.serverMetadata,
       registration: mcp.registration,
+      ...(mcp.relay === undefined ? {} : { relay: mcp.relay }),
     },
   ]
 }

@@ -3,7 +3,13 @@
 
 import type { McpPaths } from '../../ir/proc-entry.js'
 import type { PathMatch, RouteMatch } from '../../ir/route.js'
-import { registrationPath, resourceMetadataPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
+import {
+  registrationPath,
+  RELAY_ENDPOINTS,
+  relayPath,
+  resourceMetadataPath,
+  WELL_KNOWN_ROOTS,
+} from '../../oauth/paths.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Mcp } from '../policies/mcp.js'
 
@@ -17,10 +23,14 @@ export function coveredRoots({ path }: RouteMatch): readonly string[] {
   return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
 }
 
-/** The documents that no match of the route lets clients reach; headers and methods of the matches are not looked at. */
+/**
+ * The documents, and endpoints of a relay, that no match of the route lets clients reach; headers and methods of the
+ * matches are not looked at.
+ */
 export function unreachableDocuments(
   { mcpPath }: McpPaths,
   route: HttpRouteSpec,
+  isRelay = false,
 ): readonly string[] {
   const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
   const isReached = (document: string) =>
@@ -29,9 +39,25 @@ export function unreachableDocuments(
         ? `${document}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
         : type === 'Exact' && value === document,
     )
-  const documents = [resourceMetadataPath(mcpPath), registrationPath(mcpPath)]
+  const documents = [
+    resourceMetadataPath(mcpPath),
+    registrationPath(mcpPath),
+    ...(isRelay ? RELAY_ENDPOINTS.map((endpoint) => relayPath(mcpPath, endpoint)) : []),
+  ]
   return documents.filter((document) => !isReached(document))
 }
+
+/** Where a relay shows its pages, as far as the match covers them: no page of another origin may read those, whatever CORS says. */
+export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly RouteMatch[] =>
+  PAGES.map((endpoint) => relayPath(mcpPath, endpoint))
+    .filter((page) =>
+      path.type === 'Exact'
+        ? path.value === page
+        : path.value === '/' || page === path.value || page.startsWith(`${path.value}/`),
+    )
+    .map((value) => ({ path: { type: 'Exact', value }, headers: [], queryParams: [] }))
+
+const PAGES = ['authorize', 'callback'] as const
 
 /** Last segment of a root: the suffix of the name of a route in front of a broader match. */
 export const rootName = (root: string): string => root.slice(root.lastIndexOf('/') + 1)

@@ -28,6 +28,8 @@ interface TargetState {
   /** The sentences that name the policies that won (decision 25). */
   readonly conflict?: string
   readonly notes: readonly string[]
+  /** What cannot work there, though the policy is in force. */
+  readonly faults?: readonly string[]
 }
 
 export const isOnRoutesAlone = ({ spec }: ProxyPolicy): boolean =>
@@ -50,9 +52,14 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
   const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
   const pending = states.flatMap((state) => state.pending ?? [])
   const notes = [...translated.notes, ...states.flatMap((state) => state.notes)]
-  const accepted = acceptance(translated, conflicts, notes)
+  const faults = states.flatMap((state) => state.faults ?? [])
+  const refused = acceptance(translated, conflicts, notes)
+  const accepted =
+    refused.status === 'False' || faults.length === 0
+      ? refused
+      : isFalse('Accepted', 'Invalid', unique(faults))
   const attached =
-    accepted.status === 'False'
+    refused.status === 'False'
       ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
       : attachment(pending, translated.jwt?.unavailable ?? [])
   const conditions = [accepted, attached]
@@ -112,7 +119,7 @@ function targetState(
   const route = translateRoute(context, httpRoute)
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
-  return { gateways: route.gateways, notes: mcpNotes(route, policy), ...lost }
+  return { gateways: route.gateways, ...mcpNotes(route, policy), ...lost }
 }
 
 /** A policy may not target a Gateway, but that is where its author looks for the answer. */
@@ -127,17 +134,22 @@ function ownGateway(
 }
 
 /** What the status says of an MCP route and the policy that protects it. */
-function mcpNotes({ attachment, corsAdded, key, route }: TranslatedRoute, policy: ProxyPolicy) {
+function mcpNotes(
+  { attachment, corsAdded, key, route }: TranslatedRoute,
+  policy: ProxyPolicy,
+): Pick<TargetState, 'notes' | 'faults'> {
   const mcp = attachment.jwt?.policy === policy ? attachment.jwt.jwt?.mcp : undefined
-  if (mcp === undefined) return []
-  const unreachable = unreachableDocuments(mcpPathsOf(mcp, route.spec), route.spec)
-  return [
-    // Decision 13a: what was added is named.
-    ...(corsAdded.length === 0
+  if (mcp === undefined) return { notes: [] }
+  const isRelay = mcp.relay !== undefined
+  const unreachable = unreachableDocuments(mcpPathsOf(mcp, route.spec), route.spec, isRelay)
+  const missing =
+    unreachable.length === 0
       ? []
-      : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]),
-    ...(unreachable.length === 0
+      : [`HTTPRoute ${key} does not match ${unreachable.join(' and ')}: clients cannot log in`]
+  // Decision 13a: what was added is named.
+  const added =
+    corsAdded.length === 0
       ? []
-      : [`HTTPRoute ${key} does not match ${unreachable.join(' and ')}: clients cannot log in`]),
-  ]
+      : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]
+  return isRelay ? { notes: added, faults: missing } : { notes: [...added, ...missing] }
 }

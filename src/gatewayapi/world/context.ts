@@ -14,6 +14,12 @@ export interface TranslatorOptions {
   readonly mcpProtocolVersion?: string
   /** The largest body that rules about MCP messages may ask for; default 1 MiB. */
   readonly mcpBodyBytes?: number
+  /** What relays without a keyRef seal with: base64url of 32 bytes each, the first writes. Absent: they are refused. */
+  readonly relayKeys?: {
+    readonly keys: readonly string[]
+    /** Made by this process, and gone with it. */
+    readonly areOwn: boolean
+  }
   /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
   readonly isCluster?: boolean
   /** One Envoy serves several Gateways, so that two of them cannot have one port; default: in files. */

@@ -1,5 +1,6 @@
 // ConfigMap, Namespace and Secret (core v1), as far as Gatehouse reads them.
 
+import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 
 /** ConfigMap (core v1), as far as it is read. */
@@ -17,7 +18,10 @@ export type NamespaceData = z.infer<typeof namespaceData>
 const text = z
   .string()
   .regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'is not base64')
-  .transform((base64) => Buffer.from(base64, 'base64').toString('utf8'))
+  .transform((base64) => {
+    const bytes = Buffer.from(base64, 'base64')
+    return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
+  })
 
 /** Secret (core v1): data from base64, with stringData over it. */
 export const secretData = z
@@ -28,5 +32,5 @@ export const secretData = z
   })
   .transform(({ type, data, stringData }) => ({ type, data: { ...data, ...stringData } }))
 
-/** data: as text, with stringData over it (as the API server does). */
+/** data: as text (Latin-1 where it is not UTF-8, so that no byte is lost), with stringData over it (as the API server does). */
 export type SecretData = z.infer<typeof secretData>

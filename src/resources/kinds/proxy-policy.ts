@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Json } from '../../ir/json.js'
 import { authorization } from './authorization.js'
 import { backendRef, duration, group, kind, name } from './fields.js'
+import { relay } from './relay.js'
 
 const targetRef = z.object({
   group: group()
@@ -97,11 +98,15 @@ const mcp = z.object({
     )
     .meta({ example: { resource: 'https://mcp.example/mcp' } }),
   authorizationServer: z
-    .enum(['Gateway', 'Provider'])
+    .enum(['Gateway', 'Provider', 'Relay'])
     .default('Gateway')
     .describe(
-      "Which authorization server the resource metadata names. Gateway: the gateway's MCP URL, with metadata made of the provider's. Provider: the issuer of the provider itself, where clients discover and register.",
+      "Which authorization server the resource metadata names. Gateway: the gateway's MCP URL, with metadata made of the provider's. Provider: the issuer of the provider itself, where clients discover and register. Relay: the gateway itself, which logs clients in at the provider with mcp.clientId.",
     )
+    .meta({ since: '0.2.0' }),
+  relay: relay
+    .optional()
+    .describe('How the gateway relays logins, with authorizationServer Relay.')
     .meta({ since: '0.2.0' }),
   allowedOrigins: z
     .array(

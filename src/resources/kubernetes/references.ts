@@ -18,7 +18,11 @@ export function referencedObjects(
   resources: Resources,
   controllerName: string,
 ): readonly ObjectReference[] {
-  const found = [...certificates(resources, controllerName), ...authorities(resources)]
+  const found = [
+    ...certificates(resources, controllerName),
+    ...authorities(resources),
+    ...relaySecrets(resources),
+  ]
   const byKey = new Map(found.map((each) => [referenceKey(each), each]))
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
 }
@@ -98,6 +102,15 @@ const grants = (
     ({ group, kind, name }) =>
       group === '' && kind === to.kind && (name === undefined || name === to.name),
   )
+
+/** Of the policy's own namespace. */
+const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] =>
+  proxyPolicies.flatMap(({ metadata, spec }) => {
+    const { keyRef = [], clientSecretRef } = spec.traffic?.jwtAuthentication?.mcp?.relay ?? {}
+    return [...keyRef, ...(clientSecretRef === undefined ? [] : [clientSecretRef])].map(
+      ({ name }) => ({ kind: 'Secret', namespace: metadata.namespace, name }) as const,
+    )
+  })
 
 const authorities = ({ backendTlsPolicies }: Resources): readonly ObjectReference[] =>
   backendTlsPolicies.flatMap(({ metadata, spec }) =>

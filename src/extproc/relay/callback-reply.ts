@@ -1,0 +1,73 @@
+// The redirect URI of a relay at the provider: its answer becomes one of ours, in the browser that the login began in.
+
+import { timingSafeEqual } from 'node:crypto'
+import { hashOf } from '../../oauth/relay/client.js'
+import { cookieValue, setCookie } from '../../oauth/relay/cookies.js'
+import { queryOf, readParameters } from '../../oauth/relay/parameters.js'
+import { type Login, openLogin, sealCode } from '../../oauth/relay/transaction.js'
+import type { Reply } from '../stream/immediate-response.js'
+import { loginCookie } from './authorize-reply.js'
+import type { RelayContext, RelayRequest } from './relay-request.js'
+import { clientErrorReply, codeReply, errorPageReply } from './replies.js'
+
+const MAX_PATH = 32 * 1024
+const MAX_CODE = 8 * 1024
+
+/** RFC 6749 section 4.1.2.1 and OpenID Connect Core section 3.1.2.6: what a client may do something about. */
+const PASSED_ERRORS = [
+  ...['access_denied', 'invalid_scope', 'server_error', 'temporarily_unavailable'],
+  ...['interaction_required', 'login_required', 'account_selection_required', 'consent_required'],
+]
+
+export function callbackReply(context: RelayContext, request: RelayRequest): Reply {
+  const parameters =
+    request.path.length > MAX_PATH ? undefined : readParameters(queryOf(request.path))
+  if (parameters === undefined || 'repeated' in parameters)
+    return errorPageReply(400, 'The answer of the identity provider cannot be read.')
+  const login = openLogin(context.vault, parameters.get('state') ?? '', context.now())
+  if (login === undefined || !isOfThisBrowser(context, request, login))
+    return errorPageReply(
+      400,
+      'This login has ended, or began in another browser. Start again in the client.',
+    )
+  const { relay } = context
+  const cookies = [
+    setCookie(context.isSecure, { name: loginCookie(login.id), value: '', maxAgeSeconds: 0 }),
+  ]
+  const refused = (error: string, description: string): Reply =>
+    clientErrorReply(relay, login, { error, description }, cookies)
+  if (!isOfProvider(context, parameters.get('iss')))
+    return refused('server_error', 'the answer is of another identity provider')
+  const [error, code] = [parameters.get('error'), parameters.get('code')]
+  if (error !== undefined)
+    return PASSED_ERRORS.includes(error)
+      ? refused(error, 'the identity provider refused the login')
+      : refused('server_error', 'the identity provider could not log in')
+  if (code === undefined || code.length > MAX_CODE)
+    return refused('server_error', 'the identity provider has sent no code')
+  const { clientHash, redirectUri, challenge, scopes } = login
+  const grant = {
+    secret: code,
+    resource: relay.resource,
+    clientHash,
+    redirectUri,
+    challenge,
+    scopes,
+  }
+  return codeReply(relay, login, sealCode(context.vault, grant, context.now()), cookies)
+}
+
+function isOfThisBrowser(
+  { isSecure }: RelayContext,
+  { cookie }: RelayRequest,
+  login: Login,
+): boolean {
+  const value = cookieValue(cookie, isSecure, loginCookie(login.id))
+  if (value === undefined) return false
+  const [own, expected] = [Buffer.from(hashOf(value)), Buffer.from(login.cookieHash)]
+  return own.length === expected.length && timingSafeEqual(own, expected)
+}
+
+/** RFC 9207 section 2.4. */
+const isOfProvider = ({ relay }: RelayContext, iss: string | undefined): boolean =>
+  iss === undefined ? relay.provider?.sendsIss !== true : iss === relay.providerIssuer

@@ -1,0 +1,100 @@
+// Client metadata documents (draft-ietf-oauth-client-id-metadata-document): fetched when a client comes, and kept for a while.
+
+import { isJsonObject, isJsonWithin, parseJson } from '../../ir/json.js'
+import type { RemoteTarget } from '../../ir/remote-target.js'
+import { type Client, documentClient } from '../../oauth/relay/client.js'
+import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
+import { maxAgeOf } from '../../remote/refresh-times.js'
+import { err, type Result } from '../../result.js'
+import type { Rates } from '../stream/rates.js'
+import type { Slots } from '../stream/slots.js'
+import type { ClientDocuments } from './clients.js'
+
+export interface ClientDocumentsDeps {
+  /** To addresses of the public internet alone, or what the operator allows beside it. */
+  readonly callPublic: CallRemote
+  /** Fetches under way, and fetches a second, for each host. */
+  readonly slots: Slots
+  readonly rates: Rates
+  /** Milliseconds since the epoch. */
+  now(): number
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 64 * 1024
+const MAX_VALUES = 4096
+const MAX_LEVELS = 16
+const MAX_KEPT = 512
+
+const DAY_MS = 86_400_000
+const DEFAULT_MS = 300_000
+/** Also where its headers want less: the form of one page and its answer are two requests. */
+const MIN_MS = 10_000
+const FAILURE_MS = 30_000
+
+interface Kept {
+  readonly client: Result<Client, string>
+  readonly until: number
+}
+
+export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocuments {
+  // The oldest first.
+  const kept = new Map<string, Kept>()
+  const keep = (url: string, client: Result<Client, string>, ms: number): void => {
+    kept.delete(url)
+    const [oldest] = kept.keys()
+    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+    kept.set(url, { client, until: deps.now() + ms })
+  }
+  return {
+    async get(url, signal) {
+      const known = kept.get(url)
+      if (known !== undefined && deps.now() < known.until) return known.client
+      const { host } = new URL(url)
+      const giveBack = deps.rates.take(host) ? deps.slots.take(host) : undefined
+      if (giveBack === undefined) return BUSY
+      try {
+        const answer = await deps.callPublic(targetOf(url), {
+          method: 'GET',
+          timeoutMs: TIMEOUT_MS,
+          maxBytes: MAX_BYTES,
+          signal,
+        })
+        // A person who went away says nothing of the document.
+        if (!answer.ok && answer.error.type === 'aborted') return UNREAD
+        const client = answer.ok ? readClient(url, answer.value) : UNREAD
+        keep(url, client, client.ok ? timeOf(answer.ok ? answer.value : undefined) : FAILURE_MS)
+        return client
+      } finally {
+        giveBack()
+      }
+    },
+  }
+}
+
+const BUSY = err('Too many clients of this host log in at this moment. Try again in a moment.')
+const UNREAD = err('The description of this client cannot be read at the moment.')
+
+/** url: of metadataUrl(). */
+function targetOf(url: string): RemoteTarget {
+  const { hostname, port } = new URL(url)
+  return {
+    url,
+    endpoints: { type: 'name', host: hostname, port: port === '' ? 443 : Number(port) },
+    tls: { hostname, subjectAltNames: [], authorities: 'System' },
+  }
+}
+
+function readClient(url: string, { status, headers, body }: RemoteAnswer): Result<Client, string> {
+  const isJson = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(headers['content-type'] ?? '')
+  if (status !== 200 || !isJson || !isJsonWithin(body, MAX_VALUES, MAX_LEVELS)) return UNREAD
+  const document = parseJson(body)
+  if (!isJsonObject(document)) return UNREAD
+  const client = documentClient(url, document)
+  return client.ok ? client : err(`The description of this client cannot be used: ${client.error}.`)
+}
+
+function timeOf(answer: RemoteAnswer | undefined): number {
+  const wanted = maxAgeOf(answer?.headers['cache-control']) ?? DEFAULT_MS
+  return Math.min(DAY_MS, Math.max(MIN_MS, wanted))
+}

@@ -1,0 +1,53 @@
+// A client_id → the client that it stands for: a registration of ours, or a metadata document.
+
+import type { Relay } from '../../ir/relay.js'
+import { type Client, metadataUrl, openClientId } from '../../oauth/relay/client.js'
+import type { Vault } from '../../oauth/relay/vault.js'
+import { err, ok, type Result } from '../../result.js'
+
+/** Client metadata documents, by their URLs. */
+export interface ClientDocuments {
+  /** error: a sentence for a person. Never rejects. */
+  get(url: string, signal: AbortSignal): Promise<Result<Client, string>>
+}
+
+export interface FindClientDeps {
+  readonly vault: Vault
+  readonly documents: ClientDocuments
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly signal: AbortSignal
+}
+
+const REGISTER_AGAIN =
+  'This client is not registered here, or its registration has ended: it must register again.'
+
+export async function findClient(
+  id: string,
+  relay: Relay,
+  { vault, documents, now, signal }: FindClientDeps,
+): Promise<Result<Client, string>> {
+  if (isDocument(id)) {
+    const url = readableUrl(id, relay)
+    return url === undefined
+      ? err('This client is described at an address that this gateway does not read.')
+      : documents.get(url, signal)
+  }
+  const client = openClientId(id, relay, vault, now)
+  return client === undefined ? err(REGISTER_AGAIN) : ok(client)
+}
+
+/** now: milliseconds. */
+export const isKnownClient = (id: string, relay: Relay, vault: Vault, now: number): boolean =>
+  isDocument(id)
+    ? readableUrl(id, relay) !== undefined
+    : openClientId(id, relay, vault, now) !== undefined
+
+const isDocument = (id: string): boolean => /^https:/i.test(id)
+
+function readableUrl(id: string, { clientMetadataHosts }: Relay): string | undefined {
+  const document = metadataUrl(id)
+  return document !== undefined && clientMetadataHosts.includes(document.host)
+    ? document.url
+    : undefined
+}

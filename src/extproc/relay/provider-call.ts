@@ -1,0 +1,57 @@
+// The call of the provider's token endpoint: with the relay's own client, over the backendRef, so many at a time.
+
+import type { Relay } from '../../ir/relay.js'
+import type { CallRemote } from '../../remote/http-call.js'
+import { err, ok } from '../../result.js'
+import type { Rates } from '../stream/rates.js'
+import type { Slots } from '../stream/slots.js'
+import type { CallProvider } from './relay-request.js'
+
+export interface ProviderCallDeps {
+  readonly callRemote: CallRemote
+  /** Calls under way, and calls a second, for each token endpoint. */
+  readonly slots: Slots
+  readonly rates: Rates
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 256 * 1024
+
+export const createCallProvider =
+  ({ provider, clientId, clientSecret }: Relay, deps: ProviderCallDeps): CallProvider =>
+  async (form, signal) => {
+    if (provider === undefined) return err('failed')
+    const { token, secretIn } = provider
+    const place = `relay ${JSON.stringify([token.url, token.endpoints])}`
+    const giveBack = deps.rates.take(place) ? deps.slots.take(place) : undefined
+    if (giveBack === undefined) return err('busy')
+    try {
+      const inHeader = clientSecret !== undefined && secretIn === 'header'
+      const answer = await deps.callRemote(token, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          ...(inHeader ? { authorization: basic(clientId, clientSecret) } : {}),
+        },
+        body: new TextEncoder().encode(
+          new URLSearchParams({
+            ...form,
+            ...(inHeader ? {} : { client_id: clientId }),
+            ...(clientSecret === undefined || inHeader ? {} : { client_secret: clientSecret }),
+          }).toString(),
+        ),
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+        signal,
+      })
+      return answer.ok ? ok(answer.value) : err('failed')
+    } finally {
+      giveBack()
+    }
+  }
+
+/** RFC 6749 section 2.3.1: both parts are encoded as in a form. */
+const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`
+
+const formEncoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)

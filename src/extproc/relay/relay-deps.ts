@@ -1,0 +1,47 @@
+// What relays share in one process: bounds, and the metadata documents that were read.
+
+import { randomBytes } from 'node:crypto'
+import type { CallRemote } from '../../remote/http-call.js'
+import { err } from '../../result.js'
+import { createRates } from '../stream/rates.js'
+import { createSlots, type Slots } from '../stream/slots.js'
+import { createClientDocuments } from './client-documents.js'
+import type { RelayDeps } from './relay-replies.js'
+
+/** A client comes for a token at its login, and some times an hour after that. */
+const TOKEN_RATE = { perSecond: 50, burst: 200 }
+/** A document is read again at most every ten seconds for one URL. */
+const DOCUMENT_RATE = { perSecond: 2, burst: 20 }
+const MAX_DOCUMENTS = 4
+
+export interface RelayDepsInput {
+  readonly callRemote: CallRemote
+  readonly callPublic?: CallRemote | undefined
+  /** Calls under way at each provider. */
+  readonly slots: Slots
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+const callNobody: CallRemote = () => Promise.resolve(err({ type: 'invalid-url' }))
+
+export function createRelayDeps({
+  callRemote,
+  callPublic = callNobody,
+  slots,
+  now,
+}: RelayDepsInput): RelayDeps {
+  return {
+    callRemote,
+    slots,
+    rates: createRates(TOKEN_RATE, now),
+    documents: createClientDocuments({
+      callPublic,
+      slots: createSlots(MAX_DOCUMENTS),
+      rates: createRates(DOCUMENT_RATE, now),
+      now,
+    }),
+    now,
+    random: (size) => randomBytes(size),
+  }
+}

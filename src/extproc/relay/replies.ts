@@ -1,0 +1,86 @@
+// The answers of a relay to a browser: pages and redirects. No page of another origin may read or frame one, and none is kept.
+
+import type { Relay } from '../../ir/relay.js'
+import type { ClientError } from '../../oauth/relay/authorization-request.js'
+import { errorPage } from '../../oauth/relay/pages.js'
+import { withParameters } from '../../oauth/relay/redirect-uri.js'
+import type { Reply } from '../stream/immediate-response.js'
+
+/** No form-action: Chromium applies it to every redirect that follows the form. */
+const BROWSER_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'same-origin',
+}
+
+export const pageReply = (
+  status: number,
+  html: string,
+  details: string,
+  cookies: readonly string[] = [],
+): Reply => ({
+  status,
+  headers: { ...BROWSER_HEADERS, 'content-type': 'text/html; charset=utf-8' },
+  cookies,
+  body: new TextEncoder().encode(html),
+  details,
+})
+
+export const errorPageReply = (
+  status: number,
+  sentence: string,
+  cookies: readonly string[] = [],
+): Reply => pageReply(status, errorPage(sentence), 'gatehouse_relay_refused', cookies)
+
+/** 303: whatever the method was, the browser goes on with GET. location: of visible ASCII. */
+export const redirectReply = (
+  location: string,
+  details: string,
+  cookies: readonly string[] = [],
+): Reply => ({
+  status: 303,
+  headers: { ...BROWSER_HEADERS, location },
+  cookies,
+  body: new Uint8Array(),
+  details,
+})
+
+/** Where a client waits for its answer. */
+export interface ReturnTo {
+  readonly redirectUri: string
+  readonly state?: string | undefined
+}
+
+/** RFC 6749 section 4.1.2.1, with iss (RFC 9207). */
+export const clientErrorReply = (
+  { issuer }: Pick<Relay, 'issuer'>,
+  { redirectUri, state }: ReturnTo,
+  { error, description }: ClientError,
+  cookies: readonly string[] = [],
+): Reply =>
+  redirectReply(
+    withParameters(redirectUri, [
+      ['error', error],
+      ['error_description', description],
+      ...stateOf(state),
+      ['iss', issuer],
+    ]),
+    'gatehouse_relay_error',
+    cookies,
+  )
+
+/** RFC 6749 section 4.1.2. */
+export const codeReply = (
+  { issuer }: Pick<Relay, 'issuer'>,
+  { redirectUri, state }: ReturnTo,
+  code: string,
+  cookies: readonly string[],
+): Reply =>
+  redirectReply(
+    withParameters(redirectUri, [['code', code], ...stateOf(state), ['iss', issuer]]),
+    'gatehouse_relay_code',
+    cookies,
+  )
+
+const stateOf = (state: string | undefined): [string, string][] =>
+  state === undefined ? [] : [['state', state]]

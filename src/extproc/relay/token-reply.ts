@@ -1,0 +1,195 @@
+// The token endpoint of a relay (RFC 6749 sections 4.1.3 and 6): who asks is checked before the provider is asked.
+
+import { createHash } from 'node:crypto'
+import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
+import { hashOf } from '../../oauth/relay/client.js'
+import { type Parameters, readParameters } from '../../oauth/relay/parameters.js'
+import { type Grant, openCode, openRefresh, sealRefresh } from '../../oauth/relay/transaction.js'
+import { err, ok, type Result } from '../../result.js'
+import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
+import {
+  isForm,
+  type ProviderAnswer,
+  type RelayContext,
+  type RelayRequest,
+} from './relay-request.js'
+
+/** What the provider is asked for a grant. */
+interface Exchange {
+  readonly grant: Grant
+  readonly form: Readonly<Record<string, string>>
+}
+
+export async function tokenReply(
+  context: RelayContext,
+  request: RelayRequest,
+  signal: AbortSignal,
+): Promise<Reply> {
+  if (!isForm(request)) return refused('invalid_request', 'the request is not a form')
+  if (request.hasCredentials)
+    return refused('invalid_request', 'clients are public here: they send no credentials')
+  const parameters = readParameters(Buffer.from(request.body).toString('latin1'))
+  if ('repeated' in parameters)
+    return refused('invalid_request', 'a parameter is there more than once')
+  const id = parameters.get('client_id')
+  if (id === undefined) return refused('invalid_request', 'client_id is missing')
+  if (!context.isKnown(id)) return UNKNOWN_CLIENT
+  const exchange = exchangeOf(context, parameters, hashOf(id))
+  if (!exchange.ok) return exchange.error
+  const answer = await context.callProvider(exchange.value.form, signal)
+  if (!answer.ok) return answer.error === 'busy' ? BUSY : UNREACHED
+  return answered(context, exchange.value.grant, answer.value)
+}
+
+const DETAILS = 'gatehouse_relay_token'
+
+const refused = (error: string, description: string): Reply =>
+  errorReply(400, [error, description], DETAILS)
+
+/** RFC 6749 section 5.2. */
+const UNKNOWN_CLIENT = errorReply(
+  401,
+  ['invalid_client', 'the client is not registered here, or its registration has ended'],
+  DETAILS,
+)
+const BUSY = errorReply(
+  503,
+  ['temporarily_unavailable', 'too many tokens are asked for at this moment'],
+  DETAILS,
+  { 'retry-after': '5' },
+)
+const UNREACHED = errorReply(
+  502,
+  ['temporarily_unavailable', 'the identity provider did not answer'],
+  DETAILS,
+)
+
+function exchangeOf(
+  context: RelayContext,
+  parameters: Parameters,
+  clientHash: string,
+): Result<Exchange, Reply> {
+  const resource = parameters.get('resource')
+  if (resource !== undefined && resource !== context.relay.resource)
+    return err(refused('invalid_target', `resource must be ${context.relay.resource}, or absent`))
+  switch (parameters.get('grant_type')) {
+    case 'authorization_code':
+      return ofCode(context, parameters, clientHash)
+    case 'refresh_token':
+      return ofRefresh(context, parameters, clientHash)
+    default:
+      return err(
+        refused('unsupported_grant_type', 'grant_type is authorization_code or refresh_token'),
+      )
+  }
+}
+
+/** Of this client, and for what the gateway protects now. */
+const isOfClient = ({ relay }: RelayContext, grant: Grant, clientHash: string): boolean =>
+  grant.clientHash === clientHash && grant.resource === relay.resource
+
+const NO_GRANT = refused('invalid_grant', 'the grant is not good, or of another client')
+
+function ofCode(
+  context: RelayContext,
+  parameters: Parameters,
+  clientHash: string,
+): Result<Exchange, Reply> {
+  const grant = openCode(context.vault, parameters.get('code') ?? '', context.now())
+  const verifier = parameters.get('code_verifier') ?? ''
+  if (grant === undefined || !isOfClient(context, grant, clientHash)) return err(NO_GRANT)
+  if (parameters.get('redirect_uri') !== grant.redirectUri)
+    return err(refused('invalid_grant', 'redirect_uri is another than at the authorization'))
+  if (!isVerified(verifier, grant.challenge))
+    return err(refused('invalid_grant', 'code_verifier does not fit the challenge'))
+  return ok({
+    grant,
+    form: {
+      grant_type: 'authorization_code',
+      code: grant.secret,
+      redirect_uri: context.origin + context.paths.callback,
+      code_verifier: verifier,
+      ...resourceOf(context),
+    },
+  })
+}
+
+/** RFC 7636 section 4.6. */
+const isVerified = (verifier: string, challenge: string): boolean =>
+  /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) &&
+  createHash('sha256').update(verifier).digest('base64url') === challenge
+
+const resourceOf = ({ relay }: RelayContext): Readonly<Record<string, string>> =>
+  relay.sendsResource ? { resource: relay.resource } : {}
+
+function ofRefresh(
+  context: RelayContext,
+  parameters: Parameters,
+  clientHash: string,
+): Result<Exchange, Reply> {
+  const grant = openRefresh(context.vault, parameters.get('refresh_token') ?? '', context.now())
+  if (grant === undefined || !isOfClient(context, grant, clientHash)) return err(NO_GRANT)
+  const granted = grant.scopes.split(' ')
+  const asked = (parameters.get('scope') ?? '').split(' ').filter((scope) => scope !== '')
+  if (!asked.every((scope) => granted.includes(scope)))
+    return err(refused('invalid_scope', 'scope is wider than what was granted'))
+  return ok({
+    grant,
+    form: {
+      grant_type: 'refresh_token',
+      refresh_token: grant.secret,
+      ...(asked.length === 0 ? {} : { scope: asked.join(' ') }),
+      ...resourceOf(context),
+    },
+  })
+}
+
+function answered(context: RelayContext, grant: Grant, { status, body }: ProviderAnswer): Reply {
+  const answer = parseJson(body)
+  if (!isJsonObject(answer)) return FAILED
+  if (status === 200) return withTokens(context, grant, answer)
+  const { error } = answer
+  // What the provider says of its own client is none of this client's doing, who would register anew for it.
+  return error === 'invalid_grant' || error === 'invalid_scope'
+    ? refused(error, 'the identity provider refused the grant')
+    : FAILED
+}
+
+const FAILED = errorReply(
+  502,
+  [
+    'server_error',
+    'the identity provider refused the gateway or answered nothing that can be read',
+  ],
+  DETAILS,
+)
+
+/** No id_token: where its audience is the relay's client it would pass as an access token. */
+function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Reply {
+  const { access_token: access, expires_in: expires, scope, refresh_token: refresh } = answer
+  if (typeof access !== 'string' || access === '') return FAILED
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(access)) return OPAQUE
+  return jsonReply(
+    200,
+    {
+      access_token: access,
+      token_type: 'Bearer',
+      ...(typeof expires === 'number' ? { expires_in: expires } : {}),
+      ...(typeof scope === 'string' ? { scope } : {}),
+      ...(typeof refresh === 'string'
+        ? { refresh_token: sealRefresh(context.vault, { ...grant, secret: refresh }) }
+        : {}),
+    },
+    DETAILS,
+    { pragma: 'no-cache' },
+  )
+}
+
+const OPAQUE = errorReply(
+  502,
+  [
+    'server_error',
+    'the identity provider issued an access token that is no JWT, which the gateway cannot check',
+  ],
+  DETAILS,
+)

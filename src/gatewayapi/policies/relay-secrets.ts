@@ -1,0 +1,56 @@
+// The Secrets that a relay names: the keys that it seals with, and the secret of its client at the provider.
+
+import { err, ok, type Result } from '../../result.js'
+import type { Context } from '../world/context.js'
+import { keyIn } from '../world/world.js'
+
+interface SecretRef {
+  readonly name: string
+  readonly key?: string | undefined
+}
+
+const KEY_BYTES = 32
+
+/** The text of a member of a Secret in the policy's namespace, as it is there. */
+export function readSecret(
+  context: Context,
+  namespace: string,
+  { name, key }: SecretRef,
+): Result<string, string> {
+  const secret = context.reader.read('secrets', keyIn(namespace, name))
+  if (secret === undefined) return err(`Secret ${namespace}/${name} not found`)
+  const { data } = secret.spec
+  const names = Object.keys(data)
+  if (key === undefined && names.length !== 1)
+    return err(`Secret ${namespace}/${name} has ${names.length} members: say which by "key"`)
+  const text = data[key ?? names[0] ?? '']
+  return text === undefined || text === ''
+    ? err(`Secret ${namespace}/${name} has no member ${key ?? ''}`)
+    : ok(text)
+}
+
+/** base64url of 32 bytes. */
+export function readSealingKey(
+  context: Context,
+  namespace: string,
+  ref: SecretRef,
+): Result<string, string> {
+  const text = readSecret(context, namespace, ref)
+  if (!text.ok) return text
+  const bytes = keyBytes(text.value)
+  return bytes === undefined
+    ? err(
+        `Secret ${namespace}/${ref.name} is not a key: expected ${KEY_BYTES} bytes, raw, hexadecimal or base64 (openssl rand -base64 32)`,
+      )
+    : ok(bytes.toString('base64url'))
+}
+
+/** text: of a Secret, Latin-1 where it is no UTF-8. */
+function keyBytes(text: string): Buffer | undefined {
+  const trimmed = text.trim()
+  const raw = Buffer.from(text, [...text].every((one) => one <= '\xff') ? 'latin1' : 'utf8')
+  if (raw.length === KEY_BYTES) return raw
+  if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')
+  const decoded = /^[\w+/-]{43}=?$/.test(trimmed) ? Buffer.from(trimmed, 'base64') : undefined
+  return decoded?.length === KEY_BYTES ? decoded : undefined
+}

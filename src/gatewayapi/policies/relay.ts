@@ -1,0 +1,183 @@
+// mcp.relay → what ext_proc needs to be the authorization server of MCP clients (authorizationServer Relay), or why it cannot.
+
+import type { Json, JsonObject } from '../../ir/json.js'
+import type { Relay, RelayProvider } from '../../ir/relay.js'
+import { OWN_PARAMETERS, type RelaySpec } from '../../resources/kinds/relay.js'
+import { err, ok, type Result } from '../../result.js'
+import { type Reach, targetOfIssuer } from '../backends/remote-targets.js'
+import type { Context } from '../world/context.js'
+import type { McpSpec, ProviderSpec } from './key-sets.js'
+import { readSealingKey, readSecret } from './relay-secrets.js'
+
+export interface RelayInput {
+  /** NAMESPACE/NAME of the policy. */
+  readonly policy: string
+  readonly namespace: string
+  readonly spec: McpSpec
+  readonly provider: ProviderSpec
+  readonly reach: Reach
+  /** The provider's document, when it was fetched. */
+  readonly discovery: JsonObject | undefined
+}
+
+export interface TranslatedRelay {
+  readonly relay: Relay
+  readonly notes: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** What a policy without a member "relay" says. */
+const DEFAULTS: RelaySpec = {
+  clientLifetime: 90 * 86_400_000,
+  clientMetadataHosts: [],
+  redirectUris: ['loopback'],
+  resourceParameter: 'Send',
+  authorizationParameters: {},
+}
+
+/** error: each a sentence; the policy is broken. */
+export function translateRelay(
+  context: Context,
+  input: RelayInput,
+): Result<TranslatedRelay, readonly string[]> {
+  const { spec, provider, reach, discovery, namespace } = input
+  const relay = spec.relay ?? DEFAULTS
+  const resource = spec.resourceMetadata?.resource
+  const { clientId } = spec
+  const keys = sealingKeys(context, namespace, relay)
+  const secret =
+    relay.clientSecretRef === undefined
+      ? ok(undefined)
+      : readSecret(context, namespace, relay.clientSecretRef)
+  const problems = [
+    ...resourceProblems(resource),
+    ...(clientId === undefined ? ['authorizationServer Relay requires mcp.clientId'] : []),
+    ...(keys.ok ? [] : [`mcp.relay.keyRef: ${keys.error}`]),
+    ...(secret.ok ? [] : [`mcp.relay.clientSecretRef: ${secret.error}`]),
+    ...parameterProblems(relay),
+  ]
+  if (problems.length > 0 || !keys.ok || !secret.ok) return err(problems)
+  const endpoints = providerOf(provider.issuer, reach, discovery)
+  return ok({
+    relay: {
+      policy: input.policy,
+      issuer: issuerOf(resource ?? ''),
+      resource: resource ?? '',
+      clientId: clientId ?? '',
+      // What editors and `echo` put at the end of a line is no part of it.
+      ...(secret.value === undefined ? {} : { clientSecret: secret.value.replace(/\r?\n$/, '') }),
+      sealingKeys: keys.value.keys,
+      clientLifetimeMs: relay.clientLifetime,
+      clientMetadataHosts: relay.clientMetadataHosts,
+      redirectUris: relay.redirectUris,
+      scopes: relay.scopes ?? spec.resourceMetadata?.scopesSupported ?? [],
+      sendsResource: relay.resourceParameter === 'Send',
+      authorizationParameters: Object.entries(relay.authorizationParameters).sort(),
+      providerIssuer: provider.issuer,
+      ...(endpoints?.ok === true ? { provider: endpoints.value } : {}),
+    },
+    notes: keys.value.notes,
+    warnings: endpoints?.ok === false ? [endpoints.error] : [],
+  })
+}
+
+/** The MCP URL, as resource metadata names it: of the root without its slash. */
+const issuerOf = (resource: string): string => resource.replace(/^(https?:\/\/[^/]+)\/$/, '$1')
+
+/** Issuer, callback and cookies must never come from what a request says; and cookies over plain HTTP stay on the machine. */
+function resourceProblems(resource: string | undefined): readonly string[] {
+  if (resource === undefined)
+    return ['authorizationServer Relay requires mcp.resourceMetadata.resource']
+  if (!URL.canParse(resource)) return [`mcp.resourceMetadata.resource ${resource} is not a URL`]
+  const { protocol, hostname, origin } = new URL(resource)
+  return [
+    ...(protocol === 'https:' || /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
+      ? []
+      : ['authorizationServer Relay requires https, except on loopback: its cookies are for TLS']),
+    ...(resource === origin || resource.startsWith(`${origin}/`)
+      ? []
+      : [
+          `mcp.resourceMetadata.resource must begin with ${origin}, as browsers write it, for authorizationServer Relay`,
+        ]),
+    ...(resource.includes('?')
+      ? ['mcp.resourceMetadata.resource may not have a query for authorizationServer Relay']
+      : []),
+  ]
+}
+
+function parameterProblems({ authorizationParameters }: RelaySpec): readonly string[] {
+  const own = Object.keys(authorizationParameters).filter((name) =>
+    OWN_PARAMETERS.includes(name.toLowerCase()),
+  )
+  return own.map((name) => `mcp.relay.authorizationParameters: ${name} is the gateway's own`)
+}
+
+interface Keys {
+  readonly keys: readonly string[]
+  readonly notes: readonly string[]
+}
+
+function sealingKeys(
+  context: Context,
+  namespace: string,
+  { keyRef }: RelaySpec,
+): Result<Keys, string> {
+  if (keyRef === undefined) {
+    const { relayKeys } = context.options
+    if (relayKeys === undefined || relayKeys.keys.length === 0)
+      return err('is missing, and there is no --relay-key-file either')
+    return ok({ keys: relayKeys.keys, notes: relayKeys.areOwn ? [OWN_KEY] : [] })
+  }
+  const keys: string[] = []
+  for (const ref of keyRef) {
+    const key = readSealingKey(context, namespace, ref)
+    if (!key.ok) return key
+    keys.push(key.value)
+  }
+  return ok({ keys, notes: [] })
+}
+
+const OWN_KEY =
+  'mcp.relay.keyRef is not set: the key is made at the start of the process, so that clients register again after each, and gatehouse serve refuses the policy'
+
+/** undefined: the document was never fetched, which is said elsewhere. */
+function providerOf(
+  issuer: string,
+  { issuer: url, connection }: Reach,
+  discovery: JsonObject | undefined,
+): Result<RelayProvider, string> | undefined {
+  if (discovery === undefined) return undefined
+  const { authorization_endpoint: authorization, token_endpoint: token } = discovery
+  const origin = `${url.scheme}://${url.authority}`
+  if (!isEndpoint(authorization, url.scheme))
+    return err(
+      'Logins are refused: the discovery document names no authorization_endpoint that can be used',
+    )
+  // A document cannot send the client's secret anywhere else.
+  if (!isEndpoint(token, url.scheme) || !token.startsWith(`${origin}/`))
+    return err(
+      `Logins are refused: the discovery document names no token_endpoint of the issuer's origin ${origin}`,
+    )
+  if (discovery['issuer'] !== issuer)
+    return err('Logins are refused: the discovery document is of another issuer')
+  const methods = discovery['token_endpoint_auth_methods_supported']
+  return ok({
+    authorizationEndpoint: authorization,
+    token: targetOfIssuer(connection, url, token.slice(origin.length)),
+    sendsIss: discovery['authorization_response_iss_parameter_supported'] === true,
+    secretIn:
+      lists(methods, 'client_secret_post') && !lists(methods, 'client_secret_basic')
+        ? 'body'
+        : 'header',
+  })
+}
+
+/** Of visible ASCII, as a header needs it; over TLS where the issuer is. */
+const isEndpoint = (value: Json | undefined, scheme: 'http' | 'https'): value is string =>
+  typeof value === 'string' &&
+  /^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(value) &&
+  URL.canParse(value) &&
+  (scheme === 'http' || value.startsWith('https:'))
+
+const lists = (list: Json | undefined, value: string): boolean =>
+  Array.isArray(list) && (list as readonly Json[]).includes(value)

@@ -1,0 +1,141 @@
+// The clients of a relay: registrations that are signed instead of stored (RFC 7591), and metadata documents.
+
+import { createHash } from 'node:crypto'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../ir/json.js'
+import type { Relay } from '../../ir/relay.js'
+import { err, ok, type Result } from '../../result.js'
+import { type JsonReply, parseRegistration, registrationRefused } from '../registration.js'
+import { isPermitted, isRedirectUri } from './redirect-uri.js'
+import type { Vault } from './vault.js'
+
+export interface Client {
+  readonly id: string
+  /** As it says of itself; undefined: it says nothing. */
+  readonly name?: string
+  readonly redirectUris: readonly string[]
+  /** Of its metadata document: consent is for this one alone. Absent: it has registered. */
+  readonly documentHash?: string
+}
+
+const MAX_ID = 2048
+const MAX_REDIRECT_URIS = 8
+const MAX_NAME = 128
+const PREFIX = 'gh1'
+/** Clocks of replicas may differ. */
+const LEEWAY_MS = 60_000
+
+/** A registration's body → 201 with a client_id that holds it all, else 400 or 413 (RFC 7591 section 3.2). now: milliseconds. */
+export function registerClient(
+  relay: Pick<Relay, 'redirectUris'>,
+  vault: Vault,
+  body: Uint8Array,
+  now: number,
+): JsonReply {
+  const request = parseRegistration(body)
+  if (!request.ok) return request.error
+  const { client_name: name, redirect_uris: uris } = request.value
+  const issuedAt = Math.floor(now / 1000)
+  const fault = nameFault(name) ?? redirectFault(uris, relay)
+  if (fault !== undefined) return fault
+  const hasName = typeof name === 'string' && name !== ''
+  const said = { u: uris as Json, ...(hasName ? { n: name } : {}), i: issuedAt }
+  const payload = Buffer.from(JSON.stringify(said)).toString('base64url')
+  const id = `${PREFIX}.${payload}.${vault.sign('client', payload)}`
+  if (id.length > MAX_ID)
+    return refused('invalid_client_metadata', 'the names and redirect URIs are too long together')
+  return {
+    status: 201,
+    body: {
+      client_id: id,
+      client_id_issued_at: issuedAt,
+      ...(hasName ? { client_name: name } : {}),
+      redirect_uris: uris as Json,
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    },
+  }
+}
+
+const refused = (error: string, description: string): JsonReply =>
+  registrationRefused(400, error, description)
+
+const nameFault = (name: Json | undefined): JsonReply | undefined =>
+  typeof name === 'string' && name.length > MAX_NAME
+    ? refused('invalid_client_metadata', `client_name has more than ${MAX_NAME} characters`)
+    : undefined
+
+function redirectFault(
+  uris: Json | undefined,
+  { redirectUris }: Pick<Relay, 'redirectUris'>,
+): JsonReply | undefined {
+  const bad = (description: string) => refused('invalid_redirect_uri', description)
+  if (!isRedirectUris(uris))
+    return bad(
+      `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} absolute URIs without user and fragment, of https, http on loopback, or a scheme of the client's own`,
+    )
+  return uris.every((uri) => isPermitted(uri, redirectUris))
+    ? undefined
+    : bad('a redirect URI is not among those that the gateway allows (mcp.relay.redirectUris)')
+}
+
+const isRedirectUris = (value: Json | undefined): value is readonly string[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.length <= MAX_REDIRECT_URIS &&
+  value.every((uri: Json) => typeof uri === 'string' && isRedirectUri(uri))
+
+/** undefined: not signed by us, under a retired key, or older than its lifetime. now: milliseconds. */
+export function openClientId(
+  id: string,
+  { clientLifetimeMs }: Pick<Relay, 'clientLifetimeMs'>,
+  vault: Vault,
+  now: number,
+): Client | undefined {
+  const [prefix, payload = '', signature = '', more] = id.split('.')
+  if (id.length > MAX_ID || prefix !== PREFIX || more !== undefined) return undefined
+  if (!vault.isSigned('client', payload, signature)) return undefined
+  const said = parseJson(Buffer.from(payload, 'base64url'))
+  if (!isJsonObject(said)) return undefined
+  const { u: redirectUris, n: name, i: issuedAt } = said
+  if (!isRedirectUris(redirectUris) || typeof issuedAt !== 'number') return undefined
+  const age = now - issuedAt * 1000
+  if (age < -LEEWAY_MS || age >= clientLifetimeMs) return undefined
+  return { id, redirectUris, ...(typeof name === 'string' ? { name } : {}) }
+}
+
+/** The draft's section 3: https, a path, and no part that two readers could read otherwise. host: with a port that is not 443. */
+export function metadataUrl(
+  id: string,
+): { readonly url: string; readonly host: string } | undefined {
+  if (
+    id.length > MAX_ID ||
+    !/^https:\/\/[a-z0-9.-]+(?::[0-9]+)?\/[\x21\x24-\x5b\x5d-\x7e]*$/.test(id)
+  )
+    return undefined
+  if (!URL.canParse(id)) return undefined
+  const { href, host, pathname } = new URL(id)
+  // A URL that is written otherwise than it is read: dot segments, a default port, upper case.
+  return href === id && pathname !== '/' ? { url: id, host } : undefined
+}
+
+/** A metadata document → its client, or what is wrong with it. document: of the URL. */
+export function documentClient(url: string, document: JsonObject): Result<Client, string> {
+  const { client_id: id, client_name: name, redirect_uris: uris } = document
+  const method = document['token_endpoint_auth_method']
+  if (id !== url) return err('its client_id is not its URL')
+  if (method !== 'none') return err('its token_endpoint_auth_method is not "none"')
+  if (!isRedirectUris(uris)) return err('its redirect_uris cannot be used')
+  if (name !== undefined && (typeof name !== 'string' || name.length > MAX_NAME))
+    return err(`its client_name is no text of at most ${MAX_NAME} characters`)
+  return ok({
+    id: url,
+    redirectUris: uris,
+    documentHash: hashOf(JSON.stringify(document)),
+    ...(name === undefined ? {} : { name }),
+  })
+}
+
+/** base64url of 32 bytes. */
+export const hashOf = (text: string): string =>
+  createHash('sha256').update(text).digest('base64url')

@@ -1,0 +1,78 @@
+// What a browser remembers of consent: sealed, for 30 days, for a client, its redirect URI, the resource and no more than
+// the scopes that were shown.
+
+import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
+import type { Relay } from '../../ir/relay.js'
+import { type Client, hashOf } from './client.js'
+import type { Vault } from './vault.js'
+
+export const CONSENT_SECONDS = 30 * 86_400
+/** The oldest go first; a cookie has 4 KiB. */
+const MAX_SEALED = 3900
+
+export interface Consented {
+  readonly client: Client
+  readonly redirectUri: string
+  readonly scopes: readonly string[]
+}
+
+interface Entry {
+  /** Hash of what it is for. */
+  readonly f: string
+  readonly s: string
+  /** Seconds since the epoch. */
+  readonly e: number
+}
+
+/** The name of the cookie: of one policy each. */
+export const consentCookie = ({ policy, issuer }: Pick<Relay, 'policy' | 'issuer'>): string =>
+  `consent-${hashOf(`${policy} ${issuer}`).slice(0, 16)}`
+
+/** cookie: as the browser sent it. now: milliseconds. */
+export function isConsented(
+  relay: Relay,
+  vault: Vault,
+  cookie: string | undefined,
+  asked: Consented,
+  now: number,
+): boolean {
+  const purpose = purposeOf(relay, asked)
+  const entry = entriesOf(vault, cookie, now).find(({ f }) => f === purpose)
+  const known = new Set(entry?.s.split(' '))
+  return entry !== undefined && asked.scopes.every((scope) => known.has(scope))
+}
+
+/** The cookie's next value. */
+export function withConsent(
+  relay: Relay,
+  vault: Vault,
+  cookie: string | undefined,
+  given: Consented,
+  now: number,
+): string {
+  const f = purposeOf(relay, given)
+  const own: Entry = { f, s: given.scopes.join(' '), e: Math.floor(now / 1000) + CONSENT_SECONDS }
+  const others = entriesOf(vault, cookie, now).filter((entry) => entry.f !== f)
+  for (let entries = [own, ...others]; ; entries = entries.slice(0, -1)) {
+    const sealed = vault.seal('consent', { c: entries as unknown as Json, exp: own.e })
+    if (sealed.length <= MAX_SEALED || entries.length === 1) return sealed
+  }
+}
+
+const purposeOf = (relay: Relay, { client, redirectUri }: Consented): string =>
+  hashOf(JSON.stringify([client.id, client.documentHash ?? '', redirectUri, relay.resource])).slice(
+    0,
+    22,
+  )
+
+function entriesOf(vault: Vault, cookie: string | undefined, now: number): readonly Entry[] {
+  const opened = cookie === undefined ? undefined : vault.open('consent', cookie, now)
+  const list = opened?.['c']
+  return Array.isArray(list) ? list.filter(isEntry).filter(({ e }) => now < e * 1000) : []
+}
+
+const isEntry = (value: Json): value is Entry & JsonObject =>
+  isJsonObject(value) &&
+  typeof value['f'] === 'string' &&
+  typeof value['s'] === 'string' &&
+  typeof value['e'] === 'number'

@@ -1,0 +1,61 @@
+// The pages that a relay shows to people: consent, and what went wrong. HTML without a script, a style or a picture.
+
+import type { Relay } from '../../ir/relay.js'
+import type { Client } from './client.js'
+import { hostOf, isLoopbackUri } from './redirect-uri.js'
+
+export interface ConsentPage {
+  readonly relay: Relay
+  readonly client: Client
+  readonly redirectUri: string
+  readonly scopes: readonly string[]
+  /** Sent back by the form. */
+  readonly token: string
+}
+
+/** The form goes to the address of the page, with its query. */
+export function consentPage({ relay, client, redirectUri, scopes, token }: ConsentPage): string {
+  const name = client.name === undefined ? 'A client without a name' : shown(client.name)
+  const who =
+    client.documentHash === undefined
+      ? 'It has registered itself: nobody has checked its name.'
+      : `Its description is at ${shown(client.id)}.`
+  const where = isLoopbackUri(redirectUri)
+    ? 'a program on this computer'
+    : `<strong>${shown(hostOf(redirectUri))}</strong>`
+  const warning = isAnybodys(redirectUri)
+    ? '<p><strong>Any program on this computer can pretend to be this client.</strong> Go on only if you have just started the login in it.</p>'
+    : ''
+  const asked =
+    scopes.length === 0
+      ? ''
+      : `<p>It asks for:</p><ul>${scopes.map((scope) => `<li>${shown(scope)}</li>`).join('')}</ul>`
+  return page(
+    'Allow access?',
+    `<p><strong>${name}</strong> wants to use ${shown(relay.resource)} as you. ${who}</p>
+<p>You will be sent back to ${where} (${shown(hostOf(redirectUri))}).</p>
+${warning}${asked}
+<form method="post"><input type="hidden" name="token" value="${shown(token)}">
+<button name="decision" value="allow">Allow and log in</button>
+<button name="decision" value="deny">Deny</button></form>`,
+  )
+}
+
+export const errorPage = (sentence: string): string =>
+  page('The login cannot go on', `<p>${shown(sentence)}</p>`)
+
+/** Loopback, or a scheme that any program can claim. */
+const isAnybodys = (uri: string): boolean => isLoopbackUri(uri) || !/^https?:/i.test(uri)
+
+const page = (title: string, body: string): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title}</title></head><body><main><h1>${title}</h1>
+${body}
+</main></body></html>
+`
+
+/** As text of HTML or an attribute's; without characters that are not seen, which could turn what stands beside them. */
+const shown = (text: string): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+    .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -1,0 +1,116 @@
+// What travels with a login instead of being stored: the state that the provider gives back, and the code and the refresh
+// token that the client gets.
+
+import type { JsonObject } from '../../ir/json.js'
+import type { AuthorizationRequest } from './authorization-request.js'
+import { hashOf } from './client.js'
+import type { Vault } from './vault.js'
+
+/** Of a login at the provider. */
+export const LOGIN_SECONDS = 600
+const CODE_SECONDS = 60
+
+/** A login under way. */
+export interface Login {
+  /** Names its cookie. */
+  readonly id: string
+  readonly cookieHash: string
+  readonly clientHash: string
+  readonly redirectUri: string
+  readonly challenge: string
+  readonly scopes: string
+  readonly state?: string
+}
+
+/** A code of ours, or a refresh token of ours, with the provider's inside. */
+export interface Grant {
+  readonly secret: string
+  readonly clientHash: string
+  readonly resource: string
+  readonly scopes: string
+}
+
+export interface CodeGrant extends Grant {
+  readonly redirectUri: string
+  readonly challenge: string
+}
+
+const inSeconds = (now: number, seconds: number): number => Math.floor(now / 1000) + seconds
+
+/** now, here and below: milliseconds. */
+export const sealLogin = (
+  vault: Vault,
+  { redirectUri, challenge, scopes, state }: AuthorizationRequest,
+  {
+    id,
+    cookie,
+    clientId,
+  }: { readonly id: string; readonly cookie: string; readonly clientId: string },
+  now: number,
+): string =>
+  vault.seal('state', {
+    t: id,
+    h: hashOf(cookie),
+    k: hashOf(clientId),
+    u: redirectUri,
+    q: challenge,
+    s: scopes.join(' '),
+    ...(state === undefined ? {} : { c: state }),
+    exp: inSeconds(now, LOGIN_SECONDS),
+  })
+
+export function openLogin(vault: Vault, sealed: string, now: number): Login | undefined {
+  const read = textsOf(vault.open('state', sealed, now))
+  if (read === undefined) return undefined
+  const { t = '', h = '', k = '', u = '', q = '', s = '', c } = read
+  return {
+    ...{ id: t, cookieHash: h, clientHash: k, redirectUri: u, challenge: q, scopes: s },
+    ...(c === undefined ? {} : { state: c }),
+  }
+}
+
+export const sealCode = (vault: Vault, grant: CodeGrant, now: number): string =>
+  vault.seal('code', {
+    ...textsOfGrant(grant),
+    u: grant.redirectUri,
+    q: grant.challenge,
+    exp: inSeconds(now, CODE_SECONDS),
+  })
+
+export function openCode(vault: Vault, sealed: string, now: number): CodeGrant | undefined {
+  const read = textsOf(vault.open('code', sealed, now))
+  return read && { ...grantOf(read), redirectUri: read['u'] ?? '', challenge: read['q'] ?? '' }
+}
+
+/** Good as long as the provider's own is. */
+export const sealRefresh = (vault: Vault, grant: Grant): string =>
+  vault.seal('refresh', textsOfGrant(grant))
+
+export function openRefresh(vault: Vault, sealed: string, now: number): Grant | undefined {
+  const read = textsOf(vault.open('refresh', sealed, now))
+  return read && grantOf(read)
+}
+
+const textsOfGrant = ({ secret, clientHash, resource, scopes }: Grant): JsonObject => ({
+  p: secret,
+  k: clientHash,
+  r: resource,
+  s: scopes,
+})
+
+const grantOf = ({ p = '', k = '', r = '', s = '' }: Texts): Grant => ({
+  secret: p,
+  clientHash: k,
+  resource: r,
+  scopes: s,
+})
+
+type Texts = Readonly<Record<string, string>>
+
+const textsOf = (opened: JsonObject | undefined): Texts | undefined =>
+  opened &&
+  Object.fromEntries(
+    Object.entries(opened).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    ),
+  )

@@ -1,0 +1,112 @@
+// What a relay seals (AES-256-GCM) and signs (HMAC-SHA-256) instead of storing it: under keys that are made for one purpose
+// each (HKDF, RFC 5869), bound to the policy and to both issuers.
+
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  timingSafeEqual,
+} from 'node:crypto'
+import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
+import type { Relay } from '../../ir/relay.js'
+
+export type Purpose = 'client' | 'consent-form' | 'consent' | 'state' | 'code' | 'refresh'
+
+export interface Vault {
+  /** base64url. value has a member "exp" (seconds since the epoch) when it is good for a time. */
+  seal(purpose: Purpose, value: JsonObject): string
+  /** now: milliseconds since the epoch. undefined: not sealed for this, by a key of ours, or over. */
+  open(purpose: Purpose, sealed: string, now: number): JsonObject | undefined
+  /** base64url. */
+  sign(purpose: Purpose, text: string): string
+  isSigned(purpose: Purpose, text: string, signature: string): boolean
+}
+
+export interface VaultDeps {
+  /** So many bytes that nobody can guess. */
+  random(size: number): Uint8Array
+}
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const KEY_BYTES = 32
+/** What is longer was not made here: a provider's code or refresh token is the largest part of any. */
+const MAX_SEALED = 24 * 1024
+
+type Binding = Pick<Relay, 'policy' | 'issuer' | 'providerIssuer' | 'sealingKeys'>
+
+export function createVault(relay: Binding, deps: VaultDeps): Vault {
+  const materials = relay.sealingKeys.map((key) => Buffer.from(key, 'base64url'))
+  const known = new Map<Purpose, readonly Buffer[]>()
+  const keysFor = (purpose: Purpose): readonly Buffer[] => {
+    const keys = known.get(purpose) ?? materials.map((material) => subKey(material, purpose))
+    known.set(purpose, keys)
+    return keys
+  }
+  const context = (purpose: Purpose): string =>
+    JSON.stringify([purpose, relay.policy, relay.issuer, relay.providerIssuer])
+  const writer = (purpose: Purpose): Buffer => keysFor(purpose)[0] ?? missingKey()
+
+  return {
+    seal(purpose, value) {
+      const iv = Buffer.from(deps.random(IV_BYTES))
+      const cipher = createCipheriv('aes-256-gcm', writer(purpose), iv)
+      cipher.setAAD(Buffer.from(context(purpose)))
+      const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
+      return Buffer.concat([iv, text, cipher.getAuthTag()]).toString('base64url')
+    },
+    open(purpose, sealed, now) {
+      const bytes = bytesOf(sealed)
+      if (bytes === undefined) return undefined
+      for (const key of keysFor(purpose)) {
+        const text = decrypt(key, context(purpose), bytes)
+        const value = text && parseJson(text)
+        if (isJsonObject(value)) return isOver(value, now) ? undefined : value
+      }
+      return undefined
+    },
+    sign: (purpose, text) => hmac(writer(purpose), context(purpose), text).toString('base64url'),
+    isSigned(purpose, text, signature) {
+      const given = Buffer.from(signature, 'base64url')
+      return keysFor(purpose).some((key) => isSame(given, hmac(key, context(purpose), text)))
+    },
+  }
+}
+
+/** The translation refuses a relay without keys: nothing may be sealed under a key that everybody has. */
+function missingKey(): never {
+  throw new RangeError('a relay without a key')
+}
+
+const subKey = (material: Buffer, purpose: Purpose): Buffer =>
+  Buffer.from(hkdfSync('sha256', material, '', `gatehouse relay v1 ${purpose}`, KEY_BYTES))
+
+function bytesOf(sealed: string): Buffer | undefined {
+  if (sealed.length > MAX_SEALED || !/^[A-Za-z0-9_-]+$/.test(sealed)) return undefined
+  const bytes = Buffer.from(sealed, 'base64url')
+  return bytes.length > IV_BYTES + TAG_BYTES ? bytes : undefined
+}
+
+function decrypt(key: Buffer, context: string, bytes: Buffer): Buffer | undefined {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+  decipher.setAAD(Buffer.from(context))
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+  const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES))
+  try {
+    return Buffer.concat([text, decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+function isOver({ exp }: JsonObject, now: number): boolean {
+  return exp !== undefined && !(typeof exp === 'number' && now < exp * 1000)
+}
+
+const hmac = (key: Buffer, context: string, text: string): Buffer =>
+  createHmac('sha256', key).update(context).update('\n').update(text).digest()
+
+const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

@@ -1,0 +1,94 @@
+// jwtAuthentication.mcp.relay: the gateway as authorization server of MCP clients (mcp.authorizationServer Relay).
+
+import { z } from 'zod'
+import { duration, name } from './fields.js'
+
+const DAY_MS = 86_400_000
+
+/** What the relay itself says to the provider. Lower-case. */
+export const OWN_PARAMETERS: readonly string[] = [
+  ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge'],
+  ...['code_challenge_method', 'resource', 'prompt', 'login_hint', 'request', 'request_uri'],
+  ...['response_mode', 'claims', 'client_secret'],
+]
+
+const MAX_PARAMETERS = 16
+
+const secretRef = z.object({
+  name: name().describe('Name of a Secret, in the namespace of the policy.'),
+  key: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .describe('The member of its data. Absent: its only one.'),
+})
+
+export const relay = z.object({
+  keyRef: z
+    .array(secretRef)
+    .min(1)
+    .max(8)
+    .optional()
+    .describe(
+      'Secrets of 32 bytes each, raw, hexadecimal or base64: the first seals what clients are given, all open it. Absent: the files of --relay-key-file.',
+    ),
+  clientSecretRef: secretRef
+    .optional()
+    .describe("The secret of mcp.clientId at the provider. Absent: it is a public client's."),
+  clientLifetime: duration()
+    .refine((ms) => ms >= 60_000 && ms <= 3650 * DAY_MS, 'clientLifetime must be from 1m to 87600h')
+    .prefault('2160h')
+    .describe('How long a registration is good; then the client registers again.'),
+  clientMetadataHosts: z
+    .array(
+      z
+        .string()
+        .max(261)
+        .regex(
+          /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$/,
+          'is not a lower-case host name, with a port or without',
+        ),
+    )
+    .max(64)
+    .default([])
+    .describe(
+      'Hosts whose client metadata documents are read (a client_id that is an https URL). Empty: none.',
+    ),
+  redirectUris: z
+    .array(
+      z
+        .string()
+        .max(2048)
+        .regex(
+          /^(?:loopback|[a-z][a-z0-9+.-]*:[^\s#@\\]+)$/,
+          'is neither "loopback" nor a URI without user and fragment',
+        ),
+    )
+    .min(1)
+    .max(64)
+    .default(['loopback'])
+    .describe(
+      'Where clients may be sent back to: "loopback" (http on localhost, 127.0.0.1 or [::1]), or URIs by origin and path, with "*" at the end for every path below.',
+    ),
+  scopes: z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope'))
+    .max(64)
+    .optional()
+    .describe('What clients may ask for. Absent: resourceMetadata.scopesSupported.'),
+  resourceParameter: z
+    .enum(['Send', 'Omit'])
+    .default('Send')
+    .describe("Whether the provider is sent the resource (RFC 8707), which some don't know."),
+  authorizationParameters: z
+    .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/), z.string().max(2048))
+    .refine(
+      (parameters) => Object.keys(parameters).length <= MAX_PARAMETERS,
+      `has more than ${MAX_PARAMETERS} parameters`,
+    )
+    .meta({ maxProperties: MAX_PARAMETERS })
+    .default({})
+    .describe('Further parameters of the request to the provider, such as the audience of Auth0.'),
+})
+
+export type RelaySpec = z.infer<typeof relay>

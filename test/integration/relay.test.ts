@@ -1,0 +1,54 @@
+// authorizationServer Relay through a real Envoy: the official clients register, log in and call a tool, at a provider that
+// sends iss (RFC 9207) and knows one client with one redirect URI.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { McpClient } from '../support/clients/client-run.js'
+import { ts1 } from '../support/clients/ts1.js'
+import { ts2 } from '../support/clients/ts2.js'
+import { send } from '../support/http.js'
+import { AS, consenting, type RelayStack, startRelayStack } from '../support/relay-stack.js'
+
+const CLIENTS: Record<string, McpClient> = { ts1, ts2 }
+
+let world: RelayStack
+
+beforeAll(async () => {
+  world = await startRelayStack()
+})
+
+afterAll(() => world.close())
+
+test.each(Object.entries(CLIENTS))('%s registers, logs in and calls a tool', async (_, client) => {
+  const run = await client(world.url, 'alice', consenting)
+  expect(run.echo).toBe('Echo: hi')
+  expect(run.calls.slice(0, 4)).toEqual([
+    'POST /mcp 401',
+    'GET /.well-known/oauth-protected-resource/mcp 200',
+    `GET ${AS} 200`,
+    `POST ${AS}/client-registration 201`,
+  ])
+  expect(run.calls).toContain(`POST ${AS}/token 200`)
+})
+
+describe('the metadata', () => {
+  test("has the gateway's own endpoints, and none of the provider's", async () => {
+    const { status, body } = await send(world.stack.origin, AS)
+    const base = world.stack.origin + AS
+    expect([status, JSON.parse(body)]).toEqual([
+      200,
+      {
+        issuer: world.url,
+        authorization_endpoint: `${base}/authorize`,
+        token_endpoint: `${base}/token`,
+        registration_endpoint: `${base}/client-registration`,
+        response_types_supported: ['code'],
+        response_modes_supported: ['query'],
+        grant_types_supported: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_methods_supported: ['none'],
+        code_challenge_methods_supported: ['S256'],
+        authorization_response_iss_parameter_supported: true,
+        scopes_supported: ['openid', 'profile'],
+      },
+    ])
+  })
+})

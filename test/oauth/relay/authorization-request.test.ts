@@ -1,0 +1,145 @@
+// What an authorization request may say, and who is told what it may not.
+
+import { describe, expect, test } from 'vitest'
+import {
+  readAuthorizationRequest,
+  trustedRedirect,
+} from '../../../src/oauth/relay/authorization-request.js'
+import { readParameters } from '../../../src/oauth/relay/parameters.js'
+import { withParameters } from '../../../src/oauth/relay/redirect-uri.js'
+import { relayOf } from './support.js'
+
+const relay = relayOf({
+  redirectUris: [
+    'loopback',
+    'https://app.example/cb',
+    'https://app.example/below/*',
+    'app.one:/cb',
+  ],
+})
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+const GOOD = {
+  response_type: 'code',
+  code_challenge: CHALLENGE,
+  code_challenge_method: 'S256',
+  scope: 'openid files:read openid',
+  state: ' a+b&c=d ',
+  resource: relay.resource,
+  prompt: 'login consent',
+  login_hint: 'alice',
+  unknown: 'ignored',
+}
+
+function read(change: Readonly<Record<string, string | undefined>>) {
+  const all = Object.entries({ ...GOOD, ...change })
+  const parameters = new Map(
+    all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+  return readAuthorizationRequest(relay, parameters, 'http://127.0.0.1/cb')
+}
+
+test('all that is allowed', () => {
+  expect(read({})).toEqual({
+    ok: true,
+    value: {
+      redirectUri: 'http://127.0.0.1/cb',
+      challenge: CHALLENGE,
+      scopes: ['files:read', 'openid'],
+      state: ' a+b&c=d ',
+      prompt: ['login', 'consent'],
+      loginHint: 'alice',
+    },
+  })
+})
+
+test('without a scope: all but offline_access', () => {
+  expect(read({ scope: undefined })).toMatchObject({ value: { scopes: ['files:read', 'openid'] } })
+})
+
+test.each<[Readonly<Record<string, string | undefined>>, string]>([
+  [{ response_type: 'token' }, 'unsupported_response_type'],
+  [{ response_type: undefined }, 'unsupported_response_type'],
+  [{ code_challenge: undefined }, 'invalid_request'],
+  [{ code_challenge: 'short' }, 'invalid_request'],
+  [{ code_challenge_method: 'plain' }, 'invalid_request'],
+  [{ code_challenge_method: undefined }, 'invalid_request'],
+  [{ resource: `${relay.resource}/` }, 'invalid_target'],
+  [{ scope: 'openid admin' }, 'invalid_scope'],
+  [{ prompt: 'none login' }, 'invalid_request'],
+  [{ prompt: 'create' }, 'invalid_request'],
+  [{ state: 'ä'.repeat(513) }, 'invalid_request'],
+  [{ login_hint: 'a'.repeat(321) }, 'invalid_request'],
+  [{ request: 'jwt' }, 'request_not_supported'],
+  [{ request_uri: 'https://a.example' }, 'request_uri_not_supported'],
+  [{ response_mode: 'fragment' }, 'invalid_request'],
+  [{ claims: '{}' }, 'invalid_request'],
+])('%j is %s', (change, error) => {
+  expect(read(change)).toMatchObject({ ok: false, error: { error } })
+})
+
+describe('a redirect URI', () => {
+  const registered = [
+    'http://127.0.0.1:1/cb',
+    'http://[::1]/cb?a=b',
+    'https://app.example/cb',
+    'https://app.example/below/a',
+    'https://app.example/other',
+    'app.one:/cb',
+    'app.two:/cb',
+  ]
+  const trusted = (uri: string) =>
+    trustedRedirect(relay, { id: 'x', redirectUris: registered }, new Map([['redirect_uri', uri]]))
+      .ok
+
+  test.each([
+    'http://127.0.0.1:1/cb',
+    'http://127.0.0.1:65535/cb',
+    'http://127.0.0.1/cb',
+    'http://[::1]:8/cb?a=b',
+    'https://app.example/cb',
+    'https://app.example/below/a',
+    'app.one:/cb',
+  ])('%s is one', (uri) => expect(trusted(uri)).toBe(true))
+
+  test.each([
+    'http://127.0.0.1:1/cb/',
+    'http://127.0.0.1:1/CB',
+    'http://localhost:1/cb',
+    'http://127.0.0.2:1/cb',
+    'https://127.0.0.1:1/cb',
+    'http://127.0.0.1:1@evil.example/cb',
+    'http://127.0.0.1:1/cb#x',
+    'http://127.0.0.1:1/cb?x',
+    'https://app.example:8443/cb',
+    'https://app.example/cb?x',
+    'https://app.example/other',
+    'https://app.example/below/../other',
+    'app.two:/cb',
+    'javascript:alert(1)',
+    '',
+  ])('%s is none', (uri) => expect(trusted(uri)).toBe(false))
+})
+
+test('parameters that are there twice are named, and those without a value are absent', () => {
+  expect(readParameters('a=1&b=2&a=3&c=')).toEqual({ repeated: 'a', others: new Map([['b', '2']]) })
+  expect(readParameters('a=&a=1')).toMatchObject({ repeated: 'a' })
+  expect(readParameters('a=1+2&b=%20&c=')).toEqual(
+    new Map([
+      ['a', '1 2'],
+      ['b', ' '],
+    ]),
+  )
+  expect(readParameters('&'.repeat(10))).toEqual(new Map())
+  expect(readParameters(Array.from({ length: 65 }, (_, at) => `p${at}=1`).join('&'))).toMatchObject(
+    {
+      repeated: '',
+    },
+  )
+})
+
+test('what is added to a redirect URI keeps the query that it has', () => {
+  const added: [string, string][] = [['state', 'a b&c']]
+  expect(withParameters('app:/cb', added)).toBe('app:/cb?state=a+b%26c')
+  expect(withParameters('app:/cb?x=y', added)).toBe('app:/cb?x=y&state=a+b%26c')
+  expect(withParameters('app:/cb?', added)).toBe('app:/cb?state=a+b%26c')
+})

@@ -1,0 +1,103 @@
+// A gateway that relays logins: a provider that sends iss, knows one client and one redirect URI, and an MCP server behind it.
+
+import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { visitConsenting } from './clients/consenting-agent.js'
+import { eventually } from './eventually.js'
+import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from './identity-provider.js'
+import { allow, gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from './resources.js'
+import { type Stack, type StackOptions, startStack } from './stack.js'
+
+export const AS = '/.well-known/oauth-authorization-server/mcp'
+export const CALLBACK = `${AS}/callback`
+
+export interface RelayStack {
+  readonly stack: Stack
+  readonly idp: TestIdp
+  readonly server: McpServer
+  /** Of the MCP server behind the gateway; also the issuer. */
+  readonly url: string
+  /** The queries that came to the provider's authorization endpoint. */
+  readonly logins: URLSearchParams[]
+  close(): Promise<void>
+}
+
+export interface RelayStackOptions {
+  /** Of mcp.relay. */
+  readonly relay?: object
+  readonly flags?: readonly string[]
+  readonly environment?: StackOptions['environment']
+  /** Beside the gateway's own resources. */
+  readonly more?: readonly object[]
+}
+
+export async function startRelayStack(options: RelayStackOptions = {}): Promise<RelayStack> {
+  const [server, idp] = await Promise.all([
+    startMcpServer(),
+    startTestIdp(idpOne, { sendIss: true }),
+  ])
+  const stack = await startStack({
+    flags: options.flags ?? [],
+    environment: options.environment ?? {},
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('everything', server),
+      proxyBackend('idp', idp),
+      mcpRoute('mcp', 'everything'),
+      relayPolicy(idp, `http://127.0.0.1:${String(port)}/mcp`, options.relay),
+      ...(options.more ?? []),
+    ],
+  })
+  const logins: URLSearchParams[] = []
+  idp.intercept((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', idp.origin)
+    if (!pathname.endsWith('/auth')) return false
+    logins.push(searchParams)
+    // What a real provider says to a redirect URI that nobody has registered there.
+    const isRegistered = searchParams.get('redirect_uri') === stack.origin + CALLBACK
+    if (!isRegistered) response.writeHead(400).end('redirect_uri is not registered')
+    return !isRegistered
+  })
+  await discovered(stack)
+  return {
+    ...{ stack, idp, server, logins },
+    url: `${stack.origin}/mcp`,
+    close: async () => {
+      await stack.close()
+      await Promise.all([server.close(), idp.close()])
+    },
+  }
+}
+
+export const relayPolicy = (idp: TestIdp, resource: string, relay: object | undefined): object =>
+  proxyPolicy('mcp', 'mcp', {
+    jwtAuthentication: {
+      providers: [
+        {
+          issuer: idp.issuer,
+          audiences: [CLIENT_ID],
+          jwks: remoteJwks('idp', idp.port, idp.jwksPath),
+        },
+      ],
+      mcp: {
+        provider: 'IdpOne',
+        authorizationServer: 'Relay',
+        clientId: CLIENT_ID,
+        allowedOrigins: ['https://app.example'],
+        ...(relay !== undefined && { relay }),
+        resourceMetadata: { resource, scopesSupported: ['openid', 'profile'] },
+      },
+    },
+    authorization: allow('"mcp-users" in jwt.groups'),
+  })
+
+/** A login reaches the provider only when its discovery document has been fetched. */
+async function discovered(stack: Stack): Promise<void> {
+  await eventually(async () => {
+    const policy = (await stack.status()).find(({ kind }) => kind === 'ProxyPolicy')
+    const text = JSON.stringify(policy?.conditions ?? 'discovery document')
+    if (text.includes('discovery document')) throw new Error(text)
+  })
+}
+
+/** As a person who allows what is asked. */
+export const consenting = (authorization: URL): Promise<URL> => visitConsenting(authorization)
