@@ -167,3 +167,67 @@ describe('exceptions', () => {
     ['not an address', 3001],
   ])('%s port %i is not', (ip, port) => expect(refusalOf(ip, port)).toBeDefined())
 })
+
+describe('of the scope public', () => {
+  const { refusalOf } = rules({ scope: 'public' })
+
+  test.each([
+    ...[
+      '10.0.0.1',
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.168.1.1',
+      '100.64.0.1',
+      '127.0.0.1',
+      '0.0.0.0',
+    ],
+    ...[
+      '169.254.169.254',
+      '192.0.0.8',
+      '192.0.2.1',
+      '198.18.0.1',
+      '198.51.100.1',
+      '203.0.113.1',
+      '240.0.0.1',
+    ],
+    ...[
+      '224.0.0.1',
+      '255.255.255.255',
+      '::1',
+      '::',
+      'fc00::1',
+      'fd12:3456::1',
+      'fe80::1',
+      'fec0::1',
+      'ff02::1',
+    ],
+    ...[
+      '2001:db8::1',
+      '100::1',
+      '::ffff:10.0.0.1',
+      '64:ff9b::c0a8:101',
+      '2002:a00:1::',
+      'not an address',
+    ],
+  ])('%s is refused', (ip) => {
+    expect(refusalOf(ip, 443)).toBeDefined()
+  })
+
+  test.each(['1.1.1.1', '172.32.0.1', '100.128.0.1', '8.8.8.8', '2606:4700::1111', '2a00:1450::1'])(
+    '%s may be called',
+    (ip) => {
+      expect(refusalOf(ip, 443)).toBeUndefined()
+    },
+  )
+
+  test('private addresses are no business of the other scopes', () => {
+    for (const scope of ['host', 'metadata'] as const)
+      expect(rules({ scope }).refusalOf('10.0.0.1', 443)).toBeUndefined()
+  })
+
+  test('an exception is one', () => {
+    const allowed = [{ network: '10.1.0.0', prefix: 16, port: 443 }]
+    expect(rules({ scope: 'public', allowed }).refusalOf('10.1.2.3', 443)).toBeUndefined()
+    expect(rules({ scope: 'public', allowed }).refusalOf('10.1.2.3', 80)).toBeDefined()
+  })
+})

@@ -3,12 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { McpClient } from '../support/clients/client-run.js'
+import { type CookieJar, walk } from '../support/clients/consenting-agent.js'
+import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { send } from '../support/http.js'
 import { AS, consenting, type RelayStack, startRelayStack } from '../support/relay-stack.js'
 
-const CLIENTS: Record<string, McpClient> = { ts1, ts2 }
+const CLIENTS: Record<string, McpClient> = { ts1, ts2, python }
 
 let world: RelayStack
 
@@ -28,6 +30,20 @@ test.each(Object.entries(CLIENTS))('%s registers, logs in and calls a tool', asy
     `POST ${AS}/client-registration 201`,
   ])
   expect(run.calls).toContain(`POST ${AS}/token 200`)
+})
+
+test('consent is remembered by the browser, beside the cookie of the login', async () => {
+  const cookies: CookieJar = new Map()
+  const consented: number[] = []
+  const agent = async (authorization: URL): Promise<URL> => {
+    const { end, steps } = await walk(authorization, { cookies })
+    consented.push(steps.filter(({ method }) => method === 'POST').length)
+    // The same client again, as after its tokens have expired.
+    if (consented.length === 1) await agent(authorization)
+    return end
+  }
+  expect((await ts2(world.url, 'alice', agent)).echo).toBe('Echo: hi')
+  expect(consented).toEqual([1, 0])
 })
 
 describe('the metadata', () => {

@@ -6,7 +6,7 @@ import {
   readAuthorizationRequest,
   trustedRedirect,
 } from '../../oauth/relay/authorization-request.js'
-import { type Client, hashOf } from '../../oauth/relay/client.js'
+import { type Client, hashOfText } from '../../oauth/relay/client.js'
 import {
   CONSENT_SECONDS,
   consentCookie,
@@ -100,7 +100,7 @@ function shown(context: RelayContext, request: RelayRequest, asked: Asked): Repl
 }
 
 const formText = (browser: string, issued: string, query: string): string =>
-  JSON.stringify([browser, issued, hashOf(query)])
+  JSON.stringify([browser, issued, hashOfText(query)])
 
 const secret = (context: RelayContext, bytes: number): string =>
   Buffer.from(context.random(bytes)).toString('base64url')

@@ -1,7 +1,7 @@
 // The redirect URI of a relay at the provider: its answer becomes one of ours, in the browser that the login began in.
 
 import { timingSafeEqual } from 'node:crypto'
-import { hashOf } from '../../oauth/relay/client.js'
+import { hashOfText } from '../../oauth/relay/client.js'
 import { cookieValue, setCookie } from '../../oauth/relay/cookies.js'
 import { queryOf, readParameters } from '../../oauth/relay/parameters.js'
 import { type Login, openLogin, sealCode } from '../../oauth/relay/transaction.js'
@@ -64,7 +64,7 @@ function isOfThisBrowser(
 ): boolean {
   const value = cookieValue(cookie, isSecure, loginCookie(login.id))
   if (value === undefined) return false
-  const [own, expected] = [Buffer.from(hashOf(value)), Buffer.from(login.cookieHash)]
+  const [own, expected] = [Buffer.from(hashOfText(value)), Buffer.from(login.cookieHash)]
   return own.length === expected.length && timingSafeEqual(own, expected)
 }
 

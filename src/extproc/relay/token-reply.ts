@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
-import { hashOf } from '../../oauth/relay/client.js'
+import { hashOfText } from '../../oauth/relay/client.js'
 import { type Parameters, readParameters } from '../../oauth/relay/parameters.js'
 import { type Grant, openCode, openRefresh, sealRefresh } from '../../oauth/relay/transaction.js'
 import { err, ok, type Result } from '../../result.js'
@@ -34,7 +34,7 @@ export async function tokenReply(
   const id = parameters.get('client_id')
   if (id === undefined) return refused('invalid_request', 'client_id is missing')
   if (!context.isKnown(id)) return UNKNOWN_CLIENT
-  const exchange = exchangeOf(context, parameters, hashOf(id))
+  const exchange = exchangeOf(context, parameters, hashOfText(id))
   if (!exchange.ok) return exchange.error
   const answer = await context.callProvider(exchange.value.form, signal)
   if (!answer.ok) return answer.error === 'busy' ? BUSY : UNREACHED

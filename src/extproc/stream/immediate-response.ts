@@ -60,9 +60,12 @@ export function immediateResponse({
   return writer.view()
 }
 
-/** HeaderValueOption: header 1; without an action Envoy adds it to those of its name. value: ASCII. */
+/** HeaderValueOption: header 1, append 2 (value 1): Envoy 1.40 writes over what is there by its append_action 0. value: ASCII. */
 function writeCookie(value: string, writer: BackwardWriter): void {
   const option = writer.mark()
+  const append = writer.mark()
+  writer.number(1, 1)
+  writer.end(2, append)
   const header = writer.mark()
   writer.latin1(3, value)
   writer.text(1, 'set-cookie')

@@ -131,11 +131,11 @@ export function documentClient(url: string, document: JsonObject): Result<Client
   return ok({
     id: url,
     redirectUris: uris,
-    documentHash: hashOf(JSON.stringify(document)),
+    documentHash: hashOfText(JSON.stringify(document)),
     ...(name === undefined ? {} : { name }),
   })
 }
 
 /** base64url of 32 bytes. */
-export const hashOf = (text: string): string =>
+export const hashOfText = (text: string): string =>
   createHash('sha256').update(text).digest('base64url')

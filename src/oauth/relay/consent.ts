@@ -3,7 +3,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import type { Relay } from '../../ir/relay.js'
-import { type Client, hashOf } from './client.js'
+import { type Client, hashOfText } from './client.js'
 import type { Vault } from './vault.js'
 
 export const CONSENT_SECONDS = 30 * 86_400
@@ -26,7 +26,7 @@ interface Entry {
 
 /** The name of the cookie: of one policy each. */
 export const consentCookie = ({ policy, issuer }: Pick<Relay, 'policy' | 'issuer'>): string =>
-  `consent-${hashOf(`${policy} ${issuer}`).slice(0, 16)}`
+  `consent-${hashOfText(`${policy} ${issuer}`).slice(0, 16)}`
 
 /** cookie: as the browser sent it. now: milliseconds. */
 export function isConsented(
@@ -60,10 +60,9 @@ export function withConsent(
 }
 
 const purposeOf = (relay: Relay, { client, redirectUri }: Consented): string =>
-  hashOf(JSON.stringify([client.id, client.documentHash ?? '', redirectUri, relay.resource])).slice(
-    0,
-    22,
-  )
+  hashOfText(
+    JSON.stringify([client.id, client.documentHash ?? '', redirectUri, relay.resource]),
+  ).slice(0, 22)
 
 function entriesOf(vault: Vault, cookie: string | undefined, now: number): readonly Entry[] {
   const opened = cookie === undefined ? undefined : vault.open('consent', cookie, now)

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../../ir/json.js'
 import type { AuthorizationRequest } from './authorization-request.js'
-import { hashOf } from './client.js'
+import { hashOfText } from './client.js'
 import type { Vault } from './vault.js'
 
 /** Of a login at the provider. */
@@ -50,8 +50,8 @@ export const sealLogin = (
 ): string =>
   vault.seal('state', {
     t: id,
-    h: hashOf(cookie),
-    k: hashOf(clientId),
+    h: hashOfText(cookie),
+    k: hashOfText(clientId),
     u: redirectUri,
     q: challenge,
     s: scopes.join(' '),

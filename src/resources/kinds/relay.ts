@@ -15,13 +15,16 @@ export const OWN_PARAMETERS: readonly string[] = [
 const MAX_PARAMETERS = 16
 
 const secretRef = z.object({
-  name: name().describe('Name of a Secret, in the namespace of the policy.'),
+  name: name()
+    .describe('Name of a Secret, in the namespace of the policy.')
+    .meta({ example: 'relay-key' }),
   key: z
     .string()
     .min(1)
     .max(253)
     .optional()
-    .describe('The member of its data. Absent: its only one.'),
+    .describe('The member of its data. Absent: its only one.')
+    .meta({ example: 'key' }),
 })
 
 export const relay = z.object({
@@ -54,7 +57,8 @@ export const relay = z.object({
     .default([])
     .describe(
       'Hosts whose client metadata documents are read (a client_id that is an https URL). Empty: none.',
-    ),
+    )
+    .meta({ example: ['clients.example'] }),
   redirectUris: z
     .array(
       z
@@ -70,12 +74,14 @@ export const relay = z.object({
     .default(['loopback'])
     .describe(
       'Where clients may be sent back to: "loopback" (http on localhost, 127.0.0.1 or [::1]), or URIs by origin and path, with "*" at the end for every path below.',
-    ),
+    )
+    .meta({ example: ['loopback', 'https://app.example/callback'] }),
   scopes: z
     .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a scope'))
     .max(64)
     .optional()
-    .describe('What clients may ask for. Absent: resourceMetadata.scopesSupported.'),
+    .describe('What clients may ask for. Absent: resourceMetadata.scopesSupported.')
+    .meta({ example: ['openid', 'offline_access'] }),
   resourceParameter: z
     .enum(['Send', 'Omit'])
     .default('Send')
@@ -88,7 +94,8 @@ export const relay = z.object({
     )
     .meta({ maxProperties: MAX_PARAMETERS })
     .default({})
-    .describe('Further parameters of the request to the provider, such as the audience of Auth0.'),
+    .describe('Further parameters of the request to the provider, such as the audience of Auth0.')
+    .meta({ example: { audience: 'https://mcp.example/mcp' } }),
 })
 
 export type RelaySpec = z.infer<typeof relay>

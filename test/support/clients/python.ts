@@ -5,7 +5,13 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inject } from 'vitest'
 import { visit } from '../../../src/demo/idp/headless-login.js'
-import { asUser, ClientFailure, type ClientRun, REDIRECT_URI } from './client-run.js'
+import {
+  asUser,
+  ClientFailure,
+  type ClientRun,
+  REDIRECT_URI,
+  type UserAgent,
+} from './client-run.js'
 
 import '../envoy.js'
 
@@ -19,7 +25,11 @@ interface Line {
   readonly echo?: string
 }
 
-export async function python(url: string, user: string): Promise<ClientRun> {
+export async function python(
+  url: string,
+  user: string,
+  agent: UserAgent = visit,
+): Promise<ClientRun> {
   const calls: string[] = []
   const child = spawn(inject('python'), [PROGRAM, url, REDIRECT_URI], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -32,7 +42,7 @@ export async function python(url: string, user: string): Promise<ClientRun> {
       if (line.call !== undefined) calls.push(line.call)
       if (line.error !== undefined) throw new ClientFailure(line.error, calls)
       if (line.visit !== undefined) {
-        child.stdin.write(`${(await visit(asUser(new URL(line.visit), user))).href}\n`)
+        child.stdin.write(`${(await agent(asUser(new URL(line.visit), user))).href}\n`)
       }
       if (line.tools !== undefined) return { tools: line.tools, echo: line.echo ?? '', calls }
     }
