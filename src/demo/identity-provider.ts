@@ -2,12 +2,14 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pathToFileURL } from 'node:url'
 import type { Context, Next } from 'koa'
 import type * as OidcProvider from 'oidc-provider'
 import { type IdpConfig, providerConfiguration } from './idp/configuration.js'
 import { interact } from './idp/interaction.js'
 import { type ShapePaths, shapePaths } from './idp/shape.js'
 import { answersToken } from './idp/token-path.js'
+import { ownPackages, type ResolvePackage } from './party-packages.js'
 
 export interface IdentityProvider {
   /** Scheme, host and port. */
@@ -22,11 +24,12 @@ export interface IdentityProvider {
 /** Rejects when the port is taken. port: 0 or absent for a free one. */
 export async function startIdentityProvider(
   config: IdpConfig & { readonly port?: number },
+  resolve: ResolvePackage = ownPackages,
 ): Promise<IdentityProvider> {
   const server = createServer()
   const { host, port } = await listen(server, config.port ?? 0)
   const origin = `http://${host}:${String(port)}`
-  server.on('request', await identityProviderListener(config, origin))
+  server.on('request', await identityProviderListener(config, origin, resolve))
   const paths = shapePaths(config.shape)
   return {
     origin,
@@ -42,8 +45,10 @@ export async function startIdentityProvider(
 export async function identityProviderListener(
   config: IdpConfig,
   origin: string,
+  resolve: ResolvePackage = ownPackages,
 ): Promise<RequestListener> {
-  const oidc = await import('oidc-provider')
+  const file = pathToFileURL(resolve('oidc-provider')).href
+  const oidc = (await import(file)) as typeof OidcProvider
   const paths = shapePaths(config.shape)
   const issuer = origin + paths.issuer
   const provider = new oidc.Provider(

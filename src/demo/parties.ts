@@ -6,6 +6,7 @@ import { startGuardrailWebhook } from './guardrail-webhook.js'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.js'
 import { type LlmServer, startLlmServer } from './llm-server.js'
 import { startMcpServer } from './mcp-server.js'
+import type { ResolvePackage } from './party-packages.js'
 import type { Program } from './program.js'
 
 export interface Parties {
@@ -31,17 +32,16 @@ export interface Party {
   kill?(): void
 }
 
-/** started: told of each as soon as it is up, with a place for people to read. */
+/** started: told of each as soon as it is up, with a place for people to read. packages: what they are made of. */
 export async function startParties(
   started: (name: string, where: string, party: Party) => void,
+  packages: ResolvePackage,
 ): Promise<Parties> {
   let [lastPrompt, isSpeaking] = ['', false]
-  const identityProvider = await startIdentityProvider({
-    ...DEMO_IDP,
-    port: await aPort(CONFIG_PORTS.identityProvider),
-  })
+  const port = await aPort(CONFIG_PORTS.identityProvider)
+  const identityProvider = await startIdentityProvider({ ...DEMO_IDP, port }, packages)
   started('identity provider', identityProvider.issuer, identityProvider)
-  const mcpServer = await startMcpServer(await aPort(CONFIG_PORTS.mcpServer))
+  const mcpServer = await startMcpServer(await aPort(CONFIG_PORTS.mcpServer), packages)
   started('MCP server', `${originOf(mcpServer)}/mcp`, mcpServer)
   const llm = await startLlmServer({
     port: await aPort(CONFIG_PORTS.llm),

@@ -5,12 +5,14 @@ import type { PrivateFolder } from '../app/private-folder.js'
 import { untilAborted } from '../app/until-aborted.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
 import { startKeeper } from '../envoy/keeper.js'
+import type { CommandTies } from '../envoy/run-command.js'
 import type { Logger } from '../logger.js'
 import type { ResourceProvider } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import { createDemoFolder } from './demo-folder.js'
 import { type DemoValues, originOf } from './demo-resources.js'
 import { type Parties, type Party, startParties } from './parties.js'
+import { findPartyPackages } from './party-packages.js'
 import { appSettings, gatewayAddress } from './stack-settings.js'
 import { untilServing } from './until-serving.js'
 
@@ -56,19 +58,20 @@ export class Demo {
     const { stop, logger } = deps
     const keeper = startKeeper(logger)
     const gateway = await gatewayAddress(settings)
+    const { environment } = settings
+    const ties: CommandTies = { signal: stop, keep: (child) => keeper.keep(child) }
+    const packages = await findPartyPackages({ environment, note: deps.note, ...ties })
+    const explicit = settings.envoy
     const envoy = await findEnvoy({
-      ...(settings.envoy !== undefined && { explicit: settings.envoy }),
-      environment: settings.environment,
-      onNote: deps.note,
-      signal: stop,
-      keep: (child) => keeper.keep(child),
+      ...(explicit !== undefined && { explicit }),
+      ...{ environment, onNote: deps.note, ...ties },
     })
     const parties = await startParties((name, where, party) => {
       this.parties.push(party)
       if (stop.aborted) void party.close()
       stop.throwIfAborted()
       deps.started(name, where)
-    })
+    }, packages)
     const { identityProvider, mcpServer, llm, guardrailWebhook } = parties
     const values: DemoValues = {
       ports: {

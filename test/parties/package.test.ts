@@ -1,0 +1,80 @@
+// The npm package as somebody meets it who has no checkout: packed, installed in an empty folder, and its demo run.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { envoyPath } from '../support/envoy.js'
+import { eventually } from '../support/eventually.js'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+let temporary: string
+let folder: string
+let started: ChildProcess | undefined
+
+const npm = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'gatehouse-package-'))
+  folder = join(temporary, 'empty')
+  mkdirSync(folder)
+  npm(ROOT, 'pack', '--silent', '--pack-destination', temporary)
+  const file = readdirSync(temporary).find((name) => name.endsWith('.tgz')) ?? ''
+  npm(folder, 'install', '--no-audit', '--no-fund', '--no-save', join(temporary, file))
+})
+
+afterAll(async () => {
+  const isOver = started === undefined || started.exitCode !== null || started.signalCode !== null
+  if (!isOver) process.kill(-(started?.pid ?? 0), 'SIGKILL')
+  await rm(temporary, { recursive: true, force: true })
+})
+
+/** npx, in a process group of its own as at a terminal, with a cache that holds nothing of Gatehouse's yet. */
+function demo(env: Readonly<Record<string, string>>): {
+  child: ChildProcess
+  output: () => string
+} {
+  const flags = ['--port', '0', '--envoy', envoyPath()]
+  const child = spawn('npx', ['--no', 'envoy-gatehouse', 'demo', ...flags], {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  started = child
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  return { child, output: () => output }
+}
+
+test('says what is missing where the packages of its parties cannot be fetched', async () => {
+  const nowhere = {
+    XDG_CACHE_HOME: join(temporary, 'cache-offline'),
+    npm_config_cache: join(temporary, 'npm-offline'),
+    npm_config_registry: 'http://127.0.0.1:9',
+    npm_config_fetch_retries: '0',
+  }
+  const { child, output } = demo(nowhere)
+  const [code] = (await once(child, 'close')) as [number]
+  expect(code).toBe(1)
+  expect(output()).toContain(
+    "the demo's identity provider and MCP server are not installed, and npm could not install them",
+  )
+})
+
+test('runs the demo with its tour, and leaves nothing behind', async () => {
+  const { child, output } = demo({ XDG_CACHE_HOME: join(temporary, 'cache') })
+  await eventually(() => expect(output()).toContain('Ctrl-C stops everything'), 90_000)
+  expect(output()).toContain('Echo: hello through the gateway')
+  expect(output()).not.toContain('The tour ends here')
+  const ended = once(child, 'close')
+  process.kill(-(child.pid ?? 0), 'SIGINT')
+  await ended
+  expect(output()).toContain('Stopping')
+})
