@@ -1,0 +1,212 @@
+// Any events, of sizes around the bounds of slices, cut anywhere, compressed or not: what leaves is what would leave if all of
+// it were read at once, and of an event beyond a bound, or behind it, nothing.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { identity } from '../../../src/extproc/encodings/decoder.js'
+import { gzipDecoder } from '../../../src/extproc/encodings/zlib-decoder.js'
+import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import { eventStream, jsonArray } from '../../../src/extproc/streamed/framing.js'
+import { createStreamedReply } from '../../../src/extproc/streamed/streamed-reply.js'
+import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
+import { createHeldReply } from '../../../src/llm/windows/held-reply.js'
+import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { ok } from '../../../src/result.js'
+import { atOnce, Pace } from '../../../src/turns.js'
+import { EVENTS } from '../../llm/recorded.js'
+import { ended, pushed, readEvent } from '../../llm/support.js'
+import { guardEntry, guardrails, webhook } from '../support/guards.js'
+import { silent } from '../support/stream.js'
+
+const MB = 1024 * 1024
+const mask = (text: string): string => text.replaceAll('secret', '******')
+
+const pools: WebhookPools = {
+  call: async ({ body }) => {
+    const { choices } = (
+      JSON.parse(Buffer.from(body).toString()) as {
+        body: { choices: { message: { role: string; content: string } }[] }
+      }
+    ).body
+    const masked = choices.map(({ message: { role, content } }) => ({
+      message: { role, content: mask(content) },
+    }))
+    await nextTurn()
+    const answer = Buffer.from(JSON.stringify({ action: { body: { choices: masked } } }))
+    return ok({ status: 200, headers: {}, body: answer } as never)
+  },
+  close: () => Promise.resolve(),
+}
+
+interface Came {
+  readonly sent: string
+  readonly refused: readonly string[]
+  readonly held: number
+}
+
+interface Sending {
+  readonly isArray: boolean
+  readonly isCompressed: boolean
+  /** Where the bytes are cut, as parts of the whole. */
+  readonly cuts: readonly number[]
+}
+
+async function sendAll(stream: string, { isArray, isCompressed, cuts }: Sending): Promise<Came> {
+  let sent = ''
+  const refused: string[] = []
+  const heldBytes = createHeldBytes(Infinity)
+  const framing = (isArray ? jsonArray : eventStream)(4 * MB)
+  const reply = createStreamedReply(
+    {
+      guard: compileGuard(
+        guardEntry('k', { response: [webhook(1, { minIntervalMs: 0, inspectToolCalls: true })] }),
+      ),
+      attributes: {},
+      decoder: isCompressed ? gzipDecoder(4 * MB) : identity,
+      reader: framing.reader,
+      signal: new AbortController().signal,
+    },
+    { send: (text) => (sent += text), refuse: ({ error }) => refused.push(error.code) },
+    {
+      ...guardrails(pools),
+      maxBodyBytes: 4 * MB,
+      heldBytes,
+      now: () => 0,
+      logger: silent,
+      logRefusal: () => {},
+    },
+  )
+  const bytes = isCompressed ? gzipSync(stream) : Buffer.from(stream)
+  const ends = cuts.map((cut) => Math.floor(cut * bytes.length)).sort((a, b) => a - b)
+  let from = 0
+  for (const to of [...ends, bytes.length]) {
+    await reply.push(bytes.subarray(from, to))
+    from = to
+  }
+  await reply.end()
+  return { sent, refused, held: heldBytes.held() }
+}
+
+/** The same, read at once, with windows as large as they can be. */
+function atOnceOf(stream: string, isArray: boolean): string {
+  const held = createHeldReply({ shows: 'everything', holdBack: 256, maxSize: 4 * MB })
+  const { reader } = (isArray ? jsonArray : eventStream)(4 * MB)
+  for (const frames of [pushed(reader, Buffer.from(stream)), ended(reader)]) {
+    if (!frames.ok) throw new Error(frames.error)
+    for (const frame of frames.value) {
+      const event = frame.data === undefined ? undefined : readEvent(frame.data)
+      if (event?.ok === false) throw new Error(event.error)
+      atOnce(held.add(frame, event?.value, new Pace()))
+    }
+  }
+  held.end()
+  let left = ''
+  while (!held.isEmpty()) {
+    for (const channel of held.channels()) {
+      const window = channel.text.take()
+      if (window !== undefined) atOnce(channel.answered({ content: mask(window) }))
+    }
+    atOnce(held.leave((text) => (left += text)))
+  }
+  return left
+}
+
+const WORDS = ['secret ', 'wörds 😀 and a secret, ', 'a "quoted"\n secret\u2028 ']
+
+/** Lengths around those of pieces and slices. */
+const anyLength = fc.oneof(
+  fc.integer({ min: 0, max: 300 }),
+  fc
+    .tuple(
+      fc.constantFrom(4096, 16 * 1024, 64 * 1024, 128 * 1024, MB),
+      fc.integer({ min: -9, max: 9 }),
+    )
+    .map(([length, more]) => length + more),
+)
+
+const anyText = fc.tuple(fc.constantFrom(...WORDS), anyLength).map(([words, length]) =>
+  words
+    .repeat(Math.ceil(length / words.length))
+    .slice(0, length)
+    .replace(/[\ud800-\udbff]$/, ''),
+)
+
+const ofGemini = Object.entries(EVENTS).filter(([, event]) => 'candidates' in event)
+const anyEventOf = (events: readonly (readonly [string, object])[]) =>
+  fc
+    .tuple(fc.constantFrom(...events), anyText)
+    .map(([[, event], text]) =>
+      JSON.stringify(event).replace('"Hello"', () => JSON.stringify(text)),
+    )
+
+const anySending = fc.record({
+  isCompressed: fc.boolean(),
+  cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }),
+})
+
+const sse = (events: readonly string[]): string =>
+  events.map((data, index) => `${index % 3 === 0 ? ': ping\n\n' : ''}data: ${data}\n\n`).join('')
+const array = (events: readonly string[]): string => `[${events.join(',\n')}]`
+
+test('events of every API', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyEventOf(Object.entries(EVENTS)), { minLength: 1, maxLength: 6 }),
+      anySending,
+      async (events, sending) => {
+        const stream = sse(events)
+        const { sent, refused, held } = await sendAll(stream, { ...sending, isArray: false })
+        expect([sent === atOnceOf(stream, false), refused, held]).toEqual([true, [], 0])
+        expect(sent).not.toContain('secret')
+      },
+    ),
+    { numRuns: 20 },
+  )
+})
+
+test('items of arrays', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyEventOf(ofGemini), { minLength: 1, maxLength: 5 }),
+      anySending,
+      async (events, sending) => {
+        const stream = array(events)
+        const { sent, refused, held } = await sendAll(stream, { ...sending, isArray: true })
+        expect([sent === atOnceOf(stream, true), refused, held]).toEqual([true, [], 0])
+      },
+    ),
+    { numRuns: 10 },
+  )
+})
+
+const BEYOND = [
+  `{"choices":[],"x":[${'{},'.repeat(60_000)}{}]}`,
+  `{"choices":[],"x":${'['.repeat(101)}${']'.repeat(101)}}`,
+  `{"choices":[],"x":"${'a'.repeat(4 * MB)}"}`,
+  '{"choices":[],"choices":[]}',
+  '{"choices":',
+]
+
+test('an event beyond a bound', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyEventOf(Object.entries(EVENTS)), { maxLength: 3 }),
+      fc.constantFrom(...BEYOND),
+      anySending,
+      async (events, beyond, sending) => {
+        const before = sse(events)
+        const stream = `${before}data: ${beyond}\n\ndata: {"choices":[]}\n\n`
+        const { sent, refused, held } = await sendAll(stream, { ...sending, isArray: false })
+        expect(sent).not.toContain('secret')
+        expect([atOnceOf(before, false).startsWith(sent), refused, held]).toEqual([
+          true,
+          ['guardrail_unreadable'],
+          0,
+        ])
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
