@@ -1,17 +1,16 @@
 // Composition root: provider → translate → publish → servers, and an Envoy of our own under `run`.
 // close() undoes it in the order in which work under way can still finish.
 
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AdminServers, startAdminServers } from './app/admin-servers.js'
 import { type Core, type CoreDeps, createCore } from './app/core.js'
 import type { EnvoyProcess } from './app/envoy-process.js'
 import { envoyAdminOf, startOwnEnvoy } from './app/own-envoy.js'
-import { createPrivateFolder, GATEHOUSE_SOCKET, type PrivateFolder } from './app/private-folder.js'
-import { type Servers, startServers } from './app/servers.js'
+import { ownListeners } from './app/own-listeners.js'
+import { createPrivateFolder, type PrivateFolder } from './app/private-folder.js'
+import type { GrpcListener, Servers } from './app/servers.js'
 import { untilAborted } from './app/until-aborted.js'
 import type { Keeper } from './envoy/keeper.js'
-import type { GrpcServerOptions } from './grpc/server.js'
 import type { Logger } from './logger.js'
 import type { ResourceProvider } from './resources/kinds/resources.js'
 import type { Settings } from './settings.js'
@@ -86,7 +85,8 @@ class RunningApp implements App {
   }
 
   get grpc(): string | undefined {
-    return this.servers?.addresses.at(this.deps.keeper === undefined ? 0 : 1)
+    const isBound = this.deps.keeper === undefined || this.settings.given.has('grpc')
+    return isBound ? this.servers?.addresses.at(0) : undefined
   }
 
   async start(): Promise<void> {
@@ -98,7 +98,7 @@ class RunningApp implements App {
       keeper.keepFolder(this.folder.path)
     }
     stop.throwIfAborted()
-    this.servers = await startServers(this.serverOptions())
+    this.servers = await this.core.serve(this.listeners())
     stop.throwIfAborted()
     const { status } = this.adminServers
     logger.info({ admin: this.admin, status, grpc: this.grpc }, 'Gatehouse listens')
@@ -124,20 +124,17 @@ class RunningApp implements App {
     if (stop.aborted) this.envoy.kill()
   }
 
-  private serverOptions(): readonly GrpcServerOptions[] {
-    const { grpc, given, grpcTlsCert, grpcTlsKey, grpcClientCa } = this.settings
-    const { services } = this.core
-    const { logger } = this.deps
+  private listeners(): readonly GrpcListener[] {
+    const { grpc, given, grpcTlsCert, grpcTlsKey, grpcClientCa, workers } = this.settings
     const tls =
       grpcTlsCert === undefined || grpcTlsKey === undefined
         ? undefined
         : { cert: grpcTlsCert, key: grpcTlsKey, ...(grpcClientCa && { clientCa: grpcClientCa }) }
-    const open = { address: grpc, services, logger, ...(tls && { tls }) }
+    const open = { address: grpc, ...(tls && { tls }) }
     if (this.folder === undefined) return [open]
-    // Our own Envoy comes over the socket; --grpc is for others, and bound only when somebody asks for it.
-    const path = join(this.folder.path, GATEHOUSE_SOCKET)
-    const own = { address: { type: 'unix', path }, services, logger } as const
-    return given.has('grpc') ? [own, open] : [own]
+    // Our own Envoy comes over sockets; --grpc is for others, and bound only when somebody asks for it.
+    const own = ownListeners(this.folder.path, workers)
+    return given.has('grpc') ? [open, ...own] : own
   }
 
   private obstacles(): readonly string[] {

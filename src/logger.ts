@@ -21,6 +21,8 @@ export interface LoggerOptions {
   readonly level: string
   /** For people (a terminal) rather than JSON. */
   readonly pretty: boolean
+  /** Of every line. */
+  readonly fields?: object
   /** Where lines go: stderr. */
   readonly write: (text: string) => void
 }
@@ -55,7 +57,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const write = (line: string): void => options.write(options.pretty ? format(line) : line)
   const base = {
     level: options.level,
-    base: undefined,
+    base: options.fields as Record<string, unknown> | undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   }

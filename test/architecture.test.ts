@@ -131,6 +131,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'settings.ts': ['settings', 'result', 'similar'],
   admin: ['ir', 'incremental', 'settings', 'result', 'logger'],
   envoy: ['ir', 'result', 'errors', 'logger'],
+  workers: [
+    ...['snapshot', 'settings', 'admin', 'extauthz', 'extproc', 'extproc/stream', 'grpc', 'remote'],
+    ...['ir', 'incremental', 'errors', 'logger', 'log-limit'],
+  ],
   app: ['*'],
   'app.ts': ['*'],
   'demo/idp': [],
@@ -146,6 +150,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'ir',
   ],
   commands: ['*'],
+  'worker-main.ts': ['app', 'workers', 'logger', 'errors'],
   'main.ts': ['commands', 'settings', 'logger', 'result', 'errors'],
 }
 
@@ -241,7 +246,7 @@ describe('imports', () => {
   })
 
   test('process is touched by the programs alone, process.env by settings.ts', () => {
-    const programs = ['main.ts', 'envoy/keeper-main.ts']
+    const programs = ['main.ts', 'worker-main.ts', 'envoy/keeper-main.ts']
     const wrong = files
       .filter((file) => ![...programs, 'settings.ts'].includes(file.path))
       .filter((file) => /(^|[^.\w/-])process\.\w/m.test(withoutComments(file.text)))

@@ -3,6 +3,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { CheckCounts } from './check-counts.js'
 import { CheckDurations } from './check-durations.js'
+import { mergedText, type MetricsJson } from './merged-metrics.js'
 
 export interface KindCount {
   readonly kind: string
@@ -30,8 +31,12 @@ export interface Metrics {
   translationFailed(): void
   /** counts: asked when somebody reads the metrics. Whole: kinds that are not in it are gone. */
   resources(counts: () => readonly KindCount[]): void
-  /** The exposition format of /metrics. */
-  text(): Promise<string>
+  /** A worker has ended, and is replaced. */
+  workerEnded(): void
+  /** The exposition format of /metrics; others: those of other processes. */
+  text(others?: readonly MetricsJson[]): Promise<string>
+  /** For another process, which makes a text of its own and of these. */
+  json(): Promise<MetricsJson>
   readonly contentType: string
 }
 
@@ -163,6 +168,19 @@ function createResourceMetrics(
   }
 }
 
+/** Made when the first one ends: without workers there is no such metric. */
+function workerEnds(registers: Registry[]): () => void {
+  let ends: Counter | undefined
+  return () => {
+    ends ??= new Counter({
+      name: 'gatehouse_worker_restarts_total',
+      help: 'Workers that ended and were replaced.',
+      registers,
+    })
+    ends.inc()
+  }
+}
+
 /** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
 export function createMetrics(heldBytes = (): number => 0): Metrics {
   const registry = new Registry()
@@ -181,7 +199,12 @@ export function createMetrics(heldBytes = (): number => 0): Metrics {
     ...createResourceMetrics(registers),
     checks: createCheckMetrics(registers),
     guardrails: createGuardrailMetrics(registers),
-    text: () => registry.metrics(),
+    workerEnded: workerEnds(registers),
+    text: async (others = []) =>
+      others.length === 0
+        ? registry.metrics()
+        : mergedText([await registry.getMetricsAsJSON(), ...others]),
+    json: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   }
 }

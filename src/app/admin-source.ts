@@ -1,6 +1,7 @@
 // The running parts → what the admin server asks them for.
 
 import type { AdminSource } from '../admin/admin-server.js'
+import type { MetricsJson } from '../admin/merged-metrics.js'
 import type { Metrics } from '../admin/metrics.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
@@ -14,12 +15,14 @@ export interface AdminParts {
   readonly envoys: Envoys
   readonly remote: RemoteStore
   readonly metrics: Metrics
+  /** Absent: this process answers itself. */
+  readonly workers: { metrics(): Promise<readonly MetricsJson[]> } | undefined
   readonly now: () => number
 }
 
 /** obstacles: why we are not ready; empty: we are. */
 export function createAdminSource(
-  { pipeline, publisher, envoys, remote, metrics, now }: AdminParts,
+  { pipeline, publisher, envoys, remote, metrics, workers, now }: AdminParts,
   obstacles: () => readonly string[],
 ): AdminSource {
   const readiness = () => {
@@ -36,7 +39,10 @@ export function createAdminSource(
       remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
     }),
     configDump: () => configDump(publisher.current(), envoys.report()),
-    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+    metrics: async () => ({
+      contentType: metrics.contentType,
+      text: await metrics.text(await workers?.metrics()),
+    }),
   }
 }
 

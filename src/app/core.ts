@@ -6,11 +6,14 @@ import { createMetrics, type Metrics } from '../admin/metrics.js'
 import { countResources } from '../admin/status-report.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { createTranslator, type Translator } from '../gatewayapi/translator.js'
+import type { GrpcServerOptions } from '../grpc/server.js'
 import type { GrpcService } from '../grpc/service.js'
 import type { Logger } from '../logger.js'
+import type { RemoteStore } from '../remote/remote-store.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
+import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { createAdminSource } from './admin-source.js'
@@ -21,13 +24,16 @@ import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js
 import { createProblemLog } from './problem-log.js'
 import { relayKeys } from './relay-keys.js'
 import { refusals, resourcesReport, unpublished } from './report.js'
-import { createAds, createCheckAndProcess } from './services.js'
+import { type GrpcListener, type Servers, startServers } from './servers.js'
+import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
+import { serveByWorkers } from './worker-servers.js'
 
 export interface Core {
   readonly pipeline: Pipeline
   readonly envoys: Envoys
-  readonly services: readonly GrpcService[]
+  /** Binds, and serves Envoys: in this process, or by its workers. */
+  serve(listeners: readonly GrpcListener[]): Promise<Servers>
   /** Why traffic is not served as written yet; empty: it is. */
   unpublished(): readonly string[]
   /** What connected Envoys do not take; empty: nothing. */
@@ -46,59 +52,108 @@ export interface CoreDeps {
 }
 
 export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
-  const now = (): number => Date.now()
   const heldBytes = createHeldBytes(settings.heldBytes ?? defaultHeldBytes())
   const metrics = createMetrics(() => heldBytes.held())
   const envoys = new Envoys()
   const cache = new SnapshotCache()
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
-  const publisher = createPublisher({ cache, settled: () => ads.settled(), now, startTimer })
+  const keySets = keySetsOf(() => ({ remote, pipeline }))
+  const workers = createWorkers(settings, { ads, metrics, logger, ...keySets })
+  const settled = (): boolean => ads.settled()
+  const publisher = createPublisher({ cache, settled, now, startTimer, others: workers })
   const caFile = systemCaFile(settings.environment)
   const outbound = createOutbound(settings, {
     caFile,
     ...{ logger, metrics, now, startTimer },
     ownAddresses: () => pipeline.state().translation?.ownAddresses ?? NONE,
     onChange: () => pipeline.remoteChanged(),
+    onAnswer: (id, answers) => workers?.keySetAnswered(id, answers),
   })
-  const { callRemote, callPublic, pools, remote, names } = outbound
+  const { remote, names } = outbound
   const pipeline: Pipeline = createPipeline({
-    translator: translatorOf(settings, outbound),
-    remote,
-    names,
-    publisher,
+    translator: translatorOf(settings, outbound, workers),
+    ...{ remote, names, publisher, logger, startTimer },
     rememberedTokens: settings.rememberedTokens,
     options: xdsOptions(settings, ownEnvoy, caFile),
-    logger,
     onFailure: () => metrics.translationFailed(),
     onRun: reportRuns(settings, logger, metrics, onRun),
-    startTimer,
-  })
-  const { maxBodyBytes, bodyTimeout: bodyTimeoutMs } = settings
-  const checkAndProcess = createCheckAndProcess({
-    ...{ publisher, pipeline, remote, callRemote, callPublic, pools, metrics, logger, now },
-    bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs },
-    budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
   })
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
-  const adminParts = { pipeline, publisher, envoys, remote, metrics, now }
+  const late = (): readonly string[] => workers?.obstacles() ?? NONE
+  const adminParts = { pipeline, publisher, envoys, remote, metrics, workers, now }
+  const own = (): readonly GrpcService[] =>
+    createCheckAndProcess({
+      ...{ tables: publisher, keySets, metrics, logger, now },
+      ...limitsOf(settings, heldBytes),
+      ...outbound,
+    })
   return {
     pipeline,
     envoys,
-    services: [...checkAndProcess, ads],
+    serve: (listeners) =>
+      workers === undefined
+        ? startServers(servedBy([...own(), ads], listeners, logger))
+        : serveByWorkers(workers, listeners, logger),
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),
-    adminSource: (more) => createAdminSource(adminParts, () => [...obstacles(), ...more()]),
+    adminSource: (more) =>
+      createAdminSource(adminParts, () => [...obstacles(), ...late(), ...more()]),
     async close() {
       pipeline.close()
       publisher.close()
-      await outbound.close()
+      await Promise.all([outbound.close(), workers?.close()])
     },
   }
 }
 
-const translatorOf = (settings: Settings, { tenancy }: OutboundParts): Translator =>
-  createTranslator({
+const now = (): number => Date.now()
+
+const servedBy = (
+  services: readonly GrpcService[],
+  listeners: readonly GrpcListener[],
+  logger: Logger,
+): readonly GrpcServerOptions[] => listeners.map((listener) => ({ ...listener, services, logger }))
+
+/** parts: what is made later. A check that waits for fresh keys must find them in the table. */
+const keySetsOf = (
+  parts: () => { readonly remote: RemoteStore; readonly pipeline: Pipeline },
+): KeySets => ({
+  async refetchKeySet(id) {
+    const { remote, pipeline } = parts()
+    const fetched = await remote.refetch(id)
+    pipeline.flush()
+    return fetched
+  },
+  keySetAnswers: (id) => parts().remote.answers(id),
+})
+
+interface WorkerParts extends KeySets {
+  readonly ads: GrpcService
+  readonly metrics: Metrics
+  readonly logger: Logger
+}
+
+/** undefined: this process answers itself. */
+function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | undefined {
+  if (settings.workers === 1) return undefined
+  const { ads, metrics, logger, refetchKeySet, keySetAnswers } = parts
+  return new WorkerPool({
+    ...{ settings, logger },
+    heldBytes: settings.heldBytes ?? defaultHeldBytes(),
+    services: [ads],
+    refetchKeySet: async (id) => ({ ...(await refetchKeySet(id)), answers: keySetAnswers(id) }),
+    onRestart: () => metrics.workerEnded(),
+  })
+}
+
+/** Workers know the addresses of Gatehouse's Service before a table that could lead there. */
+function translatorOf(
+  settings: Settings,
+  { tenancy }: OutboundParts,
+  workers: WorkerPool | undefined,
+): Translator {
+  const translator = createTranslator({
     apiGroup: settings.apiGroup,
     clusterDomain: settings.clusterDomain,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
@@ -109,6 +164,15 @@ const translatorOf = (settings: Settings, { tenancy }: OutboundParts): Translato
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
     ...(tenancy && { tenancy }),
   })
+  if (workers === undefined) return translator
+  return {
+    translate(...inputs) {
+      const translation = translator.translate(...inputs)
+      workers.setOwnAddresses(translation.ownAddresses)
+      return translation
+    },
+  }
+}
 
 const xdsOptions = (
   { listenAddress, trustedHops }: Settings,

@@ -7,7 +7,7 @@ import { createCallRemote, systemLookup } from '../remote/http-call.js'
 import { createNameStore } from '../remote/name-store.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { systemAuthorities } from '../remote/system-authorities.js'
-import { createWebhookPools } from '../remote/webhook-pools.js'
+import { createWebhookPools, type WebhookLines } from '../remote/webhook-pools.js'
 import type { Environment, Settings } from '../settings.js'
 import { callRules, publicRules, tenancyOf } from './tenancy.js'
 
@@ -19,26 +19,41 @@ export interface OutboundDeps {
   readonly ownAddresses: () => readonly string[]
   /** Documents or names have changed. */
   readonly onChange: () => void
+  /** A document has come, perhaps the same again; answers: how many have. */
+  readonly onAnswer: (id: string, answers: number) => void
   readonly now: () => number
   readonly startTimer: (callback: () => void, ms: number) => () => void
 }
 
 export type OutboundParts = ReturnType<typeof createOutbound>
 
-export function createOutbound(settings: Settings, deps: OutboundDeps) {
-  const { logger, metrics, now, startTimer, onChange } = deps
+export interface CallsDeps extends Pick<OutboundDeps, 'caFile' | 'ownAddresses'> {
+  /** In front of webhooks; absent: this process alone calls them. */
+  readonly lines?: WebhookLines
+}
+
+/** What a request may need of others: to register at a provider, to ask webhooks. */
+export function createCalls(settings: Settings, { caFile, ownAddresses, lines }: CallsDeps) {
   const tenancy = tenancyOf(settings)
   const calls = {
     lookup: systemLookup,
-    systemAuthorities: systemAuthorities(deps.caFile),
-    addresses: callRules(tenancy, settings.allowAddress, deps.ownAddresses),
+    systemAuthorities: systemAuthorities(caFile),
+    addresses: callRules(tenancy, settings.allowAddress, ownAddresses),
   }
-  const callRemote = createCallRemote(calls)
-  const callPublic = createCallRemote({
-    ...calls,
-    addresses: publicRules(tenancy, settings.allowAddress, deps.ownAddresses),
-  })
-  const pools = createWebhookPools(calls)
+  return {
+    tenancy,
+    callRemote: createCallRemote(calls),
+    callPublic: createCallRemote({
+      ...calls,
+      addresses: publicRules(tenancy, settings.allowAddress, ownAddresses),
+    }),
+    pools: createWebhookPools(calls, lines),
+  }
+}
+
+export function createOutbound(settings: Settings, deps: OutboundDeps) {
+  const { logger, metrics, now, startTimer, onChange } = deps
+  const { tenancy, callRemote, callPublic, pools } = createCalls(settings, deps)
   const remote: RemoteStore = createRemoteStore({
     callRemote,
     now,
@@ -46,6 +61,7 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
     metrics,
     maxStaleMs: settings.jwksMaxStale,
     onChange: (_state: RemoteState) => onChange(),
+    onAnswer: (id, answers) => deps.onAnswer(id, answers),
   })
   const names =
     tenancy &&

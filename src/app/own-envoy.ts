@@ -9,7 +9,8 @@ import type { ServerAddress } from '../settings/values.js'
 import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import { type EnvoyProcess, runEnvoy } from './envoy-process.js'
-import { ENVOY_ADMIN_SOCKET, GATEHOUSE_SOCKET } from './private-folder.js'
+import { ownConnection } from './own-listeners.js'
+import { ENVOY_ADMIN_SOCKET } from './private-folder.js'
 
 export interface OwnEnvoyDeps {
   /** A private folder: we listen there for Envoy, and Envoy for our questions. */
@@ -46,7 +47,7 @@ export async function startOwnEnvoy(settings: Settings, deps: OwnEnvoyDeps): Pro
       buildBootstrap({
         nodeCluster: EVERY_GATEWAY,
         nodeId: NODE_ID,
-        connection: { address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) } },
+        connection: ownConnection(folder, settings.workers),
         envoyAdmin: admin,
       }),
     ),

@@ -2,6 +2,12 @@
 
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../grpc/server.js'
 
+/** An address, and how what connects to it is served. */
+export interface GrpcListener extends Pick<GrpcServerOptions, 'address' | 'tls'> {
+  /** The number of the worker that its connections are for; absent: they are for all. */
+  readonly worker?: number
+}
+
 export interface Servers {
   /** As bound, in the order given. */
   readonly addresses: readonly string[]

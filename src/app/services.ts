@@ -2,20 +2,24 @@
 
 import type { Metrics } from '../admin/metrics.js'
 import type { BudgetLimits } from '../cel/budget.js'
+import type { CompiledEntry } from '../extauthz/authz-table.js'
 import { createCheckService } from '../extauthz/check-service.js'
+import type { FreshKeysOptions } from '../extauthz/fresh-keys.js'
+import type { CompiledProcEntry } from '../extproc/proc-table.js'
 import { createProcessService } from '../extproc/process-service.js'
+import type { HeldBytes } from '../extproc/stream/held-bytes.js'
+import type { SharedLimits } from '../extproc/stream/tally.js'
 import type { GuardDeps } from '../extproc/webhook/ask-webhooks.js'
 import { isPrivatePeer, type PeerTrust } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/service.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
-import type { RemoteStore } from '../remote/remote-store.js'
 import type { WebhookPools } from '../remote/webhook-pools.js'
+import type { Settings } from '../settings.js'
 import type { Envoys } from '../snapshot/envoys.js'
-import type { Publisher } from '../snapshot/publisher.js'
+import type { EntryTable } from '../snapshot/retained-table.js'
 import { type AdsService, createAdsService } from '../xds/server/ads-server.js'
 import type { SnapshotCache } from '../xds/server/snapshot-cache.js'
-import type { Pipeline } from './pipeline.js'
 
 interface CommonDeps {
   readonly metrics: Metrics
@@ -46,14 +50,20 @@ export function createAds({ cache, envoys, metrics, logger, now, trust }: AdsDep
   })
 }
 
+export type KeySets = Pick<FreshKeysOptions, 'refetchKeySet' | 'keySetAnswers'>
+
 export interface TableDeps extends CommonDeps {
-  readonly publisher: Publisher
-  readonly pipeline: Pipeline
-  readonly remote: RemoteStore
+  readonly tables: {
+    readonly authz: EntryTable<CompiledEntry>
+    readonly proc: EntryTable<CompiledProcEntry>
+  }
+  readonly keySets: KeySets
   readonly callRemote: CallRemote
   /** For addresses that clients name: to the internet alone. */
   readonly callPublic: CallRemote
   readonly pools: WebhookPools
+  /** Absent: this process alone calls providers. */
+  readonly shared?: SharedLimits
   /** Of guarded bodies. */
   readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs'>
   /** Of the rules of a check, and of the header expressions of a webhook call. */
@@ -62,29 +72,33 @@ export interface TableDeps extends CommonDeps {
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
-  const { publisher, pipeline, remote, callRemote, callPublic, pools, bodies, budget } = deps
+  const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
   const { metrics, logger, now } = deps
   const check = createCheckService({
-    table: () => publisher.authz,
-    // A check that waits for fresh keys must find them in the table.
-    async refetchKeySet(id) {
-      const fetched = await remote.refetch(id)
-      pipeline.flush()
-      return fetched
-    },
-    keySetAnswers: (id) => remote.answers(id),
+    ...keySets,
+    table: () => tables.authz,
     ruleBudget: budget,
     now,
     logger,
     metrics: metrics.checks,
   })
   const process = createProcessService({
-    table: () => publisher.proc,
+    table: () => tables.proc,
     callRemote,
     callPublic,
+    shared,
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails },
     now,
     logger,
   })
   return [check, process]
 }
+
+/** What settings allow one body, and one check. */
+export const limitsOf = (
+  { maxBodyBytes, bodyTimeout, ruleSteps, ruleBytes }: Settings,
+  heldBytes: HeldBytes,
+): Pick<TableDeps, 'bodies' | 'budget'> => ({
+  bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs: bodyTimeout },
+  budget: { steps: ruleSteps, bytes: ruleBytes },
+})

@@ -15,6 +15,7 @@ import { createOpenStreams } from './stream/open-streams.js'
 import { runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
+import type { SharedLimits } from './stream/tally.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createBudgetLog, createRefusalLog } from './webhook/refusal-log.js'
 import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-known-processor.js'
@@ -24,6 +25,8 @@ export interface ProcessServiceDeps {
   readonly callRemote: CallRemote
   /** For addresses that clients name: to the internet alone. Absent: none is called. */
   readonly callPublic?: CallRemote
+  /** Absent: this process alone calls providers. */
+  readonly shared?: SharedLimits | undefined
   readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
   /** Milliseconds since the epoch. */
   now(): number
@@ -49,7 +52,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     ),
   }
   const now = (): number => deps.now()
-  const slots = createSlots(MAX_REGISTRATIONS)
+  const slots = createSlots(MAX_REGISTRATIONS, deps.shared?.tallyOf)
   const relay = createRelayDeps({ ...deps, slots, now })
   const parts: ProcessorDeps = { ...deps, slots, now, relay }
 

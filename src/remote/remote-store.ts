@@ -14,6 +14,8 @@ export interface RemoteStoreDeps {
   readonly metrics: RemoteMetrics
   /** The state's documents or errors have changed in content. Never called from within want(). */
   onChange(state: RemoteState): void
+  /** A document has come, perhaps the same again; answers: how many have. */
+  onAnswer?(id: string, answers: number): void
   /** --jwks-max-stale; absent: the last good document is used for ever. */
   readonly maxStaleMs?: number | undefined
   /** Default 10. */
@@ -103,6 +105,7 @@ class Store implements RemoteStore {
         if (wanted.kind === 'KeySet')
           deps.metrics.keySetFetch(after.error === undefined ? 'success' : 'failure')
         this.learn(wanted, after, before)
+        if (after.error === undefined) deps.onAnswer?.(wanted.id, this.answers(wanted.id))
       },
       onExpired: (after, before) => this.learn(wanted, after, before),
     })

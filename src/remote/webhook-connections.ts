@@ -1,6 +1,8 @@
 // The kept connections to one webhook: an undici pool that connects as all of our calls do, and tells a call whether
 // its connection was used before (decisions 22 and 30).
 
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { Client, type Dispatcher, Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { connectTarget } from './connect.js'
@@ -20,15 +22,28 @@ export interface ConnectionLimits {
 /** Node's longest timer, which is no limit in practice. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
+/** What is open to a webhook. */
+export interface OpenConnections {
+  /** Ends idle connections until no more than so many are open; resolves when they are closed. */
+  trim(most: number): Promise<void>
+}
+
+export interface WebhookPool extends Pool, OpenConnections {}
+
 /** signal: gives up the connections that are being made. */
 export function openPool(
   { target, maxConnections, keepAliveSeconds, timeoutMs = CONNECTION_MS }: ConnectionLimits,
   deps: CallRemoteDeps,
   signal: AbortSignal,
-): Pool {
+): WebhookPool {
   const keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
-  return new Pool('http://webhook.invalid', {
-    factory: (origin, options) => new Connection(origin, options),
+  const connections = new Set<Connection>()
+  const pool = new Pool('http://webhook.invalid', {
+    factory: (origin, options) => {
+      const connection = new Connection(origin, options)
+      connections.add(connection)
+      return connection
+    },
     connections: maxConnections === 0 ? null : maxConnections,
     pipelining: 1,
     headersTimeout: 0,
@@ -45,9 +60,39 @@ export function openPool(
       )
     },
   })
+  // The pool gives up a client that could not connect, and makes another one.
+  pool.on('connectionError', (_origin, targets) => {
+    for (const target of targets) connections.delete(target as Connection)
+  })
+  const trim = async (most: number): Promise<void> => {
+    const open = [...connections].filter(({ stats }) => stats.connected)
+    const idle = open.filter(({ stats }) => stats.running === 0)
+    await Promise.all(idle.slice(0, Math.max(0, open.length - most)).map((one) => one.disconnect()))
+  }
+  return Object.assign(pool, { trim })
 }
 
+/** The connector that a pool gives to its clients. */
+type Connector = (
+  options: object,
+  callback: (...outcome: [Error, null] | [null, Socket]) => void,
+) => void
+
 class Connection extends Client {
+  readonly #open: { socket?: Socket }
+
+  constructor(origin: ConstructorParameters<typeof Client>[0], options: Client.Options) {
+    const open: { socket?: Socket } = {}
+    const connect = options.connect as unknown as Connector
+    const remembering: Connector = (target, callback) =>
+      connect(target, (...outcome) => {
+        if (outcome[1] !== null) open.socket = outcome[1]
+        callback(...outcome)
+      })
+    super(origin, { ...options, connect: remembering as unknown as Client.Options['connect'] })
+    this.#open = open
+  }
+
   override dispatch(
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
@@ -56,5 +101,14 @@ class Connection extends Client {
     // The pool gives a client one request at a time: it connects for the first, so what is open was there before.
     if (opaque) opaque.wasKept = this.stats.connected
     return super.dispatch(options, handler)
+  }
+
+  /** Only of an idle one. The next call makes another connection. */
+  async disconnect(): Promise<void> {
+    const { socket } = this.#open
+    if (socket === undefined || socket.destroyed) return
+    const closed = once(socket, 'close')
+    socket.destroy()
+    await closed
   }
 }

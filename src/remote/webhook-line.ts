@@ -13,8 +13,35 @@ export interface WebhookLine {
   leave(): void
 }
 
+/** How many may run, where that is for others to say: places that several processes share. */
+export interface SharedPlaces {
+  /** At this moment. */
+  most(): number
+  /** Of one phase, at once. */
+  readonly mostWaiting: number
+  /** Another call waits, or waits no more. */
+  onWaiting(waiting: number): void
+  /** A call has ended, before another one starts in its place; running: those that are left. */
+  onEnd(running: number): void
+}
+
+export interface SharedLine extends WebhookLine {
+  readonly running: number
+  readonly waiting: number
+  /** There may be more places now. */
+  startFree(): void
+}
+
 /** max: 0: no limit. */
-export function createLine(max: number): WebhookLine {
+export const createLine = (max: number): WebhookLine =>
+  createSharedLine({
+    most: () => (max === 0 ? Infinity : max),
+    mostWaiting: MOST_WAITING,
+    onWaiting: () => undefined,
+    onEnd: () => undefined,
+  })
+
+export function createSharedLine(places: SharedPlaces): SharedLine {
   const waiting: Readonly<Record<Phase, Set<() => void>>> = {
     response: new Set(),
     request: new Set(),
@@ -22,16 +49,26 @@ export function createLine(max: number): WebhookLine {
   let running = 0
   let isStarting = false
 
-  const isFree = (): boolean => max === 0 || running < max
+  const isFree = (): boolean => running < places.most()
+  const all = (): number => waiting.response.size + waiting.request.size
+  const tell = (): void => places.onWaiting(all())
   const startNext = (): boolean => {
     for (const phase of ['response', 'request'] as const)
       for (const start of waiting[phase]) {
         waiting[phase].delete(start)
+        tell()
         running += 1
         start()
         return true
       }
     return false
+  }
+  const startFree = (): void => {
+    // One that fails as it starts leaves from within.
+    if (isStarting) return
+    isStarting = true
+    while (isFree() && startNext());
+    isStarting = false
   }
   return {
     enter: (phase, start) => {
@@ -40,17 +77,24 @@ export function createLine(max: number): WebhookLine {
         start()
         return () => {}
       }
-      if (waiting[phase].size >= MOST_WAITING) return undefined
+      if (waiting[phase].size >= places.mostWaiting) return undefined
       waiting[phase].add(start)
-      return () => void waiting[phase].delete(start)
+      tell()
+      return () => {
+        if (waiting[phase].delete(start)) tell()
+      }
     },
     leave: () => {
       running -= 1
-      // One that fails as it starts leaves from within.
-      if (isStarting) return
-      isStarting = true
-      while (isFree() && startNext());
-      isStarting = false
+      places.onEnd(running)
+      startFree()
     },
+    get running() {
+      return running
+    },
+    get waiting() {
+      return all()
+    },
+    startFree,
   }
 }

@@ -2,11 +2,10 @@
 // and bytes, no redirects, to allowed addresses only (decisions 21, 22 and 30).
 
 import { setMaxListeners } from 'node:events'
-import type { Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import type { CallRemoteDeps } from './http-call.js'
 import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js'
-import { openPool } from './webhook-connections.js'
+import { type OpenConnections, openPool, type WebhookPool } from './webhook-connections.js'
 import { createLine, type WebhookLine } from './webhook-line.js'
 
 export interface WebhookPools {
@@ -16,10 +15,18 @@ export interface WebhookPools {
   close(): Promise<void>
 }
 
+/** Whose turn it is to call a webhook. */
+export interface WebhookLines {
+  /** key: of its connections; max: of them, 0: no limit. connections: asked when there are to be fewer. */
+  open(key: string, max: number, connections: OpenConnections): WebhookLine
+}
+
+const OWN_LINES: WebhookLines = { open: (_key, max) => createLine(max) }
+
 /** The connections to where a webhook is now. */
 interface Connections {
   readonly target: RemoteTarget
-  readonly pool: Pool
+  readonly pool: WebhookPool
   readonly connecting: AbortController
 }
 
@@ -29,7 +36,11 @@ interface OpenPool {
   connections: Connections
 }
 
-export function createWebhookPools(deps: CallRemoteDeps): WebhookPools {
+/** lines: of several processes, where limits are of all of them. */
+export function createWebhookPools(
+  deps: CallRemoteDeps,
+  lines: WebhookLines = OWN_LINES,
+): WebhookPools {
   const pools = new Map<string, OpenPool>()
   const closing = new Set<Promise<void>>()
 
@@ -52,7 +63,10 @@ export function createWebhookPools(deps: CallRemoteDeps): WebhookPools {
     const key = `${call.backend} ${call.maxConnections} ${call.keepAliveSeconds}`
     const known = pools.get(key)
     if (known === undefined) {
-      const open = { line: createLine(call.maxConnections), connections: connect(call) }
+      const connections = connect(call)
+      const trim = (most: number): Promise<void> => open.connections.pool.trim(most)
+      const line = lines.open(key, call.maxConnections, { trim })
+      const open: OpenPool = { line, connections }
       pools.set(key, open)
       return open
     }

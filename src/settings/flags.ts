@@ -16,6 +16,7 @@ import {
   readSwitch,
   readText,
   type ReadValue,
+  readWorkers,
 } from './values.js'
 
 /** D: the default as it is written, or undefined; M: whether the flag may be given more than once. */
@@ -215,6 +216,12 @@ export const FLAGS = {
     commands: SERVERS,
     meaning:
       'how many verified tokens are remembered for each provider, about 3 KB each; others are verified again',
+  }),
+  workers: oneOr(readWorkers, '1', {
+    value: 'N|auto',
+    commands: ['run', 'serve'],
+    meaning:
+      'how many processes check and process; 1: this one alone; auto: one less than there are processors',
   }),
   drainTimeout: oneOr(readDuration(0, 3_600_000, '0s to 1h'), '10s', {
     value: 'D',

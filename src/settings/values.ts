@@ -1,6 +1,7 @@
 // One text value of a flag or an environment variable → a typed value, or what was expected instead.
 
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import type { AllowedAddress } from '../addresses/address-rules.js'
 import { err, ok, type Result } from '../result.js'
 
@@ -120,6 +121,15 @@ export const readInteger =
       ? ok(value)
       : err(`a whole number between ${min} and ${max}`)
   }
+
+const MOST_WORKERS = 128
+
+/** "auto": one processor less than this process may use. */
+export const readWorkers: ReadValue<number> = (text) => {
+  if (text.trim().toLowerCase() === 'auto') return ok(Math.max(1, availableParallelism() - 1))
+  const given = readInteger(1, MOST_WORKERS)(text)
+  return given.ok ? given : err(`${given.error}, or auto`)
+}
 
 /** Case does not matter; the value is the word as it stands in words. */
 export const readOneOf =

@@ -8,6 +8,13 @@ import type { Snapshot } from './build-snapshot.js'
 import { type EntryTable, RetainedTable } from './retained-table.js'
 
 export interface PublisherDeps {
+  /** Of other processes that answer by the tables; resolves when all of them have these. Absent: there are none. */
+  readonly others?:
+    | {
+        publish(tables: Pick<Snapshot['ir'], 'authz' | 'proc'>): Promise<void>
+        forget(vanishedBy: number): void
+      }
+    | undefined
   /** The ADS server's. */
   readonly cache: { set(xds: Snapshot['xds']): void }
   /** Every connected Envoy has accepted the last that it was sent. */
@@ -41,7 +48,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const forgetOld = (): void => {
     stopTimer = undefined
     const age = deps.settled() ? KEEP_AT_LEAST_MS : KEEP_AT_MOST_MS
-    for (const table of [authz, proc]) table.forget(deps.now() - age)
+    const vanishedBy = deps.now() - age
+    for (const table of [authz, proc]) table.forget(vanishedBy)
+    deps.others?.forget(vanishedBy)
     lookLater()
   }
   const lookLater = (): void => {
@@ -56,7 +65,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       authz.replace(authzTable, goneKeys(current?.ir.authz, ir.authz), deps.now())
       proc.replace(procTable, goneKeys(current?.ir.proc, ir.proc), deps.now())
       current = snapshot
-      deps.cache.set(xds)
+      if (deps.others === undefined) deps.cache.set(xds)
+      else void deps.others.publish(ir).then(() => deps.cache.set(xds))
       lookLater()
       return true
     },

@@ -100,6 +100,28 @@ describe('publish', () => {
   })
 })
 
+test('Envoy is told when all other processes have the tables, version by version', async () => {
+  const taken: (() => void)[] = []
+  const told: unknown[] = []
+  publisher = createPublisher({
+    cache: { set: (xds) => void told.push(xds) },
+    others: {
+      publish: () => new Promise((resolve) => taken.push(resolve)),
+      forget: () => undefined,
+    },
+    settled: () => true,
+    now: () => now,
+    startTimer: () => () => undefined,
+  })
+  const [first, second] = [snapshotOf('a'), snapshotOf('a', 'b')]
+  publisher.publish(first)
+  expect(publisher.publish(second)).toBe(true)
+  expect([has('b'), told]).toEqual([[true, true], []])
+  for (const take of taken) take()
+  await Promise.resolve()
+  expect(told).toEqual([first.xds, second.xds])
+})
+
 describe('a key that vanished', () => {
   beforeEach(() => {
     publisher.publish(snapshotOf('a', 'b'))

@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import type { CallRemote } from '../../remote/http-call.js'
 import { err } from '../../result.js'
-import { createRates } from '../stream/rates.js'
+import { createRates, type RateLimits } from '../stream/rates.js'
 import { createSlots, type Slots } from '../stream/slots.js'
+import type { SharedLimits } from '../stream/tally.js'
 import { createClientDocuments } from './client-documents.js'
 import type { RelayDeps } from './relay-replies.js'
 
@@ -19,26 +20,35 @@ export interface RelayDepsInput {
   readonly callPublic?: CallRemote | undefined
   /** Calls under way at each provider. */
   readonly slots: Slots
+  /** Absent: this process alone calls providers. */
+  readonly shared?: SharedLimits | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
 const callNobody: CallRemote = () => Promise.resolve(err({ type: 'invalid-url' }))
 
+const partOf = ({ perSecond, burst }: RateLimits, part: number): RateLimits => ({
+  perSecond: perSecond * part,
+  burst: Math.max(1, Math.floor(burst * part)),
+})
+
 export function createRelayDeps({
   callRemote,
   callPublic = callNobody,
   slots,
+  shared,
   now,
 }: RelayDepsInput): RelayDeps {
+  const part = shared?.part ?? 1
   return {
     callRemote,
     slots,
-    rates: createRates(TOKEN_RATE, now),
+    rates: createRates(partOf(TOKEN_RATE, part), now),
     documents: createClientDocuments({
       callPublic,
-      slots: createSlots(MAX_DOCUMENTS),
-      rates: createRates(DOCUMENT_RATE, now),
+      slots: createSlots(MAX_DOCUMENTS, shared?.tallyOf),
+      rates: createRates(partOf(DOCUMENT_RATE, part), now),
       now,
     }),
     now,

@@ -1,8 +1,10 @@
-// What is held of all bodies together, within one budget for the process: bodies that are not complete, and what is made
+// What is held of all bodies together, within one budget: bodies that are not complete, and what is made
 // of a complete one while webhooks are asked about it; and of streamed replies what has not left.
 
+import { createTally } from './tally.js'
+
 export interface HeldBytes {
-  /** At this moment. */
+  /** At this moment, by this process. */
   held(): number
   /** For one body. */
   open(): Hold
@@ -20,15 +22,14 @@ export interface Hold {
 /** For the log: why something is refused. */
 export const BUSY = 'all bodies together hold as much as they may'
 
-export function createHeldBytes(budget: number): HeldBytes {
-  let all = 0
+/** tally: of several processes, where the budget is of all of them. */
+export function createHeldBytes(budget: number, tally = createTally()): HeldBytes {
   return {
-    held: () => all,
+    held: () => tally.own(),
     open: () => {
       let own = 0
       const add = (bytes: number): boolean => {
-        if (bytes > 0 && all + bytes > budget) return false
-        all += bytes
+        if (!tally.add(bytes, budget)) return false
         own += bytes
         return true
       }
@@ -36,7 +37,7 @@ export function createHeldBytes(budget: number): HeldBytes {
         add,
         become: (bytes) => add(bytes - own),
         release: () => {
-          all -= own
+          if (own !== 0) tally.add(-own, budget)
           own = 0
         },
       }

@@ -61,6 +61,8 @@ export interface GatehouseTls {
 
 export interface GatehouseConnection {
   readonly address: GatehouseAddress
+  /** Where checks and processing go instead: each worker by itself, so that Envoy spreads requests, not connections. */
+  readonly workers?: readonly GatehouseAddress[]
   readonly tls?: GatehouseTls
 }
 
@@ -161,6 +163,8 @@ const transportSocket = ({
 interface Care {
   readonly keepalive: KeepaliveSettings
   readonly healthChecks: HealthCheck[]
+  /** Absent: the address of the connection. */
+  readonly endpoints?: readonly GatehouseAddress[] | undefined
 }
 
 /** STRICT_DNS: Envoy resolves the name. */
@@ -175,7 +179,7 @@ const discoveryFields = (address: GatehouseAddress): FieldsOf<typeof ClusterSche
 const buildGatehouseCluster = (
   name: string,
   { address, tls }: GatehouseConnection,
-  { keepalive, healthChecks }: Care,
+  { keepalive, healthChecks, endpoints = [address] }: Care,
 ): Cluster =>
   create(ClusterSchema, {
     name,
@@ -183,7 +187,7 @@ const buildGatehouseCluster = (
     connectTimeout: durationOf(CONNECT_TIMEOUT_MS),
     loadAssignment: {
       clusterName: name,
-      endpoints: [{ lbEndpoints: [lbEndpoint(envoyAddress(address))] }],
+      endpoints: [{ lbEndpoints: endpoints.map((one) => lbEndpoint(envoyAddress(one))) }],
     },
     circuitBreakers: CIRCUIT_BREAKERS,
     typedExtensionProtocolOptions: http2(keepalive),
@@ -201,5 +205,6 @@ export const buildServerClusters = (connection: GatehouseConnection): readonly C
     buildGatehouseCluster(name, connection, {
       keepalive: REQUESTS_KEEPALIVE,
       healthChecks: [HEALTH_CHECK],
+      endpoints: connection.workers,
     }),
   )

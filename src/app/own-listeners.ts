@@ -1,0 +1,29 @@
+// Where an Envoy of our own reaches us: one socket for all, and one for each worker, so that it spreads requests over them.
+
+import { join } from 'node:path'
+import type { GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'
+import { GATEHOUSE_SOCKET } from './private-folder.js'
+import type { GrpcListener } from './servers.js'
+
+const workerSocket = (worker: number): string => `worker-${worker}.sock`
+
+const numbers = (workers: number): readonly number[] =>
+  workers === 1 ? [] : Array.from({ length: workers }, (_, index) => index + 1)
+
+export const ownListeners = (folder: string, workers: number): readonly GrpcListener[] => [
+  { address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) } },
+  ...numbers(workers).map((worker) => ({
+    address: { type: 'unix', path: join(folder, workerSocket(worker)) } as const,
+    worker,
+  })),
+]
+
+export const ownConnection = (folder: string, workers: number): GatehouseConnection => ({
+  address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) },
+  ...(workers > 1 && {
+    workers: numbers(workers).map((worker) => ({
+      type: 'unix',
+      path: join(folder, workerSocket(worker)),
+    })),
+  }),
+})

@@ -1,0 +1,50 @@
+// Addresses that are listened on here → their connections, handed to workers; the same to the app as servers of our own.
+
+import { listen, type Listening } from '../grpc/listen.js'
+import { MAX_CONNECTIONS, warnIfOpen } from '../grpc/server.js'
+import type { Logger } from '../logger.js'
+import type { WorkerPool } from '../workers/worker-pool.js'
+import type { GrpcListener, Servers } from './servers.js'
+
+/** Rejects when an address cannot be bound or a worker cannot start; nothing is left bound then. */
+export async function serveByWorkers(
+  pool: WorkerPool,
+  listeners: readonly GrpcListener[],
+  logger: Logger,
+): Promise<Servers> {
+  const listening: Listening[] = []
+  const stopAccepting = (): void => {
+    for (const one of listening) one.stopAccepting()
+  }
+  try {
+    await pool.start(
+      listeners.map(({ address, tls }) => ({ type: address.type, ...(tls && { tls }) })),
+    )
+    for (const [index, { address, tls, worker }] of listeners.entries()) {
+      warnIfOpen(address, tls, logger)
+      listening.push(
+        await listen({
+          ...{ address, logger, maxConnections: MAX_CONNECTIONS },
+          paused: true,
+          onSocket: (socket) => pool.hand(index, socket, worker),
+        }),
+      )
+    }
+  } catch (error) {
+    stopAccepting()
+    await pool.close()
+    throw error
+  }
+  return {
+    addresses: listening.map(({ address }) => address),
+    setServing: (serving) => pool.setServing(serving),
+    drain(timeoutMs) {
+      stopAccepting()
+      return pool.drain(timeoutMs)
+    },
+    close() {
+      stopAccepting()
+      return pool.close()
+    },
+  }
+}

@@ -1,0 +1,145 @@
+// A worker: the tables that it is told of → checks and processing on the sockets that it is handed.
+
+import type { Socket } from 'node:net'
+import { createMetrics } from '../admin/metrics.js'
+import { createHeldBytes } from '../extproc/stream/held-bytes.js'
+import type { GrpcService } from '../grpc/service.js'
+import { createServing, type SocketServing } from '../grpc/serving.js'
+import type { Logger } from '../logger.js'
+import type { Settings } from '../settings.js'
+import { KeySetQuestions } from '../workers/key-set-questions.js'
+import type { FromWorker, HandedListener, ToWorker, WorkerStart } from '../workers/messages.js'
+import { PermitLines } from '../workers/permit-lines.js'
+import { createRelayedService, type RelayedService } from '../workers/relayed-service.js'
+import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
+import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
+import { createCalls } from './outbound.js'
+import { createCheckAndProcess, limitsOf } from './services.js'
+import { systemCaFile } from './system-ca-file.js'
+
+export interface Worker {
+  /** What the main process says, in order. @throws {Error} a bug: the worker cannot go on. */
+  receive(message: Exclude<ToWorker, { readonly type: 'start' }>, socket?: Socket): void
+}
+
+export interface WorkerDeps {
+  readonly logger: Logger
+  readonly post: (message: FromWorker) => void
+  /** Everything that it was asked to finish is done. */
+  readonly onDrained: () => void
+}
+
+/** @throws {Error} a sentence for a person: a certificate cannot be used. */
+export async function startWorker(start: WorkerStart, deps: WorkerDeps): Promise<Worker> {
+  const worker = new RunningWorker(start, deps)
+  await worker.listen(start.listeners)
+  return worker
+}
+
+class RunningWorker implements Worker {
+  readonly #deps: WorkerDeps
+  readonly #tables: WorkerTables
+  readonly #keySets: KeySetQuestions
+  readonly #relayed: readonly RelayedService[]
+  readonly #services: readonly GrpcService[]
+  readonly #metrics: ReturnType<typeof createMetrics>
+  readonly #lines: PermitLines
+  #servings: readonly SocketServing[] = []
+  #ownAddresses: readonly string[] = []
+  #streams = 0
+
+  constructor(start: WorkerStart, deps: WorkerDeps) {
+    const { settings, worker, workers, relayed } = start
+    const { post, logger } = deps
+    const counters = openCounters(COUNTERS_FD, worker, workers)
+    const now = (): number => Date.now()
+    const heldBytes = createHeldBytes(start.heldBytes, counters.heldBytes)
+    this.#deps = deps
+    this.#metrics = createMetrics(() => heldBytes.held())
+    this.#tables = createWorkerTables(Math.floor(settings.rememberedTokens / workers), now)
+    this.#keySets = new KeySetQuestions(post)
+    this.#lines = new PermitLines(workers, post)
+    this.#relayed = relayed.map((one) =>
+      createRelayedService(one, post, () => (this.#streams += 1)),
+    )
+    this.#services = [
+      ...createCheckAndProcess({
+        ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
+        ...this.#calls(settings),
+        shared: { part: 1 / workers, tallyOf: (provider) => counters.named(provider) },
+        ...limitsOf(settings, heldBytes),
+      }),
+      ...this.#relayed.map(({ service }) => service),
+    ]
+  }
+
+  async listen(listeners: readonly HandedListener[]): Promise<void> {
+    const { logger } = this.#deps
+    this.#servings = await Promise.all(
+      listeners.map(({ type, tls }) =>
+        createServing({ type, services: this.#services, logger, ...(tls && { tls }) }),
+      ),
+    )
+  }
+
+  receive(message: Exclude<ToWorker, { readonly type: 'start' }>, socket?: Socket): void {
+    const { post } = this.#deps
+    switch (message.type) {
+      case 'tables':
+        this.#tables.change(message)
+        return post({ type: 'taken', sequence: message.sequence })
+      case 'forget':
+        return this.#tables.forget(message.vanishedBy)
+      case 'own-addresses':
+        this.#ownAddresses = message.addresses
+        return
+      case 'socket':
+        return this.#accept(message.listener, socket)
+      case 'serving':
+        for (const serving of this.#servings) serving.setServing(message.serving)
+        return
+      case 'drain':
+        return void this.#drain(message.timeoutMs)
+      case 'ping':
+        return post({ type: 'pong' })
+      case 'metrics':
+        return void this.#tellMetrics(message.call)
+      case 'refetched':
+      case 'key-set-answers':
+        return this.#keySets.receive(message)
+      case 'permits-granted':
+      case 'permits-recalled':
+        return this.#lines.receive(message)
+      default:
+        for (const relayed of this.#relayed) relayed.receive(message)
+    }
+  }
+
+  #calls(
+    settings: Settings,
+  ): Pick<ReturnType<typeof createCalls>, 'callRemote' | 'callPublic' | 'pools'> {
+    return createCalls(settings, {
+      caFile: systemCaFile(settings.environment),
+      ownAddresses: () => this.#ownAddresses,
+      lines: this.#lines,
+    })
+  }
+
+  /** A socket may be gone by the time that it comes. */
+  #accept(listener: number, socket: Socket | undefined): void {
+    const closed = (): void => this.#deps.post({ type: 'closed', listener })
+    const serving = this.#servings[listener]
+    if (socket === undefined || serving === undefined) return closed()
+    socket.once('close', closed)
+    serving.accept(socket)
+  }
+
+  async #tellMetrics(call: number): Promise<void> {
+    this.#deps.post({ type: 'metrics', call, metrics: await this.#metrics.json() })
+  }
+
+  async #drain(timeoutMs: number): Promise<void> {
+    await Promise.all(this.#servings.map((serving) => serving.drain(timeoutMs)))
+    this.#deps.onDrained()
+  }
+}

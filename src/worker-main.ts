@@ -1,0 +1,61 @@
+// The program of a worker: what the main process says → a worker that does it. It ends with the main process, however that
+// ended, and after a bug that nothing caught.
+
+import type { Socket } from 'node:net'
+import { startWorker, type Worker } from './app/worker.js'
+import { errorText } from './errors.js'
+import { createLogger, type Logger } from './logger.js'
+import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.js'
+
+type Message = Exclude<ToWorker, { readonly type: 'start' }>
+
+/** What is not sent any more has nobody to read it: 'disconnect' ends this process. */
+function post(message: FromWorker): void {
+  process.send?.(message, undefined, {}, () => undefined)
+}
+
+// What Gatehouse is asked to do by a signal is for the main process to say.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+process.on('disconnect', () => process.exit())
+process.stderr.on('error', () => undefined)
+
+let worker: Worker | undefined
+/** What came before it had started. */
+const early: { readonly message: Message; readonly socket: Socket | undefined }[] = []
+
+process.on('message', (message: ToWorker, handle: unknown) => {
+  if (message.type === 'start') return void start(message.start)
+  const socket = handle as Socket | undefined
+  if (worker === undefined) early.push({ message, socket })
+  else worker.receive(message, socket)
+})
+
+async function start(options: WorkerStart): Promise<void> {
+  const logger = createLogger({
+    level: options.settings.logLevel,
+    pretty: process.stderr.isTTY,
+    fields: { worker: options.worker },
+    write: (text) => process.stderr.write(text),
+  })
+  endAtBugs(logger)
+  try {
+    worker = await startWorker(options, { logger, post, onDrained: () => process.exit() })
+  } catch (error) {
+    process.send?.({ type: 'failed', message: errorText(error) }, undefined, {}, () =>
+      process.exit(1),
+    )
+    return
+  }
+  for (const { message, socket } of early.splice(0)) worker.receive(message, socket)
+  post({ type: 'ready' })
+}
+
+/** The main process starts another one. */
+function endAtBugs(logger: Logger): void {
+  const onBug = (err: unknown): void => {
+    logger.error({ err }, 'an error that nothing handles; the worker ends')
+    process.exit(1)
+  }
+  process.on('unhandledRejection', onBug)
+  process.on('uncaughtException', onBug)
+}

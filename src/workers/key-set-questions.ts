@@ -1,0 +1,46 @@
+// In a worker: fetches of key sets, which the main process makes for all workers together.
+
+import type { FromWorker, RefetchedKeySet, ToWorker } from './messages.js'
+
+export type KeySetMessage = Extract<
+  ToWorker,
+  { readonly type: 'refetched' } | { readonly type: 'key-set-answers' }
+>
+
+/** As ext_authz asks for fresh keys. */
+export class KeySetQuestions {
+  readonly #post: (message: FromWorker) => void
+  readonly #answers = new Map<string, number>()
+  readonly #calls = new Map<number, (keySet: RefetchedKeySet) => void>()
+  #last = 0
+
+  constructor(post: (message: FromWorker) => void) {
+    this.#post = post
+  }
+
+  /**
+   * What it brought is in the tables when it resolves: both come over the same channel, tables first. Each is asked for by
+   * itself: whether a fetch had begun before that is for the main process to say.
+   */
+  readonly refetchKeySet = async (id: string): Promise<RefetchedKeySet> => {
+    const call = (this.#last += 1)
+    const keySet = await new Promise<RefetchedKeySet>((resolve) => {
+      this.#calls.set(call, resolve)
+      this.#post({ type: 'refetch', call, id })
+    })
+    this.#answers.set(id, keySet.answers)
+    return keySet
+  }
+
+  readonly keySetAnswers = (id: string): number => this.#answers.get(id) ?? 0
+
+  receive(message: KeySetMessage): void {
+    if (message.type === 'key-set-answers') {
+      this.#answers.set(message.id, message.answers)
+      return
+    }
+    const { call, keySet } = message
+    this.#calls.get(call)?.(keySet)
+    this.#calls.delete(call)
+  }
+}

@@ -1,0 +1,98 @@
+// In a worker: a service of the main process, whose streams are passed on to it message by message.
+
+import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
+import { Status } from '../grpc/status.js'
+import type { RelayedDescription, StreamToMain, StreamToWorker } from './messages.js'
+
+export interface RelayedService {
+  readonly service: GrpcService
+  /** What the main process says of a stream; one that is over is ignored. */
+  receive(message: StreamToWorker): void
+}
+
+interface Relayed {
+  readonly call: StreamCall
+  readonly stream: number
+  /** Bytes that the client does not take yet. */
+  untaken: number
+}
+
+/** nextStream: numbers of streams are not used twice, also by several services. */
+export function createRelayedService(
+  { name, methods }: RelayedDescription,
+  post: (message: StreamToMain) => void,
+  nextStream: () => number,
+): RelayedService {
+  const open = new Map<number, Relayed>()
+
+  function begin(method: string, call: StreamCall): StreamListener {
+    const stream = nextStream()
+    const relayed: Relayed = { call, stream, untaken: 0 }
+    open.set(stream, relayed)
+    const { peer, deadline } = call
+    post({ type: 'stream-open', stream, service: name, method, peer, deadline })
+    return listenerOf(relayed, post, () => void open.delete(stream))
+  }
+
+  return {
+    service: {
+      name,
+      methods: Object.fromEntries(
+        methods.map((method) => [method, { type: 'stream', open: (call) => begin(method, call) }]),
+      ),
+      drain() {
+        for (const [stream, { call }] of open) {
+          post({ type: 'stream-done', stream, how: 'cancel' })
+          call.end(Status.UNAVAILABLE, 'shutting down')
+        }
+        open.clear()
+      },
+    },
+    receive(message) {
+      const relayed = open.get(message.stream)
+      if (relayed === undefined) return
+      if (message.type === 'stream-end') open.delete(message.stream)
+      act(relayed, message, post)
+    },
+  }
+}
+
+function listenerOf(
+  relayed: Relayed,
+  post: (message: StreamToMain) => void,
+  onOver: () => void,
+): StreamListener {
+  const { stream } = relayed
+  return {
+    onMessage: (message) => post({ type: 'stream-message', stream, message }),
+    onEnd: () => post({ type: 'stream-done', stream, how: 'end' }),
+    onCancel() {
+      onOver()
+      post({ type: 'stream-done', stream, how: 'cancel' })
+    },
+    onDrain: () => tellTaken(relayed, post),
+  }
+}
+
+function act(
+  relayed: Relayed,
+  message: StreamToWorker,
+  post: (message: StreamToMain) => void,
+): void {
+  const { call } = relayed
+  switch (message.type) {
+    case 'stream-send':
+      relayed.untaken += message.message.length
+      if (call.send(message.message)) tellTaken(relayed, post)
+      return
+    case 'stream-pause':
+      return message.paused ? call.pause() : call.resume()
+    case 'stream-end':
+      return call.end(message.status, message.details)
+  }
+}
+
+function tellTaken(relayed: Relayed, post: (message: StreamToMain) => void): void {
+  post({ type: 'stream-taken', stream: relayed.stream, bytes: relayed.untaken })
+  relayed.untaken = 0
+}

@@ -1,0 +1,93 @@
+// Counts that all workers share: a file without a name, in which each worker writes cells of its own and reads those of
+// all. It is written before the others are read, so two that come at once may both be refused, and never both be let in.
+
+import { hash } from 'node:crypto'
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { errorText } from '../errors.js'
+import type { Tally } from '../extproc/stream/tally.js'
+
+/** Row 0 is of held bytes; the others are of whatever has a name, by its hash. */
+const ROWS = 4096
+const CELL = 8
+
+/** Where a worker finds the file. */
+export const COUNTERS_FD = 4
+
+export interface CountersFile {
+  readonly fd: number
+  /** A worker has ended: it holds nothing any more. */
+  clear(worker: number): void
+  close(): void
+}
+
+/** In memory where the system has such a folder. @throws {Error} a sentence for a person. */
+export function createCountersFile(workers: number): CountersFile {
+  const fd = openUnnamed(['/dev/shm', tmpdir()])
+  const row = workers * CELL
+  writeSync(fd, Buffer.alloc(ROWS * row), 0, ROWS * row, 0)
+  const zero = Buffer.alloc(CELL)
+  return {
+    fd,
+    clear(worker) {
+      for (let index = 0; index < ROWS; index += 1)
+        writeSync(fd, zero, 0, CELL, index * row + (worker - 1) * CELL)
+    },
+    close: () => closeSync(fd),
+  }
+}
+
+function openUnnamed([folder, ...others]: readonly string[]): number {
+  try {
+    const own = mkdtempSync(join(folder ?? '', 'gatehouse-counters-'))
+    const fd = openSync(join(own, 'counters'), 'wx+', 0o600)
+    rmSync(own, { recursive: true })
+    return fd
+  } catch (error) {
+    if (others.length > 0) return openUnnamed(others)
+    throw new Error(
+      `no file can be made in ${folder ?? ''} for what workers count together: set TMPDIR to a folder that can be written to (${errorText(error)})`,
+      { cause: error },
+    )
+  }
+}
+
+export interface SharedCounters {
+  readonly heldBytes: Tally
+  /** Names whose hashes meet are counted together: each gets less, and none more. */
+  named(name: string): Tally
+}
+
+/** worker: 1 to workers. */
+export function openCounters(fd: number, worker: number, workers: number): SharedCounters {
+  const cells = Buffer.alloc(workers * CELL)
+  const own = new Float64Array(ROWS)
+  const cell = Buffer.alloc(CELL)
+
+  const write = (row: number, value: number): void => {
+    own[row] = value
+    cell.writeDoubleLE(value)
+    writeSync(fd, cell, 0, CELL, (row * workers + worker - 1) * CELL)
+  }
+  const sum = (row: number): number => {
+    readSync(fd, cells, 0, cells.length, row * cells.length)
+    let all = 0
+    for (let at = 0; at < cells.length; at += CELL) all += cells.readDoubleLE(at)
+    return all
+  }
+  const tally = (row: number): Tally => ({
+    own: () => own[row] ?? 0,
+    add(amount, max) {
+      const before = own[row] ?? 0
+      write(row, before + amount)
+      if (amount <= 0 || sum(row) <= max) return true
+      write(row, before)
+      return false
+    },
+  })
+  return {
+    heldBytes: tally(0),
+    named: (name) => tally(1 + (hash('sha256', name, 'buffer').readUInt32LE(0) % (ROWS - 1))),
+  }
+}

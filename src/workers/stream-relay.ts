@@ -1,0 +1,198 @@
+// In the main process: the streams that one worker passes on, as calls of the services that they are for.
+
+import { errorKind } from '../errors.js'
+import type { Peer } from '../grpc/peer.js'
+import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
+import { GrpcError, Status } from '../grpc/status.js'
+import type { Logger } from '../logger.js'
+import type { StreamToMain, StreamToWorker } from './messages.js'
+
+/** What may be under way to a client: a message that goes beyond it is sent, and the next one waits. */
+const WINDOW = 256 * 1024
+
+export class StreamRelay {
+  readonly #open = new Map<number, RelayedCall>()
+  readonly #services: readonly GrpcService[]
+  readonly #post: (message: StreamToWorker) => void
+  readonly #logger: Logger
+
+  constructor(
+    services: readonly GrpcService[],
+    post: (message: StreamToWorker) => void,
+    logger: Logger,
+  ) {
+    this.#services = services
+    this.#post = post
+    this.#logger = logger
+  }
+
+  receive(message: StreamToMain): void {
+    if (message.type === 'stream-open') return this.#begin(message)
+    const call = this.#open.get(message.stream)
+    if (call === undefined) return
+    switch (message.type) {
+      case 'stream-message':
+        return call.receive(
+          Buffer.from(message.message.buffer, message.message.byteOffset, message.message.length),
+        )
+      case 'stream-taken':
+        return call.taken(message.bytes)
+      case 'stream-done':
+        return message.how === 'end' ? call.receiveEnd() : call.cancel()
+    }
+  }
+
+  /** The worker is gone, and its connections with it. */
+  close(): void {
+    for (const call of [...this.#open.values()]) call.cancel()
+  }
+
+  #begin({ stream, service, method, peer, deadline }: StreamOpen): void {
+    const found = this.#services.find(({ name }) => name === service)?.methods[method]
+    if (found?.type !== 'stream') {
+      this.#post({
+        type: 'stream-end',
+        stream,
+        status: Status.UNIMPLEMENTED,
+        details: 'no such method',
+      })
+      return
+    }
+    const call = new RelayedCall(stream, peer, deadline, {
+      post: this.#post,
+      onFault: (error) => this.#logger.error({ error: errorKind(error) }, 'a call failed'),
+      onOver: () => this.#open.delete(stream),
+    })
+    this.#open.set(stream, call)
+    call.open(found)
+  }
+}
+
+type StreamOpen = Extract<StreamToMain, { readonly type: 'stream-open' }>
+
+interface RelayedCallDeps {
+  readonly post: (message: StreamToWorker) => void
+  readonly onFault: (error: unknown) => void
+  readonly onOver: () => void
+}
+
+class RelayedCall implements StreamCall {
+  #listener: StreamListener | undefined
+  readonly #waiting: Buffer[] = []
+  #hasEnded = false
+  #isPaused = false
+  #isOver = false
+  #isDelivering = false
+  #untaken = 0
+
+  constructor(
+    private readonly stream: number,
+    readonly peer: Peer,
+    readonly deadline: number,
+    private readonly deps: RelayedCallDeps,
+  ) {}
+
+  open(method: { open(call: StreamCall): StreamListener }): void {
+    this.#guard(() => {
+      const listener = method.open(this)
+      if (!this.#isOver) this.#listener = listener
+    })
+  }
+
+  isCancelled(): boolean {
+    return this.#isOver
+  }
+
+  /** Headers stay with the worker. */
+  metadata(): readonly string[] {
+    return []
+  }
+
+  send(message: Uint8Array): boolean {
+    if (this.#isOver) return true
+    this.deps.post({ type: 'stream-send', stream: this.stream, message })
+    this.#untaken += message.length
+    return this.#untaken <= WINDOW
+  }
+
+  end(status: Status = Status.OK, details = ''): void {
+    if (this.#isOver) return
+    this.deps.post({ type: 'stream-end', stream: this.stream, status, details })
+    this.#finish()
+  }
+
+  pause(): void {
+    this.#hold(true)
+  }
+
+  resume(): void {
+    this.#hold(false)
+    this.#deliver()
+  }
+
+  receive(message: Buffer): void {
+    this.#waiting.push(message)
+    this.#deliver()
+  }
+
+  receiveEnd(): void {
+    this.#hasEnded = true
+    this.#deliver()
+  }
+
+  taken(bytes: number): void {
+    const wasFull = this.#untaken > WINDOW
+    this.#untaken -= bytes
+    if (wasFull && this.#untaken <= WINDOW) this.#guard(() => this.#listener?.onDrain())
+  }
+
+  cancel(): void {
+    if (this.#isOver) return
+    const listener = this.#listener
+    this.#finish()
+    this.#guard(() => listener?.onCancel())
+  }
+
+  #hold(paused: boolean): void {
+    if (this.#isPaused === paused || this.#isOver) return
+    this.#isPaused = paused
+    this.deps.post({ type: 'stream-pause', stream: this.stream, paused })
+  }
+
+  /** A listener that resumes while it takes a message gets the next one when it is done with this one. */
+  #deliver(): void {
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    this.#guard(() => {
+      while (!this.#isPaused && !this.#isOver) {
+        const message = this.#waiting.shift()
+        if (message === undefined) break
+        this.#listener?.onMessage(message)
+      }
+      if (this.#isPaused || this.#isOver || !this.#hasEnded) return
+      this.#hasEnded = false
+      this.#listener?.onEnd()
+    })
+    this.#isDelivering = false
+  }
+
+  #guard(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      if (!(error instanceof GrpcError)) this.deps.onFault(error)
+      const listener = this.#listener
+      if (this.#isOver) return
+      if (error instanceof GrpcError) this.end(error.status, error.message)
+      else this.end(Status.UNKNOWN, 'the call failed')
+      this.#guard(() => listener?.onCancel())
+    }
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#listener = undefined
+    this.#waiting.length = 0
+    this.deps.onOver()
+  }
+}

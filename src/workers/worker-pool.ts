@@ -1,0 +1,289 @@
+// The workers that check and process, and what the main process does for them: tables before anything that names them,
+// sockets, fetches of keys, streams of the services that stay here. One that ends is replaced.
+
+import type { Socket } from 'node:net'
+import { MAX_CONNECTIONS } from '../grpc/server.js'
+import type { GrpcService } from '../grpc/service.js'
+import { createLogLimit } from '../log-limit.js'
+import type { Logger } from '../logger.js'
+import type { Settings } from '../settings.js'
+import {
+  type FromWorker,
+  type HandedListener,
+  type PermitsToMain,
+  PING_MS,
+  type RefetchedKeySet,
+  type StreamToMain,
+  type ToWorker,
+} from './messages.js'
+import { Permits } from './permits.js'
+import { type CountersFile, createCountersFile } from './shared-counters.js'
+import { StreamRelay } from './stream-relay.js'
+import { changesBetween, NO_TABLES, type Tables } from './table-changes.js'
+import { WorkerMetrics } from './worker-metrics.js'
+import { WorkerPlace } from './worker-place.js'
+
+export interface WorkerPoolDeps {
+  readonly settings: Settings
+  readonly heldBytes: number
+  /** Of this process, whose streams workers pass on. */
+  readonly services: readonly GrpcService[]
+  /** Resolves when what came of it is in the tables. */
+  refetchKeySet(id: string): Promise<RefetchedKeySet>
+  /** A worker has ended, and another one takes its place. */
+  onRestart(): void
+  readonly logger: Logger
+  /** Default: the compiled program beside this one. */
+  readonly program?: URL
+}
+
+const PROGRAM = new URL('../worker-main.js', import.meta.url)
+/** Beyond the time of a drain: for a worker to end. */
+const END_MS = 1_000
+
+interface Waiting {
+  readonly sequence: number
+  readonly done: () => void
+}
+
+export class WorkerPool {
+  readonly #deps: WorkerPoolDeps
+  readonly #places: readonly WorkerPlace[]
+  readonly #relays: readonly StreamRelay[]
+  readonly #metrics: WorkerMetrics
+  readonly #permits = new Permits((worker, message) => this.#places[worker - 1]?.post(message))
+  readonly #limit = createLogLimit(() => Date.now())
+  #listeners: readonly HandedListener[] = []
+  #counters: CountersFile | undefined
+  #tables: Tables = NO_TABLES
+  #sequence = 0
+  #ownAddresses: readonly string[] = []
+  #isServing = true
+  #waiting: Waiting[] = []
+  #onStarted: { readonly done: () => void; readonly failed: (error: Error) => void } | undefined
+  #onGone = (): void => {}
+  #pinging: NodeJS.Timeout | undefined
+  #last = 0
+
+  constructor(deps: WorkerPoolDeps) {
+    this.#deps = deps
+    const numbers = Array.from({ length: deps.settings.workers }, (_, index) => index + 1)
+    this.#places = numbers.map((number) => this.#place(number))
+    this.#relays = this.#places.map(
+      (place) => new StreamRelay(deps.services, (message) => place.post(message), deps.logger),
+    )
+    this.#metrics = new WorkerMetrics(this.#places)
+  }
+
+  /** Resolves when all of them wait for sockets. @throws {Error} one could not start: a sentence for a person. */
+  async start(listeners: readonly HandedListener[]): Promise<void> {
+    this.#listeners = listeners
+    this.#counters = createCountersFile(this.#deps.settings.workers)
+    const started = new Promise<void>((done, failed) => (this.#onStarted = { done, failed }))
+    for (const place of this.#places) place.start()
+    await started
+    this.#pinging = setInterval(() => this.#ping(), PING_MS)
+    this.#pinging.unref()
+  }
+
+  /** Resolves when every worker that may have connections has the tables. Those that start get them before any socket. */
+  publish(now: Tables): Promise<void> {
+    const changes = changesBetween(this.#tables, now)
+    this.#tables = now
+    this.#sequence += 1
+    const { authz, proc } = changes
+    this.#post({ type: 'tables', sequence: this.#sequence, authz, proc })
+    return new Promise((done) => {
+      this.#waiting.push({ sequence: this.#sequence, done })
+      this.#settle()
+    })
+  }
+
+  /** vanishedBy: milliseconds since the epoch. */
+  forget(vanishedBy: number): void {
+    this.#post({ type: 'forget', vanishedBy })
+  }
+
+  setOwnAddresses(addresses: readonly string[]): void {
+    if (addresses === this.#ownAddresses) return
+    this.#ownAddresses = addresses
+    this.#post({ type: 'own-addresses', addresses })
+  }
+
+  keySetAnswered(id: string, answers: number): void {
+    this.#post({ type: 'key-set-answers', id, answers })
+  }
+
+  setServing(serving: boolean): void {
+    this.#isServing = serving
+    this.#post({ type: 'serving', serving })
+  }
+
+  /** To the worker of that number while it is ready, else to the one with the fewest connections of that listener. */
+  hand(listener: number, socket: Socket, preferred?: number): void {
+    socket.on('error', () => {})
+    const place = this.#choose(listener, preferred)
+    if (place === undefined) {
+      const leftOut = this.#limit.take('refused')
+      if (leftOut !== undefined)
+        this.#deps.logger.warn({ leftOut }, 'a connection was refused: no worker can take it')
+      socket.destroy()
+      return
+    }
+    place.connections[listener] = (place.connections[listener] ?? 0) + 1
+    place.post({ type: 'socket', listener }, socket)
+  }
+
+  /** Why requests are not answered as they should be; empty: all workers have the current tables. */
+  obstacles(): readonly string[] {
+    return this.#places.flatMap(({ number, isReady, taken }) => {
+      if (!isReady) return [`worker ${number} is starting`]
+      return taken < this.#sequence ? [`worker ${number} has not taken the last change yet`] : []
+    })
+  }
+
+  /** Of all workers, those that have ended included; as a registry's getMetricsAsJSON() has them. */
+  metrics(): Promise<readonly (readonly object[])[]> {
+    return this.#metrics.collect()
+  }
+
+  /** For tests and the log. */
+  pids(): readonly (number | undefined)[] {
+    return this.#places.map(({ pid }) => pid)
+  }
+
+  /** Work under way finishes, within that time; then the workers end. */
+  async drain(timeoutMs: number): Promise<void> {
+    for (const place of this.#places) place.retire()
+    this.#post({ type: 'drain', timeoutMs })
+    await this.#gone(timeoutMs + END_MS)
+    await this.close()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#pinging)
+    for (const place of this.#places) place.close()
+    await this.#gone(END_MS)
+    this.#counters?.close()
+    this.#counters = undefined
+    for (const { done } of this.#waiting.splice(0)) done()
+  }
+
+  #place(number: number): WorkerPlace {
+    return new WorkerPlace(number, {
+      program: this.#deps.program ?? PROGRAM,
+      counters: () => this.#counters?.fd ?? -1,
+      logger: this.#deps.logger,
+      first: () => this.#first(number),
+      onMessage: (message) => this.#receive(number, message),
+      onReady: () => {
+        if (this.#places.every(({ isReady }) => isReady)) this.#onStarted?.done()
+      },
+      onGone: () => {
+        this.#relays[number - 1]?.close()
+        this.#metrics.keep(number)
+        this.#permits.forget(number)
+        this.#counters?.clear(number)
+        this.#settle()
+        this.#onGone()
+      },
+      onRestart: () => this.#deps.onRestart(),
+      onHopeless: (why) =>
+        this.#onStarted?.failed(new Error(`worker ${number} did not start: ${why}`)),
+    })
+  }
+
+  #first(worker: number): readonly ToWorker[] {
+    const { settings, services, heldBytes } = this.#deps
+    const start: ToWorker = {
+      type: 'start',
+      start: {
+        ...{ worker, workers: settings.workers, heldBytes, listeners: this.#listeners },
+        settings: { ...settings, environment: { ...settings.environment } },
+        relayed: services.map(({ name, methods }) => ({ name, methods: Object.keys(methods) })),
+      },
+    }
+    const { authz, proc } = changesBetween(NO_TABLES, this.#tables)
+    return [
+      start,
+      { type: 'own-addresses', addresses: this.#ownAddresses },
+      { type: 'serving', serving: this.#isServing },
+      { type: 'tables', sequence: this.#sequence, authz, proc },
+    ]
+  }
+
+  #receive(worker: number, message: FromWorker): void {
+    switch (message.type) {
+      case 'taken':
+        return this.#settle()
+      case 'metrics':
+        return this.#metrics.receive(worker, message.call, message.metrics)
+      case 'refetch':
+        void this.#refetch(worker, message.call, message.id)
+        return
+      default:
+        if (isOfPermits(message)) this.#permits.receive(worker, message)
+        else if (isOfStream(message)) this.#relays[worker - 1]?.receive(message)
+    }
+  }
+
+  async #refetch(worker: number, call: number, id: string): Promise<void> {
+    const keySet = await this.#deps
+      .refetchKeySet(id)
+      .catch(() => ({ isAnswered: false, isOlder: false, answers: 0 }))
+    this.#places[worker - 1]?.post({ type: 'refetched', call, keySet })
+  }
+
+  #choose(listener: number, preferred: number | undefined): WorkerPlace | undefined {
+    const own = preferred === undefined ? undefined : this.#places[preferred - 1]
+    if (own?.isReady === true) return own
+    const ready = this.#places.filter(({ isReady }) => isReady)
+    const open = ready.flatMap(({ connections }) => connections).reduce((sum, one) => sum + one, 0)
+    if (open >= MAX_CONNECTIONS) return undefined
+    // After the one that was chosen last: equals take turns.
+    this.#last += 1
+    const turns = ready.map((_, index) => ready[(this.#last + index) % ready.length])
+    const countOf = (place: WorkerPlace | undefined): number => place?.connections[listener] ?? 0
+    const fewest = Math.min(...turns.map(countOf))
+    return turns.find((place) => countOf(place) === fewest)
+  }
+
+  /** In order: what was published first is settled first. */
+  #settle(): void {
+    const taken = Math.min(
+      this.#sequence,
+      ...this.#places.filter(({ isReady }) => isReady).map((place) => place.taken),
+    )
+    const settled = this.#waiting.filter(({ sequence }) => sequence <= taken)
+    this.#waiting = this.#waiting.filter(({ sequence }) => sequence > taken)
+    for (const { done } of settled) done()
+  }
+
+  #post(message: ToWorker): void {
+    for (const place of this.#places) place.post(message)
+  }
+
+  #ping(): void {
+    for (const place of this.#places) place.ping()
+  }
+
+  /** false: some are left. */
+  #gone(timeoutMs: number): Promise<void> {
+    const areGone = (): boolean => this.#places.every(({ pid }) => pid === undefined)
+    if (areGone()) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs)
+      this.#onGone = () => {
+        if (!areGone()) return
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
+
+const isOfPermits = (message: FromWorker): message is PermitsToMain =>
+  message.type.startsWith('permits-')
+
+const isOfStream = (message: FromWorker): message is StreamToMain =>
+  message.type.startsWith('stream-')

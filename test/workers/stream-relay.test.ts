@@ -1,0 +1,153 @@
+// A stream of the main process that a worker passes on: messages both ways in order, held back and ended as by a connection.
+
+import { beforeEach, expect, test } from 'vitest'
+import type { GrpcService, StreamCall, StreamListener } from '../../src/grpc/service.js'
+import { GrpcError, Status } from '../../src/grpc/status.js'
+import type { StreamToMain, StreamToWorker } from '../../src/workers/messages.js'
+import { createRelayedService, type RelayedService } from '../../src/workers/relayed-service.js'
+import { StreamRelay } from '../../src/workers/stream-relay.js'
+import { recordingLogger } from '../grpc/recording-logger.js'
+
+const { logger } = recordingLogger()
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+/** What the client saw, and what the service did. */
+let seen: string[]
+let takes: boolean
+let opened: StreamCall
+let client: StreamListener
+let worker: RelayedService
+let main: StreamRelay
+let onMessage: (message: string, call: StreamCall) => void
+
+const service: GrpcService = {
+  name: 'ads',
+  methods: {
+    Stream: {
+      type: 'stream',
+      open: (call) => {
+        opened = call
+        return {
+          onMessage: (message) => onMessage(text(message), call),
+          onEnd: () => void seen.push('service: end'),
+          onCancel: () => void seen.push('service: cancelled'),
+          onDrain: () => void seen.push('service: drained'),
+        }
+      },
+    },
+  },
+}
+
+beforeEach(() => {
+  seen = []
+  takes = true
+  onMessage = (message, call) => call.send(Buffer.from(`${message}!`))
+  const toWorker = (message: StreamToWorker): void => worker.receive(structuredClone(message))
+  const toMain = (message: StreamToMain): void => main.receive(structuredClone(message))
+  main = new StreamRelay([service], toWorker, logger)
+  let streams = 0
+  worker = createRelayedService(
+    { name: 'ads', methods: ['Stream', 'Gone'] },
+    toMain,
+    () => (streams += 1),
+  )
+  client = openAt('Stream')
+})
+
+function openAt(name: string): StreamListener {
+  const method = worker.service.methods[name]
+  if (method?.type !== 'stream') throw new Error('no stream')
+  return method.open({
+    peer: { type: 'tcp', address: '10.0.0.1', hasCertificate: true },
+    deadline: 7,
+    isCancelled: () => false,
+    metadata: () => [],
+    send(message) {
+      seen.push(`client: ${text(message).slice(0, 20)}`)
+      return takes
+    },
+    end: (status, details) => void seen.push(`client: status ${String(status)} ${details ?? ''}`),
+    pause: () => void seen.push('client: paused'),
+    resume: () => void seen.push('client: resumed'),
+  })
+}
+
+test('messages go both ways, and the service knows whose they are', () => {
+  client.onMessage(Buffer.from('a'))
+  client.onMessage(Buffer.from('b'))
+  client.onEnd()
+  expect(seen).toEqual(['client: a!', 'client: b!', 'service: end'])
+  expect([opened.peer, opened.deadline]).toEqual([
+    { type: 'tcp', address: '10.0.0.1', hasCertificate: true },
+    7,
+  ])
+})
+
+test('the service ends it, with its status', () => {
+  onMessage = (_message, call) => call.end(Status.NOT_FOUND, 'nothing')
+  client.onMessage(Buffer.from('a'))
+  client.onMessage(Buffer.from('b'))
+  expect(seen).toEqual([`client: status ${String(Status.NOT_FOUND)} nothing`])
+  expect(opened.isCancelled()).toBe(true)
+})
+
+test('a service that throws ends it: by its status, else without saying why', () => {
+  onMessage = () => {
+    throw new GrpcError(Status.INVALID_ARGUMENT, 'not this')
+  }
+  client.onMessage(Buffer.from('a'))
+  const other = openAt('Stream')
+  onMessage = () => {
+    throw new Error('a secret')
+  }
+  other.onMessage(Buffer.from('a'))
+  expect(seen.filter((line) => line.startsWith('client'))).toEqual([
+    `client: status ${String(Status.INVALID_ARGUMENT)} not this`,
+    `client: status ${String(Status.UNKNOWN)} the call failed`,
+  ])
+})
+
+test('the client leaves, or its worker ends: the service is told, once', () => {
+  client.onCancel()
+  main.close()
+  openAt('Stream')
+  main.close()
+  expect(seen).toEqual(['service: cancelled', 'service: cancelled'])
+})
+
+test('a client that does not read holds the service back', () => {
+  takes = false
+  expect(opened.send(Buffer.alloc(200 * 1024, 'x'))).toBe(true)
+  expect(opened.send(Buffer.alloc(200 * 1024, 'y'))).toBe(false)
+  seen.length = 0
+  client.onDrain()
+  expect(seen).toEqual(['service: drained'])
+})
+
+test('a service that is busy holds the client back, and loses nothing', () => {
+  const got: string[] = []
+  onMessage = (message, call) => {
+    got.push(message)
+    if (message === 'a') call.pause()
+  }
+  for (const message of ['a', 'b', 'c']) client.onMessage(Buffer.from(message))
+  expect([got, seen]).toEqual([['a'], ['client: paused']])
+  opened.resume()
+  expect([got, seen]).toEqual([
+    ['a', 'b', 'c'],
+    ['client: paused', 'client: resumed'],
+  ])
+})
+
+test('a method that there is not', () => {
+  openAt('Gone')
+  expect(seen).toEqual([`client: status ${String(Status.UNIMPLEMENTED)} no such method`])
+})
+
+test('a drain ends what is open, never with OK', () => {
+  void worker.service.drain?.(1000)
+  expect(seen).toEqual([
+    'service: cancelled',
+    `client: status ${String(Status.UNAVAILABLE)} shutting down`,
+  ])
+})
