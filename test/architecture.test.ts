@@ -71,7 +71,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 
   'xds/encode': ['grpc', 'incremental', 'ir', 'errors'],
-  'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir', 'turns'],
+  'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir'],
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
@@ -129,7 +129,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   settings: ['addresses', 'result'],
   'settings.ts': ['settings', 'result', 'similar'],
-  admin: ['ir', 'incremental', 'settings', 'result', 'logger'],
+  admin: ['ir', 'incremental', 'settings', 'result', 'logger', 'turns'],
   envoy: ['ir', 'result', 'errors', 'logger'],
   workers: [
     ...['snapshot', 'settings', 'admin', 'extauthz', 'extproc', 'extproc/stream', 'grpc', 'remote'],

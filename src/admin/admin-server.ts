@@ -5,10 +5,13 @@ import { createHash } from 'node:crypto'
 import { unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, isIP } from 'node:net'
-import type { Json } from '../ir/json.js'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { LazyJson } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
-import { redact } from './redact.js'
+import { nextTurn } from '../turns.js'
+import { dumpText } from './dump-text.js'
 import { statusPage, STYLE } from './status-page.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
@@ -18,7 +21,7 @@ export interface AdminSource {
   status(): StatusReport
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] }
   /** The model in it is unredacted: the server redacts it. */
-  configDump(): Promise<Json>
+  configDump(): LazyJson
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
 }
 
@@ -41,7 +44,8 @@ export interface AdminServer {
 interface Answer {
   readonly status: number
   readonly type: string
-  readonly body: string
+  /** Pieces: others have their turn between them. */
+  readonly body: string | Iterable<string>
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -80,7 +84,11 @@ const PRIVATE: Pages = {
     body: statusPage(source.status()),
   }),
   '/status': (source) => json(200, source.status()),
-  '/config_dump': async (source) => json(200, redact(await source.configDump())),
+  '/config_dump': (source) => ({
+    status: 200,
+    type: 'application/json',
+    body: dumpText(source.configDump()),
+  }),
 }
 
 const ALL: Pages = { ...PROBES, ...PRIVATE }
@@ -141,11 +149,15 @@ function foreign(request: IncomingMessage, address: ServerAddress): string | und
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-function send(request: IncomingMessage, response: ServerResponse, reply: Answer): void {
-  const body = Buffer.from(reply.body)
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: Answer,
+): Promise<void> {
+  const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body
   response.writeHead(reply.status, {
     'content-type': reply.type,
-    'content-length': body.length,
+    ...(Buffer.isBuffer(body) ? { 'content-length': body.length } : {}),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
@@ -154,7 +166,16 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Answer)
     ...(reply.status === 405 ? { allow: 'GET, HEAD' } : {}),
     ...reply.headers,
   })
-  response.end(request.method === 'HEAD' ? undefined : body)
+  if (request.method === 'HEAD') response.end()
+  else if (Buffer.isBuffer(body)) response.end(body)
+  else await pipeline(Readable.from(inTurns(body)), response)
+}
+
+async function* inTurns(pieces: Iterable<string>): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    yield piece
+    await nextTurn()
+  }
 }
 
 async function listen(server: Server, address: ServerAddress): Promise<void> {

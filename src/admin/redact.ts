@@ -1,7 +1,7 @@
-// The model as JSON, which may hold secrets → the same JSON without them, for the config dump. Envoy's resources come redacted
+// Members of the model that may hold secrets → what the config dump shows in their place. Envoy's resources come redacted
 // (xds/translator/dump-xds.ts).
 
-import type { Json, JsonObject } from '../ir/json.js'
+import type { LazyJson, LazyJsonObject } from '../ir/json.js'
 
 const REDACTED = '[redacted]'
 
@@ -14,16 +14,10 @@ const PRIVATE_JWK_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'
 /** Where the model has expressions: a literal of one may be what a caller must send, or what a webhook is sent. */
 const EXPRESSION_MEMBERS = new Set(['expression', 'deny', 'require', 'allow'])
 
-export function redact(value: Json): Json {
-  if (value === null || typeof value !== 'object') return value
-  return isArray(value) ? value.map(redact) : redactObject(value)
-}
-
-// Array.isArray does not narrow a readonly array.
-const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] =>
-  Array.isArray(value)
-
-function redactObject(object: JsonObject): JsonObject {
+/** The members of an object as they are shown; objects below them are redacted when their turn comes. */
+export function shownMembers(
+  object: LazyJsonObject,
+): readonly (readonly [name: string, value: LazyJson])[] {
   const isJwk = typeof object['kty'] === 'string'
   // Nobody can tell by its name whether a header is a secret.
   const isNamed = typeof object['name'] === 'string' || typeof object['key'] === 'string'
@@ -31,18 +25,14 @@ function redactObject(object: JsonObject): JsonObject {
     SECRET_MEMBERS.has(member) ||
     (isJwk && PRIVATE_JWK_MEMBERS.has(member)) ||
     (isNamed && member === 'value')
-  return Object.fromEntries(
-    Object.entries(object).map(([member, value]) => {
-      if (isSecret(member)) return [member, REDACTED]
-      return [member, EXPRESSION_MEMBERS.has(member) ? withoutTexts(value) : redact(value)]
-    }),
-  )
+  return Object.entries(object).map(([member, value]) => {
+    if (isSecret(member)) return [member, REDACTED]
+    return [member, EXPRESSION_MEMBERS.has(member) ? withoutTexts(value) : value]
+  })
 }
 
 /** How many there are still shows. */
-function withoutTexts(value: Json): Json {
+function withoutTexts(value: LazyJson): LazyJson {
   if (typeof value === 'string') return REDACTED
-  return value !== null && typeof value === 'object' && isArray(value)
-    ? value.map(withoutTexts)
-    : redact(value)
+  return Array.isArray(value) ? (value as readonly LazyJson[]).map(withoutTexts) : value
 }

@@ -9,12 +9,11 @@ import type {
 import { reportResources, typeName } from '../admin/status-report.js'
 import { concat } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
-import type { Json } from '../ir/json.js'
+import type { Json, LazyJson } from '../ir/json.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import type { Resource, Resources } from '../resources/kinds/resources.js'
 import type { Snapshot } from '../snapshot/build-snapshot.js'
-import { inTurns } from '../turns.js'
 import { dumpXds } from '../xds/translator/dump-xds.js'
 import type { PipelineState } from './pipeline.js'
 
@@ -86,12 +85,12 @@ export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
     )
 
 /** The model is unredacted, Envoy's resources are redacted. */
-export const configDump = async (
+export const configDump = (
   snapshot: Snapshot | undefined,
   envoys: readonly EnvoyReport[],
-): Promise<Json> => ({
+): LazyJson => ({
   revision: snapshot?.revision ?? null,
   ir: (snapshot?.ir ?? null) as unknown as Json,
-  xds: (await inTurns(dumpXds(snapshot?.resources ?? new Map()))) ?? null,
+  xds: dumpXds(snapshot?.resources ?? new Map()),
   envoys: envoys as unknown as Json,
 })

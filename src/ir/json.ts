@@ -8,6 +8,15 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
+/** JSON of which large parts are made when they are asked for: what takes long to make as a whole. */
+export type LazyJson =
+  null | boolean | number | string | readonly LazyJson[] | LazyJsonObject | (() => LazyJson)
+
+/** A JSON object with members of that kind. */
+export interface LazyJsonObject {
+  readonly [key: string]: LazyJson
+}
+
 /** Whether the value is an object, and neither a list nor null. */
 export const isJsonObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

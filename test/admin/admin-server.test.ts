@@ -70,7 +70,7 @@ async function start(
   const source: AdminSource = {
     status: () => REPORT,
     readiness: () => ({ ready: true, reasons: [] }),
-    configDump: () => Promise.resolve({}),
+    configDump: () => ({}),
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     ...over,
   }
@@ -152,14 +152,13 @@ test('/metrics holds every metric of the public interface and the usual ones of 
 
 test('/config_dump holds no private key, no private part of a key set and no value of a header', async () => {
   const base = await start({
-    configDump: () =>
-      Promise.resolve({
-        certificates: [{ name: 'default/tls', certificateChain: 'PEM', privateKey: 's3cret' }],
-        jwks: { keys: [{ kty: 'RSA', n: 'modulus', d: 's3cret', p: 's3cret' }] },
-        set: [{ name: 'Authorization', value: 's3cret' }],
-        add: [{ header: { key: 'x-api-key', value: 's3cret' } }],
-        plain: [{ name: 'x-team', value: 's3cret' }],
-      }),
+    configDump: () => ({
+      certificates: [{ name: 'default/tls', certificateChain: 'PEM', privateKey: 's3cret' }],
+      jwks: { keys: [{ kty: 'RSA', n: 'modulus', d: 's3cret', p: 's3cret' }] },
+      set: [{ name: 'Authorization', value: 's3cret' }],
+      add: [{ header: { key: 'x-api-key', value: 's3cret' } }],
+      plain: [{ name: 'x-team', value: 's3cret' }],
+    }),
   })
   const dump = await (await fetch(`${base}/config_dump`)).text()
   expect(dump).not.toContain('s3cret')
@@ -305,7 +304,7 @@ describe('a Unix socket', () => {
   const source: AdminSource = {
     status: () => REPORT,
     readiness: () => ({ ready: true, reasons: [] }),
-    configDump: () => Promise.resolve({}),
+    configDump: () => ({}),
     metrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
   }
   const options = (path: string): AdminOptions => ({

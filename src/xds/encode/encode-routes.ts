@@ -23,6 +23,8 @@ export interface EncodedRoute extends Encoded {
 /** envoy.config.route.v3.VirtualHost: a resource of its own (VHDS), or a part of its route configuration. */
 export interface EncodedHost {
   readonly resource: EncodedResource
+  /** The message without its routes. */
+  readonly own: Uint8Array
   readonly routes: readonly Chunk<EncodedRoute>[]
 }
 
@@ -45,7 +47,9 @@ export function encodeHost(host: VirtualHost, routes: readonly EncodedRoute[]): 
   const chunks = routeChunks(routes)
   const own = encode(VirtualHostSchema, host, host.name)
   const all = joined(own, chunks.map(routeElements))
-  return { resource: resourceOf(VirtualHostSchema, host.name, all), routes: chunks }
+  const resource = resourceOf(VirtualHostSchema, host.name, all)
+  // Its bytes begin with these.
+  return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }
 }
 
 /** configuration: without virtual hosts, which are put behind it. vhds: where they are to be fetched. */

@@ -1,21 +1,30 @@
 // The resources of every kind of Envoy → JSON for the config dump, with nothing in it that may be a secret.
 
-import type { DescField, DescMessage } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
 import { HeaderValueSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   HeaderMatcherSchema,
   QueryParameterMatcherSchema,
+  RouteSchema,
+  VirtualHostSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
 import { TlsCertificateSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { GenericSecretSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { registry } from '../../grpc/protos.js'
 import { memo } from '../../incremental/memo.js'
-import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
-import type { Work } from '../../turns.js'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type LazyJson,
+  type LazyJsonObject,
+} from '../../ir/json.js'
 import type { EncodedResource } from '../encode/encode.js'
-import { resourceJson } from '../encode/read.js'
-import { TYPE_URL_PREFIX } from '../encode/type-urls.js'
+import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
+import { decode, messageJson, resourceJson } from '../encode/read.js'
+import { ROUTE_TYPE, TYPE_URL_PREFIX } from '../encode/type-urls.js'
 import type { XdsByNode, XdsResources } from './xds-resources.js'
 
 const REDACTED = '[redacted]'
@@ -32,29 +41,50 @@ const SECRETS: ReadonlySet<DescField> = new Set([
   QueryParameterMatcherSchema.field.stringMatch,
 ])
 
-/** By node.cluster and kind. Yields between resources, of which there may be thousands. */
-export function* dumpXds(byNode: XdsByNode): Work<JsonObject> {
-  const dumped = new Map<XdsResources, JsonObject>()
-  for (const resources of byNode.values())
-    if (!dumped.has(resources)) dumped.set(resources, yield* dumpResources(resources))
-  return Object.fromEntries(
-    [...byNode].map(([node, resources]) => [node, dumped.get(resources) ?? {}]),
-  )
-}
+/** By node.cluster and kind. Each resource and each route is made when it is asked for. */
+export const dumpXds = (byNode: XdsByNode): LazyJsonObject =>
+  Object.fromEntries([...byNode].map(([node, resources]) => [node, dumpResources(resources)]))
 
-function* dumpResources(resources: XdsResources): Work<JsonObject> {
-  const kinds = { ...resources, routes: resources.routes.map((each) => each.whole()) }
-  const dumped: Record<string, Json> = {}
-  for (const [kind, list] of Object.entries<readonly EncodedResource[]>(kinds)) {
-    const shown: Json[] = []
-    for (const resource of list) {
-      shown.push(withoutSecrets(AnySchema, resourceJson(resource)))
-      yield
+const dumpResources = (resources: XdsResources): LazyJsonObject => ({
+  listeners: resources.listeners.map(dumpResource),
+  routes: resources.routes.map(dumpRoutes),
+  clusters: resources.clusters.map(dumpResource),
+  endpoints: resources.endpoints.map(dumpResource),
+  secrets: resources.secrets.map(dumpResource),
+})
+
+const dumpResource =
+  (resource: EncodedResource): LazyJson =>
+  () =>
+    withoutSecrets(AnySchema, resourceJson(resource))
+
+const dumpRoutes =
+  ({ split, hosts }: EncodedRoutes): LazyJson =>
+  () => {
+    const own = decode(RouteConfigurationSchema, split)
+    return {
+      '@type': ROUTE_TYPE,
+      ...dumpMessage(RouteConfigurationSchema, { ...own, vhds: undefined }),
+      virtual_hosts: hosts.map(dumpHost),
     }
-    dumped[kind] = shown
   }
-  return dumped
-}
+
+const dumpHost =
+  ({ own, routes }: EncodedHost): LazyJson =>
+  () => ({
+    ...dumpMessage(VirtualHostSchema, fromBinary(VirtualHostSchema, own)),
+    routes: routes.flat().map(dumpRoute),
+  })
+
+const dumpRoute =
+  ({ bytes }: EncodedRoute): LazyJson =>
+  () =>
+    dumpMessage(RouteSchema, fromBinary(RouteSchema, bytes))
+
+const dumpMessage = <Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+): JsonObject => withoutSecrets(schema, messageJson(schema, message)) as JsonObject
 
 /** json: of a message of this schema. */
 function withoutSecrets(schema: DescMessage, json: Json): Json {
