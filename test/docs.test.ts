@@ -21,12 +21,14 @@ const NAMES = [
   'reference',
   'rules',
   'specification-coverage',
+  'support',
   'troubleshooting',
 ]
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   ...NAMES.map((name) => `docs/${name}.md`),
 ]
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
