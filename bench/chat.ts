@@ -7,6 +7,13 @@ export const EVENT_MS = 5
 export const SLOW_MODEL = 'slow'
 export const BURST = 100
 export const SLOW_EVENT_MS = 1_000
+/** A model of 50 tokens a second, each of five characters. */
+export const STEADY_MODEL = 'steady'
+export const STEADY_EVENT_MS = 20
+export const STEADY_TOKEN = ' word'
+/** What the webhook before it takes for an answer, and how much of a text it holds back. */
+export const SLOW_WEBHOOK_MS = 20
+export const HOLD_BACK = 64
 
 const PROMPT = 'A sentence of some fifty characters, as people ask. '.repeat(34)
 

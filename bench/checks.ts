@@ -1,8 +1,14 @@
-// What a check costs: no filter, Envoy's own filters, a server that does nothing, and Gatehouse.
+// What a check costs: no filter, Envoy's own filters, servers that do nothing, OPA, and Gatehouse.
 
-import { measure, type Row } from './measure.js'
+import type { Variant } from './envoy-config.js'
+import { measure, type Row, type Scenario } from './measure.js'
 import { startParties } from './parties.js'
 import { newKeys, newTokens } from './tokens.js'
+
+export const GO_NOOP = 'Go no-op'
+export const GRPC_JS_NOOP = 'grpc-js no-op'
+export const REMEMBERED = 'Gatehouse, remembered token'
+export const NEW = 'Gatehouse, new token'
 
 export interface CheckRows {
   readonly rows: readonly Row[]
@@ -10,37 +16,46 @@ export interface CheckRows {
   readonly startupMs: number
 }
 
-/** Enough for some seconds of a server that verifies each of them. */
-const NEW_TOKENS = 35_000
+/** Of one load: more than a second and a half of a server that verifies each of them. */
+const NEW_TOKENS = 9_000
 
 /** As it goes over the wire. */
 const get = (token: string): string =>
   `GET /mcp HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
 
-export async function measureChecks(say: (text: string) => void): Promise<CheckRows> {
+export async function measureChecks(
+  rounds: number,
+  say: (text: string) => void,
+): Promise<CheckRows> {
   const keys = await newKeys()
-  say(`signing ${String(NEW_TOKENS)} tokens`)
-  const tokens = await newTokens(keys, NEW_TOKENS)
+  // The warm-up, and two loads a round.
+  const count = NEW_TOKENS * (1 + 2 * rounds)
+  say(`signing ${String(count)} tokens`)
+  const tokens = await newTokens(keys, count)
   const one = get(tokens.pop() ?? '')
-  const again = (): string => one
-  const withNewToken = (): string | undefined => {
-    const token = tokens.pop()
-    return token === undefined ? undefined : get(token)
+  const again = () => (): string => one
+  const withNewTokens = () => {
+    const own = tokens.splice(-NEW_TOKENS)
+    return (): string | undefined => {
+      const token = own.pop()
+      return token === undefined ? undefined : get(token)
+    }
   }
   const parties = await startParties(keys)
-  const { targets, startupMs } = parties
+  const { targets, present, startupMs } = parties
+  const scenario = (variant: Variant, requests: Scenario['requests'] = again, name?: string) =>
+    present.has(variant) ? [{ name: name ?? variant, target: targets[variant], requests }] : []
   try {
-    const rows = await measure(
-      [
-        { name: 'no filter', target: targets['no filter'], nextRequest: again },
-        { name: 'jwt_authn + rbac', target: targets['jwt_authn + rbac'], nextRequest: again },
-        { name: 'no-op ext_authz', target: targets['no-op ext_authz'], nextRequest: again },
-        { name: 'Gatehouse, remembered token', target: targets.Gatehouse, nextRequest: again },
-        { name: 'Gatehouse, new token', target: targets.Gatehouse, nextRequest: withNewToken },
-      ],
-      say,
-    )
-    return { rows, startupMs }
+    const scenarios = [
+      ...scenario('no filter'),
+      ...scenario('jwt_authn + rbac'),
+      ...scenario(GO_NOOP),
+      ...scenario(GRPC_JS_NOOP),
+      ...scenario('OPA'),
+      ...scenario('Gatehouse', again, REMEMBERED),
+      ...scenario('Gatehouse', withNewTokens, NEW),
+    ]
+    return { rows: await measure(scenarios, rounds, say), startupMs }
   } finally {
     await parties.close()
   }

@@ -3,14 +3,19 @@
 import type { JsonObject } from '../src/ir/json.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
-export const VARIANTS = ['no filter', 'jwt_authn + rbac', 'no-op ext_authz', 'Gatehouse'] as const
+/** Variants that ask a server, by ext_authz. */
+const ASKING = ['Go no-op', 'grpc-js no-op', 'OPA', 'Gatehouse'] as const
+export const VARIANTS = ['no filter', 'jwt_authn + rbac', ...ASKING] as const
 export type Variant = (typeof VARIANTS)[number]
+
+/** It is also what servers get for an :authority, and may have no blank. */
+const clusterOf = (variant: Variant): string => variant.replaceAll(' ', '-')
 
 export interface EnvoyConfigOptions {
   readonly admin: number
   readonly ports: Readonly<Record<Variant, number>>
-  readonly noop: string
-  readonly gatehouse: string
+  /** Of the servers; one that is not there is never asked. */
+  readonly sockets: Readonly<Record<(typeof ASKING)[number], string>>
   readonly issuer: string
   readonly audience: string
   readonly jwks: object
@@ -18,23 +23,19 @@ export interface EnvoyConfigOptions {
 }
 
 export function envoyConfig(options: EnvoyConfigOptions): JsonObject {
-  const filters: Readonly<Record<Variant, readonly JsonObject[]>> = {
+  const filters: Readonly<Record<string, readonly JsonObject[]>> = {
     'no filter': [],
     'jwt_authn + rbac': jwtAuthn(options),
-    'no-op ext_authz': [extAuthz('noop')],
-    Gatehouse: [extAuthz('gatehouse')],
+    ...Object.fromEntries(ASKING.map((variant) => [variant, [extAuthz(clusterOf(variant))]])),
   }
   return {
     admin: { address: socketAddress(options.admin) },
     static_resources: {
-      listeners: VARIANTS.map((variant) =>
-        listener(
-          options.ports[variant],
-          filters[variant],
-          routeOf(filters[variant], options.route),
-        ),
-      ),
-      clusters: [grpcCluster('noop', options.noop), grpcCluster('gatehouse', options.gatehouse)],
+      listeners: VARIANTS.map((variant) => {
+        const own = filters[variant] ?? []
+        return listener(options.ports[variant], own, routeOf(own, options.route))
+      }),
+      clusters: ASKING.map((variant) => grpcCluster(clusterOf(variant), options.sockets[variant])),
     },
   }
 }

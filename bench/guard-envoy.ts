@@ -8,7 +8,7 @@ import { LAYERED_RUNTIME } from '../src/xds/bootstrap/runtime.js'
 import { messageJson } from '../src/xds/encode/read.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
-export const GUARD_VARIANTS = ['no guard', 'no-op ext_proc', 'allow', 'change'] as const
+export const GUARD_VARIANTS = ['no guard', 'no-op ext_proc', 'allow', 'change', 'steady'] as const
 export type GuardVariant = (typeof GUARD_VARIANTS)[number]
 
 export interface GuardEnvoyOptions {
@@ -36,6 +36,7 @@ export function guardEnvoy({
     'no-op ext_proc': [extProc('noop', 'none')],
     allow: [extProc('gatehouse', 'default/allow/0')],
     change: [extProc('gatehouse', 'default/change/0')],
+    steady: [extProc('gatehouse', 'default/steady/0')],
   }
   const llm = {
     name: 'llm',

@@ -4,6 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { HOLD_BACK } from './chat.js'
 import { startEnvoy, startGatehouse } from './gatehouse.js'
 import { GUARD_VARIANTS, guardEnvoy, type GuardVariant } from './guard-envoy.js'
 import type { Target } from './measure.js'
@@ -12,19 +13,22 @@ import { freePort, freePorts, runScript, stop } from './processes.js'
 
 export interface GuardParties {
   readonly targets: Readonly<Record<GuardVariant, Target>>
+  /** The webhook that allows at once, without an Envoy before it. */
+  readonly webhook: Target
   close(): Promise<void>
 }
 
 export async function startGuardParties(): Promise<GuardParties> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
   const sockets = { noop: join(folder, 'noop.sock'), gatehouse: join(folder, 'gatehouse.sock') }
-  const servers = await freePorts(['llm', 'allow', 'change'])
+  const servers = await freePorts(['llm', 'allow', 'change', 'steady'])
   const llm = await runScript('llm-server', Object.values(servers).map(String))
   const noop = await runScript('noop-processor', [`unix:${sockets.noop}`])
   const gatehouse = await startGatehouse(folder, sockets.gatehouse, [
     gatewayAt(8080),
     ...guarded('allow', servers.allow),
     ...guarded('change', servers.change),
+    ...guarded('steady', servers.steady, { holdBack: HOLD_BACK, minInterval: '50ms' }),
   ])
   const ports = await freePorts(GUARD_VARIANTS)
   const admin = await freePort()
@@ -39,7 +43,9 @@ export async function startGuardParties(): Promise<GuardParties> {
       'no-op ext_proc': target('no-op ext_proc', noop.pid),
       allow: target('allow', gatehouse.pid),
       change: target('change', gatehouse.pid),
+      steady: target('steady', gatehouse.pid),
     },
+    webhook: { port: servers.allow, envoyPid: envoy.pid, serverPid: undefined },
     close: async () => {
       await stop([envoy, gatehouse, noop, llm])
       await rm(folder, { recursive: true })
@@ -47,15 +53,15 @@ export async function startGuardParties(): Promise<GuardParties> {
   }
 }
 
-/** A route whose prompts and replies the webhook at this port sees. */
-function guarded(name: string, port: number): readonly object[] {
-  const webhook = `${name}-webhook`
-  const guard = [{ webhook: { backendRef: { group: OURS, kind: 'ProxyBackend', name: webhook } } }]
-  const promptGuard = { request: guard, response: guard }
+/** A route whose prompts and replies the webhook at this port sees; replies alone where more is said about streams. */
+function guarded(name: string, port: number, streams?: object): readonly object[] {
+  const backendRef = { group: OURS, kind: 'ProxyBackend', name: `${name}-webhook` }
+  const response = [{ webhook: { backendRef, ...streams } }]
+  const promptGuard = streams === undefined ? { request: response, response } : { response }
   return [
     route(name),
     backend(name, 9),
-    backend(webhook, port),
+    backend(backendRef.name, port),
     policy(name, { backend: { ai: { promptGuard } } }),
   ]
 }

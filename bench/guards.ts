@@ -1,48 +1,90 @@
 // What guardrails cost: replies at once, streamed replies, and the memory of many open streams.
 
-import { chatRequest } from './chat.js'
-import { GUARD_VARIANTS, type GuardVariant } from './guard-envoy.js'
+import { chatRequest, STEADY_MODEL } from './chat.js'
+import type { GuardVariant } from './guard-envoy.js'
 import { startGuardParties } from './guard-parties.js'
-import { measure, type Row } from './measure.js'
-import { measureMemory, measureStreams, type MemoryRow, type StreamRow } from './streams.js'
+import { measure, type Row, type Target } from './measure.js'
+import {
+  measureMemory,
+  measureStreams,
+  measureTokens,
+  type MemoryRow,
+  type StreamRow,
+  type TokenRow,
+} from './streams.js'
 
 export interface GuardRows {
+  /** The last one is a webhook by itself. */
   readonly replies: readonly Row[]
   readonly streams: readonly StreamRow[]
+  readonly tokens: readonly TokenRow[]
   readonly memory: readonly MemoryRow[]
+  /** The steady LLM, without a guard and behind a slow webhook. */
+  readonly steady: readonly StreamRow[]
 }
 
-const NAMES: Readonly<Record<GuardVariant, string>> = {
-  'no guard': 'no guard',
-  'no-op ext_proc': 'no-op ext_proc',
-  allow: 'Gatehouse, webhooks allow',
-  change: 'Gatehouse, webhooks change all texts',
-}
+export const NO_GUARD = 'no guard'
+export const NOOP = 'no-op ext_proc'
+export const ALLOW = 'Gatehouse, webhooks allow'
+export const WEBHOOK = 'a webhook by itself'
+const CHANGE = 'Gatehouse, webhooks change all texts'
 
-export async function measureGuards(say: (text: string) => void): Promise<GuardRows> {
+export async function measureGuards(
+  rounds: number,
+  say: (text: string) => void,
+): Promise<GuardRows> {
   const parties = await startGuardParties()
-  const { targets } = parties
+  const { targets, webhook } = parties
   const request = chatRequest()
+  const both = [
+    { name: NOOP, target: targets['no-op ext_proc'] },
+    { name: ALLOW, target: targets.allow },
+  ]
+  const replies = (name: string, target: Target) => ({
+    name,
+    target,
+    requests: () => () => request,
+  })
+  const streamsOf = async (
+    variants: readonly (readonly [name: string, variant: GuardVariant])[],
+    model?: typeof STEADY_MODEL,
+  ): Promise<readonly StreamRow[]> => {
+    const rows: StreamRow[] = []
+    for (const [name, variant] of variants)
+      rows.push(await measureStreams(name, targets[variant], model))
+    return rows
+  }
   try {
     // First, as load leaves its traces in the memory.
+    say('many streams')
     const memory: MemoryRow[] = []
-    for (const variant of ['no-op ext_proc', 'allow'] as const) {
-      say(`many streams: ${NAMES[variant]}`)
-      memory.push(await measureMemory(NAMES[variant], targets[variant]))
-    }
-    const streams: StreamRow[] = []
-    for (const variant of ['no guard', 'no-op ext_proc', 'allow'] as const) {
-      say(`streams: ${NAMES[variant]}`)
-      streams.push(await measureStreams(NAMES[variant], targets[variant]))
-    }
-    const replies = await measure(
-      GUARD_VARIANTS.map((variant) => ({
-        ...{ name: NAMES[variant], target: targets[variant] },
-        nextRequest: () => request,
-      })),
+    for (const { name, target } of both) memory.push(await measureMemory(name, target))
+    say('streams, one by one')
+    const streams = await streamsOf([
+      [NO_GUARD, 'no guard'],
+      [NOOP, 'no-op ext_proc'],
+      [ALLOW, 'allow'],
+    ])
+    const steady = await streamsOf(
+      [
+        [NO_GUARD, 'no guard'],
+        ['Gatehouse', 'steady'],
+      ],
+      STEADY_MODEL,
+    )
+    say('streams, side by side')
+    const tokens = await measureTokens(both, rounds)
+    const rows = await measure(
+      [
+        replies(NO_GUARD, targets['no guard']),
+        ...both.map(({ name, target }) => replies(name, target)),
+        replies(CHANGE, targets.change),
+        replies(WEBHOOK, webhook),
+      ],
+      rounds,
       say,
     )
-    return { replies, streams, memory }
+    return { replies: rows, streams, tokens, memory, steady }
   } finally {
     await parties.close()
   }

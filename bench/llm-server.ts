@@ -1,10 +1,20 @@
 // An LLM and two guardrail webhooks, on loopback: chat completions of about 2 kB, or streams of 200 events. Arguments:
-// the port of the LLM, of a webhook that allows, and of one that changes every text.
+// the port of the LLM, of a webhook that allows, of one that changes every text, and of one that allows after a while.
 
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { BURST, EVENT_MS, EVENTS, SLOW_EVENT_MS, SLOW_MODEL } from './chat.js'
+import {
+  BURST,
+  EVENT_MS,
+  EVENTS,
+  SLOW_EVENT_MS,
+  SLOW_MODEL,
+  SLOW_WEBHOOK_MS,
+  STEADY_EVENT_MS,
+  STEADY_MODEL,
+  STEADY_TOKEN,
+} from './chat.js'
 
 interface ChatRequest {
   readonly model: string
@@ -35,12 +45,20 @@ const chunk = (delta: object, finish: string | null = null): string =>
     choices: [{ index: 0, delta, finish_reason: finish }],
   })}\n\n`
 
-/** burst: so many of the events come at once. */
-async function stream(response: ServerResponse, burst: number, everyMs: number): Promise<void> {
+interface Pace {
+  /** So many of the events come at once. */
+  readonly burst: number
+  readonly everyMs: number
+  readonly token: (event: number) => string
+}
+
+const numbered = (event: number): string => ` word${String(event)}`
+
+async function stream(response: ServerResponse, { burst, everyMs, token }: Pace): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(chunk({ role: 'assistant', content: '' }))
   for (let event = 0; event < EVENTS && !response.destroyed; event++) {
-    response.write(chunk({ content: ` word${String(event)}` }))
+    response.write(chunk({ content: token(event) }))
     if (event < burst) continue
     await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
@@ -56,16 +74,25 @@ function json(response: ServerResponse, body: string): void {
   response.end(body)
 }
 
+const PACES: Readonly<Record<string, Pace>> = {
+  [SLOW_MODEL]: { burst: BURST, everyMs: SLOW_EVENT_MS, token: numbered },
+  [STEADY_MODEL]: { burst: 0, everyMs: STEADY_EVENT_MS, token: () => STEADY_TOKEN },
+}
+
 const llm: RequestListener = (request, response) =>
   void text(request).then((body) => {
     const { model, stream: streamed } = JSON.parse(body) as ChatRequest
     if (streamed !== true) json(response, completion)
-    else if (model === SLOW_MODEL) void stream(response, BURST, SLOW_EVENT_MS)
-    else void stream(response, 0, EVENT_MS)
+    else void stream(response, PACES[model] ?? { burst: 0, everyMs: EVENT_MS, token: numbered })
   })
 
 const allow: RequestListener = (request, response) =>
   void text(request).then(() => json(response, '{"action":{}}'))
+
+const allowLate: RequestListener = (request, response) =>
+  void text(request).then(() => {
+    setTimeout(() => json(response, '{"action":{}}'), SLOW_WEBHOOK_MS)
+  })
 
 const change: RequestListener = (request, response) =>
   void text(request).then((body) => {
@@ -87,6 +114,6 @@ const change: RequestListener = (request, response) =>
 const KEEP_ALIVE = { keepAliveTimeout: 600_000 }
 
 const ports = process.argv.slice(2).map(Number)
-for (const [index, listener] of [llm, allow, change].entries())
+for (const [index, listener] of [llm, allow, change, allowLate].entries())
   await once(createServer(KEEP_ALIVE, listener).listen(ports[index], '127.0.0.1'), 'listening')
 process.stdout.write('ready\n')

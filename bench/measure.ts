@@ -1,7 +1,9 @@
-// Rows of a table: requests under load, with the CPU time that Envoy and the server behind it spent on them.
+// Rows of a table: requests under load, with the CPU time that Envoy and the server behind it spent on them. All rows take
+// turns, round after round.
 
 import { cpuTime } from './cpu-time.js'
 import { load, type LoadResult } from './load.js'
+import { type Spread, spreadOf } from './spread.js'
 
 /** A listener of an Envoy. */
 export interface Target {
@@ -14,71 +16,81 @@ export interface Target {
 export interface Scenario {
   readonly name: string
   readonly target: Target
-  /** As it goes over the wire; undefined: there are no more. */
-  readonly nextRequest: () => string | undefined
+  /** Each load gets another one. It gives the next request, as it goes over the wire; undefined: there are no more. */
+  readonly requests: () => () => string | undefined
 }
 
-export interface Row extends Saturated {
+/** One value for each round, milliseconds and microseconds of CPU per request; the same round of all rows belongs together. */
+export interface Row {
   readonly name: string
-  readonly one: LoadResult
-}
-
-interface Saturated {
-  /** Microseconds of CPU per request. */
-  readonly envoyCpu: number
+  readonly one: { readonly p50: readonly number[]; readonly p99: readonly number[] }
+  readonly many: { readonly p50: readonly number[]; readonly p99: readonly number[] }
+  readonly envoyCpu: readonly number[]
   /** undefined: there is no server behind this filter. */
-  readonly serverCpu: number | undefined
-  readonly saturated: LoadResult
+  readonly serverCpu: readonly number[] | undefined
+  readonly requestsPerSecond: Spread
 }
 
-const SATURATION = 32
+export const MANY = 32
 const WARM_UP_MS = 1_500
-const ONE_MS = 3_000
-const ROUNDS = 4
-const ROUND_MS = 1_500
+const ONE_MS = 1_000
+const MANY_MS = 1_500
 
-/** One connection first, then many: in rounds, as what else the machine does must hit every scenario alike. */
+interface Round {
+  readonly one: LoadResult
+  readonly many: LoadResult
+  readonly envoyCpu: number
+  readonly serverCpu: number | undefined
+}
+
+/** rounds: how often each has its turn. */
 export async function measure(
   scenarios: readonly Scenario[],
+  rounds: number,
   say: (text: string) => void,
 ): Promise<readonly Row[]> {
-  const measured: { scenario: Scenario; one: LoadResult; rounds: Saturated[] }[] = []
-  for (const scenario of scenarios) {
-    say(scenario.name)
-    await run(scenario, SATURATION, WARM_UP_MS)
-    measured.push({ scenario, one: await run(scenario, 1, ONE_MS), rounds: [] })
+  const measured = scenarios.map((scenario) => ({ scenario, results: [] as Round[] }))
+  for (const { scenario } of measured) {
+    say(`${scenario.name}: warm-up`)
+    await run(scenario, MANY, WARM_UP_MS)
   }
-  say('all of them in turn')
-  for (let round = 0; round < ROUNDS; round++)
-    for (const { scenario, rounds } of round % 2 === 0 ? measured : measured.toReversed())
-      rounds.push(await saturate(scenario))
-  return measured.map(({ scenario: { name }, one, rounds }) => ({ name, one, ...middle(rounds) }))
+  for (let round = 0; round < rounds; round++) {
+    say(`round ${String(round + 1)} of ${String(rounds)}`)
+    const turns = round % 2 === 0 ? measured : measured.toReversed()
+    for (const { scenario, results } of turns) results.push(await oneRound(scenario))
+  }
+  return measured.map(({ scenario, results }) => rowOf(scenario.name, results))
 }
 
 const run = (
-  { target: { port }, nextRequest }: Scenario,
+  { target: { port }, requests }: Scenario,
   connections: number,
   milliseconds: number,
-): Promise<LoadResult> => load({ port, connections, milliseconds, nextRequest })
+): Promise<LoadResult> => load({ port, connections, milliseconds, nextRequest: requests() })
 
-async function saturate(scenario: Scenario): Promise<Saturated> {
+async function oneRound(scenario: Scenario): Promise<Round> {
+  const one = await run(scenario, 1, ONE_MS)
   const { envoyPid, serverPid = envoyPid } = scenario.target
   const before = [cpuTime(envoyPid), cpuTime(serverPid)] as const
-  const saturated = await run(scenario, SATURATION, ROUND_MS)
+  const many = await run(scenario, MANY, MANY_MS)
   const after = [cpuTime(envoyPid), cpuTime(serverPid)] as const
-  const perRequest = (index: 0 | 1): number => (after[index] - before[index]) / saturated.requests
-  return {
-    envoyCpu: perRequest(0),
-    serverCpu: serverPid === envoyPid ? undefined : perRequest(1),
-    saturated,
-  }
+  const perRequest = (index: 0 | 1): number => (after[index] - before[index]) / many.requests
+  const serverCpu = serverPid === envoyPid ? undefined : perRequest(1)
+  return { one, many, envoyCpu: perRequest(0), serverCpu }
 }
 
-/** The round with the median CPU, of those that did not run out of requests. */
-function middle(rounds: readonly Saturated[]): Saturated {
-  const cpu = ({ envoyCpu, serverCpu = 0 }: Saturated): number => envoyCpu + serverCpu
-  const whole = rounds.filter(({ saturated }) => saturated.requests > SATURATION)
-  const row = whole.toSorted((a, b) => cpu(a) - cpu(b))[Math.floor(whole.length / 2)]
-  if (row === undefined) throw new Error('no requests')
-  return row
+function rowOf(name: string, rounds: readonly Round[]): Row {
+  const latency = (of: 'one' | 'many'): Row['one'] => ({
+    p50: rounds.map((round) => round[of].p50),
+    p99: rounds.map((round) => round[of].p99),
+  })
+  const server = rounds.flatMap(({ serverCpu }) => serverCpu ?? [])
+  return {
+    name,
+    one: latency('one'),
+    many: latency('many'),
+    envoyCpu: rounds.map(({ envoyCpu }) => envoyCpu),
+    serverCpu: server.length === 0 ? undefined : server,
+    requestsPerSecond: spreadOf(rounds.map(({ many }) => many.requestsPerSecond)),
+  }
 }

@@ -1,17 +1,21 @@
-// Starts what checks are measured with: the no-op server, Gatehouse with a policy of its own, and an Envoy before both.
+// Starts what checks are measured with: servers that do nothing, OPA, Gatehouse with a policy of its own, an Envoy before all.
 
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { envoyConfig, type Variant, VARIANTS } from './envoy-config.js'
 import { startEnvoy, startGatehouse } from './gatehouse.js'
+import { goPrograms } from './go-programs.js'
 import type { Target } from './measure.js'
 import { backend, gatewayAt, policy, route } from './objects.js'
-import { freePort, freePorts, runScript, stop } from './processes.js'
+import { freePort, freePorts, type Party, run, runScript, stop } from './processes.js'
 import { AUDIENCE, ISSUER, type Keys } from './tokens.js'
 
 export interface Parties {
   readonly targets: Readonly<Record<Variant, Target>>
+  /** Variants whose server is there. */
+  readonly present: ReadonlySet<Variant>
   /** Milliseconds from the start of Gatehouse's process to /readyz saying 200. */
   readonly startupMs: number
   close(): Promise<void>
@@ -19,35 +23,61 @@ export interface Parties {
 
 export async function startParties(keys: Keys): Promise<Parties> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
-  const sockets = { noop: join(folder, 'noop.sock'), gatehouse: join(folder, 'gatehouse.sock') }
-  const noop = await runScript('noop-server', [`unix:${sockets.noop}`])
-  const gatehouse = await startGatehouse(folder, sockets.gatehouse, resources(keys))
+  const socket = (name: string): string => join(folder, `${name}.sock`)
+  const sockets = {
+    'grpc-js no-op': socket('noop'),
+    'Go no-op': socket('go'),
+    OPA: socket('opa'),
+    Gatehouse: socket('gatehouse'),
+  }
+  const noop = await runScript('noop-server', [`unix:${sockets['grpc-js no-op']}`])
+  const go = await runProgram(goPrograms.noop, [sockets['Go no-op']])
+  const rule = [JSON.stringify(keys.jwks), ISSUER, AUDIENCE]
+  const opa = await runProgram(goPrograms.opa, [sockets.OPA, ...rule])
+  const gatehouse = await startGatehouse(folder, sockets.Gatehouse, resources(keys))
   const ports = await freePorts(VARIANTS)
   const admin = await freePort()
-  const envoy = await startEnvoy(
-    folder,
-    admin,
-    envoyConfig({
-      ...{ admin, ports, ...sockets },
-      ...{ issuer: ISSUER, audience: AUDIENCE, jwks: keys.jwks, route: 'default/mcp/0' },
-    }),
-  )
-  const target = (variant: Variant, serverPid?: number): Target => ({
-    ...{ port: ports[variant], envoyPid: envoy.pid, serverPid },
+  const config = envoyConfig({
+    ...{ admin, ports, sockets },
+    ...{ issuer: ISSUER, audience: AUDIENCE, jwks: keys.jwks, route: 'default/mcp/0' },
+  })
+  const envoy = await startEnvoy(folder, admin, config)
+  const target = (variant: Variant, server?: Party): Target => ({
+    ...{ port: ports[variant], envoyPid: envoy.pid, serverPid: server?.pid },
   })
   return {
     targets: {
       'no filter': target('no filter'),
       'jwt_authn + rbac': target('jwt_authn + rbac'),
-      'no-op ext_authz': target('no-op ext_authz', noop.pid),
-      Gatehouse: target('Gatehouse', gatehouse.pid),
+      'grpc-js no-op': target('grpc-js no-op', noop),
+      'Go no-op': target('Go no-op', go),
+      OPA: target('OPA', opa),
+      Gatehouse: target('Gatehouse', gatehouse),
     },
+    present: new Set(
+      VARIANTS.filter(
+        (variant) =>
+          (variant !== 'Go no-op' || go !== undefined) && (variant !== 'OPA' || opa !== undefined),
+      ),
+    ),
     startupMs: gatehouse.startupMs,
     close: async () => {
-      await stop([envoy, gatehouse, noop])
+      const all = [envoy, gatehouse, noop, go, opa]
+      await stop(all.filter((party) => party !== undefined))
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** Once it has said something; undefined: there is none. */
+async function runProgram(
+  path: string | undefined,
+  args: readonly string[],
+): Promise<Party | undefined> {
+  if (path === undefined) return undefined
+  const party = run(path, args)
+  await once(party.child.stdout ?? party.child, 'data')
+  return party
 }
 
 /** One route, one policy: what the demo's says, with the keys written into it. */

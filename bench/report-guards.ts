@@ -1,32 +1,47 @@
 // What guardrails cost, as a section of docs/performance.md.
 
 import { EVENT_MS, EVENTS } from './chat.js'
-import type { GuardRows } from './guards.js'
+import { type GuardRows, NO_GUARD, NOOP, WEBHOOK } from './guards.js'
 import type { Row } from './measure.js'
-import { type MemoryRow, OPEN_STREAMS, type StreamRow } from './streams.js'
-import { LOAD_HEAD, loadCells, megabytes, milli, table } from './table.js'
+import { median } from './median.js'
+import { type Spread, spreadOf } from './spread.js'
+import { type MemoryRow, OPEN_STREAMS, type StreamRow, type TokenRow } from './streams.js'
+import { loadCells, loadHead, megabytes, milli, rowNamed, spreadCell, table } from './table.js'
 
-export function reportGuards({ replies, streams, memory }: GuardRows): string {
-  const [plain, noop] = replies
-  if (plain === undefined || noop === undefined) throw new Error('a row is missing')
+export function reportGuards({ replies, streams, tokens, memory }: GuardRows): string {
+  const [plain, noop] = [rowNamed(replies, NO_GUARD), rowNamed(replies, NOOP)]
+  const webhook = rowNamed(replies, WEBHOOK)
+  const rows = replies.filter((row) => row !== webhook)
   return `${PREFACE}
 ${table(
-  [...LOAD_HEAD, 'added p50 / p99, 1 connection'],
-  replies.map((row) => [...loadCells(row, plain, noop), addedLatency(row, plain)]),
+  [...loadHead([noop]), 'added p50, 1 connection'],
+  rows.map((row) => [...loadCells(row, plain, [noop]), addedCell(row, plain)]),
 )}
+
+A webhook that is asked directly takes ${milli(median(webhook.one.p50))} (p50, 1 connection); a guarded chat asks two of them.
 
 ${STREAMS}
 ${table(['variant', 'first text', 'last', 'first text, later by'], streamCells(streams))}
+
+${TOKENS}
+${table(
+  ['variant', 'server CPU per token'],
+  tokens.map((row) => [row.name, tokenCell(row)]),
+)}
 
 ${MEMORY}
 ${table(['variant', 'idle', `${String(OPEN_STREAMS)} streams`, 'each'], memory.map(memoryCells))}
 `
 }
 
-const addedLatency = (row: Row, plain: Row): string =>
-  row === plain
-    ? '–'
-    : `${milli(row.one.p50 - plain.one.p50)} / ${milli(row.one.p99 - plain.one.p99)}`
+/** Milliseconds by which one chat takes longer than without a guard; of each round. */
+export const addedLatency = (row: Row, plain: Row): Spread =>
+  spreadOf(row.one.p50.map((value, round) => value - (plain.one.p50[round] ?? NaN)))
+
+const addedCell = (row: Row, plain: Row): string =>
+  row === plain ? '–' : `${spreadCell(addedLatency(row, plain), 2)} ms`
+
+const tokenCell = ({ cpu }: TokenRow): string => `${spreadCell(spreadOf(cpu))} µs`
 
 const streamCells = (rows: readonly StreamRow[]): readonly (readonly string[])[] =>
   rows.map(({ name, first, last }, index) => [
@@ -36,11 +51,15 @@ const streamCells = (rows: readonly StreamRow[]): readonly (readonly string[])[]
     index === 0 ? '–' : milli(first - (rows[0]?.first ?? NaN)),
   ])
 
-const memoryCells = ({ name, idle, open }: MemoryRow): readonly string[] => [
-  name,
-  megabytes(idle),
-  megabytes(open),
-  `${(((open - idle) * 1024) / OPEN_STREAMS).toFixed(0)} kB`,
+/** Kilobytes of each open stream. */
+export const streamMemory = ({ idle, open }: MemoryRow): number =>
+  ((open - idle) * 1024) / OPEN_STREAMS
+
+const memoryCells = (row: MemoryRow): readonly string[] => [
+  row.name,
+  megabytes(row.idle),
+  megabytes(row.open),
+  `${streamMemory(row).toFixed(0)} kB`,
 ]
 
 const PREFACE = `## Guardrails
@@ -53,6 +72,9 @@ request is four calls instead of one; the webhook's own CPU is not counted, its 
 
 const STREAMS = `A stream of ${String(EVENTS)} events, one every ${String(EVENT_MS)} ms, one client: time to the first text and to the end (medians). A guarded stream holds back
 256 characters, which the LLM must have said first.
+`
+
+const TOKENS = `32 of these streams side by side:
 `
 
 const MEMORY = `Memory (RSS) of the server behind the filter with ${String(OPEN_STREAMS)} streams open at once, each in the middle of its reply.

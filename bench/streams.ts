@@ -1,7 +1,9 @@
 // Streamed chat completions: when the first text comes and the last, and what a server holds while many are open.
 
 import { connect, type Socket } from 'node:net'
-import { chatRequest, SLOW_MODEL } from './chat.js'
+import type { STEADY_MODEL } from './chat.js'
+import { chatRequest, EVENTS, SLOW_MODEL } from './chat.js'
+import { cpuTime } from './cpu-time.js'
 import type { Target } from './measure.js'
 import { median } from './median.js'
 import { residentMemory } from './memory.js'
@@ -20,12 +22,24 @@ export interface MemoryRow {
   readonly open: number
 }
 
+/** Microseconds of the server's CPU for each token of a stream; one value for each round. */
+export interface TokenRow {
+  readonly name: string
+  readonly cpu: readonly number[]
+}
+
 const STREAMS = 8
+const STREAMS_AT_ONCE = 32
 export const OPEN_STREAMS = 500
 
-export async function measureStreams(name: string, { port }: Target): Promise<StreamRow> {
+/** model: absent, the usual one. */
+export async function measureStreams(
+  name: string,
+  { port }: Target,
+  model?: typeof STEADY_MODEL,
+): Promise<StreamRow> {
   const times: { first: number; last: number }[] = []
-  for (let i = 0; i < STREAMS; i++) times.push(await oneStream(port))
+  for (let i = 0; i < STREAMS; i++) times.push(await oneStream(port, model))
   return {
     name,
     first: median(times.map(({ first }) => first)),
@@ -33,9 +47,26 @@ export async function measureStreams(name: string, { port }: Target): Promise<St
   }
 }
 
-async function oneStream(port: number): Promise<{ first: number; last: number }> {
+/** serverPid must be there. The variants take turns. */
+export async function measureTokens(
+  variants: readonly { readonly name: string; readonly target: Target }[],
+  rounds: number,
+): Promise<readonly TokenRow[]> {
+  const rows = variants.map(({ name, target }) => ({ name, target, cpu: [] as number[] }))
+  for (let round = 0; round < rounds; round++)
+    for (const { target, cpu } of round % 2 === 0 ? rows : rows.toReversed()) {
+      const { port, serverPid = 0 } = target
+      const before = cpuTime(serverPid)
+      await Promise.all(Array.from({ length: STREAMS_AT_ONCE }, () => oneStream(port)))
+      cpu.push((cpuTime(serverPid) - before) / (STREAMS_AT_ONCE * EVENTS))
+    }
+  return rows.map(({ name, cpu }) => ({ name, cpu }))
+}
+
+async function oneStream(port: number, model?: string): Promise<{ first: number; last: number }> {
   const sent = performance.now()
-  const stream = openStream(port, chatRequest({ stream: true }))
+  const request = chatRequest({ stream: true, ...(model !== undefined && { model }) })
+  const stream = openStream(port, request)
   await stream.says(TEXT)
   const first = performance.now() - sent
   await stream.says(END)

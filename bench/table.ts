@@ -2,11 +2,20 @@
 
 import { cpus } from 'node:os'
 import type { Row } from './measure.js'
+import { median } from './median.js'
+import { ratioOf, type Spread, spreadOf } from './spread.js'
 
-export const micro = (value: number | undefined): string =>
-  value === undefined ? '–' : `${value.toFixed(0)} µs`
+const NONE = '–'
+
 export const milli = (value: number): string => `${value.toFixed(2)} ms`
 export const megabytes = (value: number): string => `${value.toFixed(0)} MB`
+
+/** "12 (11–14) µs": the middle, and from where to where. */
+export const spreadCell = ({ median: middle, low, high }: Spread, digits = 0): string =>
+  `${middle.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`
+
+const micro = (values: readonly number[] | undefined): string =>
+  values === undefined ? NONE : `${spreadCell(spreadOf(values))} µs`
 
 export const machine = (): string =>
   `Measured with Node ${process.versions.node} on ${cpus()[0]?.model ?? 'an unknown CPU'} (${String(cpus().length)} cores).`
@@ -14,32 +23,44 @@ export const machine = (): string =>
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n')
 
-export const LOAD_HEAD = [
+/** @throws {Error} there is none of that name. */
+export function rowNamed(rows: readonly Row[], name: string): Row {
+  const row = rows.find((each) => each.name === name)
+  if (row === undefined) throw new Error(`the row ${name} is missing`)
+  return row
+}
+
+/** yardsticks: servers that do nothing, to whose CPU that of the others is compared. */
+export const loadHead = (yardsticks: readonly Row[]): readonly string[] => [
   'variant',
   'Envoy CPU',
   'server CPU',
   'CPU added',
-  'server, to no-op',
+  ...yardsticks.map(({ name }) => `server CPU, to ${name}`),
   'p50 / p99, 1 connection',
   'p50 / p99, 32 connections',
   'requests/s',
 ]
 
-/** plain: the row of an Envoy that does nothing. noop: that of the server that does nothing. */
-export const loadCells = (row: Row, plain: Row, noop: Row): readonly string[] => [
+/** plain: the row of an Envoy that asks nobody. */
+export const loadCells = (row: Row, plain: Row, yardsticks: readonly Row[]): readonly string[] => [
   row.name,
   micro(row.envoyCpu),
   micro(row.serverCpu),
-  row === plain ? '–' : micro(total(row) - total(plain)),
-  ratio(row, noop),
-  `${milli(row.one.p50)} / ${milli(row.one.p99)}`,
-  `${milli(row.saturated.p50)} / ${milli(row.saturated.p99)}`,
-  row.saturated.requestsPerSecond.toFixed(0),
+  row === plain ? NONE : `${(total(row) - total(plain)).toFixed(0)} µs`,
+  ...yardsticks.map((yardstick) => cpuRatio(row, yardstick)),
+  latency(row.one),
+  latency(row.many),
+  row.requestsPerSecond.median.toFixed(0),
 ]
 
-const total = (row: Row): number => row.envoyCpu + (row.serverCpu ?? 0)
+const latency = ({ p50, p99 }: Row['one']): string =>
+  `${milli(median(p50))} / ${milli(median(p99))}`
 
-const ratio = (row: Row, noop: Row): string =>
-  row.serverCpu === undefined || noop.serverCpu === undefined
-    ? '–'
-    : (row.serverCpu / noop.serverCpu).toFixed(2)
+const total = ({ envoyCpu, serverCpu }: Row): number =>
+  median(envoyCpu) + (serverCpu === undefined ? 0 : median(serverCpu))
+
+const cpuRatio = ({ serverCpu }: Row, yardstick: Row): string =>
+  serverCpu === undefined || yardstick.serverCpu === undefined
+    ? NONE
+    : spreadCell(ratioOf(serverCpu, yardstick.serverCpu), 2)

@@ -1,13 +1,30 @@
-// npm run bench: sets up what is missing, bundles bench/ and runs it. It writes its sections of docs/performance.md.
+// npm run bench: sets up what is missing, bundles bench/, builds its servers in Go (where Go is) and runs it. It writes its
+// sections of docs/performance.md; with --short it takes a minute and writes nothing.
 
+import { join } from 'node:path'
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
+import { goProgram, hasGo } from './go-program.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
+import { root } from './stale.mjs'
 
 const OTHERS = ['noop-server', 'noop-processor', 'llm-server', 'one-change']
+
+const say = (text) => process.stderr.write(`bench: ${text}\n`)
+const module = join(root, 'bench/go')
 
 await runScript(async () => {
   await setup()
   const [main] = await bundleBench('main', ...OTHERS)
-  return run(main) || formatPage()
+  if (hasGo()) {
+    process.env.GATEHOUSE_BENCH_GO_NOOP = goProgram({
+      name: 'go-noop',
+      module,
+      part: './noop',
+      say,
+    })
+    process.env.GATEHOUSE_BENCH_OPA = goProgram({ name: 'go-opa', module, part: './opa', say })
+  }
+  const args = process.argv.slice(2)
+  return run(main, ...args) || (args.includes('--short') ? 0 : formatPage())
 })

@@ -1,0 +1,122 @@
+// Measured ratios → the table of what Gatehouse must reach: what it was before, what it must be, what it aims at.
+
+import { HOLD_BACK, SLOW_WEBHOOK_MS, STEADY_EVENT_MS, STEADY_TOKEN } from './chat.js'
+import { type CheckRows, GO_NOOP, NEW, REMEMBERED } from './checks.js'
+import { ALLOW, type GuardRows, NO_GUARD, NOOP, WEBHOOK } from './guards.js'
+import type { Row } from './measure.js'
+import { addedLatency, streamMemory } from './report-guards.js'
+import { ratioOf, type Spread, spreadOf } from './spread.js'
+import type { TokenRow } from './streams.js'
+import { rowNamed, spreadCell, table } from './table.js'
+
+/** Of a smaller number. */
+interface Goal {
+  readonly what: string
+  /** As it was with grpc-js, before Gatehouse had a gRPC server of its own. */
+  readonly before: number | undefined
+  readonly must: number
+  readonly aim: number | undefined
+  readonly digits: number
+  readonly unit: string
+  /** undefined: it could not be measured. */
+  readonly measured: Spread | undefined
+}
+
+export function reportGoals(checks: CheckRows, guards: GuardRows): string {
+  const goals = [...checkGoals(checks), ...guardGoals(guards)]
+  return `## What it must reach
+
+Ratios are those of each round, in which both took their turn; the middle of all rounds decides.
+
+${table(['', 'before', 'must', 'aim', 'measured', ''], goals.map(cells))}
+`
+}
+
+function checkGoals({ rows }: CheckRows): readonly Goal[] {
+  const go = rows.find(({ name }) => name === GO_NOOP)
+  const [remembered, fresh] = [rowNamed(rows, REMEMBERED), rowNamed(rows, NEW)]
+  const ratio = { digits: 2, unit: '' }
+  return [
+    {
+      ...{ what: 'check, remembered token, CPU, to the Go no-op', ...ratio },
+      ...{ before: 1.19, must: 0.35, aim: 0.25, measured: go && cpuRatio(remembered, go) },
+    },
+    {
+      ...{ what: 'check, new RS256 token, CPU, to the Go no-op', ...ratio },
+      ...{ before: 4.1, must: 1.2, aim: 1, measured: go && cpuRatio(fresh, go) },
+    },
+    {
+      ...{ what: 'p99 at 32 connections, to the Go no-op', ...ratio },
+      ...{ before: 2, must: 1.2, aim: 1 },
+      measured: go && ratioOf(remembered.many.p99, go.many.p99),
+    },
+  ]
+}
+
+function guardGoals({ replies, tokens, memory, steady }: GuardRows): readonly Goal[] {
+  const [allow, noop] = [rowNamed(replies, ALLOW), rowNamed(replies, NOOP)]
+  const stream = memory.find(({ name }) => name === ALLOW)
+  return [
+    {
+      ...{ what: 'guarded chat, CPU, to the no-op ext_proc', digits: 2, unit: '' },
+      ...{ before: 3.9, must: 2.1, aim: 1.5, measured: cpuRatio(allow, noop) },
+    },
+    {
+      ...{ what: 'added p50 of a guarded chat, less its two webhooks', digits: 2, unit: ' ms' },
+      ...{ before: 1.8, must: 0.5, aim: 0.2, measured: addedBeyondWebhooks(replies) },
+    },
+    {
+      ...{ what: 'an open guarded stream', digits: 0, unit: ' kB' },
+      ...{ before: 439, must: 150, aim: 100 },
+      measured: stream && spreadOf([streamMemory(stream)]),
+    },
+    {
+      ...{ what: 'CPU per streamed token, to the no-op ext_proc', digits: 2, unit: '' },
+      ...{ before: 2.5, must: 2, aim: 1.2, measured: tokenRatio(tokens) },
+    },
+    {
+      ...{ what: FIRST_TEXT, digits: 0, unit: ' ms' },
+      ...{ before: undefined, must: 100, aim: undefined },
+      measured: spreadOf([(steady[1]?.first ?? NaN) - (steady[0]?.first ?? NaN) - BOUND_MS]),
+    },
+  ]
+}
+
+/** holdBack less one at the LLM's rate, and the webhook's time. */
+const BOUND_MS = ((HOLD_BACK - 1) / STEADY_TOKEN.length) * STEADY_EVENT_MS + SLOW_WEBHOOK_MS
+const FIRST_TEXT =
+  `first text at ${String(1_000 / STEADY_EVENT_MS)} tokens/s, webhook of ${String(SLOW_WEBHOOK_MS)} ms, ` +
+  `\`holdBack\` ${String(HOLD_BACK)}: beyond the bound of ${BOUND_MS.toFixed(0)} ms`
+
+function addedBeyondWebhooks(replies: readonly Row[]): Spread {
+  const { one } = rowNamed(replies, WEBHOOK)
+  const { median, low, high } = addedLatency(rowNamed(replies, ALLOW), rowNamed(replies, NO_GUARD))
+  const webhooks = 2 * spreadOf(one.p50).median
+  return { median: median - webhooks, low: low - webhooks, high: high - webhooks }
+}
+
+function tokenRatio(rows: readonly TokenRow[]): Spread {
+  const cpuOf = (name: string): readonly number[] =>
+    rows.find((row) => row.name === name)?.cpu ?? []
+  return ratioOf(cpuOf(ALLOW), cpuOf(NOOP))
+}
+
+const cpuRatio = (row: Row, to: Row): Spread | undefined =>
+  row.serverCpu && to.serverCpu && ratioOf(row.serverCpu, to.serverCpu)
+
+function cells({ what, before, must, aim, digits, unit, measured }: Goal): readonly string[] {
+  const number = (value: number | undefined): string =>
+    value === undefined ? '–' : `${String(value)}${unit}`
+  return [
+    what,
+    ...[number(before), number(must), number(aim)],
+    measured === undefined ? 'not measured: no Go' : `${spreadCell(measured, digits)}${unit}`,
+    verdict(measured?.median, must, aim),
+  ]
+}
+
+function verdict(value: number | undefined, must: number, aim: number | undefined): string {
+  if (value === undefined) return '–'
+  if (aim !== undefined && value <= aim) return 'aim reached'
+  return value <= must ? 'reached' : '**missed**'
+}
