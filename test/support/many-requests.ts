@@ -29,7 +29,8 @@ export async function requestMany(many: ManyRequests): Promise<Record<string, nu
   return counts
 }
 
-const statusOf = (url: string, options: RequestOptions, body: string): Promise<string> =>
+/** The status of one request, or what went wrong instead. */
+export const statusOf = (url: string, options: RequestOptions, body: string): Promise<string> =>
   new Promise((resolve) => {
     const broken = (error: Error): void => resolve(error.message)
     const outgoing = request(url, options, (incoming) => {

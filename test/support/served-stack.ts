@@ -42,6 +42,7 @@ export interface ServedOptions {
   /** Where Envoy connects to in place of Gatehouse's own address. */
   readonly through?: (transport: Transport) => Promise<Transport>
   readonly flags?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -49,7 +50,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 /** No Envoy is started yet. */
 export async function startServed(
   name: TransportName,
-  { bootstrap = (usual) => usual, through, flags = [] }: ServedOptions = {},
+  { bootstrap = (usual) => usual, through, flags = [], environment = {} }: ServedOptions = {},
 ): Promise<ServedStack> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-served-'))
   const [llm, webhook] = await Promise.all([startBackend('llm'), startBackend('webhook')])
@@ -74,6 +75,7 @@ export async function startServed(
       command: 'serve',
       resources,
       flags: [...transport.flags, '--listen-address', '127.0.0.1', ...flags],
+      environment,
     })
   let envoy: EnvoyChild | undefined
   const stack: ServedStack = {
