@@ -18,6 +18,7 @@ import {
   refuseUnread,
 } from './decision.js'
 import { mcpAttributes, type McpRequest, readMessages } from './mcp-messages.js'
+import { withoutOwnCookies } from './own-cookies.js'
 import type { RememberedToken } from './token-memory.js'
 
 export interface Caller {
@@ -87,7 +88,11 @@ function conclude(
       ? refuseUnauthenticated(entry.entry, request, undefined)
       : refuseScopes(entry.entry, request, verdict.needed, mcp?.id)
   if (verdict.fault !== undefined) return refuseByRule(verdict.fault, mcp?.id)
-  if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
+  if (token !== undefined) {
+    const cookie =
+      entry.entry.isRelay === true ? withoutOwnCookies(request.headers.get('cookie')) : undefined
+    return { type: 'allow', reason: 'allowed', token, ...(cookie === undefined ? {} : { cookie }) }
+  }
   return { type: 'allow', reason: entry.jwt === undefined ? 'allowed' : 'anonymous' }
 }
 

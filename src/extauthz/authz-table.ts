@@ -88,6 +88,7 @@ function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntr
     headers: headersOf(all, [
       ...(entry.allowedOrigins === undefined ? [] : ['origin']),
       ...(readsMcp ? MCP_HEADERS : []),
+      ...(entry.isRelay === true ? ['cookie'] : []),
     ]),
     readsSource: all.some((rule) => rule.reads.roots.has('source')),
     readsMcp,

@@ -23,6 +23,8 @@ const NEVER_FROM_CLIENTS = [
 /** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. */
 export function encodeDecision(decision: Decision, forwardToken: boolean): Uint8Array {
   if (decision.type === 'reply') return encodeReply(decision.reply)
+  if (decision.cookie !== undefined)
+    return encodeAllow(forwardToken, decision.token?.claims, decision.cookie)
   if (decision.token !== undefined) return encodeVerified(decision.token, forwardToken)
   return forwardToken ? ANONYMOUS_KEPT : ANONYMOUS_REMOVED
 }
@@ -35,8 +37,12 @@ function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Arr
 /** Checks are encoded one at a time. */
 const writer = new BackwardWriter()
 
-/** status 1 stays empty: OK. ok_response 3 { headers_to_remove 5 }, dynamic_metadata 4. */
-function encodeAllow(forwardToken: boolean, claims?: LazyValue<JsonObject>): Uint8Array {
+/** status 1 stays empty: OK. ok_response 3 { headers 2, headers_to_remove 5 }, dynamic_metadata 4. cookie: of Decision. */
+function encodeAllow(
+  forwardToken: boolean,
+  claims?: LazyValue<JsonObject>,
+  cookie?: string,
+): Uint8Array {
   writer.begin()
   if (claims !== undefined) {
     if (claims.exact !== undefined) writeField(EXACT_CLAIMS_KEY, claims.exact)
@@ -46,6 +52,8 @@ function encodeAllow(forwardToken: boolean, claims?: LazyValue<JsonObject>): Uin
   const response = writer.mark()
   for (const name of NEVER_FROM_CLIENTS.toReversed()) writer.text(5, name)
   if (!forwardToken) writer.text(5, 'authorization')
+  if (cookie === '') writer.text(5, 'cookie')
+  else if (cookie !== undefined) writeHeader('cookie', cookie)
   writer.end(3, response)
   writer.end(1, writer.mark())
   return writer.finish()

@@ -38,7 +38,13 @@ export type Reason =
   | PathFault
 
 export type Decision =
-  | { readonly type: 'allow'; readonly reason: Reason; readonly token?: RememberedToken }
+  | {
+      readonly type: 'allow'
+      readonly reason: Reason
+      readonly token?: RememberedToken
+      /** What the backend gets as Cookie; "": none. Absent: what the client sent. */
+      readonly cookie?: string
+    }
   | { readonly type: 'reply'; readonly reason: Reason; readonly reply: CheckReply }
 
 export interface CheckReply {

@@ -18,6 +18,8 @@ export interface AuthzEntry {
   readonly authorization?: Authorization
   /** Of web pages that may call; a request with another Origin is 403. Absent: Origin is not looked at. */
   readonly allowedOrigins?: readonly string[]
+  /** A relay's: its own cookies are taken off requests to the backend. */
+  readonly isRelay?: true
   /** Present: the 401 carries the challenge that MCP clients start their login from. */
   readonly challenge?: Challenge
 }

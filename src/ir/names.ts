@@ -62,3 +62,6 @@ export const backendDestination = (namespace: string, backend: string): string =
 /** Name of the Certificate of a Secret, and of Envoy's Secret (SDS). */
 export const certificateName = (namespace: string, secret: string): string =>
   `${namespace}/${secret}`
+
+/** How the names of a relay's cookies begin; on https behind "__Host-". */
+export const RELAY_COOKIE = 'gatehouse-'

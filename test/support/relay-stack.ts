@@ -28,6 +28,8 @@ export interface RelayStackOptions {
   readonly environment?: StackOptions['environment']
   /** Beside the gateway's own resources. */
   readonly more?: readonly object[]
+  /** In the place of the MCP server. */
+  readonly backend?: { readonly host: string; readonly port: number }
 }
 
 export async function startRelayStack(options: RelayStackOptions = {}): Promise<RelayStack> {
@@ -40,7 +42,7 @@ export async function startRelayStack(options: RelayStackOptions = {}): Promise<
     environment: options.environment ?? {},
     resources: (port) => [
       gateway([port]),
-      proxyBackend('everything', server),
+      proxyBackend('everything', options.backend ?? server),
       proxyBackend('idp', idp),
       mcpRoute('mcp', 'everything'),
       relayPolicy(idp, `http://127.0.0.1:${String(port)}/mcp`, options.relay),

@@ -33,6 +33,7 @@ export function authzEntry(
             ...(mcp.spec.allowedOrigins === undefined
               ? {}
               : { allowedOrigins: mcp.spec.allowedOrigins }),
+            ...(mcp.relay === undefined ? {} : { isRelay: true as const }),
             challenge: {
               paths: mcpPathsOf(mcp, input.route.spec),
               details: mcp.spec.challengeDetails,

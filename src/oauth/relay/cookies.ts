@@ -1,8 +1,10 @@
 // The cookies of a relay: one for the browser, one for each login under way, one for what was consented to (RFC 6265).
 
+import { RELAY_COOKIE } from '../../ir/names.js'
+
 /** On https: only this host, only over TLS. On plain http, which is loopback's alone, browsers take no such name. */
 const nameOf = (isSecure: boolean, name: string): string =>
-  isSecure ? `__Host-gatehouse-${name}` : `gatehouse-${name}`
+  `${isSecure ? '__Host-' : ''}${RELAY_COOKIE}${name}`
 
 export interface Cookie {
   readonly name: string
