@@ -93,7 +93,7 @@ export const relayPolicy = (idp: TestIdp, resource: string, relay: object | unde
   })
 
 /** A login reaches the provider only when its discovery document has been fetched. */
-async function discovered(stack: Stack): Promise<void> {
+export async function discovered(stack: Stack): Promise<void> {
   await eventually(async () => {
     const policy = (await stack.status()).find(({ kind }) => kind === 'ProxyPolicy')
     const text = JSON.stringify(policy?.conditions ?? 'discovery document')
