@@ -41,7 +41,7 @@ function* read(json: JsonText): Work<StreamEvent> {
     if (text.isRepeat === true) repeats.push(asRepeat(text))
     else pieces.push(text)
   }
-  return { api, json, pieces, repeats, ends: said.ends }
+  return { api, json: { text: json.text }, pieces, repeats, ends: said.ends }
 }
 
 const asRepeat = ({ isRepeat: _, ...repeat }: SaidText): Repeat => repeat

@@ -1,7 +1,7 @@
 // The frames of a streamed reply → what is held: each with the event that it says, and an end where one cannot be read.
 
+import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
-import { readStreamEvent } from '../../llm/stream-read.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
 import { ok } from '../../result.js'
@@ -21,13 +21,14 @@ export function createEventIntake(
 ): EventIntake {
   let api: LlmApi | undefined
   let isBlind = false
+  const events = new EventReader()
 
   function* take(frame: EventFrame, pace: Pace): Reading {
     const { data } = frame
     if (pace.isDue(unitsOf(frame.raw.length))) yield
     const isLast = data !== undefined && isDone(data)
     const isRead = !isBlind && data !== undefined && !isLast
-    const event = isRead ? yield* readStreamEvent(data) : undefined
+    const event = isRead ? yield* events.read(data) : undefined
     if (event?.ok === false && !passesUnread) return event
     if (event?.ok === false) isBlind = true
     if (event?.ok === true) api = event.value.api

@@ -3,7 +3,7 @@
 
 import { err, ok, type Result } from '../../result.js'
 import { type Pace, PIECE, unitsOf, type Work } from '../../turns.js'
-import { type EventFrame, type EventFrameReader, withoutLineEnds } from './frame.js'
+import { type DataPlace, type EventFrame, type EventFrameReader, withoutLineEnds } from './frame.js'
 import { FrameCutter } from './frame-cutter.js'
 
 const LF = 0x0a
@@ -49,6 +49,8 @@ const MOST_LINES = 50_000
 
 /** start: behind a byte order mark. */
 function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFrame, string>> {
+  const simple = simpleFrame(raw, start)
+  if (simple !== undefined) return ok(simple)
   const data: string[] = []
   let passed = raw.slice(0, start)
   let before = ''
@@ -75,6 +77,17 @@ function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFram
   const around = { before: `${before}data: `, after: lineEnd + after, between }
   return ok({ raw: passed, data: data.join('\n'), around })
 }
+
+/** Nearly every event: one short line of data that passes as it is, and a blank one. undefined: it is another. */
+function simpleFrame(raw: string, start: number): EventFrame | undefined {
+  const end = raw.length - 2
+  if (start !== 0 || raw.length > PIECE || raw.indexOf('\n') !== end) return undefined
+  if (!raw.startsWith('data: ') || !raw.endsWith('\n\n')) return undefined
+  const data = raw.slice(6, end)
+  return NOT_SIMPLE.test(data) || data.trim() === '' ? undefined : { raw, data, around: SIMPLE }
+}
+
+const SIMPLE: DataPlace = { before: 'data: ', after: '\n\n', between: '\ndata: ' }
 
 interface Line {
   readonly line: string
@@ -154,6 +167,8 @@ const isShort = (line: string): boolean => line.length <= PIECE
 
 /** Line ends for some clients, and NUL: JSON has them neither in strings nor between values. */
 const NOT_IN_JSON = /[\0\v\f\x1c-\x1e]/
+/** Those, and what passes as something else. */
+const NOT_SIMPLE = /[\0\v\f\r\x1c-\x1e\x85\u2028\u2029]/
 const NAME = /^[a-z]+(?:: ?[\x21-\x7e]{0,256} *)?$/
 const MILLISECONDS = /^retry(?:: ?\d{0,16} *)?$/
 /** Comments that servers are known to send, with a time or a number; the text of others is left out: clients may show it. */

@@ -37,7 +37,8 @@ export interface Repeat extends Omit<Piece, 'text'> {
 
 export interface StreamEvent {
   readonly api: LlmApi
-  readonly json: JsonText
+  /** Its data, without the tree: it may be held for long. */
+  readonly json: Pick<JsonText, 'text'>
   /** In the order of their places. */
   readonly pieces: readonly Piece[]
   /** They count as said after the pieces. */
@@ -74,7 +75,7 @@ export interface EventTexts {
 
 /** The event's data with other texts, the same string when none is another. */
 export function* rewriteEvent(
-  event: Pick<StreamEvent, 'pieces' | 'repeats'> & { readonly json: Pick<JsonText, 'text'> },
+  event: Pick<StreamEvent, 'pieces' | 'repeats' | 'json'>,
   texts: EventTexts,
 ): Work<string> {
   const { text } = event.json

@@ -78,6 +78,7 @@ export function* sweepObject(
   { skip = NONE, first = out.length }: Sweep = {},
 ): Work<void> {
   lookAt(object.members.size, at.json)
+  if (at.json.pace.isDue(1 + Math.min(object.members.size, FEW))) yield
   const plain = hasPlainNames(object, at.json)
   const isPlain = typeof plain === 'boolean' ? plain : yield* plain
   if (!isPlain && form !== UNKNOWN && form !== TEXTS) throw oddName()

@@ -29,11 +29,6 @@ export interface HeldReply {
   problem(): string | undefined
 }
 
-/** What an event says, without its tree. */
-type EventPlaces = Pick<StreamEvent, 'pieces' | 'repeats' | 'ends'> & {
-  readonly json: Pick<StreamEvent['json'], 'text'>
-}
-
 /** Sees what leaves, and may keep the end of a text until it has been seen. */
 export interface Watch {
   left(event: LeavingEvent, pace: Pace): Work<void>
@@ -49,7 +44,7 @@ export interface LeavingEvent extends Pick<StreamEvent, 'pieces' | 'repeats' | '
 
 interface Item {
   readonly frame: EventFrame
-  readonly event: EventPlaces | undefined
+  readonly event: StreamEvent | undefined
   readonly ends: StreamEvent['ends']
   readonly pieces: readonly (SaidPiece | undefined)[]
   readonly repeats: readonly (SaidPiece | undefined)[]
@@ -88,9 +83,10 @@ class HeldFrames implements HeldReply {
   *add(frame: EventFrame, event: StreamEvent | undefined, pace: Pace): Work<void> {
     this.held += frame.raw.length
     if (pace.isDue(ADDING)) yield
-    if (event !== undefined) yield* this.endClaimed(event, pace)
+    if (event !== undefined && this.claimed.length > 0) yield* this.endClaimed(event, pace)
     const pieces: Item['pieces'][number][] = []
-    const repeats: Item['repeats'][number][] = []
+    // Most events have none, and thousands may be held.
+    const repeats: Item['repeats'][number][] = event?.repeats.length ? [] : NO_REPEATS
     for (const piece of event?.pieces ?? []) {
       if (pace.isDue()) yield
       pieces.push(this.texts.piece(piece))
@@ -100,8 +96,8 @@ class HeldFrames implements HeldReply {
       repeats.push(this.texts.repeat(repeat))
     }
     const ends = event?.ends ?? (frame.data === undefined ? [] : ALL)
-    if (event !== undefined) yield* this.endTexts(event, pace)
-    this.items.push({ frame, event: event && placesOf(event), ends, pieces, repeats })
+    if (event !== undefined && event.ends.length > 0) yield* this.endTexts(event, pace)
+    this.items.push({ frame, event, ends, pieces, repeats })
   }
 
   end(): void {
@@ -121,7 +117,6 @@ class HeldFrames implements HeldReply {
   /** But what goes on with this event. */
   private *endClaimed({ pieces }: StreamEvent, pace: Pace): Work<void> {
     const { claimed } = this
-    if (claimed.length === 0) return
     this.claimed = []
     const goesOn = pieces.filter(({ text }) => text !== '').map(({ channel }) => channel)
     yield* this.endChannels(claimed, pace, new Set(goesOn))
@@ -225,6 +220,9 @@ class HeldFrames implements HeldReply {
   }
 }
 
+/** Of all that have none; nothing is ever added. */
+const NO_REPEATS: Item['repeats'][number][] = []
+
 const SAYS_NOTHING = { pieces: [], repeats: [], pieceTexts: [], repeatTexts: [] } as const
 
 function* sendAll(text: string, send: (text: string) => void, pace: Pace): Work<void> {
@@ -253,13 +251,6 @@ function claimsOf({ api, pieces, ends }: StreamEvent): (end: string) => boolean 
     if (text !== '') speaking.add(channel.split(' ', 1)[0] ?? '')
   return (end) => /^\d+$/.test(end) && speaking.has(end)
 }
-
-const placesOf = ({ pieces, repeats, ends, json: { text } }: StreamEvent): EventPlaces => ({
-  pieces,
-  repeats,
-  ends,
-  json: { text },
-})
 
 const isFree = ({ pieces, repeats }: Item): boolean =>
   pieces.every(isFreePiece) && repeats.every(isFreePiece)

@@ -1,0 +1,64 @@
+// The events of one streamed reply → what each says. Nearly all of a chat are like the one before but for one text: of these
+// nothing but that text is read.
+
+import { ok, type Result } from '../result.js'
+import type { Work } from '../turns.js'
+import { readStreamEvent } from './stream-read.js'
+import type { Piece, StreamEvent } from './text/stream-event.js'
+
+/** An event whose one text may be another. */
+interface Pattern {
+  /** Its data up to the text, with the quote. */
+  readonly before: string
+  /** Its data behind the text, from the quote on. */
+  readonly after: string
+  readonly event: StreamEvent
+  readonly piece: Piece
+}
+
+/** Longer ones are read. */
+const MOST_CHARACTERS = 4096
+
+/** What stands in JSON as it is: other bytes behind the same ones are the same JSON, but for this string. */
+const PLAIN = /^[^"\\\x00-\x1f]+$/
+
+/** What a choice says. Nothing else of its event depends on which text it is, as long as there is one. */
+const CONTENT = /^\d+ content$/
+
+export class EventReader {
+  private last: Pattern | undefined;
+
+  /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
+  *read(data: string): Work<Result<StreamEvent, string>> {
+    const known = this.last && another(this.last, data)
+    if (known !== undefined) return ok(known)
+    const event = yield* readStreamEvent(data)
+    this.last = event.ok ? patternOf(event.value) : undefined
+    return event
+  }
+}
+
+function another({ before, after, event, piece }: Pattern, data: string): StreamEvent | undefined {
+  const end = data.length - after.length
+  if (data.length > MOST_CHARACTERS || end <= before.length) return undefined
+  if (!data.startsWith(before) || !data.endsWith(after)) return undefined
+  const text = data.slice(before.length, end)
+  if (!PLAIN.test(text)) return undefined
+  const place = { start: before.length - 1, end: end + 1 }
+  const { api, repeats, ends } = event
+  return { api, json: { text: data }, pieces: [{ ...piece, text, place }], repeats, ends }
+}
+
+function patternOf(event: StreamEvent): Pattern | undefined {
+  const { api, pieces, repeats } = event
+  const data = event.json.text
+  const [piece, ...others] = pieces
+  if (piece === undefined || others.length > 0 || repeats.length > 0) return undefined
+  const { channel, kind, form, echoes, isAhead, isJson, place, text } = piece
+  if (api !== 'openai-chat' || !CONTENT.test(channel) || kind !== 'text') return undefined
+  if (form !== 'string' || echoes !== undefined || isAhead === true || isJson === true)
+    return undefined
+  const [start, end] = [place.start + 1, place.end - 1]
+  if (!PLAIN.test(text) || data.slice(start, end) !== text) return undefined
+  return { before: data.slice(0, start), after: data.slice(end), event, piece }
+}
