@@ -16,6 +16,7 @@ import type { Resources } from '../resources/kinds/resources.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
+import { createPlacements, type Placements } from './routes/placements.js'
 import {
   type AttachedRoutes,
   type RouteChunk,
@@ -50,15 +51,18 @@ export interface Translator {
 
 export function createTranslator(options: TranslatorOptions): Translator {
   const queries = createQueryEngine()
-  const memo = createKeyedMemo()
-  const lists = createLists()
+  const kept: Kept = {
+    memo: createKeyedMemo(),
+    lists: createLists(),
+    placements: createPlacements(),
+  }
   let built: BuiltWorld | undefined
   return {
     translate: (resources, remote, names = NO_NAMES) => {
       built = buildWorld(resources, { remote, names }, built)
       const context: Context = { reader: queries.begin(built.world, built.changed), options }
-      const translation = translateAll(context, { memo, lists }, resources)
-      memo.endRevision()
+      const translation = translateAll(context, kept, resources)
+      kept.memo.endRevision()
       return translation
     },
   }
@@ -70,6 +74,7 @@ const NO_NAMES: NameState = new Map()
 interface Kept {
   readonly memo: KeyedMemo
   readonly lists: ReturnType<typeof createLists>
+  readonly placements: Placements
 }
 
 const createLists = () => ({
@@ -117,14 +122,17 @@ function ownGateway(context: Context, key: string): readonly TranslatedGateway[]
   return gateway === undefined || gateway === 'foreign' ? [] : [gateway]
 }
 
-const buildIr = (
-  { memo, lists }: Kept,
+function buildIr(
+  { memo, lists, placements }: Kept,
   gateways: readonly TranslatedGateway[],
   chunks: readonly RouteChunk[],
-): Ir => ({
-  gateways: buildGateways(memo, gateways, chunks),
-  destinations: lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
-  certificates: lists.certificates(certificatesOf(gateways)),
-  authz: lists.authz(concat(chunks.map(({ authz }) => authz))),
-  proc: lists.proc(concat(chunks.map(({ proc }) => proc))),
-})
+): Ir {
+  placements.update(chunks)
+  return {
+    gateways: buildGateways(memo, gateways, placements),
+    destinations: lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
+    certificates: lists.certificates(certificatesOf(gateways)),
+    authz: lists.authz(concat(chunks.map(({ authz }) => authz))),
+    proc: lists.proc(concat(chunks.map(({ proc }) => proc))),
+  }
+}

@@ -35,10 +35,12 @@ function unmatched<Element>(
   const left = new Map<Element, number>()
   const added: Element[] = []
   const removed: Element[] = []
-  for (const [index, element] of now.entries())
-    if (element !== before[index]) left.set(element, (left.get(element) ?? 0) + 1)
-  for (const [index, element] of before.entries()) {
-    if (element === now[index]) continue
+  let index = 0
+  for (const element of now)
+    if (element !== before[index++]) left.set(element, (left.get(element) ?? 0) + 1)
+  index = 0
+  for (const element of before) {
+    if (element === now[index++]) continue
     const count = left.get(element) ?? 0
     if (count === 0) removed.push(element)
     else left.set(element, count - 1)

@@ -1,6 +1,10 @@
 // Encoded resources → the same by node.cluster, type and name, in the two forms that Envoys ask for.
 
+import { type Chunk, concat } from '../incremental/chunked-list.js'
+import { memo } from '../incremental/memo.js'
+import { namedMap } from '../incremental/named-map.js'
 import type { EncodedResource } from '../xds/encode/encode.js'
+import type { EncodedHost } from '../xds/encode/encode-routes.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -9,12 +13,7 @@ import {
   SECRET_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../xds/encode/type-urls.js'
-import type {
-  GatewaySnapshot,
-  NodeSnapshot,
-  ResourceMap,
-  XdsSnapshot,
-} from '../xds/server/snapshot-cache.js'
+import type { GatewaySnapshot, NodeSnapshot, XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 
 /** previous: a map of it in which nothing has changed is taken over. */
@@ -35,7 +34,7 @@ export function groupXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot
 /** The whole form is made when an Envoy asks for it. */
 function groupGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySnapshot {
   const group = (list: readonly EncodedResource[], typeUrl: string) =>
-    [typeUrl, byName(list, before?.get(typeUrl))] as const
+    [typeUrl, namedMap(list, before?.get(typeUrl))] as const
   const { clusters, endpoints, listeners, secrets, routes } = resources
   const common = [
     group(clusters, CLUSTER_TYPE),
@@ -43,7 +42,7 @@ function groupGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySn
     group(listeners, LISTENER_TYPE),
     group(secrets, SECRET_TYPE),
   ]
-  const hosts = routes.flatMap((configuration) => configuration.hosts)
+  const hosts = concat(routes.flatMap((configuration) => configuration.hosts.map(resourcesOf)))
   let whole: NodeSnapshot | undefined
   return {
     split: new Map([
@@ -52,25 +51,11 @@ function groupGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySn
         routes.map(({ split }) => split),
         ROUTE_TYPE,
       ),
-      group(
-        hosts.map(({ resource }) => resource),
-        VIRTUAL_HOST_TYPE,
-      ),
+      group(hosts, VIRTUAL_HOST_TYPE),
     ]),
     whole: () =>
-      (whole ??= new Map([...common, [ROUTE_TYPE, byName(routes.map((each) => each.whole()))]])),
+      (whole ??= new Map([...common, [ROUTE_TYPE, namedMap(routes.map((each) => each.whole()))]])),
   }
 }
 
-function byName(resources: readonly EncodedResource[], before?: ResourceMap): ResourceMap {
-  return before !== undefined && isSame(resources, before)
-    ? before
-    : new Map(resources.map((resource) => [resource.name, resource]))
-}
-
-function isSame(resources: readonly EncodedResource[], before: ResourceMap): boolean {
-  if (resources.length !== before.size) return false
-  let index = 0
-  for (const resource of before.values()) if (resources[index++] !== resource) return false
-  return true
-}
+const resourcesOf = memo((hosts: Chunk<EncodedHost>) => hosts.map(({ resource }) => resource))

@@ -14,8 +14,9 @@ const chunkHash = hashed((chunk: Chunk<object>) => JSON.stringify(chunk.map(part
 const hostHash = hashed(({ routes, ...own }: VirtualHost) =>
   JSON.stringify([own, namedChunks(routes).map(chunkHash)]),
 )
+const hostsHash = hashed((hosts: Chunk<VirtualHost>) => JSON.stringify(hosts.map(hostHash)))
 const chainHash = hashed(({ virtualHosts, ...own }: FilterChain) =>
-  JSON.stringify([own, virtualHosts.map(hostHash)]),
+  JSON.stringify([own, namedChunks(virtualHosts).map(hostsHash)]),
 )
 const listenerHash = hashed(({ chains, ...own }: Listener) =>
   JSON.stringify([own, chains.map(chainHash)]),

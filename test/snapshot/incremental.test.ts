@@ -45,7 +45,7 @@ const comparable = ({ revision, xds }: Snapshot): object => ({
 
 const routesOf = ({ resources }: Snapshot): number =>
   (resources.get('*')?.routes ?? []).flatMap(({ hosts }) =>
-    hosts.flatMap((host) => host.routes.flat()),
+    hosts.flat().flatMap((host) => host.routes.flat()),
   ).length
 
 /** Of other objects throughout: nothing can be remembered of them. */

@@ -48,7 +48,13 @@ export function encodeRoutesJson(json: JsonObject): EncodedRoutes {
   return encodeRoutes(
     { ...configuration, virtualHosts: [] },
     { $typeName: 'envoy.config.route.v3.Vhds', configSource: ADS_SOURCE },
-    virtualHosts.map((host) => encodeHost({ ...host, routes: [] }, host.routes.map(encodeRoute))),
+    virtualHosts.length === 0
+      ? []
+      : [
+          virtualHosts.map((host) =>
+            encodeHost({ ...host, routes: [] }, host.routes.map(encodeRoute)),
+          ),
+        ],
   )
 }
 

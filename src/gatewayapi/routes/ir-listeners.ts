@@ -2,24 +2,19 @@
 
 import type { KeyedMemo } from '../../incremental/keyed-memo.js'
 import { compareText } from '../../incremental/sorted-list.js'
-import type { Certificate, FilterChain, Gateway, Listener } from '../../ir/ir.js'
+import type { Certificate, FilterChain, Gateway, Listener, VirtualHost } from '../../ir/ir.js'
 import { listenerName } from '../../ir/names.js'
 import type { TranslatedGateway } from '../listeners/gateways.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
 import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listener-isolation.js'
-import type { RouteChunk } from './route-chunks.js'
-import type { OrderedRoute } from './route-order.js'
-import { createVirtualHosts, type Domains, type Parts } from './virtual-hosts.js'
+import type { Placements } from './placements.js'
 
-/** Route configuration → domain → the routes placed there, as each chunk gives them. */
-type Placed = ReadonlyMap<string, ReadonlyMap<string, Parts>>
-
+/** placed: of this revision. */
 export function buildGateways(
   memo: KeyedMemo,
   gateways: readonly TranslatedGateway[],
-  chunks: readonly RouteChunk[],
+  placed: Placements,
 ): readonly Gateway[] {
-  const placed = placeRoutes(chunks)
   const built = gateways.map((gateway) => buildGateway(memo, gateway, placed))
   return memo.get('gateways', built, () => built)
 }
@@ -31,25 +26,10 @@ export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly
       .flatMap(({ certificates }) => certificates),
   )
 
-function placeRoutes(chunks: readonly RouteChunk[]): Placed {
-  const placed = new Map<string, Map<string, (readonly OrderedRoute[])[]>>()
-  for (const chunk of chunks)
-    for (const [routeConfig, own] of chunk.placed) {
-      const domains = placed.get(routeConfig) ?? new Map<string, (readonly OrderedRoute[])[]>()
-      placed.set(routeConfig, domains)
-      for (const [domain, routes] of own) {
-        const parts = domains.get(domain)
-        if (parts === undefined) domains.set(domain, [routes])
-        else parts.push(routes)
-      }
-    }
-  return placed
-}
-
 function buildGateway(
   memo: KeyedMemo,
   { key, gateway, listeners }: TranslatedGateway,
-  placed: Placed,
+  placed: Placements,
 ): Gateway {
   const programmed = listeners.filter(({ isProgrammed }) => isProgrammed)
   const ports = [...new Set(programmed.map(({ spec }) => spec.port))].sort((a, b) => a - b)
@@ -71,7 +51,7 @@ function buildListener(
   gateway: { readonly namespace: string; readonly name: string },
   port: number,
   listeners: readonly TranslatedListener[],
-  placed: Placed,
+  placed: Placements,
 ): Listener {
   const name = listenerName(gateway.namespace, gateway.name, port)
   // HTTP listeners of a port share one route configuration: Envoy tells them apart by host alone.
@@ -80,50 +60,45 @@ function buildListener(
   ]
   const chains = unique
     .sort((a, b) => compareText(a.routeConfig, b.routeConfig))
-    .map((listener) =>
-      buildChain(memo, listener, domainsOf(listener.routeConfig, listeners, placed)),
-    )
+    .map((listener) => buildChain(memo, listener, hostsOf(listener.routeConfig, listeners, placed)))
   return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
-interface ChainDomains {
-  readonly own: Domains
+interface ChainHosts {
+  /** Sorted by domain. */
+  readonly own: readonly VirtualHost[]
   /** Sorted host names of the port's other listeners. */
   readonly misdirected: readonly string[]
 }
 
 /** listeners: of the port. */
-function domainsOf(
+function hostsOf(
   routeConfig: string,
   listeners: readonly TranslatedListener[],
-  placed: Placed,
-): ChainDomains {
+  placed: Placements,
+): ChainHosts {
   const sharing = listeners.filter((listener) => listener.routeConfig === routeConfig)
-  const own = new Map<string, Parts>([
-    ...reservedDomains(sharing, listeners).map((domain) => [domain, []] as const),
-    ...(placed.get(routeConfig) ?? []),
-  ])
-  const others = new Set(misdirectedDomains(sharing, listeners).filter((name) => !own.has(name)))
+  const reserved = new Set(reservedDomains(sharing, listeners))
+  const there = placed.of(routeConfig)
+  const others = misdirectedDomains(sharing, listeners).filter(
+    (name) => !reserved.has(name) && !there.has(name),
+  )
   return {
-    own: [...own].sort(([a], [b]) => compareText(a, b)),
-    misdirected: [...others].sort(compareText),
+    own: there.hosts([...reserved]),
+    misdirected: [...new Set(others)].sort(compareText),
   }
 }
 
 function buildChain(
   memo: KeyedMemo,
   listener: TranslatedListener,
-  { own, misdirected }: ChainDomains,
+  { own, misdirected }: ChainHosts,
 ): FilterChain {
   const { routeConfig, spec, certificates } = listener
-  const hostsOf = memo.get(`hosts of ${routeConfig}`, [], () => createVirtualHosts(routeConfig))
-  const virtualHosts = [
-    ...hostsOf(own),
-    ...memo.get(`misdirected ${routeConfig}`, misdirected, () =>
-      misdirectedHosts(routeConfig, misdirected),
-    ),
-  ]
-  return memo.get(`chain ${routeConfig}`, [listener, ...virtualHosts], () => ({
+  const elsewhere = memo.get(`misdirected ${routeConfig}`, misdirected, () =>
+    misdirectedHosts(routeConfig, misdirected),
+  )
+  return memo.get(`chain ${routeConfig}`, [listener, own, elsewhere], () => ({
     name: routeConfig,
     ...(spec.protocol === 'HTTPS'
       ? {
@@ -133,6 +108,6 @@ function buildChain(
           },
         }
       : {}),
-    virtualHosts,
+    virtualHosts: elsewhere.length === 0 ? own : [...own, ...elsewhere],
   }))
 }

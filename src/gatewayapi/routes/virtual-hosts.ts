@@ -1,4 +1,4 @@
-// The virtual hosts of a route configuration, kept from round to round: what is placed there → each host, the same object
+// A virtual host of a route configuration, kept from revision to revision: what is placed there → the host, the same object
 // while its routes are.
 
 import { concat } from '../../incremental/chunked-list.js'
@@ -11,32 +11,16 @@ import { byPrecedence, type OrderedRoute } from './route-order.js'
 /** The routes of a domain, as each chunk gives them. */
 export type Parts = readonly (readonly OrderedRoute[])[]
 
-/** Each domain is there once. */
-export type Domains = readonly (readonly [string, Parts])[]
-
-export function createVirtualHosts(
-  routeConfig: string,
-): (domains: Domains) => readonly VirtualHost[] {
-  let past = new Map<string, ReturnType<typeof createVirtualHost>>()
-  return (domains) => {
-    const now = new Map(
-      domains.map(([domain]) => [
-        domain,
-        past.get(domain) ?? createVirtualHost(routeConfig, domain),
-      ]),
-    )
-    past = now
-    return domains.flatMap(([domain, parts]) => now.get(domain)?.(parts) ?? [])
-  }
-}
-
 interface Made {
   readonly parts: Parts
   readonly ordered: readonly OrderedRoute[]
   readonly host: VirtualHost
 }
 
-function createVirtualHost(routeConfig: string, domain: string): (parts: Parts) => VirtualHost {
+export function createVirtualHost(
+  routeConfig: string,
+  domain: string,
+): (parts: Parts) => VirtualHost {
   const name = virtualHostName(routeConfig, domain)
   const order = createSortedList(byPrecedence)
   let made: Made | undefined

@@ -30,7 +30,7 @@ export interface EncodedHost {
 
 export interface EncodedRoutes {
   readonly name: string
-  readonly hosts: readonly EncodedHost[]
+  readonly hosts: readonly Chunk<EncodedHost>[]
   /** Envoy finds the virtual hosts by the name of the route configuration (VHDS), and a change in one sends that one. */
   readonly split: EncodedResource
   /** With the virtual hosts in it. Made when somebody asks: it is large, and most Envoys never do. */
@@ -56,7 +56,7 @@ export function encodeHost(host: VirtualHost, routes: readonly EncodedRoute[]): 
 export function encodeRoutes(
   configuration: RouteConfiguration,
   vhds: RouteConfiguration['vhds'],
-  hosts: readonly EncodedHost[],
+  hosts: readonly Chunk<EncodedHost>[],
 ): EncodedRoutes {
   const { name } = configuration
   const encodeOwn = (own: RouteConfiguration): Encoded =>
@@ -70,13 +70,11 @@ export function encodeRoutes(
     name,
     hosts,
     split,
-    whole: () =>
-      (whole ??= resource(joined(encodeOwn(configuration), hostChunks(hosts).map(hostElements)))),
+    whole: () => (whole ??= resource(joined(encodeOwn(configuration), hosts.map(hostElements)))),
   }
 }
 
 const routeChunks = createChunker<EncodedRoute>(({ name }) => name)
-const hostChunks = createChunker<EncodedHost>(({ resource }) => resource.name)
 
 /** Encoded parts of a message as elements of its list of them. */
 const elements =

@@ -1,6 +1,9 @@
 // The configuration of every gateway as it should be: set whole, told to the streams that serve it.
 
 import { hash } from 'node:crypto'
+import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
+import { memo } from '../../incremental/memo.js'
+import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { SentWorlds } from './sent-worlds.js'
 
@@ -56,20 +59,19 @@ export function versionOf(resources: ResourceMap): string {
   const known = versions.get(resources)
   if (known !== undefined) return known
   let sum = 0n
-  for (const resource of resources.values()) sum += numberOf(resource)
+  for (const chunk of namedChunks(listOf(resources))) sum += sumOf(chunk)
   const version = BigInt.asUintN(BITS, sum).toString(36)
   versions.set(resources, version)
   return version
 }
 
 const BITS = 128
-const numbers = new WeakMap<EncodedResource, bigint>()
 
-function numberOf(resource: EncodedResource): bigint {
-  const known = numbers.get(resource)
-  if (known !== undefined) return known
-  const digest = hash('sha256', `${resource.name}\0${resource.version}`)
-  const number = BigInt(`0x${digest.slice(0, BITS / 4)}`)
-  numbers.set(resource, number)
-  return number
-}
+const numberOf = memo(({ name, version }: EncodedResource): bigint => {
+  const digest = hash('sha256', `${name}\0${version}`)
+  return BigInt(`0x${digest.slice(0, BITS / 4)}`)
+})
+
+const sumOf = memo((resources: Chunk<EncodedResource>): bigint =>
+  resources.reduce((sum, resource) => sum + numberOf(resource), 0n),
+)

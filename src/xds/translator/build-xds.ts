@@ -1,9 +1,10 @@
 // Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
 
-import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
+import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
+import { isSameRow } from '../../incremental/diff.js'
 import { memo, memoWith } from '../../incremental/memo.js'
 import type { Destination } from '../../ir/destination.js'
-import type { Certificate, FilterChain, Gateway, Ir, Listener } from '../../ir/ir.js'
+import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import {
@@ -30,27 +31,43 @@ function onePerPort(listeners: readonly Listener[]): readonly Listener[] {
 const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
   listeners.flatMap((listener) => listener.chains)
 
-const destinationsOf = memo((routes: Chunk<Route>): ReadonlySet<string> => {
-  const names = new Set<string>()
-  for (const { action } of routes)
-    if (action.type === 'forward')
-      for (const { destination } of action.destinations)
-        if (destination !== undefined) names.add(destination)
-  return names
+const destinationsOf = memo((routes: Chunk<Route>): readonly string[] =>
+  routes.flatMap(({ action }) =>
+    action.type === 'forward'
+      ? action.destinations.flatMap(({ destination }) => destination ?? [])
+      : [],
+  ),
+)
+
+/** Each once. */
+const destinationsOfHosts = memo((hosts: Chunk<VirtualHost>): readonly string[] => [
+  ...new Set(hosts.flatMap(({ routes }) => namedChunks(routes).flatMap(destinationsOf))),
+])
+
+/** Which of the destinations are named: the list itself when all of them are. Looked for anew when other names come. */
+const reachableIn = memo((destinations: readonly Destination[]) => {
+  let past: readonly (readonly string[])[] = []
+  let found: readonly Destination[] = []
+  return (named: readonly (readonly string[])[]): readonly Destination[] => {
+    const isSame =
+      named.length === past.length &&
+      named.every((names, index) => names === past[index] || isSameRow(names, past[index] ?? []))
+    past = named
+    if (isSame) return found
+    const names = new Set(named.flat())
+    const some = destinations.filter(({ name }) => names.has(name))
+    found = some.length === destinations.length ? destinations : some
+    return found
+  }
 })
 
-/** The list itself when all of them are. */
-function reachable(
+const reachable = (
   destinations: readonly Destination[],
   chains: readonly FilterChain[],
-): readonly Destination[] {
-  const names = new Set<string>()
-  for (const { routes } of chains.flatMap(({ virtualHosts }) => virtualHosts))
-    for (const chunk of namedChunks(routes))
-      for (const name of destinationsOf(chunk)) names.add(name)
-  const found = destinations.filter(({ name }) => names.has(name))
-  return found.length === destinations.length ? destinations : found
-}
+): readonly Destination[] =>
+  reachableIn(destinations)(
+    chains.flatMap(({ virtualHosts }) => namedChunks(virtualHosts).map(destinationsOfHosts)),
+  )
 
 function presented(
   certificates: readonly Certificate[],
@@ -73,17 +90,25 @@ const secretOf = memo((certificate: Certificate) => encodeSecret(buildSecret(cer
 const answeredCluster = encodeCluster(buildEmptyCluster(ANSWERED_CLUSTER))
 const unresolvedCluster = encodeCluster(buildEmptyCluster(UNRESOLVED_CLUSTER))
 
-const clustersOf = memoWith((destinations: readonly Destination[], options: XdsOptions) => {
+const clustersOfChunk = memoWith((destinations: Chunk<Destination>, options: XdsOptions) => {
   const key = JSON.stringify(options)
-  return [
-    ...destinations.map((destination) => clusterOf(destination, options, key)),
-    answeredCluster,
-    unresolvedCluster,
-  ]
+  return destinations.map((destination) => clusterOf(destination, options, key))
 })
 
-const assignmentsOf = memo((destinations: readonly Destination[]) =>
+const clustersOf = memoWith((destinations: readonly Destination[], options: XdsOptions) => {
+  const key = JSON.stringify(options)
+  return concat([
+    ...namedChunks(destinations).map((chunk) => clustersOfChunk(chunk, options, key)),
+    [answeredCluster, unresolvedCluster],
+  ])
+})
+
+const assignmentsOfChunk = memo((destinations: Chunk<Destination>) =>
   destinations.filter(({ endpoints }) => endpoints.type === 'addresses').map(assignmentOf),
+)
+
+const assignmentsOf = memo((destinations: readonly Destination[]) =>
+  concat(namedChunks(destinations).map(assignmentsOfChunk)),
 )
 
 /** By the chain: its listener is another object whenever anything in it changes, but gives nothing but the port. */

@@ -65,7 +65,7 @@ const dumpRoutes =
     return {
       '@type': ROUTE_TYPE,
       ...dumpMessage(RouteConfigurationSchema, { ...own, vhds: undefined }),
-      virtual_hosts: hosts.map(dumpHost),
+      virtual_hosts: hosts.flat().map(dumpHost),
     }
   }
 

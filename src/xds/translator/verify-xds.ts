@@ -74,10 +74,12 @@ const factsOfChunk = memo((routes: Chunk<EncodedRoute>): Facts => {
   return { problems, filters, clusters }
 })
 
-const factsOfHost = memo(({ routes }: EncodedHost) => routes.map(factsOfChunk))
+const factsOfHosts = memo((hosts: Chunk<EncodedHost>): Facts =>
+  pooled(hosts.flatMap(({ routes }) => routes.map(factsOfChunk))),
+)
 
 /** Of everything below a route configuration, chunk by chunk. */
-const factsOf = memo(({ hosts }: EncodedRoutes) => hosts.flatMap(factsOfHost))
+const factsOf = ({ hosts }: EncodedRoutes): readonly Facts[] => hosts.map(factsOfHosts)
 
 /** Each filter with the first route that configures it. */
 function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
@@ -87,6 +89,12 @@ function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
       if (!filters.has(filter)) filters.set(filter, route)
   return filters
 }
+
+const pooled = (all: readonly Facts[]): Facts => ({
+  problems: all.flatMap(({ problems }) => problems),
+  filters: firstOf(all),
+  clusters: new Set(all.flatMap(({ clusters }) => [...clusters])),
+})
 
 const routeProblems = (facts: readonly Facts[], known: readonly string[]): readonly string[] => [
   ...facts.flatMap(({ problems }) => problems),
@@ -152,9 +160,12 @@ function undefinedNames(
   return [...missing].map((name) => `no ${kind} is called ${name}`)
 }
 
-function* clustersBelow(routeConfigurations: readonly EncodedRoutes[]): Iterable<string> {
-  for (const { clusters } of routeConfigurations.flatMap(factsOf)) yield* clusters
-}
+/** Of a chunk, looked for once among the same clusters. */
+const missingIn = memo((known: ReadonlySet<string>) =>
+  memo(({ clusters }: Facts): readonly string[] =>
+    [...clusters].filter((name) => !known.has(name)),
+  ),
+)
 
 const needsEndpoints = memo((cluster: EncodedResource): boolean => {
   const { clusterDiscoveryType } = decode(ClusterSchema, cluster)
@@ -163,6 +174,12 @@ const needsEndpoints = memo((cluster: EncodedResource): boolean => {
 
 const assignmentsUsed = memo((clusters: readonly EncodedResource[]) =>
   names(clusters.filter(needsEndpoints)),
+)
+
+const undefinedAssignments = memo((clusters: readonly EncodedResource[]) =>
+  memo((endpoints: readonly EncodedResource[]) =>
+    undefinedNames('load assignment', assignmentsUsed(clusters), endpoints),
+  ),
 )
 
 function referenceProblems(resources: XdsResources): readonly string[] {
@@ -174,13 +191,17 @@ function referenceProblems(resources: XdsResources): readonly string[] {
       chains.flatMap((chain) => chain.routes),
       routes,
     ),
-    ...undefinedNames('cluster', clustersBelow(routes), clusters),
+    ...undefinedNames(
+      'cluster',
+      routes.flatMap(factsOf).flatMap(missingIn(nameSet(clusters))),
+      clusters,
+    ),
     ...undefinedNames(
       'secret',
       chains.flatMap((chain) => chain.secrets),
       secrets,
     ),
-    ...undefinedNames('load assignment', assignmentsUsed(clusters), endpoints),
+    ...undefinedAssignments(clusters)(endpoints),
   ]
 }
 

@@ -61,6 +61,12 @@ function build(virtualHost: VirtualHost, context: RouteContext): EncodedHost {
 
 const hostOf = memoWith(build)
 
+/** Of one listener and chain: what a context depends on but for the host is in key. */
+const hostsOf = memoWith(
+  (hosts: Chunk<VirtualHost>, [listener, chain]: readonly [Listener, FilterChain]) =>
+    hosts.map((host) => buildVirtualHost(host, routeContext(listener, chain, host))),
+)
+
 /** envoy.config.route.v3.VirtualHost: the same object for the same virtual host in the same context. */
 export const buildVirtualHost = (virtualHost: VirtualHost, context: RouteContext): EncodedHost =>
   hostOf(virtualHost, context, contextKey(context))
@@ -77,7 +83,11 @@ export const buildRouteConfiguration = (listener: Listener, chain: FilterChain):
       requestHeadersToAdd: [COUNT_HOPS],
     }),
     VHDS,
-    chain.virtualHosts.map((virtualHost) =>
-      buildVirtualHost(virtualHost, routeContext(listener, chain, virtualHost)),
+    namedChunks(chain.virtualHosts).map((hosts) =>
+      hostsOf(
+        hosts,
+        [listener, chain],
+        `${String(listener.port)} ${String(chain.tls === undefined)}`,
+      ),
     ),
   )

@@ -11,6 +11,7 @@ import {
   VirtualHostSchema,
 } from '../../../src/grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
+import { createChunker } from '../../../src/incremental/chunked-list.js'
 import {
   EncodeError,
   encodeListener,
@@ -102,22 +103,23 @@ describe('a route configuration', () => {
   const own = create(RouteConfigurationSchema, { name: 'r', ignorePortInHostMatching: true })
   const vhds = { $typeName: 'envoy.config.route.v3.Vhds', configSource: ADS_SOURCE } as const
   const whole = (...virtualHosts: VirtualHost[]) => ({ ...own, virtualHosts })
+  const chunksOf = createChunker<EncodedHost>(({ resource }) => resource.name)
   const encodeAll = (hosts: readonly VirtualHost[]): EncodedRoutes =>
     encodeRoutes(
       own,
       vhds,
-      hosts.map((each) => encodeHost({ ...each, routes: [] }, each.routes.map(encodeRoute))),
+      chunksOf(
+        hosts.map((each) => encodeHost({ ...each, routes: [] }, each.routes.map(encodeRoute))),
+      ),
     )
 
   test('is put together from what was encoded before', () => {
     const [a, b, c] = ['/a', '/b', '/c'].map(route) as [Route, Route, Route]
     const [ea, eb, ec] = [a, b, c].map(encodeRoute) as [EncodedRoute, EncodedRoute, EncodedRoute]
     const kept: EncodedHost = encodeHost(host('one'), [ea, eb])
-    const before = encodeRoutes(own, vhds, [kept, encodeHost(host('two'), [ec])])
+    const before = encodeRoutes(own, vhds, [[kept, encodeHost(host('two'), [ec])]])
     const after = encodeRoutes(own, vhds, [
-      kept,
-      encodeHost(host('two'), [ec, ea]),
-      encodeHost(host('none'), []),
+      [kept, encodeHost(host('two'), [ec, ea]), encodeHost(host('none'), [])],
     ])
     const messages = [
       [before, [host('one', [a, b]), host('two', [c])]],
@@ -143,7 +145,7 @@ describe('a route configuration', () => {
   })
 
   test('names its virtual hosts, which are resources too', () => {
-    const [first] = encodeAll([host('one', [route('/a')])]).hosts
+    const [first] = encodeAll([host('one', [route('/a')])]).hosts.flat()
     const value = first?.resource.any.value ?? new Uint8Array()
     const read = fromBinary(VirtualHostSchema, value)
     expect(equals(VirtualHostSchema, read, host('one', [route('/a')]))).toBe(true)

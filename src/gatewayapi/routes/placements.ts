@@ -1,0 +1,137 @@
+// Where routes are placed → the virtual hosts of each route configuration, kept from revision to revision: a change costs
+// the hosts that it concerns, however many there are.
+
+import { differences } from '../../incremental/diff.js'
+import { compareText, patchSorted } from '../../incremental/sorted-list.js'
+import type { VirtualHost } from '../../ir/ir.js'
+import type { RouteChunk } from './route-chunks.js'
+import { createVirtualHost, type Parts } from './virtual-hosts.js'
+
+export interface Placements {
+  /** Takes the chunks of this revision in place of those before. */
+  update(chunks: readonly RouteChunk[]): void
+  of(routeConfig: string): PlacedHosts
+}
+
+/** The virtual hosts of one route configuration. */
+export interface PlacedHosts {
+  /** A route is placed there. */
+  has(domain: string): boolean
+  /** Sorted by domain. reserved: domains that have a host even without a route. */
+  hosts(reserved: readonly string[]): readonly VirtualHost[]
+}
+
+export function createPlacements(): Placements {
+  const configs = new Map<string, RouteConfigHosts>()
+  let known: readonly RouteChunk[] = []
+  const of = (routeConfig: string): RouteConfigHosts => {
+    const config = configs.get(routeConfig) ?? new RouteConfigHosts(routeConfig)
+    configs.set(routeConfig, config)
+    return config
+  }
+  return {
+    update: (chunks) => {
+      const { removed, added } = differences(known, chunks)
+      for (const chunk of removed)
+        for (const [routeConfig, domains] of chunk.placed) of(routeConfig).take(chunk, domains)
+      for (const chunk of added)
+        for (const [routeConfig, domains] of chunk.placed) of(routeConfig).place(chunk, domains)
+      for (const [routeConfig, config] of configs)
+        if (config.isUnused()) configs.delete(routeConfig)
+      known = chunks
+    },
+    of,
+  }
+}
+
+type Domains = RouteChunk['placed'] extends ReadonlyMap<string, infer Placed> ? Placed : never
+
+interface PlacedDomain {
+  /** The routes that each chunk places there. */
+  readonly parts: Map<RouteChunk, Parts[number]>
+  readonly hostOf: (parts: Parts) => VirtualHost
+}
+
+class RouteConfigHosts implements PlacedHosts {
+  readonly #name: string
+  readonly #domains = new Map<string, PlacedDomain>()
+  readonly #changed = new Set<string>()
+  #reserved: ReadonlySet<string> = new Set()
+  readonly #made = new Map<string, VirtualHost>()
+  #hosts: readonly VirtualHost[] = []
+  #placed = 0
+  #isAsked = false
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  /** Nothing is placed here, and nobody has asked for the hosts since the last call. */
+  isUnused(): boolean {
+    const isUnused = this.#placed === 0 && !this.#isAsked
+    this.#isAsked = false
+    return isUnused
+  }
+
+  take(chunk: RouteChunk, domains: Domains): void {
+    for (const domain of domains.keys()) {
+      if (this.#domains.get(domain)?.parts.delete(chunk) === true) this.#placed -= 1
+      this.#changed.add(domain)
+    }
+  }
+
+  place(chunk: RouteChunk, domains: Domains): void {
+    for (const [domain, routes] of domains) {
+      this.#domainOf(domain).parts.set(chunk, routes)
+      this.#placed += 1
+      this.#changed.add(domain)
+    }
+  }
+
+  has(domain: string): boolean {
+    return (this.#domains.get(domain)?.parts.size ?? 0) > 0
+  }
+
+  hosts(reserved: readonly string[]): readonly VirtualHost[] {
+    this.#isAsked = true
+    const now = new Set(reserved)
+    for (const domain of this.#reserved) if (!now.has(domain)) this.#changed.add(domain)
+    for (const domain of now) if (!this.#reserved.has(domain)) this.#changed.add(domain)
+    this.#reserved = now
+    const [removed, added]: [VirtualHost[], VirtualHost[]] = [[], []]
+    for (const domain of this.#changed) {
+      const before = this.#made.get(domain)
+      const host = this.#make(domain)
+      if (host === before) continue
+      if (before !== undefined) removed.push(before)
+      if (host !== undefined) added.push(host)
+    }
+    this.#changed.clear()
+    this.#hosts = patchSorted(this.#hosts, { removed, added }, byDomain)
+    return this.#hosts
+  }
+
+  /** undefined: neither a route nor a listener has the domain. */
+  #make(domain: string): VirtualHost | undefined {
+    if (!this.has(domain) && !this.#reserved.has(domain)) {
+      this.#domains.delete(domain)
+      this.#made.delete(domain)
+      return undefined
+    }
+    const { parts, hostOf } = this.#domainOf(domain)
+    const host = hostOf([...parts.values()])
+    this.#made.set(domain, host)
+    return host
+  }
+
+  #domainOf(domain: string): PlacedDomain {
+    const known = this.#domains.get(domain)
+    if (known !== undefined) return known
+    const fresh = { parts: new Map(), hostOf: createVirtualHost(this.#name, domain) }
+    this.#domains.set(domain, fresh)
+    return fresh
+  }
+}
+
+const byDomain = (a: VirtualHost, b: VirtualHost): number =>
+  compareText(a.domains[0] ?? '', b.domains[0] ?? '')

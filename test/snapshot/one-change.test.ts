@@ -1,0 +1,116 @@
+// One route among many, each with a host, a backend and a policy of its own: how much work a change of it is, counted in
+// results made anew. It must not depend on how many others there are.
+
+import type * as cryptoType from 'node:crypto'
+import { expect, test, vi } from 'vitest'
+import { createTranslator } from '../../src/gatewayapi/translator.js'
+import { differences } from '../../src/incremental/diff.js'
+import { createResourceCollector } from '../../src/resources/decode/resource-set.js'
+import { decodeFile, type FileRecord } from '../../src/resources/files/file-record.js'
+import { kindsOf } from '../../src/resources/kinds/kinds.js'
+import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
+
+const work = vi.hoisted(() => ({ hashes: 0 }))
+
+vi.mock('node:crypto', async (original) => {
+  const crypto = await original<typeof cryptoType>()
+  const hash = ((...args: Parameters<typeof crypto.hash>) => {
+    work.hashes += 1
+    return crypto.hash(...args)
+  }) as typeof crypto.hash
+  return { ...crypto, hash }
+})
+
+const XDS = {
+  listenAddress: '0.0.0.0',
+  trustedHops: 0,
+  systemCaFile: '/ca.pem',
+  accessLog: false,
+}
+
+const KINDS = kindsOf('policy.gatehouse.dev')
+
+const GATEWAY = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: gateway }
+spec:
+  gatewayClassName: gatehouse
+  listeners: [{ name: http, port: 8080, protocol: HTTP }]
+`
+
+const routeWith = (name: string, path: string): string => `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: ${name} }
+spec:
+  parentRefs: [{ name: gateway }]
+  hostnames: [${name}.example]
+  rules:
+    - matches: [{ path: { type: PathPrefix, value: ${path} } }]
+      backendRefs: [{ group: policy.gatehouse.dev, kind: ProxyBackend, name: ${name} }]
+---
+apiVersion: policy.gatehouse.dev/v1alpha1
+kind: ProxyBackend
+metadata: { name: ${name} }
+spec: { static: { host: 127.0.0.1, port: 80 } }
+---
+apiVersion: policy.gatehouse.dev/v1alpha1
+kind: ProxyPolicy
+metadata: { name: ${name} }
+spec:
+  targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: ${name} }]
+  traffic:
+    jwtAuthentication:
+      mode: Strict
+      providers: [{ issuer: 'https://idp.example', jwks: { inline: '{"keys":[]}' } }]
+`
+
+/** What a change of one route made anew. */
+function changeOne(count: number) {
+  const collector = createResourceCollector()
+  const put = (name: string, path: string, before?: FileRecord): FileRecord => {
+    const record = decodeFile(Buffer.from(routeWith(name, path)), name, KINDS, before)
+    collector.put(name, record.resources)
+    return record
+  }
+  collector.put('gateway', decodeFile(Buffer.from(GATEWAY), 'gateway', KINDS).resources)
+  const records = [...Array(count).keys()].map((index) => put(`route-${String(index)}`, '/a'))
+  const translator = createTranslator({
+    apiGroup: 'policy.gatehouse.dev',
+    clusterDomain: 'cluster.local',
+    metadataIssuer: 'Provider',
+  })
+  const build = (previous?: Snapshot) => {
+    const { ir, statuses } = translator.translate(collector.collected().resources, new Map())
+    return { statuses, snapshot: buildSnapshot(ir, XDS, previous) }
+  }
+  const before = build()
+  put('route-7', '/b', records[7])
+  work.hashes = 0
+  const after = build(before.snapshot)
+  const { hashes } = work
+  const resourcesOf = ({ snapshot }: typeof before) =>
+    [...(snapshot.xds.get('*')?.split.values() ?? [])].flatMap((map) =>
+      [...map.values()].map(({ name, version }) => `${name} ${version}`),
+    )
+  const [all, sent] = [resourcesOf(after), differences(resourcesOf(before), resourcesOf(after))]
+  expect(all.length).toBeGreaterThan(2 * count)
+  return {
+    hashes,
+    sent: sent.added,
+    removed: sent.removed.length,
+    statuses: differences(before.statuses, after.statuses).added.length,
+    entries: differences(before.snapshot.ir.authz, after.snapshot.ir.authz).added.length,
+  }
+}
+
+test('costs the same hashes, resources, statuses and entries among 100 routes and among 1,000', () => {
+  const [few, many] = [changeOne(100), changeOne(1_000)]
+  expect(many.sent).toEqual(few.sent)
+  expect(many.sent).toHaveLength(1)
+  expect(many.removed).toBe(1)
+  expect(many.statuses).toBe(few.statuses)
+  expect(many.entries).toBe(few.entries)
+  expect(many.hashes).toBeLessThanOrEqual(few.hashes + 10)
+  // The parts of a chunk are not hashed again, nor are the other chunks.
+  expect(many.hashes).toBeLessThan(40)
+})
