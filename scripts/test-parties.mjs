@@ -33,10 +33,10 @@ await runScript(async () => {
   if (wants('conformance', 'inspector')) {
     installPackages()
   }
-  if (wants('browser')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
+  if (wants('browser', 'keycloak-relay')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()
-  if (wants('keycloak')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
+  if (wants('keycloak', 'keycloak-relay')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
   say(

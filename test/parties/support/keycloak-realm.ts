@@ -21,6 +21,19 @@ const user = (name: string, ...groups: readonly string[]): object => ({
   groups,
 })
 
+/** A confidential client with one redirect URI, whose tokens are as those of the other. ClientRepresentation. */
+export const relayClient = (clientId: string, secret: string, redirectUri: string): object => ({
+  clientId,
+  secret,
+  publicClient: false,
+  standardFlowEnabled: true,
+  redirectUris: [redirectUri],
+  protocolMappers: [
+    mapper('oidc-audience-mapper', { 'included.client.audience': CLIENT_ID }),
+    mapper('oidc-group-membership-mapper', { 'claim.name': 'groups', 'full.path': 'false' }),
+  ],
+})
+
 /** RealmRepresentation. */
 export const realm: object = {
   realm: REALM,

@@ -17,6 +17,8 @@ export interface Keycloak {
   readonly jwksPath: string
   /** Access token by the password grant; every user's password is the name. */
   token(user: string): Promise<string>
+  /** ClientRepresentation. */
+  addClient(client: object): Promise<void>
   /** A new RSA signing key that is used from now on; its id for disableKey. */
   addKey(priority: number): Promise<string>
   /** The id of the key that came with the realm. */
@@ -40,6 +42,8 @@ export async function startKeycloak(): Promise<Keycloak> {
       issuer: `${origin}/realms/${REALM}`,
       jwksPath: `/realms/${REALM}/protocol/openid-connect/certs`,
       token: (user) => passwordGrant(origin, { realm: REALM, client: CLIENT_ID, user }),
+      addClient: async (client) =>
+        void (await admin.create(`/admin/realms/${REALM}/clients`, client)),
       addKey: (priority) => addKey(admin, priority),
       firstKey: () => firstKey(admin),
       disableKey: (id) => disableKey(admin, id),
