@@ -4,8 +4,8 @@ import { GrpcError, Status } from './status.js'
 
 export const PREFIX_BYTES = 5
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-/** Of all messages of a connection that have begun and not ended. */
-const MAX_HELD_BYTES = 64 * 1024 * 1024
+/** Of all messages of a connection that have begun and not ended: some thousand of 64 KiB, in buffers of up to twice that. */
+const MAX_HELD_BYTES = 256 * 1024 * 1024
 const MIN_CAPACITY = 256
 
 /** What the unfinished messages of one connection hold. */
