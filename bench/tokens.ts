@@ -1,4 +1,4 @@
-// The keys and tokens of the benchmark: RS256, the usual claims, as many different ones as asked for.
+// The keys and tokens of the benchmark: the usual claims, as many different ones as asked for.
 
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
@@ -6,24 +6,26 @@ export const ISSUER = 'https://idp.example/application/o/mcp/'
 export const AUDIENCE = 'mcp-client'
 
 export interface Keys {
+  /** Of JWS. */
+  readonly alg: string
   readonly privateKey: CryptoKey
   readonly jwks: { readonly keys: readonly JWK[] }
 }
 
-export async function newKeys(): Promise<Keys> {
-  const { privateKey, publicKey } = await generateKeyPair('RS256')
-  const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }
-  return { privateKey, jwks: { keys: [jwk] } }
+export async function newKeys(alg = 'RS256'): Promise<Keys> {
+  const { privateKey, publicKey } = await generateKeyPair(alg)
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg, use: 'sig' }
+  return { alg, privateKey, jwks: { keys: [jwk] } }
 }
 
 /** Each of them is another token: jti counts. */
-export function newTokens({ privateKey }: Keys, count: number): Promise<string[]> {
+export function newTokens({ alg, privateKey }: Keys, count: number): Promise<string[]> {
   const sign = (_: unknown, index: number): Promise<string> =>
     new SignJWT({
       ...{ sub: 'alice', groups: ['mcp-users', 'staff'], scope: 'openid profile email' },
       ...{ email: 'alice@example.org', azp: AUDIENCE, jti: String(index) },
     })
-      .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'at+jwt' })
+      .setProtectedHeader({ alg, kid: 'k1', typ: 'at+jwt' })
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)
       .setIssuedAt()

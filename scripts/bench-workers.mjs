@@ -1,0 +1,12 @@
+// npm run bench:workers: sets up what is missing, bundles bench/workers.ts and runs it, two minutes. It writes its section of
+// docs/performance.md.
+
+import { bundleBench, formatPage, run } from './bench-programs.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
+
+await runScript(async () => {
+  await setup()
+  const [workers] = await bundleBench('workers')
+  return run(workers) || formatPage()
+})
