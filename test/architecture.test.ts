@@ -75,7 +75,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
-  extauthz: ['ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
+  rules: ['cel', 'mcp', 'json', 'ir'],
+
+  extauthz: ['rules', 'ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
 
   'extproc/encodings': ['result'],
   'extproc/stream': ['ir', 'oauth', 'grpc', 'ending', 'errors'],

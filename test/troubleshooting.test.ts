@@ -17,7 +17,7 @@ function words(file: string): readonly string[] {
   )
 }
 
-test.each(['authenticate.ts', 'authorize.ts', 'claims.ts', 'decision.ts', 'path-check.ts'])(
+test.each(['authenticate.ts', '../rules/judge.ts', 'claims.ts', 'decision.ts', 'path-check.ts'])(
   'has every reason of %s',
   (file) => {
     const reasons = words(file).filter((word) => !ALLOWING.includes(word))

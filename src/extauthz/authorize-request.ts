@@ -4,7 +4,8 @@
 import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
 import { requestScheme } from '../oauth/base-url.js'
-import { type CompiledRules, judge, judgeScopes, type RuleVerdict } from './authorize.js'
+import { type CompiledRules, judge, judgeScopes, type RuleVerdict } from '../rules/judge.js'
+import { mcpAttributes } from '../rules/mcp-attributes.js'
 import type { CompiledEntry } from './authz-table.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import type { CheckRequest } from './check-request.js'
@@ -17,7 +18,7 @@ import {
   refuseUnchecked,
   refuseUnread,
 } from './decision.js'
-import { mcpAttributes, type McpRequest, readMessages } from './mcp-messages.js'
+import { type McpRequest, readMessages } from './mcp-messages.js'
 import { withoutOwnCookies } from './own-cookies.js'
 import type { RememberedToken } from './token-memory.js'
 

@@ -1,17 +1,12 @@
 // What ext_authz reads at each check: the entries of the model, compiled, by their key.
 
-import { compileRule, type Rule } from '../cel/rule.js'
+import type { Rule } from '../cel/rule.js'
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
-import type {
-  Authorization,
-  AuthzEntry,
-  JwtAuthentication,
-  JwtProvider,
-  RequiredScopes,
-} from '../ir/authz-entry.js'
+import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
 import { MCP_HEADERS } from '../mcp/http-message.js'
-import type { CompiledRules, CompiledScopes } from './authorize.js'
+import { allRules, compileRules } from '../rules/compile-rules.js'
+import type { CompiledRules } from '../rules/judge.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
@@ -101,46 +96,4 @@ function headersOf(rules: readonly Rule[], more: readonly string[]): HeaderNames
   return new HeaderNames(
     read.includes('all') ? 'all' : [...own, ...read.flatMap((names) => [...names])],
   )
-}
-
-/** undefined: one of them is no rule. The translation refuses such policies; this is the second look. */
-function compileRules(authorization: Authorization): CompiledRules | undefined {
-  const deny = compileAll(authorization.deny)
-  const require = compileAll(authorization.require)
-  const allow = compileAll(authorization.allow)
-  const scopes = compileScopes(authorization.requiredScopes ?? [])
-  if (deny === undefined || require === undefined || allow === undefined || scopes === undefined)
-    return undefined
-  const rules = { deny, require, allow, scopes }
-  return { ...rules, readTokenAlone: allRules(rules).every(readsToken) }
-}
-
-const allRules = (rules: Omit<CompiledRules, 'readTokenAlone'>): readonly Rule[] => [
-  ...rules.deny,
-  ...rules.require,
-  ...rules.allow,
-  ...rules.scopes.flatMap(({ when }) => when ?? []),
-]
-
-function compileScopes(list: readonly RequiredScopes[]): readonly CompiledScopes[] | undefined {
-  const compiled: CompiledScopes[] = []
-  for (const { scopes, impliedBy, when } of list) {
-    const rule = when === undefined ? undefined : compileRule(when)
-    if (rule?.ok === false) return undefined
-    compiled.push({ scopes, impliedBy, ...(rule && { when: rule.value }) })
-  }
-  return compiled
-}
-
-const readsToken = ({ reads }: Rule): boolean =>
-  [...reads.roots.keys()].every((root) => root === 'jwt')
-
-function compileAll(sources: readonly string[]): readonly Rule[] | undefined {
-  const rules: Rule[] = []
-  for (const source of sources) {
-    const compiled = compileRule(source)
-    if (!compiled.ok) return undefined
-    rules.push(compiled.value)
-  }
-  return rules
 }

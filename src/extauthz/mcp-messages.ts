@@ -1,8 +1,6 @@
-// The body of a check → the messages of MCP that rules are asked about, and each as the variable mcp.
+// The body of a check → the messages of MCP that rules are asked about.
 
-import type { McpAttributes } from '../cel/attributes.js'
-import { jsonNodeValue } from '../cel/json-node-value.js'
-import { type McpRequest, type ReadCall, readMcpRequest } from '../mcp/http-message.js'
+import { type McpRequest, readMcpRequest } from '../mcp/http-message.js'
 import type { McpProblem } from '../mcp/mcp-problem.js'
 import type { Result } from '../result.js'
 import { nextTurn, type Work } from '../turns.js'
@@ -35,21 +33,3 @@ async function finish(work: Work<Result<McpRequest, McpProblem>>): Promise<ReadM
     if (step.done === true) return step.value
   }
 }
-
-export function mcpAttributes(call: ReadCall): McpAttributes {
-  const id = JSON.parse(call.id) as string | number | null
-  return {
-    method: call.method,
-    id: Number.isSafeInteger(id) ? BigInt(id as number) : id,
-    protocolVersion: call.protocolVersion,
-    toolName: call.toolName,
-    toolArguments: () =>
-      call.toolArguments === undefined
-        ? NO_ARGUMENTS
-        : jsonNodeValue(call.toolArguments, call.text),
-    promptName: call.promptName,
-    resourceUri: call.resourceUri,
-  }
-}
-
-const NO_ARGUMENTS: ReadonlyMap<string, never> = new Map<string, never>()

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import type { LazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
-import type { CompiledRules, RuleVerdict } from './authorize.js'
+import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
 
 export interface RememberedToken {
   readonly claims: LazyValue<JsonObject>

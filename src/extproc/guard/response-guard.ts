@@ -22,7 +22,7 @@ import {
 } from './inspect-reply.js'
 import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
-import { createOwnReply, OF_THE_BYTES, type OwnReply, sendReply } from './reply-output.js'
+import { createOwnReply, OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
 import { type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 

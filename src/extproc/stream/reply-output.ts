@@ -1,10 +1,10 @@
 // What a held reply becomes on its way to the client: the LLM's with its body, perhaps another one, or an answer of ours
 // in its place.
 
-import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
-import type { Reply } from '../stream/immediate-response.js'
-import type { Headers } from '../stream/process-message.js'
-import type { ProcessorStream } from '../stream/processor.js'
+import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from './guard-messages.js'
+import type { Reply } from './immediate-response.js'
+import type { Headers } from './process-message.js'
+import type { ProcessorStream } from './processor.js'
 
 /** Headers that describe the very bytes of a body. */
 export const OF_THE_BYTES = [

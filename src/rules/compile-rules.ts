@@ -1,0 +1,47 @@
+// The rules of the model, as they are written → the same, ready to be asked.
+
+import { compileRule, type Rule } from '../cel/rule.js'
+import type { Authorization, RequiredScopes } from '../ir/authz-entry.js'
+import type { CompiledRules, CompiledScopes } from './judge.js'
+
+/** undefined: one of them is no rule. The translation refuses such policies; this is the second look. */
+export function compileRules(authorization: Authorization): CompiledRules | undefined {
+  const deny = compileAll(authorization.deny)
+  const require = compileAll(authorization.require)
+  const allow = compileAll(authorization.allow)
+  const scopes = compileScopes(authorization.requiredScopes ?? [])
+  if (deny === undefined || require === undefined || allow === undefined || scopes === undefined)
+    return undefined
+  const rules = { deny, require, allow, scopes }
+  return { ...rules, readTokenAlone: allRules(rules).every(readsToken) }
+}
+
+export const allRules = (rules: Omit<CompiledRules, 'readTokenAlone'>): readonly Rule[] => [
+  ...rules.deny,
+  ...rules.require,
+  ...rules.allow,
+  ...rules.scopes.flatMap(({ when }) => when ?? []),
+]
+
+function compileScopes(list: readonly RequiredScopes[]): readonly CompiledScopes[] | undefined {
+  const compiled: CompiledScopes[] = []
+  for (const { scopes, impliedBy, when } of list) {
+    const rule = when === undefined ? undefined : compileRule(when)
+    if (rule?.ok === false) return undefined
+    compiled.push({ scopes, impliedBy, ...(rule && { when: rule.value }) })
+  }
+  return compiled
+}
+
+const readsToken = ({ reads }: Rule): boolean =>
+  [...reads.roots.keys()].every((root) => root === 'jwt')
+
+function compileAll(sources: readonly string[]): readonly Rule[] | undefined {
+  const rules: Rule[] = []
+  for (const source of sources) {
+    const compiled = compileRule(source)
+    if (!compiled.ok) return undefined
+    rules.push(compiled.value)
+  }
+  return rules
+}

@@ -1,0 +1,23 @@
+// A call of MCP → the variable mcp of rules.
+
+import type { McpAttributes } from '../cel/attributes.js'
+import { jsonNodeValue } from '../cel/json-node-value.js'
+import type { ReadCall } from '../mcp/http-message.js'
+
+export function mcpAttributes(call: ReadCall): McpAttributes {
+  const id = JSON.parse(call.id) as string | number | null
+  return {
+    method: call.method,
+    id: Number.isSafeInteger(id) ? BigInt(id as number) : id,
+    protocolVersion: call.protocolVersion,
+    toolName: call.toolName,
+    toolArguments: () =>
+      call.toolArguments === undefined
+        ? NO_ARGUMENTS
+        : jsonNodeValue(call.toolArguments, call.text),
+    promptName: call.promptName,
+    resourceUri: call.resourceUri,
+  }
+}
+
+const NO_ARGUMENTS: ReadonlyMap<string, never> = new Map<string, never>()
