@@ -80,7 +80,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   extauthz: ['rules', 'ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
 
   'extproc/encodings': ['result'],
-  'extproc/stream': ['ir', 'oauth', 'grpc', 'ending', 'errors'],
+  'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors'],
   'extproc/relay': ['extproc/stream', 'oauth/relay', 'oauth', 'ir', 'remote', 'result'],
   'extproc/well-known': [
     ...[
@@ -94,6 +94,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'ending',
     ],
   ],
+  'extproc/lists': ['extproc/stream', 'rules', 'mcp', 'json', 'cel', 'turns', 'ending', 'result'],
   'extproc/webhook': [
     'extproc/stream',
     'llm/text',
@@ -117,12 +118,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   extproc: [
     ...[
       'extproc/guard',
+      'extproc/lists',
       'extproc/webhook',
       'extproc/well-known',
       'extproc/relay',
       'extproc/stream',
     ],
-    ...['ir', 'incremental', 'grpc', 'remote', ...BASE],
+    ...['rules', 'cel', 'ir', 'incremental', 'grpc', 'remote', ...BASE],
   ],
 
   snapshot: [

@@ -3,8 +3,10 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
+import { isListMethod } from '../mcp/lists.js'
 import { requestScheme } from '../oauth/base-url.js'
 import { type CompiledRules, judge, judgeScopes, type RuleVerdict } from '../rules/judge.js'
+import { listRequestText } from '../rules/list-request.js'
 import { mcpAttributes } from '../rules/mcp-attributes.js'
 import type { CompiledEntry } from './authz-table.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
@@ -79,22 +81,42 @@ function judgeAll(
 function conclude(
   context: CheckContext,
   entry: CompiledEntry,
-  { request, token }: Caller,
+  caller: Caller,
   verdict: RuleVerdict,
   mcp?: McpRequest,
 ): Decision {
+  const { request, token } = caller
   if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
   if (verdict.needed !== undefined)
     return token === undefined
       ? refuseUnauthenticated(entry.entry, request, undefined)
       : refuseScopes(entry.entry, request, verdict.needed, mcp?.id)
   if (verdict.fault !== undefined) return refuseByRule(verdict.fault, mcp?.id)
-  if (token !== undefined) {
-    const cookie =
-      entry.entry.isRelay === true ? withoutOwnCookies(request.headers.get('cookie')) : undefined
-    return { type: 'allow', reason: 'allowed', token, ...(cookie === undefined ? {} : { cookie }) }
+  const listRequest = mcp && listRequestOf(entry, caller, mcp)
+  const cookie =
+    token !== undefined && entry.entry.isRelay === true
+      ? withoutOwnCookies(request.headers.get('cookie'))
+      : undefined
+  return {
+    type: 'allow',
+    reason: token !== undefined || entry.jwt === undefined ? 'allowed' : 'anonymous',
+    ...(token === undefined ? {} : { token }),
+    ...(cookie === undefined ? {} : { cookie }),
+    ...(listRequest === undefined ? {} : { listRequest }),
   }
-  return { type: 'allow', reason: entry.jwt === undefined ? 'allowed' : 'anonymous' }
+}
+
+function listRequestOf(
+  { entry }: CompiledEntry,
+  caller: Caller,
+  { calls }: McpRequest,
+): string | undefined {
+  if (entry.filterLists === undefined) return undefined
+  const lists = calls.filter(({ method }) => isListMethod(method))
+  // The stream of a GET may repeat any answer (Last-Event-ID).
+  const isStream = caller.request.method === 'GET'
+  if (lists.length === 0 && !isStream) return undefined
+  return listRequestText(attributesOf(caller), isStream ? 'all' : lists)
 }
 
 const NO_RULES: RuleVerdict = {}

@@ -4,7 +4,7 @@
 import type { LazyValue } from '../cel/attributes.js'
 import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { CLAIMS_KEY, EXACT_CLAIMS_KEY } from '../ir/names.js'
+import { CLAIMS_KEY, EXACT_CLAIMS_KEY, LIST_REQUEST_KEY } from '../ir/names.js'
 import type { CheckReply, Decision } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 
@@ -23,8 +23,8 @@ const NEVER_FROM_CLIENTS = [
 /** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. */
 export function encodeDecision(decision: Decision, forwardToken: boolean): Uint8Array {
   if (decision.type === 'reply') return encodeReply(decision.reply)
-  if (decision.cookie !== undefined)
-    return encodeAllow(forwardToken, decision.token?.claims, decision.cookie)
+  if (decision.cookie !== undefined || decision.listRequest !== undefined)
+    return encodeAllow(forwardToken, decision.token?.claims, decision)
   if (decision.token !== undefined) return encodeVerified(decision.token, forwardToken)
   return forwardToken ? ANONYMOUS_KEPT : ANONYMOUS_REMOVED
 }
@@ -37,18 +37,25 @@ function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Arr
 /** Checks are encoded one at a time. */
 const writer = new BackwardWriter()
 
-/** status 1 stays empty: OK. ok_response 3 { headers 2, headers_to_remove 5 }, dynamic_metadata 4. cookie: of Decision. */
+interface OfOneRequest {
+  /** Of Decision. */
+  readonly cookie?: string
+  readonly listRequest?: string
+}
+
+/** status 1 stays empty: OK. ok_response 3 { headers 2, headers_to_remove 5 }, dynamic_metadata 4. */
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
-  cookie?: string,
+  { cookie, listRequest }: OfOneRequest = {},
 ): Uint8Array {
   writer.begin()
+  if (listRequest !== undefined) writeField(LIST_REQUEST_KEY, listRequest)
   if (claims !== undefined) {
     if (claims.exact !== undefined) writeField(EXACT_CLAIMS_KEY, claims.exact)
     writeField(CLAIMS_KEY, claims.json)
-    writer.end(4, 0)
   }
+  if (claims !== undefined || listRequest !== undefined) writer.end(4, 0)
   const response = writer.mark()
   for (const name of NEVER_FROM_CLIENTS.toReversed()) writer.text(5, name)
   if (!forwardToken) writer.text(5, 'authorization')

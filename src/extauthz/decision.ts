@@ -1,6 +1,7 @@
 // What a check comes to: let the request on, or answer it. Every answer that ext_authz ever gives is made here.
 
-import type { Authorization, AuthzEntry } from '../ir/authz-entry.js'
+import type { Authorization } from '../ir/authorization.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
 import {
   errorBody,
   FORBIDDEN_CODE,
@@ -44,6 +45,8 @@ export type Decision =
       readonly token?: RememberedToken
       /** What the backend gets as Cookie; "": none. Absent: what the client sent. */
       readonly cookie?: string
+      /** What ext_proc is told of a request for a list. */
+      readonly listRequest?: string
     }
   | { readonly type: 'reply'; readonly reason: Reason; readonly reply: CheckReply }
 

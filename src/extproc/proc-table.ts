@@ -2,10 +2,13 @@
 
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
-import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
+import type { ListsEntry, ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
+import { compileRules } from '../rules/compile-rules.js'
+import { rulesOfLists } from '../rules/listed.js'
+import type { CompiledLists } from './lists/lists-processor.js'
 import { compileGuard, type Guard } from './webhook/compiled-guard.js'
 
-export type CompiledProcEntry = WellKnownEntry | Guard
+export type CompiledProcEntry = WellKnownEntry | Guard | CompiledLists
 
 export interface ProcTable {
   /** undefined: no such route; the stream is ended with an error. */
@@ -28,5 +31,20 @@ export function buildProcTable(list: readonly ProcEntry[], previous?: ProcTable)
   return { get: (key) => entries.get(key), compiled: { list, entries } }
 }
 
-const compile = (entry: ProcEntry): CompiledProcEntry =>
-  entry.type === 'guard' ? compileGuard(entry) : entry
+function compile(entry: ProcEntry): CompiledProcEntry {
+  switch (entry.type) {
+    case 'guard':
+      return compileGuard(entry)
+    case 'lists':
+      return compileLists(entry)
+    case 'well-known':
+      return entry
+  }
+}
+
+/** Throws for a rule that is not valid: the translation has refused it already. */
+function compileLists({ route, authorization }: ListsEntry): CompiledLists {
+  const rules = compileRules(authorization)
+  if (rules === undefined) throw new Error('a rule of lists does not compile')
+  return { type: 'lists', route, rules: rulesOfLists(rules) }
+}

@@ -1,5 +1,6 @@
 // The ExternalProcessor service: each stream gets the processor of its route's table entry, taken once, at its start.
 
+import { DEFAULT_BUDGET } from '../cel/budget.js'
 import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
@@ -9,6 +10,7 @@ import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
+import { createListsProcessor } from './lists/lists-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import { createOpenStreams } from './stream/open-streams.js'
@@ -97,6 +99,12 @@ function createProcessor(
   switch (entry.type) {
     case 'well-known':
       return createWellKnownProcessor(entry, stream, deps)
+    case 'lists':
+      return createListsProcessor(entry, stream, {
+        maxBodyBytes: guardDeps.maxBodyBytes,
+        heldBytes: guardDeps.heldBytes,
+        budget: guardDeps.headerBudget ?? DEFAULT_BUDGET,
+      })
     case 'guard':
       return createGuardProcessor(entry, stream, guardDeps)
   }

@@ -1,5 +1,6 @@
 // What ext_authz must know of one rule of a route: who may pass. Compiled (keys, CEL) when the table is built.
 
+import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
 import type { McpPaths } from './proc-entry.js'
 import type { PathMatch } from './route.js'
@@ -20,6 +21,8 @@ export interface AuthzEntry {
   readonly allowedOrigins?: readonly string[]
   /** A relay's: its own cookies are taken off requests to the backend. */
   readonly isRelay?: true
+  /** ext_proc is told of requests for lists, whose answers it filters. */
+  readonly filterLists?: true
   /** Present: the 401 carries the challenge that MCP clients start their login from. */
   readonly challenge?: Challenge
 }
@@ -52,25 +55,6 @@ export type KeySource =
   | { readonly type: 'inline' }
   /** id: of the WantedDocument, for an extra fetch on an unknown kid; url: for messages. */
   | { readonly type: 'remote'; readonly id: string; readonly url: string }
-
-/** The rules of all policies on the target, pooled (decision 4): any deny, then every require, then any allow. */
-export interface Authorization {
-  readonly deny: readonly string[]
-  readonly require: readonly string[]
-  readonly allow: readonly string[]
-  /** Asked for after the rules; absent: none. */
-  readonly requiredScopes?: readonly RequiredScopes[]
-}
-
-/** Scopes that a token must have (RFC 6750, section 3.1: insufficient_scope), for some or all requests. */
-export interface RequiredScopes {
-  /** All of them must be in scope or scp. */
-  readonly scopes: readonly string[]
-  /** CEL; absent: of every request. */
-  readonly when?: string
-  /** Any of them stands for all of scopes. */
-  readonly impliedBy: readonly string[]
-}
 
 /** WWW-Authenticate of a 401 from which MCP clients find the resource metadata (RFC 9728, section 5.1). */
 export interface Challenge {

@@ -11,6 +11,9 @@ export const CLAIMS_KEY = 'jwt'
 /** The claims as JSON text, beside CLAIMS_KEY where they have whole numbers beyond 2^53: metadata has doubles alone. */
 export const EXACT_CLAIMS_KEY = 'jwt_json'
 
+/** What ext_proc must know of a request for a list (ListRequest, as JSON text), in the same namespace. */
+export const LIST_REQUEST_KEY = 'mcp_lists'
+
 /** The cluster in the bootstrap by which ADS reaches Gatehouse. */
 export const XDS_CLUSTER = 'gatehouse_xds'
 /** The cluster in the bootstrap by which ext_authz reaches Gatehouse. */
@@ -41,6 +44,9 @@ export const virtualHostName = (routeConfig: string, domain: string): string =>
 /** The table key of one rule of an HTTPRoute, for ext_authz and ext_proc alike. */
 export const routeKey = (namespace: string, httpRoute: string, rule: number): string =>
   `${namespace}/${httpRoute}/${rule}`
+
+/** Of the entry that filters lists, beside the one of the rule's documents. */
+export const listsKey = (key: string): string => `${key}/lists`
 
 /** Name of an Envoy route: one match of one rule of an HTTPRoute. suffix: tells routes of one match apart. */
 export const routeName = (

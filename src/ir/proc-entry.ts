@@ -1,11 +1,22 @@
 // What ext_proc must know of one route: the OAuth documents it serves there, or the webhooks that guard its LLM traffic.
 
+import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
 import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
 /** What ext_proc does for one HTTPRoute rule: an entry of its table. */
-export type ProcEntry = WellKnownEntry | GuardEntry
+export type ProcEntry = WellKnownEntry | GuardEntry | ListsEntry
+
+/** Hides from the lists of an MCP server what the rules refuse the caller. */
+export interface ListsEntry {
+  readonly type: 'lists'
+  /** listsKey() of names.ts. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  readonly authorization: Authorization
+}
 
 /** Serves the metadata documents and client registration of one MCP route. */
 export interface WellKnownEntry {

@@ -20,8 +20,8 @@ export interface Route {
 /** ext_proc on a route (envoy.extensions.filters.http.ext_proc.v3.ExtProcOverrides). */
 export interface ProcAttachment {
   readonly key: string
-  /** well-known: headers, and the body of a request buffered. guard: both bodies, full duplex. */
-  readonly mode: 'well-known' | 'guard'
+  /** well-known: headers, and the body of a request buffered. guard: both bodies, full duplex. lists: that of the answer. */
+  readonly mode: 'well-known' | 'guard' | 'lists'
 }
 
 /** HTTPPathMatch of the Gateway API. */

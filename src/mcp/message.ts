@@ -39,8 +39,8 @@ export const NO_CALL: McpCall = {
   resourceUri: '',
 }
 
-/** Longer ids are not repeated in errors. */
-const MAX_SHOWN_ID = 256
+/** An id is repeated in errors, and compared. */
+const MAX_ID = 256
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
 /** @throws McpProblem, UnreadableForm. text: where the node is from. */
@@ -65,7 +65,8 @@ function idOf(node: JsonObjectNode, text: string): MessageId | undefined {
     if (id.type === 'null' && member(node, 'error') !== undefined) return NO_ID
     throw invalid('id is neither a string nor a number')
   }
-  return id.end - id.start > MAX_SHOWN_ID ? NO_ID : text.slice(id.start, id.end)
+  if (id.end - id.start > MAX_ID) throw invalid('id is too long')
+  return text.slice(id.start, id.end)
 }
 
 function readObject(node: JsonObjectNode, id: MessageId | undefined): McpMessage {

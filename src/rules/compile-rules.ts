@@ -1,7 +1,7 @@
 // The rules of the model, as they are written → the same, ready to be asked.
 
 import { compileRule, type Rule } from '../cel/rule.js'
-import type { Authorization, RequiredScopes } from '../ir/authz-entry.js'
+import type { Authorization, RequiredScopes } from '../ir/authorization.js'
 import type { CompiledRules, CompiledScopes } from './judge.js'
 
 /** undefined: one of them is no rule. The translation refuses such policies; this is the second look. */

@@ -1,7 +1,7 @@
 // Scopes that a token must have: asked for after the rules, all at once, in a 403 that may begin a step-up (decision 7).
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Authorization, RequiredScopes } from '../../src/ir/authz-entry.js'
+import type { Authorization, RequiredScopes } from '../../src/ir/authorization.js'
 import {
   available,
   bearer,

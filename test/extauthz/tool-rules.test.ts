@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { createBodyLine } from '../../src/extauthz/body-line.js'
-import type { Authorization } from '../../src/ir/authz-entry.js'
+import type { Authorization } from '../../src/ir/authorization.js'
 import { checker, entry, FREE_CALL, NOW, type TestAnswer, type TestRequest } from './helpers.js'
 
 const rules = (parts: Partial<Authorization>): Authorization => ({

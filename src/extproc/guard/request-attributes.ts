@@ -1,15 +1,8 @@
 // The headers of a guarded request, and the claims of its token → what expressions read, and why its body cannot be read.
 
-import { fromBinary } from '@bufbuild/protobuf'
-import {
-  type Attributes,
-  type LazyValue,
-  lazyValue,
-  type RequestAttributes,
-} from '../../cel/attributes.js'
-import { MetadataSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import { CLAIMS_KEY, CLAIMS_NAMESPACE, EXACT_CLAIMS_KEY } from '../../ir/names.js'
+import type { Attributes, RequestAttributes } from '../../cel/attributes.js'
 import { requestScheme } from '../../oauth/base-url.js'
+import { claimsIn } from '../stream/own-metadata.js'
 import type { Headers } from '../stream/process-message.js'
 import { isJsonType } from './content-type.js'
 
@@ -64,13 +57,6 @@ class Request implements RequestAttributes {
   private one(name: string): string {
     return this.all.get(name)?.[0] ?? ''
   }
-}
-
-function claimsIn(metadata: Buffer): LazyValue | undefined {
-  const { [CLAIMS_KEY]: claims, [EXACT_CLAIMS_KEY]: exact } =
-    fromBinary(MetadataSchema, metadata).filterMetadata[CLAIMS_NAMESPACE] ?? {}
-  if (claims === undefined) return undefined
-  return lazyValue(claims, typeof exact === 'string' ? exact : undefined)
 }
 
 function oneOrAll(values: readonly string[]): string | readonly string[] {

@@ -1,6 +1,6 @@
 // The policies of one target, together: who wins a conflict, what is pooled, and whether the target must refuse (decisions 4, 25, 25a).
 
-import type { Authorization } from '../../ir/authz-entry.js'
+import type { Authorization } from '../../ir/authorization.js'
 import { type Context, query } from '../world/context.js'
 import { poolAuthorization } from './authorization.js'
 import { type TranslatedPolicy, translatePolicy } from './policies.js'
@@ -15,6 +15,8 @@ export interface Attachment {
   readonly authorization?: Authorization
   /** A rule asks about MCP messages: checks need the body. */
   readonly readsMcp: boolean
+  /** What the rules refuse is taken out of lists. */
+  readonly filtersLists: boolean
   /** Milliseconds; of backend.http.requestTimeout. */
   readonly requestTimeoutMs?: number
   /** Keys of policies that lost fields to older ones → a line for each that names the winner. */
@@ -37,6 +39,7 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
     const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
     for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
+    const readsMcp = policies.some((policy) => policy.readsMcp)
     const authorization = poolAuthorization(
       policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
     )
@@ -46,7 +49,8 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
       ...(jwt === undefined ? {} : { jwt }),
       ...(guard === undefined ? {} : { guard }),
       ...(authorization === undefined ? {} : { authorization }),
-      readsMcp: policies.some((policy) => policy.readsMcp),
+      readsMcp,
+      filtersLists: readsMcp && jwt?.jwt?.mcp?.spec.filterLists === true,
       ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
       conflicts,
       broken: [

@@ -1,7 +1,7 @@
 // traffic.authorization of every policy on a target → one pool of rules (decision 4).
 
 import { compileRule } from '../../cel/rule.js'
-import type { Authorization, RequiredScopes } from '../../ir/authz-entry.js'
+import type { Authorization, RequiredScopes } from '../../ir/authorization.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 
 export type AuthorizationSpec = NonNullable<

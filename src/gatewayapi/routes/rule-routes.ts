@@ -1,7 +1,7 @@
 // One rule of an HTTPRoute → what it does (forward, redirect or refuse), and for each of its matches the routes: protected,
 // answered by ext_proc (well-known paths of an MCP route), or refused.
 
-import { routeKey, routeName } from '../../ir/names.js'
+import { listsKey, routeKey, routeName } from '../../ir/names.js'
 import type { GuardEntry } from '../../ir/proc-entry.js'
 import type {
   Cors,
@@ -160,7 +160,7 @@ const refusedRoute = (
 ): Omit<Route, 'name'> => ({ match, action, ...(cors === undefined ? {} : { cors }) })
 
 function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unnamed {
-  const { attachment, webhooks } = input
+  const { attachment } = input
   const { action, cors, filters } = rule
   const { requestHeaders, responseHeaders } = filters
   if (action.type === 'refuse') return refusedRoute(action, rule, match)
@@ -170,13 +170,19 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
     action,
     ...(isProtected ? { authz: keyOfRule(input) } : {}),
     ...(attachment.readsMcp ? { authzBodyBytes: input.mcpBodyBytes } : {}),
-    ...(webhooks === undefined || action.type !== 'forward'
-      ? {}
-      : { proc: { key: keyOfRule(input), mode: 'guard' } }),
+    ...procOf(input, action),
     ...(cors === undefined ? {} : { cors }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
   }
+}
+
+/** An MCP route has no webhooks. */
+function procOf(input: RuleInput, action: RouteAction): Pick<Route, 'proc'> {
+  if (action.type !== 'forward') return {}
+  if (input.attachment.filtersLists)
+    return { proc: { key: listsKey(keyOfRule(input)), mode: 'lists' } }
+  return input.webhooks === undefined ? {} : { proc: { key: keyOfRule(input), mode: 'guard' } }
 }
 
 /** In front of the match, without its CORS. */

@@ -2,8 +2,10 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import type { ProcEntry } from '../../ir/proc-entry.js'
+import { listsKey } from '../../ir/names.js'
+import type { ProcEntry, WellKnownEntry } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
+import type { Mcp } from '../policies/mcp.js'
 import { keyOf } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { keyOfRule, type RuleInput } from './rule-routes.js'
@@ -27,6 +29,7 @@ export function authzEntry(
       paths: sortedPaths(paths),
       ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt }),
       ...(authorization === undefined ? {} : { authorization }),
+      ...(input.attachment.filtersLists ? { filterLists: true as const } : {}),
       ...(mcp === undefined
         ? {}
         : {
@@ -44,30 +47,37 @@ export function authzEntry(
   ]
 }
 
-/** None: no route of the rule is answered or guarded by ext_proc. */
+/** None: ext_proc has no part in any route of the rule. */
 export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
+  const modes = new Set(routes.map(({ route }) => route.proc?.mode))
+  const of = { key: keyOfRule(input), route: keyOf(input.route) }
   const mcp = input.attachment.jwt?.jwt?.mcp
-  if (routes.every(({ route }) => route.proc === undefined)) return []
+  const { authorization } = input.attachment
   if (mcp === undefined)
-    return input.webhooks === undefined
+    return input.webhooks === undefined || !modes.has('guard')
       ? []
-      : [{ type: 'guard', key: keyOfRule(input), route: keyOf(input.route), ...input.webhooks }]
+      : [{ type: 'guard', ...of, ...input.webhooks }]
   return [
-    {
-      type: 'well-known',
-      key: keyOfRule(input),
-      route: keyOf(input.route),
-      paths: mcpPathsOf(mcp, input.route.spec),
-      resourceMetadata: mcp.resourceMetadata,
-      ...(mcp.authorizationServer === undefined
-        ? {}
-        : { authorizationServer: mcp.authorizationServer }),
-      serverMetadata: mcp.serverMetadata,
-      registration: mcp.registration,
-      ...(mcp.relay === undefined ? {} : { relay: mcp.relay }),
-    },
+    ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
+    ...(modes.has('lists') && authorization !== undefined
+      ? [{ type: 'lists' as const, ...of, key: listsKey(of.key), authorization }]
+      : []),
   ]
 }
+
+const wellKnownEntry = (input: RuleInput, mcp: Mcp): WellKnownEntry => ({
+  type: 'well-known',
+  key: keyOfRule(input),
+  route: keyOf(input.route),
+  paths: mcpPathsOf(mcp, input.route.spec),
+  resourceMetadata: mcp.resourceMetadata,
+  ...(mcp.authorizationServer === undefined
+    ? {}
+    : { authorizationServer: mcp.authorizationServer }),
+  serverMetadata: mcp.serverMetadata,
+  registration: mcp.registration,
+  ...(mcp.relay === undefined ? {} : { relay: mcp.relay }),
+})
 
 /**
  * The entries of one HTTPRoute, each with the paths of all: they differ in nothing else. When rules come or go, those

@@ -122,6 +122,13 @@ const mcp = z.object({
       'Origins of the web pages that may call the MCP server, such as https://app.example; a request with another Origin is 403. "*" is any. Absent: Origin is not looked at.',
     )
     .meta({ example: ['https://app.example'], since: '0.2.0' }),
+  filterLists: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Take out of tools/list, prompts/list, resources/list and resources/templates/list what the rules refuse the caller. Needs rules that read mcp.',
+    )
+    .meta({ since: '0.2.0' }),
   metadataIssuer: z
     .enum(['Provider', 'Gateway'])
     .optional()

@@ -49,6 +49,13 @@ const PROCESSING_MODES: Readonly<Record<ProcAttachment['mode'], ProcessingMode>>
     requestTrailerMode: HeaderMode.SEND,
     responseTrailerMode: HeaderMode.SEND,
   }),
+  lists: create(ProcessingModeSchema, {
+    ...OFF,
+    requestHeaderMode: HeaderMode.SEND,
+    responseHeaderMode: HeaderMode.SEND,
+    responseBodyMode: BodyMode.FULL_DUPLEX_STREAMED,
+    responseTrailerMode: HeaderMode.SEND,
+  }),
 }
 
 /**

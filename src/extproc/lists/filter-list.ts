@@ -1,0 +1,70 @@
+// A message of an MCP server → the same without the items that its caller may not use.
+
+import type { Attributes } from '../../cel/attributes.js'
+import type { BudgetLimits } from '../../cel/budget.js'
+import type { Ending } from '../../ending.js'
+import { applyEdits, type JsonText, readJsonTextInSlices } from '../../json/json-text.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
+import {
+  type AskedLists,
+  type FoundList,
+  type ListItem,
+  listsIn,
+  withoutItems,
+} from '../../mcp/lists.js'
+import { err, ok, type Result } from '../../result.js'
+import type { CompiledRules } from '../../rules/judge.js'
+import { isListed } from '../../rules/listed.js'
+import { nextTurn } from '../../turns.js'
+
+export interface ListCaller {
+  readonly asked: AskedLists
+  readonly attributes: Attributes
+  /** Of rulesOfLists(). */
+  readonly rules: CompiledRules
+  readonly limits: BudgetLimits
+  /** Nobody waits for the list any more. */
+  readonly ending: Ending
+}
+
+/** Items that are asked about without a pause. */
+const ITEMS_AT_ONCE = 16
+
+/** The very text where nothing of it is hidden. The error is a sentence without any of the text. */
+export async function filterMessage(
+  text: string,
+  caller: ListCaller,
+): Promise<Result<string, string>> {
+  const json = await readJsonTextInSlices(text)
+  if (!json.ok) return err(json.error)
+  const lists = listsOf(json.value, caller.asked)
+  if (!lists.ok) return lists
+  const edits = []
+  for (const list of lists.value) edits.push(...withoutItems(list, await hiddenOf(list, caller)))
+  return ok(edits.length === 0 ? text : applyEdits(text, edits))
+}
+
+function listsOf(
+  { root, text }: JsonText,
+  asked: AskedLists,
+): Result<readonly FoundList[], string> {
+  try {
+    return ok(listsIn(root, text, asked))
+  } catch (error) {
+    if (error instanceof UnreadableForm) return err(error.message)
+    throw error
+  }
+}
+
+async function hiddenOf(
+  { items }: FoundList,
+  { rules, attributes, limits, ending }: ListCaller,
+): Promise<ReadonlySet<ListItem>> {
+  const hidden = new Set<ListItem>()
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % ITEMS_AT_ONCE === 0) await nextTurn()
+    if (ending.aborted) break
+    if (!isListed(rules, attributes, item.call, limits)) hidden.add(item)
+  }
+  return hidden
+}

@@ -1,0 +1,202 @@
+// What happens to the answer of an MCP server: passed on, held as JSON, or taken event by event.
+
+import type { BudgetLimits } from '../../cel/budget.js'
+import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
+import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
+import type { HeldBytes } from '../stream/held-bytes.js'
+import type { Reply } from '../stream/immediate-response.js'
+import type { BodyPart, Headers } from '../stream/process-message.js'
+import type { ProcessorStream } from '../stream/processor.js'
+import { createOwnReply, OF_THE_BYTES, sendReply } from '../stream/reply-output.js'
+import { filterMessage, type ListCaller } from './filter-list.js'
+import { createServerEventReader, type ServerEvent, withEventData } from './sse-events.js'
+
+export interface ListReply {
+  body(part: BodyPart): Promise<void> | void
+  trailers(): Promise<void> | void
+  /** Nothing of it is owed any more. */
+  isDone(): boolean
+}
+
+interface RefusableReply extends ListReply {
+  /** 502 in place of it. */
+  refuse(): void
+}
+
+export interface ListsDeps {
+  readonly maxBodyBytes: number
+  readonly heldBytes: HeldBytes
+  readonly budget: BudgetLimits
+}
+
+export interface ListReplyContext {
+  readonly headers: Headers
+  readonly caller: ListCaller
+  readonly stream: ProcessorStream
+  readonly deps: ListsDeps
+}
+
+export function createPassing({ send }: ProcessorStream, isWhole: boolean): ListReply {
+  let isDone = isWhole
+  sendHeaders(send, 'response')
+  return {
+    body: ({ body, endOfStream }) => {
+      isDone = endOfStream
+      sendBody(send, 'response', body, endOfStream)
+    },
+    trailers: () => {
+      isDone = true
+      sendTrailers(send, 'response')
+    },
+    isDone: () => isDone,
+  }
+}
+
+/** JSON-RPC's internal error. */
+const INTERNAL = -32_603
+const UNREADABLE = 'Bad gateway: the list of the server could not be read'
+const DETAILS = 'unreadable_list'
+
+const errorText = ({ asked }: ListCaller): string =>
+  errorBody(INTERNAL, UNREADABLE, asked === 'all' ? NO_ID : (asked[0]?.id ?? NO_ID))
+
+const badGateway = (caller: ListCaller): Reply => ({
+  status: 502,
+  headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  body: Buffer.from(errorText(caller)),
+  details: DETAILS,
+})
+
+/** Held until all of it is there. */
+export function createJsonReply({
+  headers,
+  caller,
+  stream,
+  deps,
+}: ListReplyContext): RefusableReply {
+  const own = createOwnReply(stream)
+  const hold = deps.heldBytes.open()
+  stream.signal.addEventListener('abort', () => hold.release())
+  let state: 'holding' | 'refused' | 'done' = 'holding'
+  let pieces: Buffer[] = []
+  let size = 0
+  const end = (next: 'refused' | 'done'): void => {
+    state = next
+    pieces = []
+    hold.release()
+  }
+  const refuse = (hasTrailers = false): void => {
+    end('refused')
+    own.send(badGateway(caller), headers, hasTrailers)
+  }
+  const complete = async (hasTrailers: boolean): Promise<void> => {
+    const whole = Buffer.concat(pieces)
+    const text = textOf(whole)
+    const filtered = text === undefined ? undefined : await filterMessage(text, caller)
+    if (stream.signal.aborted) return
+    if (filtered?.ok !== true) return refuse(hasTrailers)
+    end('done')
+    if (filtered.value === text) return sendReply(stream, {}, whole, hasTrailers)
+    sendReply(stream, { remove: OF_THE_BYTES }, Buffer.from(filtered.value), hasTrailers)
+  }
+  return {
+    refuse,
+    body: ({ body, endOfStream }) => {
+      own.begin(false)
+      if (state !== 'holding') return
+      size += body.length
+      if (size > deps.maxBodyBytes || !hold.add(body.length * HELD_FOR_EACH)) return refuse()
+      pieces.push(Buffer.from(body))
+      return endOfStream ? complete(false) : undefined
+    },
+    trailers: () => {
+      own.begin(true)
+      return state === 'holding' ? complete(true) : undefined
+    },
+    isDone: () => state !== 'holding' && !own.isOwed(),
+  }
+}
+
+/** Bytes, their text, and what is made of it. */
+const HELD_FOR_EACH = 3
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Headers leave with the first event that can be read: before that, what cannot is 502. */
+export function createEventReply({ headers, caller, stream, deps }: ListReplyContext): ListReply {
+  const own = createOwnReply(stream)
+  const events = createServerEventReader()
+  const hold = deps.heldBytes.open()
+  stream.signal.addEventListener('abort', () => hold.release())
+  let state: 'start' | 'open' | 'over' = 'start'
+  const open = (): void => {
+    if (state === 'start') sendHeaders(stream.send, 'response', { remove: LENGTHS })
+    state = 'open'
+  }
+  const send = (bytes: Uint8Array, isLast: boolean): void => {
+    open()
+    if (isLast) state = 'over'
+    sendBody(stream.send, 'response', bytes, isLast)
+  }
+  const fail = (hasTrailers: boolean): void => {
+    hold.release()
+    if (state === 'open') return send(Buffer.from(`data: ${errorText(caller)}\n\n`), true)
+    state = 'over'
+    own.send(badGateway(caller), headers, hasTrailers)
+  }
+  const take = async (part: BodyPart): Promise<void> => {
+    for (const event of events.push(part.body)) {
+      const bytes = await filterEvent(event, caller)
+      if (stream.signal.aborted) return
+      if (bytes === undefined) return fail(false)
+      send(bytes, false)
+    }
+    if (events.held > deps.maxBodyBytes || !hold.become(events.held * HELD_FOR_EACH))
+      return fail(false)
+    if (part.endOfStream) await finish(false)
+  }
+  /** Some clients read an event that the end of the stream cuts off. */
+  const finish = async (hasTrailers: boolean): Promise<void> => {
+    const last = events.rest()
+    const bytes = last === undefined ? NOTHING : await filterEvent(last, caller)
+    if (stream.signal.aborted) return
+    if (bytes === undefined) return fail(hasTrailers)
+    send(bytes, !hasTrailers)
+    state = 'over'
+    if (hasTrailers) sendTrailers(stream.send, 'response')
+  }
+  // Nothing was asked for on the stream of a GET, and its first event may be long in coming.
+  if (caller.asked === 'all') open()
+  return {
+    body: (part) => {
+      own.begin(false)
+      return state === 'over' ? undefined : take(part)
+    },
+    trailers: () => {
+      own.begin(true)
+      return state === 'over' ? undefined : finish(true)
+    },
+    isDone: () => state === 'over' && !own.isOwed(),
+  }
+}
+
+/** undefined: it cannot be read. */
+async function filterEvent(event: ServerEvent, caller: ListCaller): Promise<Buffer | undefined> {
+  if (event.data.trim() === '') return event.raw
+  if (textOf(event.raw) === undefined) return undefined
+  const data = await filterMessage(event.data, caller)
+  if (!data.ok) return undefined
+  return data.value === event.data ? event.raw : withEventData(event, data.value)
+}
+
+const NOTHING = new Uint8Array()
+/** Of a body whose length is not known when its headers leave. */
+const LENGTHS = ['content-length', ...OF_THE_BYTES]

@@ -1,0 +1,39 @@
+// Whether an item of a list is shown to a caller: the rules are asked as if it used the item.
+
+import type { Attributes } from '../cel/attributes.js'
+import { Budget, type BudgetLimits } from '../cel/budget.js'
+import type { Rule } from '../cel/rule.js'
+import { NO_ID } from '../mcp/mcp-problem.js'
+import type { McpCall } from '../mcp/message.js'
+import { type CompiledRules, judge } from './judge.js'
+import { mcpAttributes } from './mcp-attributes.js'
+
+/** Nobody knows the arguments yet: rules that read them hide nothing. Scopes hide nothing either. */
+export function rulesOfLists({ deny, require, allow }: CompiledRules): CompiledRules {
+  const isAllowAny = allow.some(readsArguments)
+  return {
+    deny: deny.filter((rule) => !readsArguments(rule)),
+    require: require.filter((rule) => !readsArguments(rule)),
+    allow: isAllowAny ? [] : allow,
+    scopes: [],
+    readTokenAlone: false,
+  }
+}
+
+const OF_ARGUMENTS = ['*', 'tool', 'tool.arguments', 'id']
+
+function readsArguments({ reads }: Rule): boolean {
+  const members = reads.roots.get('mcp')
+  return members !== undefined && OF_ARGUMENTS.some((member) => members.has(member))
+}
+
+/** rules: of rulesOfLists(). Each item has a budget of its own: a long list is no reason to hide its end. */
+export function isListed(
+  rules: CompiledRules,
+  attributes: Attributes,
+  call: McpCall,
+  limits?: BudgetLimits,
+): boolean {
+  const mcp = mcpAttributes({ ...call, id: NO_ID, protocolVersion: '', text: '' })
+  return judge(rules, { ...attributes, mcp }, new Budget(limits)).fault === undefined
+}

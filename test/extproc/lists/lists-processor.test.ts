@@ -1,0 +1,177 @@
+// The lists of an MCP server in the hands of the processor: held within bounds, cut anywhere, and nothing sent after the end.
+
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_BUDGET } from '../../../src/cel/budget.js'
+import { OwnEnding } from '../../../src/ending.js'
+import type { ListsDeps } from '../../../src/extproc/lists/list-reply.js'
+import { createListsProcessor } from '../../../src/extproc/lists/lists-processor.js'
+import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import type { Processor } from '../../../src/extproc/stream/processor.js'
+import { MetadataSchema } from '../../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { CLAIMS_NAMESPACE, LIST_REQUEST_KEY } from '../../../src/ir/names.js'
+import type { AskedLists } from '../../../src/mcp/lists.js'
+import { compileRules } from '../../../src/rules/compile-rules.js'
+import { listRequestText } from '../../../src/rules/list-request.js'
+import { rulesOfLists } from '../../../src/rules/listed.js'
+
+interface Played {
+  readonly processor: Processor
+  /** Of the headers that were sent; 200 where they say none, 0 where none were sent. */
+  readonly status: () => number
+  readonly body: () => string
+  readonly end: () => void
+}
+
+const request = {
+  method: 'POST',
+  host: 'gw.example',
+  scheme: 'https',
+  pathAndQuery: '/mcp',
+  version: 'HTTP/1.1',
+  headers: new Map(),
+}
+
+const RULES = ['mcp.tool.name == "rm"']
+
+interface Play {
+  readonly deps?: Partial<ListsDeps>
+  readonly deny?: readonly string[]
+}
+
+const ASKED: AskedLists = [{ id: '1', method: 'tools/list' }]
+
+/** A processor whose request has been sent on. */
+function play(type: string, { deps, deny = RULES }: Play = {}): Played {
+  const rules = compileRules({ deny, require: [], allow: [] })
+  if (rules === undefined) throw new Error('no rules')
+  const signal = new OwnEnding()
+  let status = 0
+  let body = ''
+  const send = (bytes: Uint8Array): void => {
+    const { response } = fromBinary(ProcessingResponseSchema, bytes)
+    if (response.case === 'responseHeaders') {
+      const set = response.value.response?.headerMutation?.setHeaders ?? []
+      const own = set.find(({ header }) => header?.key === ':status')?.header?.rawValue
+      status = own === undefined ? 200 : Number(Buffer.from(own).toString())
+    }
+    if (response.case !== 'responseBody') return
+    const { mutation } = response.value.response?.bodyMutation ?? {}
+    if (mutation?.case === 'streamedResponse') body += Buffer.from(mutation.value.body).toString()
+  }
+  const processor = createListsProcessor(
+    { type: 'lists', route: 'default/mcp', rules: rulesOfLists(rules) },
+    { send, signal },
+    { maxBodyBytes: 1 << 20, heldBytes: createHeldBytes(1 << 23), budget: DEFAULT_BUDGET, ...deps },
+  )
+  const fields = { [LIST_REQUEST_KEY]: listRequestText({ request }, ASKED) }
+  const metadata = create(MetadataSchema, { filterMetadata: { [CLAIMS_NAMESPACE]: fields } })
+  void processor.requestHeaders(
+    { headers: new Map(), endOfStream: true },
+    { metadata: Buffer.from(toBinary(MetadataSchema, metadata)) },
+  )
+  const headers = new Map([
+    [':status', ['200']],
+    ['content-type', [type]],
+  ])
+  void processor.responseHeaders({ headers, endOfStream: false })
+  return { processor, status: () => status, body: () => body, end: () => signal.abort() }
+}
+
+const JSON_TYPE = 'application/json'
+const EVENTS = 'text/event-stream'
+
+const list = (...names: readonly string[]): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: names.map((name) => ({ name })) } })
+
+const part = (text: string, endOfStream: boolean): { body: Buffer; endOfStream: boolean } => ({
+  body: Buffer.from(text),
+  endOfStream,
+})
+
+describe.each([JSON_TYPE, EVENTS])('%s', (type) => {
+  const written = (text: string): string => (type === EVENTS ? `data: ${text}\r\n\r\n` : text)
+  const LARGE = written(list(...Array.from({ length: 20_000 }, (_, index) => `t${String(index)}`)))
+
+  test('cut anywhere', async () => {
+    const whole = written(list('a', 'rm', 'b'))
+    for (let at = 1; at < whole.length; at += 1) {
+      const { processor, body } = play(type)
+      await processor.responseBody(part(whole.slice(0, at), false))
+      await processor.responseBody(part(whole.slice(at), true))
+      expect([body(), processor.isDone()]).toEqual([written(list('a', 'b')), true])
+    }
+  })
+
+  test('with trailers', async () => {
+    const { processor, body } = play(type)
+    await processor.responseBody(part(written(list('rm', 'a')), false))
+    await processor.responseTrailers()
+    expect([body(), processor.isDone()]).toEqual([written(list('a')), true])
+  })
+
+  test('ends while it is read: nothing is sent any more', async () => {
+    const { processor, status, body, end } = play(type)
+    const work = processor.responseBody(part(LARGE, true))
+    end()
+    await work
+    expect([status(), body()]).toEqual([0, ''])
+  })
+
+  test('is bounded', async () => {
+    const { processor, status } = play(type, { deps: { maxBodyBytes: 1000 } })
+    await processor.responseBody(part(LARGE.slice(0, 2000), false))
+    await processor.responseBody(part(LARGE.slice(2000), true))
+    expect([status(), processor.isDone()]).toEqual([502, true])
+  })
+
+  test('has room among all held bytes, or is 502; what was held is given back', async () => {
+    const heldBytes = createHeldBytes(2000)
+    const { processor, status } = play(type, { deps: { heldBytes } })
+    await processor.responseBody(part(LARGE.slice(0, 1000), false))
+    expect([status(), processor.isDone(), heldBytes.held()]).toEqual([502, true, 0])
+  })
+
+  test('a cancelled one gives back what it held', async () => {
+    const heldBytes = createHeldBytes(1 << 23)
+    const { processor, end } = play(type, { deps: { heldBytes } })
+    await processor.responseBody(part(LARGE.slice(0, 1000), false))
+    expect(heldBytes.held()).toBeGreaterThan(0)
+    end()
+    expect(heldBytes.held()).toBe(0)
+  })
+})
+
+describe('rules', () => {
+  const shown = async (deny: readonly string[]): Promise<string> => {
+    const { processor, body } = play(JSON_TYPE, { deny })
+    await processor.responseBody(part(list('a', 'rm'), true))
+    return body()
+  }
+
+  test('that read arguments keep the tool', async () => {
+    expect(await shown(['mcp.tool.name == "rm" && mcp.tool.arguments.x == 1'])).toBe(
+      list('a', 'rm'),
+    )
+  })
+
+  test('that fail, or cost too much, hide it', async () => {
+    expect(await shown(['mcp.tool.name == "rm" && jwt.sub == "x"'])).toBe(list('a'))
+    const many = `[${Array.from({ length: 60 }, () => '1').join()}]`
+    const loop = `${many}.all(a, ${many}.all(b, ${many}.all(c, a + b + c > size(mcp.tool.name))))`
+    expect(await shown([`mcp.tool.name == "rm" && ${loop}`])).toBe(list('a'))
+  })
+})
+
+test('a byte order mark hides nothing', async () => {
+  const { processor, body } = play(EVENTS)
+  await processor.responseBody(part(`\ufeffdata: ${list('rm', 'a')}\n\n`, true))
+  expect(body()).toBe(`data: ${list('a')}\n\n`)
+})
+
+test('an event that the end cuts off is filtered too', async () => {
+  const { processor, body } = play(EVENTS)
+  await processor.responseBody(part(`data: ${list('rm', 'a')}\n`, true))
+  expect(body()).toBe(`data: ${list('a')}\n`)
+})

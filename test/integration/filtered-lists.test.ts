@@ -1,0 +1,218 @@
+// mcp.filterLists: what the rules refuse a caller is not in the lists that it is shown, as JSON and as events.
+
+import {
+  Client as Client2,
+  StreamableHTTPClientTransport as Transport2,
+} from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type Backend, startBackend } from '../support/backend.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
+import { eventually } from '../support/eventually.js'
+import { type Answer, initialize, send } from '../support/http.js'
+import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
+import { type Stack, startStack } from '../support/stack.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
+
+const ISSUER = 'https://idp.example/o/mcp/'
+
+let everything: McpServer
+let backend: Backend
+let idp: DocumentServer
+let key: SigningKey
+let stack: Stack
+
+beforeAll(async () => {
+  ;[everything, backend, idp, key] = await Promise.all([
+    startMcpServer(),
+    startBackend(),
+    startDocumentServer(),
+    newKey('k1'),
+  ])
+  idp.serve('/jwks', keySet(key))
+  const jwks = remoteJwks('idp', idp.port, '/jwks')
+  const policy = (name: string): object =>
+    proxyPolicy(name, name, {
+      jwtAuthentication: {
+        providers: [{ issuer: ISSUER, audiences: ['api'], jwks }],
+        mcp: { clientId: 'client', filterLists: true },
+      },
+      authorization: {
+        action: 'Deny',
+        policy: {
+          matchExpressions: [
+            'mcp.tool.name == "get-sum" && jwt.sub != "admin"',
+            'mcp.tool.name == "echo" && mcp.tool.arguments.message == "no"',
+            'mcp.resource.uri.startsWith("secret:")',
+            'mcp.prompt.name == "hidden"',
+          ],
+          requiredScopes: [{ scopes: ['b'], when: 'mcp.tool.name == "b"' }],
+        },
+      },
+    })
+  stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      ...[
+        proxyBackend('everything', everything),
+        proxyBackend('backend', backend),
+        proxyBackend('idp', idp),
+      ],
+      ...[mcpRoute('mcp', 'everything', '/mcp'), mcpRoute('raw', 'backend', '/raw')],
+      ...[policy('mcp'), policy('raw')],
+    ],
+  })
+  await eventually(async () => {
+    for (const path of ['/mcp', '/raw'])
+      expect((await send(stack.origin, path, initialize)).status).toBe(401)
+  })
+})
+
+afterAll(async () => {
+  await stack.close()
+  await Promise.all([everything.close(), backend.close(), idp.close()])
+})
+
+const tokenOf = (sub: string): Promise<string> =>
+  signToken({ key, claims: { iss: ISSUER, aud: 'api', sub } })
+
+describe.each([1, 2] as const)('the TypeScript client, version %s', (version) => {
+  test.each([
+    ['alice', false],
+    ['admin', true],
+  ])('%s is shown what the rules let in', async (sub, isShown) => {
+    const url = new URL(`${stack.origin}/mcp`)
+    const requestInit = { headers: { authorization: `Bearer ${await tokenOf(sub)}` } }
+    const info = { name: 'gatehouse-tests', version: '1' }
+    const client = version === 1 ? new Client(info) : new Client2(info)
+    await (client instanceof Client
+      ? client.connect(new StreamableHTTPClientTransport(url, { requestInit }))
+      : client.connect(new Transport2(url, { requestInit })))
+    try {
+      const names = (await client.listTools()).tools.map(({ name }) => name)
+      expect([names.includes('echo'), names.includes('get-sum')]).toEqual([true, isShown])
+      expect((await client.listPrompts()).prompts.length).toBeGreaterThan(0)
+      expect(
+        JSON.stringify(await client.callTool({ name: 'echo', arguments: { message: 'hi' } })),
+      ).toContain('hi')
+    } finally {
+      await client.close()
+    }
+  })
+})
+
+/** What a client gets of an answer of the backend. */
+async function answered(
+  method: string,
+  answer: string,
+  { type = 'application/json', status = 200, headers = {} } = {},
+): Promise<Answer> {
+  backend.answer((_request, response) => {
+    response.writeHead(status, { 'content-type': type, ...headers }).end(answer)
+  })
+  const isGet = method === 'GET'
+  return send(stack.origin, '/raw', {
+    method: isGet ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${await tokenOf('alice')}`,
+      ...(isGet ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(isGet ? {} : { body: JSON.stringify({ jsonrpc: '2.0', id: 7, method }) }),
+  })
+}
+
+const tools = (id: unknown, ...names: string[]): string =>
+  `{ "jsonrpc": "2.0",  "id": ${JSON.stringify(id)}, "result": { "tools": [ ${names
+    .map((name) => `{"name": "${name}", "x": 1.0}`)
+    .join(' , ')} ], "nextCursor": "c" } }`
+
+describe('the rest is as it was, byte for byte', () => {
+  test.each<[string[], string[]]>([
+    [['get-sum'], []],
+    [['get-sum', 'a'], ['a']],
+    [['a', 'get-sum'], ['a']],
+    [
+      ['a', 'get-sum', 'b'],
+      ['a', 'b'],
+    ],
+    [
+      ['get-sum', 'a', 'get-sum', 'get-sum', 'b', 'get-sum', 'get-sum'],
+      ['a', 'b'],
+    ],
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+  ])('of %j stay %j', async (names, shown) => {
+    const { body, headers } = await answered('tools/list', tools(7, ...names))
+    expect(body).toBe(tools(7, ...shown).replace('[  ]', shown.length === 0 ? '[  ]' : '[  ]'))
+    expect(headers['content-length']).toBe(String(body.length))
+  })
+
+  test('another id, another method and another status', async () => {
+    const list = tools(8, 'get-sum')
+    expect((await answered('tools/list', list)).body).toBe(list)
+    expect((await answered('ping', tools(7, 'get-sum'))).body).toBe(tools(7, 'get-sum'))
+    const failed = await answered('tools/list', 'no list', { status: 404, type: 'text/plain' })
+    expect([failed.status, failed.body]).toEqual([404, 'no list'])
+  })
+
+  test('prompts, resources and templates; cacheScope becomes private', async () => {
+    const answer = (list: string): string =>
+      `{"jsonrpc":"2.0","id":7,"result":{${list},"ttlMs":1,"cacheScope":"public"}}`
+    const shown = async (method: string, list: string): Promise<unknown> =>
+      (JSON.parse((await answered(method, answer(list))).body) as { result: unknown }).result
+    expect(await shown('prompts/list', '"prompts":[{"name":"hidden"},{"name":"p"}]')).toEqual({
+      ...{ prompts: [{ name: 'p' }], ttlMs: 1, cacheScope: 'private' },
+    })
+    expect(await shown('resources/list', '"resources":[{"uri":"secret:a"},{"uri":"u"}]')).toEqual({
+      ...{ resources: [{ uri: 'u' }], ttlMs: 1, cacheScope: 'private' },
+    })
+    expect(
+      await shown('resources/templates/list', '"resourceTemplates":[{"uriTemplate":"secret:{x}"}]'),
+    ).toEqual({ resourceTemplates: [], ttlMs: 1, cacheScope: 'private' })
+  })
+
+  test('events: the others, ids and comments', async () => {
+    const progress =
+      'event: message\nid: 1\ndata: {"jsonrpc":"2.0",\ndata: "method":"notifications/x"}\n\n'
+    const stream = (list: string): string =>
+      `: hello\n\n${progress}id: 2\r\ndata: ${list}\r\n\r\n${progress}`
+    const { body } = await answered('tools/list', stream(tools(7, 'get-sum', 'a')), {
+      type: 'text/event-stream',
+    })
+    expect(body).toBe(stream(tools(7, 'a')))
+  })
+
+  test('the stream of a GET, which may repeat an answer', async () => {
+    const endpoint = 'event: endpoint\ndata: /messages\n\n'
+    const { body } = await answered('GET', `${endpoint}data: ${tools(9, 'get-sum', 'a')}\n\n`, {
+      type: 'text/event-stream',
+    })
+    expect(body).toBe(`${endpoint}data: ${tools(9, 'a')}\n\n`)
+  })
+})
+
+describe('what cannot be read is 502', () => {
+  test.each<[string, string, { type?: string; headers?: Record<string, string> }]>([
+    ['no JSON', '{', {}],
+    ['a member twice', tools(7, 'get-sum').replace('"x"', '"name"'), {}],
+    ['an item without a name', '{"jsonrpc":"2.0","id":7,"result":{"tools":[{}]}}', {}],
+    ['another type', 'tools', { type: 'text/plain' }],
+    ['an encoding', tools(7, 'get-sum'), { headers: { 'content-encoding': 'gzip' } }],
+    ['a first event that is none', 'data: {\n\n', { type: 'text/event-stream' }],
+  ])('%s', async (_what, answer, options) => {
+    const { status, body } = await answered('tools/list', answer, options)
+    expect([status, JSON.parse(body)]).toMatchObject([502, { id: 7, error: { code: -32_603 } }])
+  })
+
+  test('behind an event that has left it ends the stream with an error', async () => {
+    const first = 'data: {"jsonrpc":"2.0","method":"notifications/x"}\n\n'
+    const { status, body } = await answered('tools/list', `${first}data: {\n\n`, {
+      type: 'text/event-stream',
+    })
+    expect([status, body.startsWith(first), body.includes('-32603')]).toEqual([200, true, true])
+  })
+})
