@@ -1,0 +1,154 @@
+// What an open guarded stream keeps, counted in bytes of the heap after a full collection: no timing, and nothing of what V8
+// has not collected yet.
+
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { expect, test } from 'vitest'
+import { buildProcTable } from '../../src/extproc/proc-table.js'
+import { createProcessService } from '../../src/extproc/process-service.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import { ProcessingRequestSchema } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { StreamCall, StreamListener } from '../../src/grpc/service.js'
+import { nextTurn } from '../../src/turns.js'
+import { eventually } from '../support/eventually.js'
+import { guardEntry, guardrails, webhook } from './support/guards.js'
+import { body, headerMap, request } from './support/messages.js'
+import { type Message, silent } from './support/stream.js'
+
+const STREAMS = 300
+const EVENTS = 100
+/** Less than what an open stream may take in all: the young generation, sockets and the like come on top. */
+const MOST_KEPT = 70 * 1024
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+async function heapUsed(): Promise<number> {
+  for (let times = 0; times < 3; times += 1) {
+    await nextTurn()
+    collect()
+  }
+  const { heapUsed: heap, external } = process.memoryUsage()
+  return heap + external
+}
+
+const bytesOf = (message: Message): Buffer =>
+  Buffer.from(toBinary(ProcessingRequestSchema, create(ProcessingRequestSchema, message)))
+
+const PROMPT = JSON.stringify({
+  stream: true,
+  messages: [{ role: 'user', content: 'A sentence of a prompt. '.repeat(70) }],
+})
+const FULL_DUPLEX = {
+  requestBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
+  responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
+}
+const REQUEST = [
+  bytesOf(request('POST', '/v1/chat/completions', { config: FULL_DUPLEX })),
+  bytesOf(body(PROMPT)),
+]
+const event = (content: string): string =>
+  `data: ${JSON.stringify({
+    ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'bench' },
+    choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  })}\n\n`
+const headers = headerMap({ ':status': '200', 'content-type': 'text/event-stream' })
+const RESPONSE = [
+  bytesOf({ request: { case: 'responseHeaders', value: { headers } } }),
+  ...Array.from({ length: EVENTS }, (_, index) =>
+    bytesOf({
+      request: { case: 'responseBody', value: { body: Buffer.from(event(` word${index}`)) } },
+    }),
+  ),
+]
+
+/** A stream of Envoy's whose messages come as they are taken. */
+class FakeStream {
+  readonly #listener: StreamListener
+  readonly #waiting: Buffer[] = []
+  #isPaused = false
+  sent = 0
+
+  constructor(open: (call: StreamCall) => StreamListener) {
+    const call: StreamCall = {
+      ...{ peer: { type: 'unix' } as never, deadline: Infinity },
+      isCancelled: () => false,
+      metadata: () => ['k'],
+      send: () => {
+        this.sent += 1
+        return true
+      },
+      end: () => expect.unreachable('the stream ended'),
+      pause: () => void (this.#isPaused = true),
+      resume: () => {
+        this.#isPaused = false
+        this.#deliver()
+      },
+    }
+    this.#listener = open(call)
+  }
+
+  say(messages: readonly Buffer[]): void {
+    // Each in memory of its own, as it comes from a socket.
+    this.#waiting.push(...messages.map((message) => Buffer.from(message)))
+    this.#deliver()
+  }
+
+  isIdle(): boolean {
+    return this.#waiting.length === 0 && !this.#isPaused
+  }
+
+  cancel(): void {
+    this.#listener.onCancel()
+  }
+
+  #deliver(): void {
+    while (!this.#isPaused) {
+      const message = this.#waiting.shift()
+      if (message === undefined) return
+      this.#listener.onMessage(message)
+    }
+  }
+}
+
+test('an open stream keeps no more than what it holds back, and nothing when it is gone', async () => {
+  const answer = { status: 200, headers: {}, body: Buffer.from('{"action":{}}') }
+  const pools = {
+    call: () => Promise.resolve({ ok: true, value: answer } as never),
+    close: () => Promise.resolve(),
+  }
+  const hooks = [webhook(1)]
+  const table = buildProcTable([guardEntry('k', { request: hooks, response: hooks })])
+  const service = createProcessService({
+    table: () => table,
+    callRemote: () => Promise.reject(new Error('no call expected')),
+    guardrails: { ...guardrails(pools), metrics: { verdict: () => {} } },
+    now: () => 0,
+    logger: silent,
+  })
+  const method = service.methods['Process']
+  if (method?.type !== 'stream') throw new Error('no stream')
+  const open = async (count: number): Promise<FakeStream[]> => {
+    const streams = Array.from({ length: count }, () => new FakeStream((call) => method.open(call)))
+    for (const stream of streams) stream.say(REQUEST)
+    await eventually(() => expect(streams.every(({ sent }) => sent === 2)).toBe(true))
+    for (const stream of streams) stream.say(RESPONSE)
+    await eventually(() => expect(streams.every((stream) => stream.isIdle())).toBe(true))
+    // Its headers, and what is free of its text.
+    await eventually(() => expect(streams.every(({ sent }) => sent > 3)).toBe(true))
+    return streams
+  }
+  const close = (streams: readonly FakeStream[]): void => {
+    for (const stream of streams) stream.cancel()
+  }
+  close(await open(STREAMS))
+  const before = await heapUsed()
+  const streams = await open(STREAMS)
+  const during = await heapUsed()
+  close(streams)
+  streams.length = 0
+  const after = await heapUsed()
+  expect((during - after) / STREAMS).toBeLessThan(MOST_KEPT)
+  expect((after - before) / STREAMS).toBeLessThan(4 * 1024)
+})
