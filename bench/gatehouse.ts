@@ -34,7 +34,14 @@ export async function serveFiles(
   const party = run(
     process.execPath,
     [
-      ...[join(root, 'dist/main.js'), 'serve', '--resources', resources],
+      // As the image starts it.
+      ...[
+        '--max-semi-space-size=16',
+        join(root, 'dist/main.js'),
+        'serve',
+        '--resources',
+        resources,
+      ],
       ...['--grpc', grpc, '--admin', admin, '--listen-address', '127.0.0.1'],
     ],
     'pipe',

@@ -77,5 +77,6 @@ const STREAMS = `A stream of ${String(EVENTS)} events, one every ${String(EVENT_
 const TOKENS = `32 of these streams side by side:
 `
 
-const MEMORY = `Memory (RSS) of the server behind the filter with ${String(OPEN_STREAMS)} streams open at once, each in the middle of its reply.
+const MEMORY = `Memory (RSS) of the server behind the filter with ${String(OPEN_STREAMS)} streams open at once, each in the middle of its reply: as the
+system counts it, with what has not been collected yet, for both alike. Gatehouse runs with the young generation of its image (16 MB).
 `

@@ -7,9 +7,12 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
+/** As the image has it (decision 34). */
+const YOUNG_GENERATION = '--max-semi-space-size=16'
+
 await runScript(async () => {
   await setup()
-  const args = [join(root, 'dist/main.js'), ...process.argv.slice(2)]
+  const args = [YOUNG_GENERATION, join(root, 'dist/main.js'), ...process.argv.slice(2)]
   const child = spawn(process.execPath, args, { stdio: 'inherit' })
   // Ctrl-C reaches the child by itself (it is of the same terminal); this process only outlives it.
   process.on('SIGINT', () => {})

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=16
 // Arguments → a command; signals → its end; its answer → the exit code. The only file that touches the process.
 
 import { readFile } from 'node:fs/promises'
