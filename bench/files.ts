@@ -15,6 +15,8 @@ import { writeSections } from './sections.js'
 import { writeFiles } from './written-files.js'
 
 const PER_FILE = 100
+/** A route, its backend and its policy. */
+const PER_ROUTE = 3
 const IDLE_MS = 100
 
 await writeSections(
@@ -22,7 +24,7 @@ await writeSections(
     perFile: PER_FILE,
     ownHosts: await measureAll(PER_FILE, hostOfItsOwn),
     oneHost: await measureAll(PER_FILE, oneHost),
-    ownFiles: await measureAll(1, hostOfItsOwn),
+    ownFiles: await measureAll(PER_ROUTE, hostOfItsOwn),
   }),
 )
 
@@ -44,7 +46,7 @@ async function measure(count: number, perFile: number, host: HostOf): Promise<Li
     const port = await freePort()
     const routes = [...Array(count).keys()].flatMap((index) => objectsOf(index, host, backend.port))
     await mkdir(resources)
-    const { put } = await writeFiles(resources, [gatewayAt(port), ...routes], perFile)
+    const { put } = await writeFiles(resources, [...routes, gatewayAt(port)], perFile)
     const gatehouse = await serveFiles(resources, grpc)
     try {
       const { pid, log } = gatehouse

@@ -4,7 +4,7 @@ import type { LiveChanges } from './live-changes.js'
 import { CHANGES } from './live-changes.js'
 import { machine, megabytes, table } from './table.js'
 
-export const COUNTS = [10, 100, 1_000, 5_000]
+export const COUNTS = [10, 1_000, 5_000, 10_000]
 
 export interface LiveRow extends LiveChanges {
   /** Of routes, and of policies. */
@@ -14,7 +14,7 @@ export interface LiveRow extends LiveChanges {
 }
 
 export interface FilesRows {
-  /** How many documents a file has, but for those with a file each. */
+  /** How many documents a file has, but for routes with a file each. */
   readonly perFile: number
   readonly ownHosts: readonly LiveRow[]
   readonly oneHost: readonly LiveRow[]
@@ -39,7 +39,7 @@ All routes on one host, which Envoy gets as one resource, ${String(perFile)} doc
 
 ${liveTable(oneHost)}
 
-Each route with a host of its own, each document in a file of its own:
+Each route with a host of its own, in a file of its own with its backend and its policy, all in one folder:
 
 ${liveTable(ownFiles)}
 

@@ -79,9 +79,8 @@ export function createAdsService(options: AdsOptions): AdsService {
       streams += 1
       return serveStream({ call, dialect, options, open, number: streams })
     }
-  options.cache.subscribe(() => {
-    for (const { stream } of [...open]) stream.push()
-  })
+  const pushSome = createTurns(open)
+  options.cache.subscribe(pushSome)
   const close = (): void => {
     for (const { end } of [...open]) end()
   }
@@ -100,6 +99,30 @@ export function createAdsService(options: AdsOptions): AdsService {
     drain: close,
     settled: () => [...open].every(({ stream }) => stream.isCurrent()),
     close,
+  }
+}
+
+/** Streams that are told of a change in one turn of the loop: a few milliseconds, if each sends little. */
+const STREAMS_A_TURN = 8
+
+/** What it returns tells every stream of a change, some in each turn: a hundred Envoys must not hold up checks. */
+function createTurns(open: ReadonlySet<Open>): () => void {
+  const behind = new Set<Open>()
+  let next: NodeJS.Immediate | undefined
+  const pushSome = (): void => {
+    next = undefined
+    let told = 0
+    for (const entry of behind) {
+      behind.delete(entry)
+      entry.stream.push()
+      told += 1
+      if (told === STREAMS_A_TURN) break
+    }
+    if (behind.size > 0) next = setImmediate(pushSome)
+  }
+  return () => {
+    for (const entry of open) behind.add(entry)
+    if (next === undefined) pushSome()
   }
 }
 

@@ -1,9 +1,10 @@
 // What one stream has been given of one type, what is under way to it, and what it has refused.
 
+import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { Suspects } from './nack-bisect.js'
 import { Refusals } from './refusals.js'
-import type { ResourceMap } from './snapshot-cache.js'
+import { resourceChanges, type ResourceMap } from './snapshot-cache.js'
 
 interface Held {
   /** "": Envoy may have any version of it, after a refusal. */
@@ -62,6 +63,10 @@ export class Delivery {
   readonly #suspects = new Suspects()
   /** Of the last map that was asked about, as long as nothing changes here. */
   #known: { readonly wanted: ResourceMap; readonly changes: Changes } | undefined
+  /** The last map that was asked about. */
+  #wanted: ResourceMap | undefined
+  /** Names of which what is held may not be what is wanted: of thousands the others need no look. */
+  readonly #open = new Set<string>()
   /** By nonce, in the order sent. */
   readonly #inFlight = new Map<string, InFlight>()
 
@@ -102,16 +107,35 @@ export class Delivery {
   }
 
   #changesTo(wanted: ResourceMap): Changes {
-    const updated = [...wanted.values()].filter(
-      (resource) => !this.has(resource) && !this.#refused.waits(resource.name, resource.version),
-    )
-    const unwanted = [...this.#held.keys()].filter((name) => !wanted.has(name))
-    const lingers = (name: string): boolean => this.#refused.waits(name, REMOVAL)
-    return {
-      updated,
-      gone: unwanted.filter((name) => !lingers(name)),
-      lingering: unwanted.filter(lingers),
+    this.#openChanges(wanted)
+    const [updated, gone, lingering]: [EncodedResource[], string[], string[]] = [[], [], []]
+    for (const name of this.#open) {
+      const resource = wanted.get(name)
+      if (resource === undefined ? !this.#held.has(name) : this.has(resource))
+        this.#open.delete(name)
+      else if (resource !== undefined) {
+        if (!this.#refused.waits(name, resource.version)) updated.push(resource)
+      } else if (this.#refused.waits(name, REMOVAL)) lingering.push(name)
+      else gone.push(name)
     }
+    updated.sort((a, b) => compareText(a.name, b.name))
+    return { updated, gone, lingering }
+  }
+
+  #openChanges(wanted: ResourceMap): void {
+    if (this.#wanted === undefined)
+      for (const names of [wanted.keys(), this.#held.keys()])
+        for (const name of names) this.#open.add(name)
+    else if (this.#wanted !== wanted) {
+      const { removed, added } = resourceChanges(this.#wanted, wanted)
+      for (const { name } of [...removed, ...added]) this.#open.add(name)
+    }
+    this.#wanted = wanted
+  }
+
+  #hold(name: string, held: Held): void {
+    this.#held.set(name, held)
+    this.#open.add(name)
   }
 
   /** When refusals are due to be sent again, by performance.now(); undefined: none is. */
@@ -164,7 +188,7 @@ export class Delivery {
         const isNew = !this.holds(name)
         changed.set(name, { version, isNew, ...(held?.resource && { before: held.resource }) })
       }
-      this.#held.set(name, { version, resource })
+      this.#hold(name, { version, resource })
     }
     this.forget(push.removed)
     const { nonce, version, removed } = push
@@ -191,13 +215,13 @@ export class Delivery {
     if (answered === undefined) return undefined
     const { version, changed, removed } = answered
     for (const [name, { isNew, before }] of changed) {
-      this.#held.set(name, {
+      this.#hold(name, {
         version: '',
         ...(before && { resource: before }),
         ...(isNew && { isRefused: true }),
       })
     }
-    for (const name of removed) this.#held.set(name, { version: '' })
+    for (const name of removed) this.#hold(name, { version: '' })
     if (this.#isDivisible && changed.size + removed.length > 1) this.#suspect(changed, removed)
     else this.#refuse(changed, removed)
     return version
@@ -240,14 +264,14 @@ export class Delivery {
   /** What an incremental client says it has from an earlier stream. */
   alreadyHeld(versions: Readonly<Record<string, string>>): void {
     this.#known = undefined
-    for (const [name, version] of Object.entries(versions)) this.#held.set(name, { version })
+    for (const [name, version] of Object.entries(versions)) this.#hold(name, { version })
   }
 
   /** State of the world: what Envoy has from an earlier stream. */
   stillHas(resources: readonly EncodedResource[]): void {
     this.#known = undefined
     for (const resource of resources)
-      this.#held.set(resource.name, { version: resource.version, resource })
+      this.#hold(resource.name, { version: resource.version, resource })
   }
 
   /** As if never sent: the next response has them. */
@@ -255,6 +279,7 @@ export class Delivery {
     this.#known = undefined
     for (const name of names) {
       this.#held.delete(name)
+      this.#open.add(name)
       this.#refused.delete(name)
       this.#suspects.delete(name)
     }
@@ -264,7 +289,7 @@ export class Delivery {
   doubt(isMeant: (name: string) => boolean): void {
     const meant = [...this.#held.keys()].filter(isMeant)
     this.forget(meant)
-    for (const name of meant) this.#held.set(name, { version: '' })
+    for (const name of meant) this.#hold(name, { version: '' })
   }
 
   forgetUnless(wants: (name: string) => boolean): void {

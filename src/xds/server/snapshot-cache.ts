@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
+import { type Differences, differences } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
 import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
@@ -75,3 +76,21 @@ const numberOf = memo(({ name, version }: EncodedResource): bigint => {
 const sumOf = memo((resources: Chunk<EncodedResource>): bigint =>
   resources.reduce((sum, resource) => sum + numberOf(resource), 0n),
 )
+
+/** By the earlier one: each stream asks the same. */
+const changes = new WeakMap<
+  ResourceMap,
+  { readonly now: ResourceMap; readonly found: Differences<EncodedResource> }
+>()
+
+/** The resources that are not in both. */
+export function resourceChanges(
+  before: ResourceMap,
+  now: ResourceMap,
+): Differences<EncodedResource> {
+  const known = changes.get(before)
+  if (known?.now === now) return known.found
+  const found = differences(listOf(before), listOf(now))
+  changes.set(before, { now, found })
+  return found
+}

@@ -1,7 +1,10 @@
 // Virtual hosts as resources of their own (VHDS): which route configuration they belong to, and which Envoys take them.
 
 import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
+import { listOf } from '../../incremental/named-map.js'
+import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
 /** The part of the name before the last "/": by it Envoy finds out whom a host that it is sent belongs to. */
@@ -19,8 +22,13 @@ export function hostsOf(
 }
 
 const configurationsOf = memo(
-  (hosts: ResourceMap): ReadonlySet<string> => new Set([...hosts.keys()].map(routeConfigurationOf)),
+  (hosts: ResourceMap): ReadonlySet<string> =>
+    new Set(namedChunks(listOf(hosts)).flatMap(configurationsOfChunk)),
 )
+
+const configurationsOfChunk = memo((hosts: Chunk<EncodedResource>): readonly string[] => [
+  ...new Set(hosts.map(({ name }) => routeConfigurationOf(name))),
+])
 
 /** The first Envoy that this was seen to work with over one delta ADS stream. */
 const SINCE = { major: 1, minor: 40 }

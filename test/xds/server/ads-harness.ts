@@ -36,7 +36,11 @@ export interface AdsHarness {
   close(): Promise<void>
 }
 
-export async function startAds(mayReceiveSecrets = true): Promise<AdsHarness> {
+/** onSent: told of each response. */
+export async function startAds(
+  mayReceiveSecrets = true,
+  onSent = (): void => undefined,
+): Promise<AdsHarness> {
   const cache = new SnapshotCache()
   const events: string[] = []
   const { logger } = recordingLogger()
@@ -49,6 +53,7 @@ export async function startAds(mayReceiveSecrets = true): Promise<AdsHarness> {
     },
     mayReceiveSecrets: () => mayReceiveSecrets,
     patienceMs: PATIENCE_MS,
+    onSent,
     onAck: (peer, type, version) => events.push(`ack ${peer.node} ${shortType(type)} ${version}`),
     onNack: (peer, type, version, message) =>
       events.push(`nack ${peer.node} ${shortType(type)} ${version} ${message}`),
