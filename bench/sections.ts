@@ -6,11 +6,16 @@ import { root } from './processes.js'
 
 const PAGE = join(root, 'docs/performance.md')
 
-/** text: in Markdown; each section that it has takes the place of the one with the same heading. */
+/** text: in Markdown; each section that it has takes the place of the one with the same heading, or comes behind the one before. */
 export async function writeSections(text: string): Promise<void> {
-  const page = sectionsOf(await readFile(PAGE, 'utf8'))
-  for (const [heading, section] of sectionsOf(text)) page.set(heading, section)
-  await writeFile(PAGE, [...page.values()].join('\n'))
+  const page = [...sectionsOf(await readFile(PAGE, 'utf8'))]
+  let last = -1
+  for (const own of sectionsOf(text)) {
+    const at = page.findIndex(([heading]) => heading === own[0])
+    last = at === -1 ? last + 1 : at
+    page.splice(last, at === -1 ? 0 : 1, own)
+  }
+  await writeFile(PAGE, page.map(([, section]) => section).join('\n'))
 }
 
 /** By heading, in their order; what stands before the first is under the page's own. */

@@ -69,6 +69,7 @@ export function judgeScopes(
   claims: JsonObject | undefined,
   budget: Budget,
 ): RuleVerdict {
+  if (entries.length === 0) return LET_IN
   const held = heldScopes(claims)
   const needed = new Set<string>()
   let isLacking = false
