@@ -11,7 +11,7 @@ import { requestChats, requestDocuments } from '../support/short-requests.js'
 import { startGatehouse } from '../support/stack.js'
 import { keySet, newKey } from '../support/tokens.js'
 import { workersOf } from '../support/workers.js'
-import { tokenBy, World } from '../support/world.js'
+import { token, tokenBy, World } from '../support/world.js'
 
 const TWO = ['--workers', '2']
 
@@ -60,6 +60,26 @@ test('SIGKILL of the main process: its workers end with it, and Envoy answers 50
   await gatehouse.stop('SIGKILL')
   await areGone(workers)
   await eventually(async () => expect(await world.statusOf('/mcp')).toBe(503))
+})
+
+test('a main process that stands still: workers decide by what they have, and refuse what they would have to ask for', async (context) => {
+  const world = await World.start(context)
+  const gatehouse = await world.serve(world.resources, ...TWO)
+  await world.startEnvoy()
+  await world.works()
+  const rotated = await newKey('k2')
+  world.idp.serve('/jwks', keySet(rotated))
+  gatehouse.child.kill('SIGSTOP')
+  try {
+    expect(await world.statusOf('/mcp', token)).toBe(200)
+    expect(await world.statusOf('/mcp')).toBe(401)
+    expect(await world.statusOf('/mcp', await tokenBy(rotated))).toBe(503)
+  } finally {
+    gatehouse.child.kill('SIGCONT')
+  }
+  await eventually(async () =>
+    expect(await world.statusOf('/mcp', await tokenBy(rotated))).toBe(200),
+  )
 })
 
 test('a certificate that cannot be used is said at the start', async () => {
