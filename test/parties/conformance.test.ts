@@ -2,9 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { visit } from '../../src/demo/idp/headless-login.js'
-import { asUser } from '../support/clients/client-run.js'
+import { asUser, type UserAgent } from '../support/clients/client-run.js'
 import { CLIENT_ID } from '../support/identity-provider.js'
 import { freePort } from '../support/ports.js'
+import { registerAt } from '../support/relay-login.js'
+import { consenting } from '../support/relay-stack.js'
 import { type ChildProgram, startProgram } from './support/child-program.js'
 import { startInjectingProxy } from './support/injecting-proxy.js'
 import { type McpStack, startMcpStack } from './support/mcp-stack.js'
@@ -25,16 +27,19 @@ const run = (...args: readonly string[]): ChildProgram =>
 
 describe('mode authorization', () => {
   /** The exit code and the last line. */
-  async function authorize(): Promise<readonly [number | null, string]> {
+  async function authorize(
+    client = CLIENT_ID,
+    agent: UserAgent = visit,
+  ): Promise<readonly [number | null, string]> {
     const port = String(await freePort())
     const { url } = world
     const suite = run(
       ...['authorization', '--url', url, '--resource', url],
-      ...['--client-id', CLIENT_ID, '-p', port],
+      ...['--client-id', client, '-p', port],
     )
     try {
       const ended = suite.ended()
-      await Promise.race([ended, logInAtPrintedUrl(suite)])
+      await Promise.race([ended, logInAtPrintedUrl(suite, agent)])
       return [await ended, totalOf(suite)]
     } finally {
       await suite.stop()
@@ -42,13 +47,23 @@ describe('mode authorization', () => {
   }
 
   /** It prints where a person is to log in, and listens for the answer. */
-  async function logInAtPrintedUrl(suite: ChildProgram): Promise<void> {
+  async function logInAtPrintedUrl(suite: ChildProgram, agent: UserAgent): Promise<void> {
     const [address] = await suite.seen(/http:\/\/\S+code_challenge=\S+/)
-    await fetch(await visit(asUser(new URL(address), 'alice')))
+    await fetch(await agent(asUser(new URL(address), 'alice')))
   }
 
   test('passes with metadataIssuer Gateway', async () => {
     expect(await authorize()).toEqual([0, 'Total: 2 passed, 0 failed'])
+  })
+
+  test('passes with authorizationServer Relay', async () => {
+    await world.reconfigure({ authorizationServer: 'Relay' })
+    try {
+      const client = await registerAt(world.stack.origin, 'http://127.0.0.1:1/callback')
+      expect(await authorize(client, consenting)).toEqual([0, 'Total: 2 passed, 0 failed'])
+    } finally {
+      await world.reconfigure({})
+    }
   })
 
   test('fails with metadataIssuer Provider, as the issuer is not where the metadata is', async () => {

@@ -19,11 +19,11 @@ export interface Tokens {
   readonly error?: string
 }
 
-export async function registerAt(origin: string): Promise<string> {
+export async function registerAt(origin: string, redirectUri = REDIRECT_URI): Promise<string> {
   const answer = await fetch(`${origin}${AS}/client-registration`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ client_name: 'Tester', redirect_uris: [REDIRECT_URI] }),
+    body: JSON.stringify({ client_name: 'Tester', redirect_uris: [redirectUri] }),
   })
   return ((await answer.json()) as { client_id: string }).client_id
 }
