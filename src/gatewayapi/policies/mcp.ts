@@ -85,6 +85,7 @@ export function translateMcp(
       ...(spec.authorizationServer === 'Gateway' ? issuerNotes(metadataIssuer) : []),
       ...registration.notes,
       ...(relay?.value.notes ?? []),
+      ...(relay === undefined && spec.relay !== undefined ? [IDLE_RELAY] : []),
       ...discoveryNotes(provider.issuer, spec.authorizationServer, known, wanted),
     ],
     warnings: [
@@ -131,6 +132,8 @@ function resourceMetadata(
     ...Object.fromEntries(published.filter(([name]) => name !== 'authorization_servers')),
   }
 }
+
+const IDLE_RELAY = 'mcp.relay does nothing without authorizationServer Relay'
 
 const NO_ORIGINS =
   'mcp.allowedOrigins is not set: requests of web pages of any origin are let in, which MCP 2026-07-28 asks servers to refuse'

@@ -6,6 +6,8 @@ import { OWN_PARAMETERS, type RelaySpec } from '../../resources/kinds/relay.js'
 import { err, ok, type Result } from '../../result.js'
 import { type Reach, targetOfIssuer } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
+import { relayTokensKey } from '../world/grouping.js'
+import { keyOf } from '../world/world.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { readSealingKey, readSecret } from './relay-secrets.js'
 
@@ -76,7 +78,7 @@ export function translateRelay(
       providerIssuer: provider.issuer,
       ...(endpoints?.ok === true ? { provider: endpoints.value } : {}),
     },
-    notes: keys.value.notes,
+    notes: [...keys.value.notes, ...sharedTokenNotes(context, input)],
     warnings: endpoints?.ok === false ? [endpoints.error] : [],
   })
 }
@@ -135,6 +137,21 @@ function sealingKeys(
     keys.push(key.value)
   }
   return ok({ keys, notes: [] })
+}
+
+/** Whoever logs in at one of them has a token for all. */
+function sharedTokenNotes(
+  { reader }: Context,
+  { policy, provider }: RelayInput,
+): readonly string[] {
+  const others = (provider.audiences ?? [])
+    .flatMap((audience) => reader.read('relaysOf', relayTokensKey(provider.issuer, audience)) ?? [])
+    .map(keyOf)
+    .filter((other) => other !== policy)
+  return [...new Set(others)].map(
+    (other) =>
+      `Tokens are interchangeable with those of ProxyPolicy ${other}, which relays logins for the same issuer and audience`,
+  )
 }
 
 const OWN_KEY =

@@ -12,6 +12,7 @@ import {
   namespaceOf,
   olderFirst,
   policyTargetKeys,
+  relayTokensKeys,
   serviceOfSlice,
   targetKeys,
 } from './grouping.js'
@@ -57,6 +58,7 @@ export function buildWorld(
     secrets: of('secrets', 'secrets', rows),
     configMaps: of('configMaps', 'configMaps', rows),
     policiesOn: of('proxyPolicies', 'policiesOn', groupsBy(policyTargetKeys, olderFirst)),
+    relaysOf: of('proxyPolicies', 'relaysOf', groupsBy(relayTokensKeys, olderFirst)),
     tlsPoliciesOn: of(
       'backendTlsPolicies',
       'tlsPoliciesOn',

@@ -52,6 +52,19 @@ const KNOWN_TARGETS = new Set([
   '/Service',
 ])
 
+/** What tokens of an issuer must say to be good somewhere. */
+export const relayTokensKey = (issuer: string, audience: string): string => `${issuer} ${audience}`
+
+/** Of a policy whose logins are relayed; it has one provider. */
+export function relayTokensKeys({ spec }: Resource<ProxyPolicySpec>): readonly string[] {
+  const { mcp, providers } = spec.traffic?.jwtAuthentication ?? {}
+  if (mcp?.authorizationServer !== 'Relay') return []
+  const keys = (providers ?? []).flatMap(({ issuer, audiences = [] }) =>
+    audiences.map((audience) => relayTokensKey(issuer, audience)),
+  )
+  return [...new Set(keys)]
+}
+
 export function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): readonly string[] {
   const service = metadata.labels[SERVICE_NAME_LABEL]
   return service === undefined ? [] : [keyIn(metadata.namespace, service)]

@@ -33,6 +33,8 @@ export interface World {
   readonly configMaps: ResourceIndex<ConfigMapData>
   /** By targetKey(), the oldest first. */
   readonly policiesOn: Group<ProxyPolicySpec>
+  /** Policies that make the gateway an authorization server, by relayTokensKey(), the oldest first. */
+  readonly relaysOf: Group<ProxyPolicySpec>
   /** By targetKey(), the oldest first. */
   readonly tlsPoliciesOn: Group<BackendTlsPolicySpec>
   /** By "NAMESPACE/SERVICE". */

@@ -1,0 +1,61 @@
+// The keys of relays whose policies name none: from files, made by `run`, and none for `serve`, which replicas share.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { relayKeys } from '../../src/app/relay-keys.js'
+
+const BYTES = Buffer.from('0123456789abcdef0123456789abcde\xff', 'latin1')
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+async function file(name: string, content: string | Buffer): Promise<string> {
+  await writeFile(join(folder, name), content)
+  return join(folder, name)
+}
+
+test.each<[string, string | Buffer]>([
+  ['raw', BYTES],
+  ['hexadecimal', BYTES.toString('hex')],
+  ['base64', `${BYTES.toString('base64')}\n`],
+  ['base64url', BYTES.toString('base64url')],
+])('a file of 32 bytes, %s', async (name, content) => {
+  const relayKeyFile = [await file(name, content), await file('other', Buffer.alloc(32, 1))]
+  expect(relayKeys({ command: 'serve', relayKeyFile })).toEqual({
+    relayKeys: {
+      keys: [BYTES.toString('base64url'), Buffer.alloc(32, 1).toString('base64url')],
+      areOwn: false,
+    },
+  })
+})
+
+test('a file that is no key, or not there, is named', async () => {
+  const short = await file('short', 'too short')
+  expect(() => relayKeys({ command: 'run', relayKeyFile: [short] })).toThrow(
+    `${short} is not a key`,
+  )
+  const gone = join(folder, 'gone')
+  expect(() => relayKeys({ command: 'run', relayKeyFile: [gone] })).toThrow(
+    `${gone} cannot be read`,
+  )
+})
+
+describe('without a file', () => {
+  test('run makes a key of its own at each start', () => {
+    const [one, two] = [1, 2].map(() => relayKeys({ command: 'run', relayKeyFile: [] }).relayKeys)
+    expect(one).toMatchObject({ areOwn: true })
+    expect(Buffer.from(one?.keys[0] ?? '', 'base64url')).toHaveLength(32)
+    expect(one?.keys).not.toEqual(two?.keys)
+  })
+
+  test('serve has none, and the policy is refused', () => {
+    expect(relayKeys({ command: 'serve', relayKeyFile: [] })).toEqual({})
+  })
+})
