@@ -100,3 +100,27 @@ test('of one Gateway 64 are read, the first ones, and it is said which has more'
   expect(read).toHaveLength(64)
   expect(read.map(({ name }) => name)).not.toContain('s64')
 })
+
+test('of a relay its keys and the secret of its client are read, of its own namespace', () => {
+  const policy = {
+    apiVersion: 'policy.gatehouse.dev/v1alpha1',
+    kind: 'ProxyPolicy',
+    metadata: { name: 'mcp', namespace: 'shop' },
+    spec: {
+      targetRefs: [{ group: GROUP, kind: 'HTTPRoute', name: 'mcp' }],
+      traffic: {
+        jwtAuthentication: {
+          providers: [{ issuer: 'https://idp.example', audiences: ['a'], jwks: { inline: '{}' } }],
+          mcp: {
+            authorizationServer: 'Relay',
+            relay: {
+              keyRef: [{ name: 'now' }, { name: 'before' }],
+              clientSecretRef: { name: 'idp' },
+            },
+          },
+        },
+      },
+    },
+  }
+  expect(readWith(policy)).toEqual(['Secret/shop/before', 'Secret/shop/idp', 'Secret/shop/now'])
+})
