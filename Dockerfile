@@ -33,6 +33,8 @@ WORKDIR /app
 ENV NODE_ENV=production
 # Half of these threads look names up: silent name servers of some are to leave places for the rest.
 ENV UV_THREADPOOL_SIZE=16
+# What was held of bodies goes back to the system: by default the C library keeps it, several times what is needed at rest.
+ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=65536
 COPY --from=production /usr/local/bin/gatehouse-node /usr/local/bin/node
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules ./node_modules
