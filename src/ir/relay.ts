@@ -3,6 +3,7 @@
 
 import type { RemoteTarget } from './remote-target.js'
 
+/** The relay of one policy: what its documents, pages and token endpoint are made of (RFC 6749, 8414 and 9207). */
 export interface Relay {
   /** NAMESPACE/NAME of the ProxyPolicy: bound into everything that is sealed or signed. */
   readonly policy: string
@@ -33,6 +34,7 @@ export interface Relay {
   readonly provider?: RelayProvider
 }
 
+/** What the identity provider's discovery document (RFC 8414) says that the relay uses. */
 export interface RelayProvider {
   readonly authorizationEndpoint: string
   readonly token: RemoteTarget

@@ -27,6 +27,7 @@ const secretRef = z.object({
     .meta({ example: 'key' }),
 })
 
+/** The schema of jwtAuthentication.mcp.relay. */
 export const relay = z.object({
   keyRef: z
     .array(secretRef)
@@ -98,4 +99,5 @@ export const relay = z.object({
     .meta({ example: { audience: 'https://mcp.example/mcp' } }),
 })
 
+/** A relay as decoded: durations in milliseconds, defaults filled in. */
 export type RelaySpec = z.infer<typeof relay>
