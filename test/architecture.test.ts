@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const src = join(root, 'src')
 
-const BASE = ['result', 'errors', 'logger', 'log-limit', 'similar']
+const BASE = ['result', 'errors', 'logger', 'log-limit', 'decision-log', 'similar']
 
 /**
  * Room (a folder, or a file at the top of src) → the rooms that it may import beside itself. Rooms stand in the order of
@@ -19,6 +19,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
   'logger.ts': [],
   'log-limit.ts': [],
+  'decision-log.ts': ['logger', 'log-limit'],
   'similar.ts': [],
   'ending.ts': [],
   'turns.ts': ['ending'],

@@ -175,14 +175,14 @@ function translatorOf(
 }
 
 const xdsOptions = (
-  { listenAddress, trustedHops }: Settings,
+  { listenAddress, trustedHops, accessLog }: Settings,
   ownEnvoy: boolean,
   caFile: string,
 ): XdsOptions => ({
   listenAddress,
   trustedHops,
   systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
-  accessLog: false,
+  accessLog,
   // Envoys beside ours are for `serve`; two `run`s on one port would each get a part of its requests.
   exclusivePorts: ownEnvoy,
 })

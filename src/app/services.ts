@@ -2,6 +2,7 @@
 
 import type { Metrics } from '../admin/metrics.js'
 import type { BudgetLimits } from '../cel/budget.js'
+import { createDecisionLog, type DecisionLogOptions } from '../decision-log.js'
 import type { CompiledEntry } from '../extauthz/authz-table.js'
 import { createCheckService } from '../extauthz/check-service.js'
 import type { FreshKeysOptions } from '../extauthz/fresh-keys.js'
@@ -68,18 +69,21 @@ export interface TableDeps extends CommonDeps {
   readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs'>
   /** Of the rules of a check, and of the header expressions of a webhook call. */
   readonly budget: BudgetLimits
+  readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
 }
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
   const { metrics, logger, now } = deps
+  const decisions = createDecisionLog({ logger, now, ...deps.decisionLog })
   const check = createCheckService({
     ...keySets,
     table: () => tables.authz,
     ruleBudget: budget,
     now,
     logger,
+    decisions,
     metrics: metrics.checks,
   })
   const process = createProcessService({
@@ -87,18 +91,19 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     callRemote,
     callPublic,
     shared,
-    guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails },
+    guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
     now,
     logger,
   })
   return [check, process]
 }
 
-/** What settings allow one body, and one check. */
+/** What settings allow one body, and one check; and what of it is logged. */
 export const limitsOf = (
-  { maxBodyBytes, bodyTimeout, ruleSteps, ruleBytes }: Settings,
+  { maxBodyBytes, bodyTimeout, ruleSteps, ruleBytes, decisionLog, logClaims }: Settings,
   heldBytes: HeldBytes,
-): Pick<TableDeps, 'bodies' | 'budget'> => ({
+): Pick<TableDeps, 'bodies' | 'budget' | 'decisionLog'> => ({
   bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs: bodyTimeout },
   budget: { steps: ruleSteps, bytes: ruleBytes },
+  decisionLog: { choice: decisionLog, claims: logClaims ?? [] },
 })

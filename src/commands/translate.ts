@@ -15,13 +15,13 @@ export async function translate(settings: Settings, io: CommandIo): Promise<Exit
   const report = reportCheck(offline, settings.apiGroup)
   if (!report.isGood) io.err(report.text)
   if (offline.provider.problems.length > 0) return 1
-  const { listenAddress, trustedHops, connect, grpc, envoyAdmin } = settings
+  const { listenAddress, trustedHops, accessLog, connect, grpc, envoyAdmin } = settings
   const config = buildStaticConfig(offline.translation.ir, {
     xds: {
       listenAddress,
       trustedHops,
       systemCaFile: ENVOY_CA_FILE,
-      accessLog: false,
+      accessLog,
     },
     connection: { address: connect ?? grpc },
     envoyAdmin,

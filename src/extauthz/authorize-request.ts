@@ -5,7 +5,13 @@ import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
 import { isListMethod } from '../mcp/lists.js'
 import { requestScheme } from '../oauth/base-url.js'
-import { type CompiledRules, judge, judgeScopes, type RuleVerdict } from '../rules/judge.js'
+import {
+  type CompiledRules,
+  judge,
+  judgeScopes,
+  type RuleFault,
+  type RuleVerdict,
+} from '../rules/judge.js'
 import { listRequestText } from '../rules/list-request.js'
 import { mcpAttributes } from '../rules/mcp-attributes.js'
 import type { CompiledEntry } from './authz-table.js'
@@ -13,6 +19,7 @@ import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import type { CheckRequest } from './check-request.js'
 import {
   type Decision,
+  type Refusal,
   refuseByRule,
   refuseMessage,
   refuseScopes,
@@ -73,9 +80,13 @@ function judgeAll(
   const all = calls.map((one) => ({ ...attributes, mcp: mcpAttributes(one) }))
   for (const one of all) {
     const verdict = judge(rules, one, budget)
-    if (verdict.fault !== undefined) return verdict
+    if (verdict.fault !== undefined) return { ...verdict, tool: one.mcp.toolName }
   }
-  return judgeScopes(rules.scopes, all, caller.token?.claims.json, budget)
+  const verdict = judgeScopes(rules.scopes, all, caller.token?.claims.json, budget)
+  const [only] = all
+  return all.length === 1 && only !== undefined && verdict.fault !== undefined
+    ? { ...verdict, tool: only.mcp.toolName }
+    : verdict
 }
 
 function conclude(
@@ -87,11 +98,12 @@ function conclude(
 ): Decision {
   const { request, token } = caller
   if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
-  if (verdict.needed !== undefined)
-    return token === undefined
-      ? refuseUnauthenticated(entry.entry, request, undefined)
-      : refuseScopes(entry.entry, request, verdict.needed, mcp?.id)
-  if (verdict.fault !== undefined) return refuseByRule(verdict.fault, mcp?.id)
+  const { fault } = verdict
+  if (fault !== undefined)
+    return {
+      ...refusal(entry, caller, { ...verdict, fault }, mcp),
+      by: { rule: verdict.rule, tool: verdict.tool, token },
+    }
   const listRequest = mcp && listRequestOf(entry, caller, mcp)
   const cookie =
     token !== undefined && entry.entry.isRelay === true
@@ -117,6 +129,18 @@ function listRequestOf(
   const isStream = caller.request.method === 'GET'
   if (lists.length === 0 && !isStream) return undefined
   return listRequestText(attributesOf(caller), isStream ? 'all' : lists)
+}
+
+function refusal(
+  { entry }: CompiledEntry,
+  { request, token }: Caller,
+  { fault, needed }: RuleVerdict & { readonly fault: RuleFault },
+  mcp: McpRequest | undefined,
+): Refusal {
+  if (needed === undefined) return refuseByRule(fault, mcp?.id)
+  return token === undefined
+    ? refuseUnauthenticated(entry, request, undefined)
+    : refuseScopes(entry, request, needed, mcp?.id)
 }
 
 const NO_RULES: RuleVerdict = {}

@@ -1,6 +1,7 @@
 // What all steps of a check share: its options, who asks, and what may end it from outside.
 
 import type { BudgetLimits } from '../cel/budget.js'
+import type { DecisionLog } from '../decision-log.js'
 import type { LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { AuthzTable } from './authz-table.js'
@@ -17,6 +18,8 @@ export interface CheckOptions extends FreshKeysOptions {
   /** What the rules of one check may spend together; default DEFAULT_BUDGET. */
   readonly ruleBudget?: BudgetLimits
   readonly logger: Logger
+  /** Absent: decisions leave no line. */
+  readonly decisions?: DecisionLog
   readonly metrics: CheckMetrics
 }
 

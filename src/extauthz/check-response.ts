@@ -4,8 +4,8 @@
 import type { LazyValue } from '../cel/attributes.js'
 import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { CLAIMS_KEY, EXACT_CLAIMS_KEY, LIST_REQUEST_KEY } from '../ir/names.js'
-import type { CheckReply, Decision } from './decision.js'
+import { CLAIMS_KEY, EXACT_CLAIMS_KEY, LIST_REQUEST_KEY, REASON_KEY } from '../ir/names.js'
+import type { CheckReply, Decision, Reason } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 
 /** google.rpc.Code, by our status: what Envoy logs. */
@@ -22,7 +22,7 @@ const NEVER_FROM_CLIENTS = [
 
 /** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. */
 export function encodeDecision(decision: Decision, forwardToken: boolean): Uint8Array {
-  if (decision.type === 'reply') return encodeReply(decision.reply)
+  if (decision.type === 'reply') return encodeReply(decision.reply, decision.reason)
   if (decision.cookie !== undefined || decision.listRequest !== undefined)
     return encodeAllow(forwardToken, decision.token?.claims, decision)
   if (decision.token !== undefined) return encodeVerified(decision.token, forwardToken)
@@ -69,13 +69,16 @@ function encodeAllow(
 const ANONYMOUS_KEPT = encodeAllow(true)
 const ANONYMOUS_REMOVED = encodeAllow(false)
 
-/** status 1 { code 1 }, denied_response 2 { status 1 { code 1 }, headers 2, body 3 }. */
-function encodeReply(reply: CheckReply): Uint8Array {
+/** status 1 { code 1 }, denied_response 2 { status 1 { code 1 }, headers 2, body 3 }, dynamic_metadata 4. */
+function encodeReply(reply: CheckReply, reason: Reason): Uint8Array {
   writer.begin()
+  writeField(REASON_KEY, reason)
+  writer.end(4, 0)
+  const denied = writer.mark()
   writer.text(3, reply.body)
   for (const [name, value] of reply.headers.toReversed()) writeHeader(name, value)
   writeCode(reply.status)
-  writer.end(2, 0)
+  writer.end(2, denied)
   writeCode(RPC_CODES[reply.status])
   return writer.finish()
 }

@@ -10,6 +10,7 @@ import { openCheckRequest } from './check-request.js'
 import { encodeDecision } from './check-response.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
+import { logDecision } from './decision-line.js'
 import { KeyLookUps } from './fresh-keys.js'
 
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
@@ -23,33 +24,40 @@ export function createCheck(options: CheckOptions): Check {
     bodies: createBodyLine(),
   }
   return (bytes, call) => {
-    const start = performance.now()
+    const asked: Asked = { context, bytes, start: performance.now() }
     let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
       entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
-      if (entry === undefined) return finish(context, start, UNKNOWN_ROUTE, undefined, envelope.key)
+      if (entry === undefined) return finish(asked, UNKNOWN_ROUTE, undefined, envelope.key)
       const decision = decide(context, envelope, entry, call)
       return decision instanceof Promise
-        ? finishLate(context, start, decision, entry)
-        : finish(context, start, decision, entry)
+        ? finishLate(asked, decision, entry)
+        : finish(asked, decision, entry)
     } catch (error) {
       const decision = error instanceof RangeError ? MALFORMED : failed(options, error)
-      return finish(context, start, decision, entry)
+      return finish(asked, decision, entry)
     }
   }
 }
 
+interface Asked {
+  readonly context: CheckContext
+  /** Of the CheckRequest. */
+  readonly bytes: Buffer
+  /** Milliseconds of performance.now(). */
+  readonly start: number
+}
+
 async function finishLate(
-  context: CheckContext,
-  start: number,
+  asked: Asked,
   decision: Promise<Decision>,
   entry: CompiledEntry,
 ): Promise<Uint8Array> {
   try {
-    return finish(context, start, await decision, entry)
+    return finish(asked, await decision, entry)
   } catch (error) {
-    return finish(context, start, failed(context.options, error), entry)
+    return finish(asked, failed(asked.context.options, error), entry)
   }
 }
 
@@ -64,8 +72,7 @@ function failed({ logger }: CheckOptions, error: unknown): Decision {
 
 /** Encodes a decision, counts it, and leaves one line in the log. */
 function finish(
-  { options, limit }: CheckContext,
-  start: number,
+  { context: { options, limit }, bytes: request, start }: Asked,
   decision: Decision,
   entry: CompiledEntry | undefined,
   key?: string,
@@ -74,6 +81,8 @@ function finish(
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) warnOfUnknown(options, limit, decision, key)
+    else if (options.decisions !== undefined)
+      logDecision(options.decisions, request, entry.entry, decision, options.now() / 1000)
   } catch {
     // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
   }

@@ -11,7 +11,7 @@ import {
 } from '../mcp/mcp-problem.js'
 import type { RequestAddress } from '../oauth/base-url.js'
 import { challengeHeader, scopeChallenge } from '../oauth/challenge.js'
-import type { RuleFault } from '../rules/judge.js'
+import type { RuleFault, RulePlace } from '../rules/judge.js'
 import type { TokenFault } from './authenticate.js'
 import type { CheckRequest } from './check-request.js'
 import type { PathFault } from './path-check.js'
@@ -39,6 +39,7 @@ export type Reason =
   | PathFault
 
 export type Decision =
+  | Refusal
   | {
       readonly type: 'allow'
       readonly reason: Reason
@@ -48,7 +49,23 @@ export type Decision =
       /** What ext_proc is told of a request for a list. */
       readonly listRequest?: string
     }
-  | { readonly type: 'reply'; readonly reason: Reason; readonly reply: CheckReply }
+
+export interface Refusal {
+  readonly type: 'reply'
+  readonly reason: Reason
+  readonly reply: CheckReply
+  /** Of a refusal by rules: for the log. */
+  readonly by?: RefusedBy
+}
+
+/** What rules refused, and which. */
+export interface RefusedBy {
+  /** Absent: none of those that allow. */
+  readonly rule?: RulePlace | undefined
+  readonly tool?: string | undefined
+  /** Whose claims are verified. */
+  readonly token?: RememberedToken | undefined
+}
 
 export interface CheckReply {
   readonly status: 400 | 401 | 403 | 500 | 503
@@ -97,7 +114,7 @@ const SOON = reply(503, 'temporarily_unavailable', 'The request could not be che
   ['retry-after', '1'],
 ])
 
-const refusal = (reason: Reason, answer: CheckReply): Decision => ({
+const refusal = (reason: Reason, answer: CheckReply): Refusal => ({
   type: 'reply',
   reason,
   reply: answer,
@@ -107,7 +124,7 @@ export const refusePath = (fault: PathFault): Decision =>
   refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
 export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)
 /** id: of the message that was refused, which clients look for in the body; absent: the request is none of MCP. */
-export const refuseByRule = (fault: RuleFault, id?: MessageId): Decision =>
+export const refuseByRule = (fault: RuleFault, id?: MessageId): Refusal =>
   refusal(fault, id === undefined ? FORBIDDEN : forbiddenMessage(id))
 
 /** Every 400 is a JSON-RPC error: by any other body clients take the server for one of an older revision. */
@@ -130,7 +147,7 @@ export function refuseScopes(
   request: CheckRequest,
   scopes: readonly string[],
   id?: MessageId,
-): Decision {
+): Refusal {
   const text = `Forbidden: the token lacks a scope; this request needs ${scopes.join(' ')}`
   const answer =
     id === undefined ? reply(403, 'insufficient_scope', text) : forbiddenMessage(id, text)
@@ -158,7 +175,7 @@ export function refuseUnauthenticated(
   entry: AuthzEntry,
   request: CheckRequest,
   fault: TokenFault | undefined,
-): Decision {
+): Refusal {
   const description =
     fault === undefined
       ? 'Unauthorized: a bearer token is required'

@@ -1,5 +1,7 @@
 // Who may pass a route, as its policies say it: rules, and scopes of the token.
 
+import type { RulePolicy } from './policy-source.js'
+
 /** The rules of all policies on the target, pooled (decision 4): any deny, then every require, then any allow. */
 export interface Authorization {
   readonly deny: readonly string[]
@@ -7,6 +9,8 @@ export interface Authorization {
   readonly allow: readonly string[]
   /** Asked for after the rules; absent: none. */
   readonly requiredScopes?: readonly RequiredScopes[]
+  /** Whose rules these are, in the order in which they were pooled. */
+  readonly policies?: readonly RulePolicy[]
 }
 
 /** Scopes that a token must have (RFC 6750, section 3.1: insufficient_scope), for some or all requests. */

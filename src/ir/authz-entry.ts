@@ -2,6 +2,7 @@
 
 import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
+import type { PolicySource } from './policy-source.js'
 import type { McpPaths } from './proc-entry.js'
 import type { PathMatch } from './route.js'
 
@@ -15,6 +16,8 @@ export interface AuthzEntry {
   readonly paths: readonly PathMatch[]
   /** Absent: no token is asked for (a policy with authorization alone sees jwt as null). */
   readonly jwt?: JwtAuthentication
+  /** Whose jwt is. */
+  readonly policy?: PolicySource
   /** Absent: any caller that passed authentication. */
   readonly authorization?: Authorization
   /** Of web pages that may call; a request with another Origin is 403. Absent: Origin is not looked at. */

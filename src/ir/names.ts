@@ -10,6 +10,8 @@ export const CLAIMS_NAMESPACE = 'envoy.filters.http.ext_authz'
 export const CLAIMS_KEY = 'jwt'
 /** The claims as JSON text, beside CLAIMS_KEY where they have whole numbers beyond 2^53: metadata has doubles alone. */
 export const EXACT_CLAIMS_KEY = 'jwt_json'
+/** The reason of a refusal below CLAIMS_NAMESPACE, for access logs: a word of ours. */
+export const REASON_KEY = 'reason'
 
 /** What ext_proc must know of a request for a list (ListRequest, as JSON text), in the same namespace. */
 export const LIST_REQUEST_KEY = 'mcp_lists'

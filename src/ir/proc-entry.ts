@@ -2,6 +2,7 @@
 
 import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
+import type { PolicySource } from './policy-source.js'
 import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
@@ -67,6 +68,8 @@ export interface GuardEntry {
   readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
+  /** Whose promptGuard it is; webhooks stand in the order of its lists. */
+  readonly policy?: PolicySource
   /** Asked in this order before the LLM gets the prompt. */
   readonly request: readonly Webhook[]
   /** Asked in this order before the client gets the reply. */

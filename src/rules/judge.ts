@@ -25,9 +25,20 @@ export interface CompiledScopes {
   readonly when?: Rule
 }
 
+/** A rule among those of its list. */
+export interface RulePlace {
+  readonly list: Action | 'requiredScopes'
+  /** From 0. */
+  readonly index: number
+}
+
 export interface RuleVerdict {
   /** Absent: the rules let it in. */
   readonly fault?: RuleFault
+  /** The rule that refuses; absent: none does alone. */
+  readonly rule?: RulePlace
+  /** Of MCP: the tool of the call that is refused. */
+  readonly tool?: string
   /** The rule that spent the budget: its action and its place among the rules of that action, from 0. */
   readonly spentBy?: string
   /** Of insufficient-scope: all scopes that the request needs. */
@@ -41,8 +52,10 @@ const LET_IN: RuleVerdict = {}
  * together: what is behind the one that spends it is not evaluated, and the request is refused.
  */
 export function judge(rules: CompiledRules, attributes: Attributes, budget: Budget): RuleVerdict {
-  const verdict = (action: Action, index: number, fault: RuleFault): RuleVerdict =>
-    budget.isSpent ? { fault: 'rule-budget', spentBy: `${action}[${index}]` } : { fault }
+  const verdict = (list: Action, index: number, fault: RuleFault): RuleVerdict =>
+    budget.isSpent
+      ? { fault: 'rule-budget', rule: { list, index }, spentBy: `${list}[${index}]` }
+      : { fault, rule: { list, index } }
   const isTrue = (rule: Rule): boolean => {
     const result = rule.evaluate(attributes, budget)
     return result.ok && result.value
@@ -72,15 +85,18 @@ export function judgeScopes(
   if (entries.length === 0) return LET_IN
   const held = heldScopes(claims)
   const needed = new Set<string>()
-  let isLacking = false
+  let lacking: RulePlace | undefined
   for (const [index, entry] of entries.entries()) {
     if (!all.some((attributes) => isAskedFor(entry, attributes, budget))) continue
-    if (budget.isSpent) return { fault: 'rule-budget', spentBy: `requiredScopes[${index}]` }
+    const rule: RulePlace = { list: 'requiredScopes', index }
+    if (budget.isSpent) return { fault: 'rule-budget', rule, spentBy: `requiredScopes[${index}]` }
     for (const scope of entry.scopes) needed.add(scope)
     const isHeld = (scope: string): boolean => held.has(scope)
-    if (!entry.scopes.every(isHeld) && !entry.impliedBy.some(isHeld)) isLacking = true
+    if (!entry.scopes.every(isHeld) && !entry.impliedBy.some(isHeld)) lacking ??= rule
   }
-  return isLacking ? { fault: 'insufficient-scope', needed: [...needed] } : LET_IN
+  return lacking === undefined
+    ? LET_IN
+    : { fault: 'insufficient-scope', rule: lacking, needed: [...needed] }
 }
 
 /** One that cannot be evaluated counts against the caller. */

@@ -2,67 +2,23 @@
 // Parsing, the environment, help texts and the README's table come from it.
 
 import type { CommandName } from './commands.js'
+import { type Flag, many, one, oneOr, onOff } from './flag.js'
 import {
   readAllowedAddress,
   readBindHost,
+  readDecisionLog,
   readDomain,
   readDuration,
   readEnvoyAddress,
   readInteger,
+  readNames,
   readNamespacedName,
   readOneOf,
   readServerAddress,
   readSize,
-  readSwitch,
   readText,
-  type ReadValue,
   readWorkers,
 } from './values.js'
-
-/** D: the default as it is written, or undefined; M: whether the flag may be given more than once. */
-export interface Flag<T, D extends string | undefined, M extends boolean> {
-  /** The placeholder of its value in help texts; absent: a switch. */
-  readonly value?: string
-  readonly read: ReadValue<T>
-  readonly default: D
-  readonly many: M
-  readonly commands: readonly CommandName[]
-  /** One line for a person; says the default where it is not a plain value. */
-  readonly meaning: string
-}
-
-interface Description {
-  readonly value: string
-  readonly commands: readonly CommandName[]
-  readonly meaning: string
-}
-
-const one = <T>(read: ReadValue<T>, about: Description): Flag<T, undefined, false> => ({
-  ...about,
-  read,
-  default: undefined,
-  many: false,
-})
-
-const oneOr = <T>(
-  read: ReadValue<T>,
-  preset: string,
-  about: Description,
-): Flag<T, string, false> => ({ ...about, read, default: preset, many: false })
-
-const many = <T>(read: ReadValue<T>, about: Description): Flag<T, undefined, true> => ({
-  ...about,
-  read,
-  default: undefined,
-  many: true,
-})
-
-const onOff = (about: Omit<Description, 'value'>): Flag<boolean, string, false> => ({
-  ...about,
-  read: readSwitch,
-  default: 'false',
-  many: false,
-})
 
 const SERVERS = ['run', 'serve', 'demo'] as const
 const TRANSLATORS = ['run', 'serve', 'demo', 'check', 'translate'] as const
@@ -259,6 +215,21 @@ export const FLAGS = {
     value: 'LEVEL',
     commands: SERVERS,
     meaning: 'trace, debug, info, warn, error, fatal or silent',
+  }),
+  decisionLog: oneOr(readDecisionLog, 'refusals', {
+    value: 'WHICH',
+    commands: SERVERS,
+    meaning:
+      'which decisions leave a line at info: refusals, all, all:N (refusals, and one of N that are let in) or none',
+  }),
+  logClaims: one(readNames, {
+    value: 'NAME,NAME',
+    commands: SERVERS,
+    meaning: 'claims of verified tokens that these lines show beside sub, iss and client_id',
+  }),
+  accessLog: onOff({
+    commands: ['run', 'serve', 'translate', 'demo'],
+    meaning: 'Envoy writes a JSON line per request on its standard output',
   }),
 }
 

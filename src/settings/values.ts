@@ -38,6 +38,27 @@ export function formatAddress(address: ServerAddress): string {
 export const isLoopback = (address: ServerAddress): boolean =>
   address.type === 'tcp' && /^(127\.|::1$|localhost$)/.test(address.host)
 
+interface Logged {
+  readonly refusals: boolean
+  /** One of so many that are let in; 0: none. */
+  readonly oneAllowedOf: number
+}
+
+/** Reads refusals, all, all:N or none. */
+export const readDecisionLog: ReadValue<Logged> = (text) => {
+  const every = /^all(?::([1-9]\d{0,8}))?$/.exec(text)
+  if (every !== null) return ok({ refusals: true, oneAllowedOf: Number(every[1] ?? 1) })
+  if (text === 'refusals' || text === 'none')
+    return ok({ refusals: text === 'refusals', oneAllowedOf: 0 })
+  return err('refusals, all, all:N (one of N that are let in) or none')
+}
+
+/** Reads names with commas between them. */
+export const readNames: ReadValue<readonly string[]> = (text) => {
+  const names = text.split(',').map((name) => name.trim())
+  return names.includes('') ? err('names with commas between them, e.g. azp,groups') : ok(names)
+}
+
 /** Reads any text but an empty or blank one. */
 export const readText: ReadValue<string> = (text) =>
   text.trim() === '' ? err('a value that is not empty') : ok(text)

@@ -172,7 +172,8 @@ export function readAnswer(bytes: Uint8Array): TestAnswer {
     headers: Object.fromEntries(headers) as Record<string, string>,
     body: denied?.body ?? '',
     removed: [],
-    metadata,
+    // Of a refusal it is Envoy's alone: this is what a client sees.
+    metadata: undefined,
   }
 }
 

@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { openCheckRequest, readCheckRequest, readSource } from '../../src/extauthz/check-request.js'
 import { encodeDecision } from '../../src/extauthz/check-response.js'
+import { refuseOrigin } from '../../src/extauthz/decision.js'
 import { HeaderNames } from '../../src/extauthz/header-names.js'
 import {
   CheckRequestSchema,
@@ -213,6 +214,12 @@ describe('a CheckResponse', () => {
     const all = [1, 127, 128, 16_383, 16_384, 100_000, 3].map((length) => encoded('é', length))
     for (const [claims, bytes] of all)
       expect(fromBinary(CheckResponseSchema, bytes).dynamicMetadata).toEqual({ jwt: claims })
+  })
+
+  test('tells Envoy, and nobody else, the reason of a refusal', () => {
+    const response = fromBinary(CheckResponseSchema, encodeDecision(refuseOrigin, false))
+    expect(response.dynamicMetadata).toEqual({ reason: 'origin-not-allowed' })
+    expect(JSON.stringify(response.httpResponse)).not.toContain('origin-not-allowed')
   })
 
   test('writes every kind of value as google.protobuf.Value has it', () => {

@@ -39,6 +39,8 @@ export interface Gatehouse {
   metrics(): Promise<string>
   /** Everything it has written to stderr. */
   log(): string
+  /** Everything it and its Envoy have written to stdout. */
+  output(): string
   /** SIGTERM (or another signal), and waits for the end; the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
   /** stop, and no folder is left behind. */
@@ -114,7 +116,7 @@ export async function startGatehouse(options: GatehouseOptions): Promise<Gatehou
   const adminAddress = `127.0.0.1:${String(options.adminPort ?? (await freePort()))}`
   const args = ['--resources', folder, '--admin', adminAddress, ...options.flags]
   const child = spawn(process.execPath, [MAIN, options.command, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.environment },
   })
   const gatehouse = handle(child, folder, `http://${adminAddress}`)
@@ -136,7 +138,9 @@ async function ready({ admin, child }: Gatehouse): Promise<void> {
 
 function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
   let log = ''
+  let output = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text))
   const get = async (path: string): Promise<string> => (await fetch(admin + path)).text()
   const writeText = async (file: string, text: string): Promise<void> => {
     const draft = join(folder, `.${file}.draft`)
@@ -162,6 +166,7 @@ function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
       (JSON.parse(await get('/status')) as { resources: StatusEntry[] }).resources,
     metrics: () => get('/metrics'),
     log: () => log,
+    output: () => output,
     stop,
     close: async () => {
       await stop()

@@ -3,7 +3,9 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../../cel/budget.js'
+import { callerFields, type DecisionLog, hider, requestFields } from '../../decision-log.js'
 import type { Ending } from '../../ending.js'
+import type { Json, JsonObject } from '../../ir/json.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
 import type { Logger } from '../../logger.js'
@@ -33,6 +35,8 @@ export interface GuardDeps {
   /** Milliseconds, for durations. */
   now(): number
   readonly logger: Logger
+  /** Absent: verdicts leave no line. */
+  readonly decisions?: DecisionLog | undefined
   readonly logRefusal: LogRefusal
 }
 
@@ -140,9 +144,43 @@ async function askOne(
   if (!verdict.ok) logger.warn({ ...fields, problem: verdict.error }, UNAVAILABLE)
   // Nearly all of them, and metrics count them.
   else if (outcome === 'allow') logger.debug(fields, 'guardrail verdict')
-  else logger.info(fields, 'guardrail verdict')
+  else logVerdict(question, compiled, fields, deps)
   return verdict
 }
+
+/** A verdict that changes or rejects. */
+function logVerdict(
+  { route, attributes: { request, jwt } }: Question,
+  { place }: CompiledWebhook,
+  fields: VerdictFields,
+  { decisions }: GuardDeps,
+): void {
+  const { webhook, phase, outcome } = fields
+  decisions?.refused(`${route} ${webhook} ${phase} ${outcome}`, 'guardrail verdict', () => {
+    const hide = hider(request ?? NO_REQUEST)
+    return {
+      decision: outcome === 'reject' ? 'deny' : 'change',
+      ...fields,
+      ...place,
+      ...(request && requestFields(request, hide)),
+      ...(isObject(jwt?.json) &&
+        callerFields(jwt.json, { asked: decisions.claims, verified: true }, hide)),
+    }
+  })
+}
+
+interface VerdictFields {
+  readonly route: string
+  readonly webhook: string
+  readonly phase: Phase
+  readonly outcome: Outcome
+  readonly ms: number
+}
+
+const NO_REQUEST = { headers: new Map<string, string>() }
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const UNAVAILABLE = 'guardrail webhook is unavailable'
 

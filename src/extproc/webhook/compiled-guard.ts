@@ -1,6 +1,7 @@
 // A guard of the model → the same with its header expressions compiled.
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
+import type { PolicySource } from '../../ir/policy-source.js'
 import type { GuardEntry, Webhook } from '../../ir/proc-entry.js'
 
 export interface Guard {
@@ -12,6 +13,8 @@ export interface Guard {
 }
 
 export interface CompiledWebhook {
+  /** The policy that names it, and where in it: for logs. */
+  readonly place?: PolicySource & { readonly rule: string }
   readonly webhook: Webhook
   readonly headers: readonly CompiledHeader[]
   /** Of its URL. */
@@ -26,11 +29,20 @@ export interface CompiledHeader {
 }
 
 /** Throws for an expression that is not valid: the translation has refused it already. */
-export const compileGuard = ({ route, request, response }: GuardEntry): Guard => ({
+export const compileGuard = ({ route, policy, request, response }: GuardEntry): Guard => ({
   type: 'guard',
   route,
-  request: request.map(compileWebhook),
-  response: response.map(compileWebhook),
+  request: request.map((webhook, index) => placed(webhook, policy, `request[${index}]`)),
+  response: response.map((webhook, index) => placed(webhook, policy, `response[${index}]`)),
+})
+
+const placed = (
+  webhook: Webhook,
+  policy: PolicySource | undefined,
+  rule: string,
+): CompiledWebhook => ({
+  ...(policy && { place: { ...policy, rule: `promptGuard.${rule}` } }),
+  ...compileWebhook(webhook),
 })
 
 export function compileWebhook(webhook: Webhook): CompiledWebhook {

@@ -40,9 +40,7 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
     for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
     const readsMcp = policies.some((policy) => policy.readsMcp)
-    const authorization = poolAuthorization(
-      policies.flatMap(({ policy }) => policy.spec.traffic?.authorization ?? []),
-    )
+    const authorization = poolAuthorization(policies.map(({ policy }) => policy))
     const requestTimeoutMs = timeout?.policy.spec.backend?.http?.requestTimeout
     return {
       policies,

@@ -2,7 +2,12 @@
 
 import { compileRule } from '../../cel/rule.js'
 import type { Authorization, RequiredScopes } from '../../ir/authorization.js'
+import type { RulePolicy } from '../../ir/policy-source.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { keyOf } from '../world/world.js'
+
+type ProxyPolicy = Resource<ProxyPolicySpec>
 
 export type AuthorizationSpec = NonNullable<
   NonNullable<ProxyPolicySpec['traffic']>['authorization']
@@ -38,7 +43,8 @@ export const readsMcp = ({ policy }: AuthorizationSpec): boolean =>
   })
 
 /** undefined: no policy has an authorization block, any caller that passed authentication may pass. */
-export function poolAuthorization(specs: readonly AuthorizationSpec[]): Authorization | undefined {
+export function poolAuthorization(policies: readonly ProxyPolicy[]): Authorization | undefined {
+  const specs = policies.flatMap(({ spec }) => spec.traffic?.authorization ?? [])
   if (specs.length === 0) return undefined
   const expressions = (action: AuthorizationSpec['action']) =>
     specs.filter((spec) => spec.action === action).flatMap(({ policy }) => policy.matchExpressions)
@@ -48,7 +54,16 @@ export function poolAuthorization(specs: readonly AuthorizationSpec[]): Authoriz
     require: expressions('Require'),
     allow: expressions('Allow'),
     ...(requiredScopes.length === 0 ? {} : { requiredScopes: requiredScopes.map(scopesEntry) }),
+    policies: policies.flatMap(rulePolicy),
   }
+}
+
+function rulePolicy(policy: ProxyPolicy): readonly RulePolicy[] {
+  const spec = policy.spec.traffic?.authorization
+  if (spec === undefined) return []
+  const { matchExpressions, requiredScopes = [] } = spec.policy
+  const counts = { rules: matchExpressions.length, scopes: requiredScopes.length }
+  return [{ policy: keyOf(policy), source: policy.source, action: spec.action, ...counts }]
 }
 
 const scopesEntry = ({

@@ -3,9 +3,11 @@
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import { listsKey } from '../../ir/names.js'
+import type { PolicySource } from '../../ir/policy-source.js'
 import type { ProcEntry, WellKnownEntry } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
 import type { Mcp } from '../policies/mcp.js'
+import type { TranslatedPolicy } from '../policies/policies.js'
 import { keyOf } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { keyOfRule, type RuleInput } from './rule-routes.js'
@@ -27,7 +29,7 @@ export function authzEntry(
       key: keyOfRule(input),
       route: keyOf(input.route),
       paths: sortedPaths(paths),
-      ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt }),
+      ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt, policy: sourceOf(jwt) }),
       ...(authorization === undefined ? {} : { authorization }),
       ...(input.attachment.filtersLists ? { filterLists: true as const } : {}),
       ...(mcp === undefined
@@ -47,16 +49,21 @@ export function authzEntry(
   ]
 }
 
+const sourceOf = ({ key, policy }: TranslatedPolicy): PolicySource => ({
+  policy: key,
+  source: policy.source,
+})
+
 /** None: ext_proc has no part in any route of the rule. */
 export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
   const modes = new Set(routes.map(({ route }) => route.proc?.mode))
   const of = { key: keyOfRule(input), route: keyOf(input.route) }
   const mcp = input.attachment.jwt?.jwt?.mcp
-  const { authorization } = input.attachment
+  const { authorization, guard } = input.attachment
   if (mcp === undefined)
     return input.webhooks === undefined || !modes.has('guard')
       ? []
-      : [{ type: 'guard', ...of, ...input.webhooks }]
+      : [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
   return [
     ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
     ...(modes.has('lists') && authorization !== undefined

@@ -6,6 +6,7 @@ import {
   AccessLogSchema,
 } from '../../grpc/generated/envoy/config/accesslog/v3/accesslog_pb.js'
 import { StdoutAccessLogSchema } from '../../grpc/generated/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
+import { CLAIMS_NAMESPACE, REASON_KEY } from '../../ir/names.js'
 import { typedConfig } from './messages.js'
 
 const LINE = {
@@ -18,7 +19,9 @@ const LINE = {
   details: '%RESPONSE_CODE_DETAILS%',
   duration_ms: '%DURATION%',
   upstream: '%UPSTREAM_HOST%',
+  reason: `%DYNAMIC_METADATA(${CLAIMS_NAMESPACE}:${REASON_KEY})%`,
   request_id: '%REQ(X-REQUEST-ID)%',
+  trace_parent: '%REQ(TRACEPARENT)%',
 }
 
 /** envoy.config.accesslog.v3.AccessLog */

@@ -104,6 +104,8 @@ const managerFields = (chain: FilterChain, options: XdsOptions): ManagerFields =
   streamIdleTimeout: durationOf(STREAM_IDLE_MS),
   requestHeadersTimeout: durationOf(REQUEST_HEADERS_MS),
   serverHeaderTransformation: ServerHeaderTransformation.PASS_THROUGH,
+  // Also of answers of filters and of Envoy itself: who is refused can name the line of the log that says why.
+  alwaysSetRequestIdInResponse: true,
   accessLog: options.accessLog ? [buildAccessLog()] : [],
 })
 

@@ -1,0 +1,142 @@
+// The decision log: a JSON line for what was refused, or changed, and on request for what was let in. Clients cause these
+// lines without end, so there is one per key in ten seconds, with how many were left out (docs/decision-log.md).
+
+import { createLogLimit } from './log-limit.js'
+import type { Logger } from './logger.js'
+
+export interface DecisionLogOptions {
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** --decision-log. */
+  readonly choice: DecisionChoice
+  /** --log-claims. */
+  readonly claims: readonly string[]
+}
+
+export interface DecisionChoice {
+  readonly refusals: boolean
+  /** One of so many that are let in; 0: none. */
+  readonly oneAllowedOf: number
+}
+
+export interface DecisionLog {
+  /** Names of claims that lines may hold beside sub, iss and client_id. */
+  readonly claims: readonly string[]
+  /** key: of what is summed up. fields: made only for a line that is written. */
+  refused(key: string, message: string, fields: () => object): void
+  allowed(message: string, fields: () => object): void
+}
+
+export function createDecisionLog({
+  logger,
+  now,
+  choice,
+  claims,
+}: DecisionLogOptions): DecisionLog {
+  const limit = createLogLimit(now)
+  // The fields are hidden by us, by name and by content; a claim that was asked for must stay.
+  const lines = logger.plain ?? logger
+  let untold = 0
+  return {
+    claims,
+    refused(key, message, fields) {
+      if (!choice.refusals) return
+      const leftOut = limit.take(key)
+      if (leftOut !== undefined) lines.info({ ...fields(), leftOut }, message)
+    },
+    allowed(message, fields) {
+      if (choice.oneAllowedOf === 0) return
+      untold += 1
+      if (untold < choice.oneAllowedOf) return
+      untold = 0
+      lines.info(fields(), message)
+    },
+  }
+}
+
+/** What a client sends, as far as lines may hold it. */
+export interface RequestFacts {
+  readonly method: string
+  readonly host: string
+  readonly pathAndQuery: string
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, string | readonly string[]>
+}
+
+/** Longer texts of a client are cut. */
+const MAX_TEXT = 256
+/** Shorter words of a credential are none that would help anybody. */
+const MIN_SECRET = 8
+const LOOKS_LIKE_A_TOKEN = /eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)*/g
+const HIDDEN = '[token]'
+const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
+
+/** Cuts texts, and hides the credentials of this request wherever they stand. */
+export type Hide = (text: string) => string
+
+export function hider({ headers }: Pick<RequestFacts, 'headers'>): Hide {
+  const words = ['authorization', 'proxy-authorization', 'cookie']
+    .flatMap((name) => [headers.get(name) ?? []].flat())
+    .flatMap((value) => value.split(/[\s,;=]+/))
+    .filter((word) => word.length >= MIN_SECRET)
+  return (text) => {
+    const plain = words.reduce((rest, word) => rest.replaceAll(word, HIDDEN), text)
+    return plain.replace(LOOKS_LIKE_A_TOKEN, HIDDEN).slice(0, MAX_TEXT)
+  }
+}
+
+/** The headers that requestFields() and hider() look at. */
+export const LOGGED_FROM: readonly string[] = [
+  ...['x-request-id', 'traceparent', 'authorization', 'proxy-authorization', 'cookie'],
+]
+
+/** requestId and traceId (of traceparent) where there are any, method, host, and path without query. */
+export function requestFields(facts: RequestFacts, hide: Hide): object {
+  const { headers, method, host, pathAndQuery } = facts
+  const id = oneOf(headers.get('x-request-id'))
+  const trace = TRACE_PARENT.exec(oneOf(headers.get('traceparent')) ?? '')?.[1]
+  const [path = ''] = pathAndQuery.split(/[?#]/, 1)
+  return {
+    ...(id !== undefined && { requestId: hide(id) }),
+    ...(trace !== undefined && { traceId: hide(trace) }),
+    ...{ method: hide(method), host: hide(host), path: hide(path) },
+  }
+}
+
+const oneOf = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+const CALLER = ['sub', 'iss', 'client_id']
+
+/** sub, iss and client_id; of verified claims also those that were asked for, below "claims". */
+export function callerFields(
+  claims: Readonly<Record<string, unknown>>,
+  { asked, verified }: { readonly asked: readonly string[]; readonly verified: boolean },
+  hide: Hide,
+): object {
+  const pick = (names: readonly string[]): object =>
+    Object.fromEntries(
+      names
+        .filter((name) => Object.hasOwn(claims, name))
+        .map((name) => [name, loggable(claims[name], hide)]),
+    )
+  return {
+    verified,
+    ...pick(CALLER),
+    ...(verified && asked.length > 0 && { claims: pick(asked) }),
+  }
+}
+
+const MAX_ITEMS = 8
+
+/** Texts, numbers and lists of them as they are; anything else as JSON text. */
+export function loggable(value: unknown, hide: Hide): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
+  if (typeof value === 'string') return hide(value)
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => flat(item, hide))
+  return flat(value, hide)
+}
+
+const flat = (value: unknown, hide: Hide): unknown =>
+  typeof value === 'object' && value !== null ? hide(JSON.stringify(value)) : loggable(value, hide)

@@ -1,0 +1,141 @@
+// A decision → its line in the decision log. The request is read a second time, and only for a line that is written.
+
+import {
+  callerFields,
+  type DecisionLog,
+  type Hide,
+  hider,
+  loggable,
+  LOGGED_FROM,
+  requestFields,
+} from '../decision-log.js'
+import type { Authorization } from '../ir/authorization.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import type { JsonObject } from '../ir/json.js'
+import type { PolicySource, RulePolicy } from '../ir/policy-source.js'
+import type { RulePlace } from '../rules/judge.js'
+import { bearerToken } from './authorization-header.js'
+import { type CheckRequest, openCheckRequest, readCheckRequest } from './check-request.js'
+import { claim, LEEWAY_SECONDS, readClaims } from './claims.js'
+import type { Decision, Reason } from './decision.js'
+import { HeaderNames } from './header-names.js'
+import { parseJws } from './jws.js'
+
+const MESSAGE = 'decision'
+const HEADERS = new HeaderNames(LOGGED_FROM)
+
+/** bytes: of the CheckRequest. @throws RangeError when they are no message. */
+export function logDecision(
+  log: DecisionLog,
+  bytes: Buffer,
+  entry: AuthzEntry,
+  decision: Decision,
+  nowSeconds: number,
+): void {
+  const fields = (): object => lineOf(log, bytes, entry, decision, nowSeconds)
+  if (decision.type === 'allow') return log.allowed(MESSAGE, fields)
+  const { policy, rule } = placeOf(entry, decision)
+  const key = [entry.route, decision.reason, policy, rule].join(' ')
+  log.refused(key, MESSAGE, fields)
+}
+
+function lineOf(
+  log: DecisionLog,
+  bytes: Buffer,
+  entry: AuthzEntry,
+  decision: Decision,
+  nowSeconds: number,
+): object {
+  const request = readCheckRequest(openCheckRequest(bytes), HEADERS)
+  const hide = hider(request)
+  const token = decision.type === 'allow' ? decision.token : decision.by?.token
+  const claims = token?.claims.json ?? unverifiedClaims(request)
+  const tool = decision.type === 'allow' ? undefined : decision.by?.tool
+  return {
+    decision: decision.type === 'allow' ? 'allow' : 'deny',
+    reason: decision.reason,
+    ...(decision.type === 'reply' && { status: decision.reply.status }),
+    route: entry.route,
+    ...placeOf(entry, decision),
+    ...requestFields({ ...request, pathAndQuery: request.path }, hide),
+    ...(tool !== undefined && tool !== '' && { tool: hide(tool) }),
+    ...(claims && callerFields(claims, { asked: log.claims, verified: token !== undefined }, hide)),
+    ...(claims && contrast(decision.reason, entry, claims, nowSeconds, hide)),
+  }
+}
+
+/** Of a token that was refused, or that nobody asked for: what it says of itself. */
+function unverifiedClaims({ headers }: CheckRequest): JsonObject | undefined {
+  const bearer = bearerToken([headers.get('authorization') ?? []].flat())
+  const jws = bearer.type === 'token' ? parseJws(bearer.token) : undefined
+  return jws && readClaims(jws)?.json
+}
+
+interface Place extends Partial<PolicySource> {
+  /** As the policy writes it, e.g. "matchExpressions[1]". */
+  readonly rule?: string
+}
+
+/** The rule that refuses; else the policy that does. */
+function placeOf(entry: AuthzEntry, decision: Decision): Place {
+  if (decision.type === 'allow') return {}
+  const { by } = decision
+  if (by === undefined) return entry.policy ?? {}
+  return by.rule === undefined
+    ? allowing(entry.authorization)
+    : ruleOf(entry.authorization, by.rule)
+}
+
+/** Several policies may allow: it is theirs together, and no one's if they are several. */
+function allowing(authorization: Authorization | undefined): Place {
+  const [only, ...others] =
+    authorization?.policies?.filter(({ action, rules }) => action === 'Allow' && rules > 0) ?? []
+  return only === undefined || others.length > 0 ? {} : { policy: only.policy, source: only.source }
+}
+
+const ACTIONS = { deny: 'Deny', require: 'Require', allow: 'Allow' } as const
+
+function ruleOf(authorization: Authorization | undefined, { list, index }: RulePlace): Place {
+  let left = index
+  for (const each of authorization?.policies ?? []) {
+    const count = countIn(each, list)
+    if (left < count) {
+      const field = list === 'requiredScopes' ? list : 'matchExpressions'
+      return { policy: each.policy, source: each.source, rule: `${field}[${left}]` }
+    }
+    left -= count
+  }
+  return {}
+}
+
+const countIn = ({ action, rules, scopes }: RulePolicy, list: RulePlace['list']): number =>
+  list === 'requiredScopes' ? scopes : action === ACTIONS[list] ? rules : 0
+
+/** What a token was expected to say of its issuer, audience or expiry, and what it says. */
+function contrast(
+  reason: Reason,
+  { jwt }: AuthzEntry,
+  claims: JsonObject,
+  nowSeconds: number,
+  hide: Hide,
+): object {
+  const providers = jwt?.providers ?? []
+  const of = (name: string, expected: unknown): object => ({
+    expected: { [name]: expected },
+    got: { [name]: loggable(claim(claims, name) ?? null, hide) },
+  })
+  switch (reason) {
+    case 'wrong-issuer':
+    case 'unknown-issuer':
+      return of('iss', [...new Set(providers.map(({ issuer }) => issuer))])
+    case 'wrong-audience':
+      return of('aud', [...new Set(providers.flatMap(({ audiences }) => audiences))])
+    case 'expired':
+    case 'no-expiry':
+      return of('exp', { after: Math.floor(nowSeconds) - LEEWAY_SECONDS })
+    case 'not-yet-valid':
+      return of('nbf', { until: Math.floor(nowSeconds) + LEEWAY_SECONDS })
+    default:
+      return {}
+  }
+}

@@ -1,0 +1,209 @@
+// The line that a decision leaves: who was refused by what, and never anything of a token.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createDecisionLog } from '../../src/decision-log.js'
+import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import {
+  available,
+  bearer,
+  checker,
+  entry,
+  ISSUER,
+  jwt,
+  NOW,
+  sign,
+  signingKey,
+  type TestRequest,
+} from './helpers.js'
+
+const key = await signingKey()
+const stranger = await signingKey()
+const guarded = jwt(available(key.jwk))
+const policy = { policy: 'default/login', source: 'policies.yaml:7' }
+
+interface Options {
+  readonly refusals?: boolean
+  readonly oneAllowedOf?: number
+  readonly claims?: readonly string[]
+}
+
+/** What is logged of these requests, one after another; time stands still unless it is moved. */
+function logging(rest: Partial<AuthzEntry>, options: Options = {}) {
+  const { refusals = true, oneAllowedOf = 0, claims = [] } = options
+  const lines: object[] = []
+  const line = (fields: object, message: string): void => void lines.push({ ...fields, message })
+  const clock = { now: NOW * 1000 }
+  const decisions = createDecisionLog({
+    ...{ claims, now: () => clock.now, choice: { refusals, oneAllowedOf } },
+    logger: { debug: line, info: line, warn: line, error: line },
+  })
+  const { check } = checker([entry({ policy, ...rest })], { decisions, now: () => clock.now })
+  return { check, lines, clock }
+}
+
+async function lineOf(rest: Partial<AuthzEntry>, request: TestRequest, options?: Options) {
+  const { check, lines } = logging(rest, options)
+  await check(request)
+  expect(lines).toHaveLength(1)
+  return lines[0]
+}
+
+test('a request without a token: what was asked for, by whom, and which policy refused', async () => {
+  const line = await lineOf(
+    { jwt: guarded },
+    {
+      path: '/mcp/x?code=secret',
+      headers: [
+        ['x-request-id', 'id-1'],
+        ['traceparent', `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`],
+      ],
+    },
+  )
+  expect(line).toEqual({
+    message: 'decision',
+    decision: 'deny',
+    reason: 'no-token',
+    status: 401,
+    route: 'default/mcp',
+    ...policy,
+    requestId: 'id-1',
+    traceId: 'a'.repeat(32),
+    method: 'POST',
+    host: 'gw.example',
+    path: '/mcp/x',
+    leftOut: 0,
+  })
+})
+
+test.each([
+  ['unknown-issuer', { iss: 'https://other' }, { iss: [ISSUER] }, { iss: 'https://other' }],
+  ['wrong-audience', { aud: ['x', 'y'] }, { aud: ['mcp-client'] }, { aud: ['x', 'y'] }],
+  ['expired', { exp: NOW - 900 }, { exp: { after: NOW - 60 } }, { exp: NOW - 900 }],
+  ['no-expiry', { exp: undefined }, { exp: { after: NOW - 60 } }, { exp: null }],
+  ['not-yet-valid', { nbf: NOW + 900 }, { nbf: { until: NOW + 60 } }, { nbf: NOW + 900 }],
+])('%s: what was expected, and what the token says', async (reason, claims, expected, got) => {
+  const headers = [bearer(await sign(key, { ...claims, client_id: 'app' }))]
+  const line = await lineOf({ jwt: guarded }, { headers }, { claims: ['aud'] })
+  expect(line).toMatchObject({ reason, expected, got, verified: false })
+  expect(line).toMatchObject({ sub: 'alice', client_id: 'app' })
+  expect(line).not.toHaveProperty('claims')
+})
+
+const authorization: AuthzEntry['authorization'] = {
+  deny: ['request.method == "PUT"', 'request.method == "PATCH"'],
+  require: [],
+  allow: ['jwt.role == "admin"'],
+  requiredScopes: [{ scopes: ['write'], impliedBy: [] }],
+  policies: [
+    { policy: 'default/a', source: 'a.yaml:1', action: 'Deny', rules: 1, scopes: 0 },
+    { policy: 'default/b', source: 'b.yaml:2', action: 'Allow', rules: 1, scopes: 1 },
+    { policy: 'default/c', source: 'c.yaml:3', action: 'Deny', rules: 1, scopes: 0 },
+  ],
+}
+
+test.each([
+  ['PUT', 'admin', 'denied-by-rule', 'default/a', 'a.yaml:1', 'matchExpressions[0]'],
+  ['PATCH', 'admin', 'denied-by-rule', 'default/c', 'c.yaml:3', 'matchExpressions[0]'],
+  ['GET', 'guest', 'no-rule-allows', 'default/b', 'b.yaml:2', undefined],
+  ['GET', 'admin', 'insufficient-scope', 'default/b', 'b.yaml:2', 'requiredScopes[0]'],
+])('%s as %s: %s by %s', async (method, role, reason, name, source, rule) => {
+  const headers = [bearer(await sign(key, { role, groups: ['x', { y: 1 }] }))]
+  const line = await lineOf(
+    { jwt: guarded, authorization },
+    { method, headers },
+    { claims: ['groups', 'absent'] },
+  )
+  expect(line).toMatchObject({
+    ...{ reason, policy: name, source, status: 403, verified: true, sub: 'alice' },
+    claims: { groups: ['x', '{"y":1}'] },
+  })
+  expect((line as { rule?: string }).rule).toBe(rule)
+})
+
+test('the tool of the call that is refused', async () => {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'rm' },
+  })
+  const deny = ['mcp.tool.name == "rm"']
+  const rules = { deny, require: [], allow: [] }
+  const headers = [
+    bearer(await sign(key)),
+    ['content-type', 'application/json'],
+    ['content-length', String(body.length)],
+  ] as const
+  expect(await lineOf({ jwt: guarded, authorization: rules }, { headers, body })).toMatchObject({
+    reason: 'denied-by-rule',
+    tool: 'rm',
+  })
+})
+
+test('a flood is one line per route, reason and rule in ten seconds, with how many were left out', async () => {
+  const { check, lines, clock } = logging({ jwt: guarded })
+  for (let i = 0; i < 50; i++) await check({})
+  await check({ headers: [bearer('x.y.z')] })
+  expect(lines).toHaveLength(2)
+  clock.now += 10_000
+  await check({})
+  expect(lines).toHaveLength(3)
+  expect(lines[2]).toMatchObject({ reason: 'no-token', leftOut: 49 })
+})
+
+test('who is let in is logged on request alone, or one of several', async () => {
+  const headers = [bearer(await sign(key))]
+  for (const [oneAllowedOf, expected] of [
+    [0, 0],
+    [1, 6],
+    [3, 2],
+  ] as const) {
+    const { check, lines } = logging({ jwt: guarded }, { oneAllowedOf })
+    for (let i = 0; i < 6; i++) expect((await check({ headers })).status).toBe(200)
+    expect(lines).toHaveLength(expected)
+    for (const line of lines)
+      expect(line).toMatchObject({ decision: 'allow', reason: 'allowed', sub: 'alice' })
+  }
+})
+
+test('none leaves no line', async () => {
+  const { check, lines } = logging({ jwt: guarded }, { refusals: false })
+  expect((await check({})).status).toBe(401)
+  expect(lines).toEqual([])
+})
+
+test('nothing of a token, a cookie or another claim appears, wherever a client repeats it', async () => {
+  const tokens = await Promise.all([sign(key, { hidden: 'zanzibar' }), sign(stranger)])
+  const place = fc.constantFrom('path', 'query', 'id', 'trace', 'host', 'method', 'cookie', 'none')
+  const scheme = fc.constantFrom('Bearer ', 'bearer  ', 'Basic ', 'Token ', '')
+  const opaque = fc.string({
+    unit: fc.constantFrom(...'abcXYZ019-_.~+/'),
+    minLength: 12,
+    maxLength: 60,
+  })
+  const secret = fc.oneof(fc.constantFrom(...tokens), opaque)
+  await fc.assert(
+    fc.asyncProperty(secret, place, scheme, async (token, where, prefix) => {
+      const { check, lines } = logging({ jwt: guarded, authorization }, { oneAllowedOf: 1 })
+      const at = (name: string, rest: string) => (where === name ? token : rest)
+      await check({
+        path: `/mcp/${at('path', 'x')}?q=${at('query', '')}`,
+        ...{ host: at('host', 'gw.example'), method: at('method', 'GET') },
+        headers: [
+          ['authorization', prefix + token],
+          ['x-request-id', at('id', 'id-1')],
+          ['traceparent', at('trace', '')],
+          ['cookie', `session=${at('cookie', 'a-session-of-somebody')}`],
+        ],
+      })
+      const text = JSON.stringify(lines)
+      expect(lines).toHaveLength(1)
+      for (const part of [token, ...token.split('.').filter(({ length }) => length > 20)])
+        expect(text).not.toContain(part)
+      expect(text).not.toContain('zanzibar')
+      expect(text).not.toContain('a-session-of-somebody')
+    }),
+    { numRuns: 300 },
+  )
+})
