@@ -97,6 +97,9 @@ test('each verdict is counted and timed by webhook, phase and outcome, and logge
     phase: 'response',
     outcome: 'fail-open',
     problem: 'it answered HTTP 500',
+    rule: 'promptGuard.response[0]',
+    path: '/open/v1/chat/completions',
+    requestId: expect.stringMatching(/^[\da-f-]{36}$/) as unknown,
   })
 })
 

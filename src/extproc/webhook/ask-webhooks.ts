@@ -141,7 +141,11 @@ async function askOne(
   deps.metrics.verdict(backend, phase, outcome, ms / 1000)
   const fields = { route, webhook: backend, phase, outcome, ms }
   const logger = deps.logger.plain ?? deps.logger
-  if (!verdict.ok) logger.warn({ ...fields, problem: verdict.error }, UNAVAILABLE)
+  if (!verdict.ok)
+    logger.warn(
+      { ...fields, ...requestOf(question, compiled), problem: verdict.error },
+      UNAVAILABLE,
+    )
   // Nearly all of them, and metrics count them.
   else if (outcome === 'allow') logger.debug(fields, 'guardrail verdict')
   else logVerdict(question, compiled, fields, deps)
@@ -150,24 +154,29 @@ async function askOne(
 
 /** A verdict that changes or rejects. */
 function logVerdict(
-  { route, attributes: { request, jwt } }: Question,
-  { place }: CompiledWebhook,
+  question: Question,
+  compiled: CompiledWebhook,
   fields: VerdictFields,
   { decisions }: GuardDeps,
 ): void {
-  const { webhook, phase, outcome } = fields
+  const { request, jwt } = question.attributes
+  const { route, webhook, phase, outcome } = fields
   decisions?.refused(`${route} ${webhook} ${phase} ${outcome}`, 'guardrail verdict', () => {
     const hide = hider(request ?? NO_REQUEST)
     return {
       decision: outcome === 'reject' ? 'deny' : 'change',
       ...fields,
-      ...place,
-      ...(request && requestFields(request, hide)),
+      ...requestOf(question, compiled),
       ...(isObject(jwt?.json) &&
         callerFields(jwt.json, { asked: decisions.claims, verified: true }, hide)),
     }
   })
 }
+
+const requestOf = ({ attributes: { request } }: Question, { place }: CompiledWebhook): object => ({
+  ...place,
+  ...(request && requestFields(request, hider(request))),
+})
 
 interface VerdictFields {
   readonly route: string
