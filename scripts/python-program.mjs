@@ -16,7 +16,8 @@ export function installPythonProgram({ title, size, folder, requirements, say })
   attempt('python3', ['-m', 'venv', '--clear', folder], {
     trouble: `${title} needs a virtual environment of Python: install venv (Debian, Ubuntu: apt install python3-venv)`,
   })
-  const pip = ['-m', 'pip', 'install', '--disable-pip-version-check', '-r', requirements]
+  const options = ['--disable-pip-version-check', '--require-hashes']
+  const pip = ['-m', 'pip', 'install', ...options, '-r', requirements]
   attempt(join(folder, 'bin/python'), pip, {
     trouble: `pip could not get ${title}: see its message above; is the package index reachable?`,
   })

@@ -1,7 +1,7 @@
-// package-lock.json: whatever npm installs is what was published when it was locked.
+// Lock files: whatever npm and pip install is what was published when it was locked.
 
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '..')
@@ -9,30 +9,43 @@ const root = resolve(import.meta.dirname, '..')
 interface Locked {
   readonly integrity?: string
   readonly link?: boolean
-  readonly optional?: boolean
-  readonly os?: readonly string[]
-  readonly cpu?: readonly string[]
+  readonly resolved?: string
 }
 
-/** Binaries of the build's tools for other platforms, whose hashes nobody has filled in yet. None of them may be added. */
-const WITHOUT = /^node_modules\/@(rollup\/rollup|bufbuild\/buf)-/
-const MOST_WITHOUT = 29
+const SKIPPED = ['node_modules', '.cache', 'dist']
 
-function without(file: string): readonly [string, Locked][] {
-  const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8')) as {
+function filesNamed(pattern: string): readonly string[] {
+  const exclude = (name: string): boolean => SKIPPED.includes(name.split('/').at(-1) ?? '')
+  return globSync(pattern, { cwd: root, exclude }).map((name) => resolve(root, name))
+}
+
+const LOCKS = [...filesNamed('**/package-lock.json'), ...filesNamed('**/npm-shrinkwrap.json')]
+
+test.each(LOCKS)('%s has a hash for every package', (file) => {
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as {
     packages: Record<string, Locked>
   }
-  return Object.entries(packages).filter(
-    ([path, { integrity, link }]) => path !== '' && link !== true && integrity === undefined,
-  )
+  const installed = Object.entries(packages).filter(([path, { link }]) => path !== '' && !link)
+  expect(installed.length).toBeGreaterThan(0)
+  expect(installed.filter(([, { integrity }]) => integrity === undefined)).toEqual([])
+})
+
+test.each(LOCKS)('%s names no registry', (file) => {
+  expect(readFileSync(file, 'utf8')).not.toContain('"resolved": "http')
+})
+
+/** The pins of a requirements file, each a line with the lines that continue it. */
+function pins(file: string): readonly string[] {
+  const text = readFileSync(file, 'utf8').replaceAll('\\\n', ' ')
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-test('every package has its hash, some binaries for other platforms apart', () => {
-  const others = without('package-lock.json')
-  expect(others.length).toBeLessThanOrEqual(MOST_WITHOUT)
-  for (const [path, { optional, os, cpu }] of others) {
-    expect(path).toMatch(WITHOUT)
-    expect([path, optional, os !== undefined && cpu !== undefined]).toEqual([path, true, true])
-  }
-  expect(without('test/parties/package-lock.json')).toEqual([])
+const REQUIREMENTS = [
+  ...filesNamed('**/requirements.txt'),
+  ...filesNamed('test/parties/python/*.txt'),
+]
+
+test.each(REQUIREMENTS)('%s has one version and its hashes for every package', (file) => {
+  expect(pins(file).length).toBeGreaterThan(0)
+  for (const pin of pins(file)) expect(pin).toMatch(/^[\w.[\]-]+==\S+.*--hash=sha256:[0-9a-f]{64}/)
 })

@@ -15,7 +15,8 @@ export function pythonEnvironment(name: string, requirements: string): string {
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return python
   const options = { stdio: ['ignore', 'ignore', 'inherit'] as StdioOptions }
   execFileSync('python3', ['-m', 'venv', '--clear', folder], options)
-  execFileSync(python, ['-m', 'pip', 'install', '-q', '-r', requirements], options)
+  const pip = ['-m', 'pip', 'install', '-q', '--require-hashes', '-r', requirements]
+  execFileSync(python, pip, options)
   writeFileSync(mark, wanted)
   return python
 }
