@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
+// What is polled for comes, however busy the machine is; Vitest's own second is for one that is not.
+const expectations = { poll: { timeout: 15_000 } }
+
 // Vectors of others, from a folder that the environment names (.ci/run does); without it there is nothing to run.
 const conformance =
   process.env['GATEHOUSE_WYCHEPROOF'] === undefined
@@ -14,6 +17,7 @@ const parties =
         {
           test: {
             name: 'parties',
+            expect: expectations,
             include: ['test/parties/*.test.ts'],
             pool: 'forks' as const,
             maxWorkers: 2,
@@ -33,6 +37,7 @@ const nightly =
         {
           test: {
             name: 'nightly',
+            expect: expectations,
             include: ['test/nightly/*.test.ts'],
             pool: 'forks' as const,
             maxWorkers: 1,
@@ -52,6 +57,7 @@ const containers =
         {
           test: {
             name: 'containers',
+            expect: expectations,
             include: ['test/containers/*.test.ts'],
             pool: 'forks' as const,
             maxWorkers: 1,
@@ -70,6 +76,7 @@ const kubernetes =
         {
           test: {
             name: 'kubernetes',
+            expect: expectations,
             include: ['test/kubernetes/*.test.ts'],
             pool: 'forks' as const,
             maxWorkers: 2,
@@ -87,6 +94,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          expect: expectations,
           include: ['test/**/*.test.ts'],
           exclude: [
             'golden',
@@ -104,6 +112,7 @@ export default defineConfig({
       {
         test: {
           name: 'golden',
+          expect: expectations,
           include: ['test/golden/*.test.ts'],
           pool: 'forks',
           // Beside the unit tests: each case of xds/ is also shown to an Envoy.
@@ -118,6 +127,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          expect: expectations,
           include: ['test/integration/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: 3,
