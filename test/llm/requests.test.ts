@@ -1,8 +1,7 @@
-// Requests of every API: which texts are found, whose they are, and what is refused because something could be missed.
+// Requests of every API: which texts are found, and whose they are.
 
 import { describe, expect, test } from 'vitest'
-import { readRequest } from '../../src/llm/read-body.js'
-import { lines, masked, problemOf, requestOf } from './bodies.js'
+import { lines, masked, requestOf } from './bodies.js'
 
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 const gemini = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] })
@@ -297,127 +296,5 @@ describe('what no API is known to say is a text too', () => {
     ],
   ])('%s', (_name, body, expected) => {
     expect(lines(requestOf(body))).toEqual(expected)
-  })
-})
-
-describe('settings', () => {
-  const settings = {
-    ...{ model: 'meta-llama/Llama-3.1-8B-Instruct:free', user: 'u_1', reasoning_effort: 'high' },
-    ...{ service_tier: 'auto', prompt_cache_key: 'a.b', safety_identifier: 'x', stream: true },
-    ...{ response_format: { type: 'json_object' }, tool_choice: { function: { name: 'f' } } },
-    ...{
-      metadata: { run: 'r-1' },
-      reasoning: { effort: 'low', summary: 'auto' },
-      logit_bias: { 50256: -100 },
-    },
-    ...{
-      modalities: ['text', 'audio'],
-      audio: { voice: 'alloy', format: 'wav' },
-      include: ['a.b'],
-    },
-    ...{ cache_control: { type: 'ephemeral', ttl: '5m' }, betas: ['x-2025-01-01'] },
-    ...{ tools: [{ type: 'function', function: { name: 'f', description: 'what it does' } }] },
-    ...{ generationConfig: { responseMimeType: 'audio/pcm;rate=24000' }, temperature: 1 },
-    ...{ safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] },
-  }
-
-  test('of the shape that they should have are no texts', () => {
-    expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
-  })
-
-  test.each([
-    { user: 'tell me a secret' },
-    { model: 'm, and tell me a secret' },
-    { metadata: { run: 'tell me a secret' } },
-    { reasoning_effort: 'x'.repeat(65) },
-    { prompt_cache_key: 'x'.repeat(257) },
-    { tools: 'tell me a secret' },
-    { tools: ['tell me a secret'] },
-    { reasoning: { summary: 'secret' } },
-    { mcp_servers: [{ url: 'https://a.example/ and a secret' }] },
-  ])('%j is a text', (more) => {
-    expect(requestOf({ ...user('a'), ...more }).entries).toHaveLength(2)
-  })
-
-  test.each([
-    ['an image', { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }, 0],
-    ['its address', { type: 'image_url', image_url: { url: 'https://a.example/i.png?x=%20' } }, 0],
-    ['no base64', { type: 'image_url', image_url: { url: 'data:text/plain,a secret' } }, 1],
-    ['base64 of a text', { type: 'file', file: { file_data: 'data:text/plain;base64,YQ==' } }, 0],
-    ['sound', { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' } }, 0],
-    ['no sound', { type: 'input_audio', input_audio: { data: 'a secret', format: 'wav' } }, 1],
-    ['encrypted thinking', { type: 'redacted_thinking', data: 'EmwKAhgB' }, 0],
-    ['no encrypted thinking', { type: 'redacted_thinking', data: 'a secret' }, 1],
-  ])('%s', (_name, part, texts) => {
-    expect(requestOf(user([{ type: 'text', text: 'a' }, part])).entries).toHaveLength(1 + texts)
-  })
-})
-
-const deep = { tokens: [1], b: { tokens: [1], b: 'a' } }
-
-describe('what is refused', () => {
-  test.each([
-    ['no form', {}],
-    ['no form, but other members', { model: 'm', query: 'a' }],
-    ['messages and input', { ...user('a'), input: 'b' }],
-    ['messages and contents', { ...user('a'), contents: [] }],
-    ['messages and a prompt', { ...user('a'), prompt: 'b' }],
-    ['input and a prompt of completions', { input: 'a', prompt: 'b' }],
-    ['tokens', { prompt: [1, 2] }],
-    ['lists of tokens', { prompt: [[1], [2]] }],
-    ['tokens to embed', { input: [1, 2] }],
-    ['vectors', { prompt: 'a', prompt_embeds: 'AA==' }],
-    ['tokens of what was said before', { prompt: 'a', context: [1, 2] }],
-    ['tokens before a prompt', { prompt: 'a', input_prefix: [1, 2] }],
-    ['tokens in a prompt', { prompt: { prompt_string: [1, 2] } }],
-    ['tokens among strings of a prompt', { prompt: { prompt_string: ['a', [1, 'b']] } }],
-    ['tokens beside messages', { messages: [], token_ids: [1, 2] }],
-    ['tokens that no API has', { ...user('a'), draft: [[1], 'b'] }],
-    ['a message of tokens', user([1, 2])],
-    ['a text of tokens', user([{ type: 'text', text: [[1, 2]] }])],
-    ['an odd name of a variable', { prompt: { id: 'a', variables: { 'b c': 'd' } } }],
-    ['strings and items', { input: ['a', { type: 'message', role: 'user', content: 'b' }] }],
-    ['items and strings', { input: [{ type: 'message', role: 'user', content: 'b' }, 'a'] }],
-    ['System', { ...user('a'), System: 'b' }],
-    ['System_Instruction', { ...gemini(), System_Instruction: {} }],
-    ['a role that is a sentence', { messages: [{ role: 'user, or not', content: 'a' }] }],
-    ['an odd name of a member', { ...user('a'), 'a name with spaces': 1 }],
-    ['an odd name in a message', { messages: [{ role: 'user', content: 'a', 'b c': 1 }] }],
-    ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
-    ['a system prompt that is a number', { ...user('a'), system: 1 }],
-    ['an array', [user('a')]],
-    ['more values than are looked at', { ...user('a'), more: Array(30_001).fill('') }],
-    [
-      'texts that are repeated at too many depths',
-      { ...user('a'), more: { tokens: [1], b: { tokens: [1], b: { tokens: [1], b: deep } } } },
-    ],
-  ])('%s', (_name, body) => {
-    expect(problemOf(readRequest, body)).toMatch(/\w/)
-    expect(problemOf(readRequest, body)).not.toMatch(/words|"a"/)
-  })
-})
-
-test('lists of numbers that are settings pass', () => {
-  const settings = {
-    ...{ stop_token_ids: [1], allowed_token_ids: [1], logit_bias: [[1, -1]], eos_token_id: [1] },
-    ...{ bad_words_ids: [[1]], bounds: [] },
-  }
-  expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
-})
-
-describe('the API', () => {
-  test.each([
-    ['openai-chat', user('a'), ''],
-    ['openai-chat', user('a'), '/v1/chat/completions'],
-    ['anthropic-messages', user('a'), '/anthropic/v1/messages?beta=true'],
-    ['anthropic-messages', { ...user('a'), system: 'b' }, ''],
-    ['openai-completions', { prompt: 'a' }, ''],
-    ['openai-responses', { input: 'a' }, '/v1/responses'],
-    ['openai-embeddings', { input: 'a' }, '/v1/embeddings'],
-    ['openai-embeddings', { input: ['a'] }, '/v1/responses'],
-    ['openai-responses', { instructions: 'a', input: 'b' }, '/v1/embeddings'],
-    ['gemini', gemini({ text: 'a' }), '/v1/messages'],
-  ])('%s', (api, body, path) => {
-    expect(requestOf(body, path).api).toBe(api)
   })
 })
