@@ -20,6 +20,7 @@ const NAMES = [
   'README',
   'reference',
   'rules',
+  'settings',
   'specification-coverage',
   'support',
   'troubleshooting',

@@ -1,5 +1,5 @@
 // The one table of flags: what each means, which commands take it, how its text is read, its default.
-// Parsing, the environment, help texts and the README's table come from it.
+// Parsing, the environment, help texts and the table of docs/settings.md come from it.
 
 import type { CommandName } from './commands.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'

@@ -139,7 +139,7 @@ const HEAD = `# Reference
 
 Every field of every resource, made from the schemas that Gatehouse reads with (\`npm run goldens\` writes this page). Paths begin
 below \`spec\`; \`[]\` stands for the items of a list. \`gatehouse schema\` prints the same for editors, and \`kubectl explain\` shows
-it in a cluster. The flags are in the [README](../README.md#settings).
+it in a cluster. The flags are in [Settings](settings.md).
 
 A field that is not here is an error in the kinds of Gatehouse. In those of the Gateway API it is a condition of the resource
 (\`UnsupportedValue\`), or an error where it is a misspelt one. Unless a description says otherwise, references lead to the

@@ -1,4 +1,4 @@
-// The README's table of settings is what the program knows. `npm run goldens` rewrites it.
+// The table of docs/settings.md is what the program knows. `npm run goldens` rewrites it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -6,7 +6,7 @@ import { format } from 'prettier'
 import { expect, test } from 'vitest'
 import { flagName, FLAGS } from '../src/settings/flags.js'
 
-const README = resolve(import.meta.dirname, '../README.md')
+const PAGE = resolve(import.meta.dirname, '../docs/settings.md')
 const SECTION = /<!-- settings -->[\s\S]*<!-- \/settings -->/
 
 const cell = (text: string): string => text.replace(/\|/g, '\\|')
@@ -27,10 +27,10 @@ function settingsTable(): string {
 }
 
 test('the table of settings is fresh', async () => {
-  const readme = readFileSync(README, 'utf8')
+  const page = readFileSync(PAGE, 'utf8')
   const section = `<!-- settings -->\n\n${settingsTable()}\n\n<!-- /settings -->`
   const fresh = await format(
-    readme.replace(SECTION, () => section),
+    page.replace(SECTION, () => section),
     {
       parser: 'markdown',
       semi: false,
@@ -38,6 +38,6 @@ test('the table of settings is fresh', async () => {
       printWidth: 100,
     },
   )
-  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(README, fresh)
-  else expect(readme).toBe(fresh)
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PAGE, fresh)
+  else expect(page).toBe(fresh)
 })
