@@ -30,7 +30,9 @@ const answers = (env) =>
 /** env: what programs that speak to the engine need. stop: ends it if it is ours. */
 export async function startEngine(say) {
   if (onPath('docker') !== undefined && answers({})) return { env: {}, stop: () => undefined }
-  if (onPath('dockerd') === undefined) aptInstall('a container engine', 'docker.io', say)
+  // What it recommends mounts the control groups where nobody else has.
+  if (onPath('dockerd') === undefined)
+    aptInstall('a container engine', 'docker.io', say, { recommended: true })
   const folder = join(cacheFolder(), 'containers')
   mkdirSync(folder, { recursive: true })
   const env = { DOCKER_HOST: `unix://${folder}/docker.sock` }

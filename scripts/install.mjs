@@ -15,15 +15,15 @@ export function onPath(name) {
   return status === 0 ? stdout.trim() : undefined
 }
 
-/** On Debian and its like, as root; otherwise the person has to. */
-export function aptInstall(what, name, say) {
+/** On Debian and its like, as root; otherwise the person has to. recommended: whether what the package recommends comes too. */
+export function aptInstall(what, name, say, { recommended = false } = {}) {
   const remedy = `${what} is missing, which these tests need: install it (Debian, Ubuntu: apt install ${name})`
   if (process.getuid?.() !== 0 || onPath('apt-get') === undefined) throw new SetupError(remedy)
   say(`installing ${what} (apt-get install ${name})`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const apt = (...args) => attempt('apt-get', ['-q', ...args], { env, trouble: remedy })
   apt('update')
-  apt('install', '-y', '--no-install-recommends', name)
+  apt('install', '-y', ...(recommended ? [] : ['--no-install-recommends']), name)
 }
 
 /** Shows what the program says; trouble is the one sentence when it fails. */
