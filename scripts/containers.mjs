@@ -162,8 +162,10 @@ function makeEnvoy({ options }, envoy, say) {
 
 const COMPOSE = 'v2.40.3'
 
-/** The path of docker's compose plugin, as a program: the machine's, or built once from its Go module. */
+/** The path of docker-compose: the machine's, or built once from its Go module. */
 export function findCompose(say) {
+  const found = onPath('docker-compose')
+  if (found !== undefined) return found
   const folder = join(cacheFolder(), `compose-${COMPOSE}`)
   const program = join(folder, 'docker-compose')
   if (existsSync(program)) return program
