@@ -19,8 +19,8 @@ import { queryOf, readParameters } from '../../oauth/relay/parameters.js'
 import { withParameters } from '../../oauth/relay/redirect-uri.js'
 import { LOGIN_SECONDS, sealLogin } from '../../oauth/relay/transaction.js'
 import type { Reply } from '../stream/immediate-response.js'
+import { clientErrorReply, errorPageReply, pageReply, redirectReply } from './browser-replies.js'
 import { isForm, type RelayContext, type RelayRequest } from './relay-request.js'
-import { clientErrorReply, errorPageReply, pageReply, redirectReply } from './replies.js'
 
 const MAX_PATH = 16 * 1024
 const BROWSER = 'browser'

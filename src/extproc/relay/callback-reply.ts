@@ -7,8 +7,8 @@ import { queryOf, readParameters } from '../../oauth/relay/parameters.js'
 import { type Login, openLogin, sealCode } from '../../oauth/relay/transaction.js'
 import type { Reply } from '../stream/immediate-response.js'
 import { loginCookie } from './authorize-reply.js'
+import { clientErrorReply, codeReply, errorPageReply } from './browser-replies.js'
 import type { RelayContext, RelayRequest } from './relay-request.js'
-import { clientErrorReply, codeReply, errorPageReply } from './replies.js'
 
 const MAX_PATH = 32 * 1024
 const MAX_CODE = 8 * 1024

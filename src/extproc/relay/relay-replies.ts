@@ -7,11 +7,11 @@ import { registerClient } from '../../oauth/relay/client.js'
 import { createVault, type Vault } from '../../oauth/relay/vault.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
 import { authorizeReply } from './authorize-reply.js'
+import { errorPageReply } from './browser-replies.js'
 import { callbackReply } from './callback-reply.js'
 import { type ClientDocuments, findClient, isKnownClient } from './clients.js'
 import { createCallProvider, type ProviderCallDeps } from './provider-call.js'
 import type { RelayContext, RelayRequest } from './relay-request.js'
-import { errorPageReply } from './replies.js'
 import { tokenReply } from './token-reply.js'
 
 export interface RelayDeps extends ProviderCallDeps {

@@ -1,6 +1,5 @@
 // The token endpoint of a relay (RFC 6749 sections 4.1.3 and 6): who asks is checked before the provider is asked.
 
-import { createHash } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { hashOfText } from '../../oauth/relay/client.js'
 import { type Parameters, readParameters } from '../../oauth/relay/parameters.js'
@@ -116,8 +115,7 @@ function ofCode(
 
 /** RFC 7636 section 4.6. */
 const isVerified = (verifier: string, challenge: string): boolean =>
-  /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) &&
-  createHash('sha256').update(verifier).digest('base64url') === challenge
+  /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && hashOfText(verifier) === challenge
 
 const resourceOf = ({ relay }: RelayContext): Readonly<Record<string, string>> =>
   relay.sendsResource ? { resource: relay.resource } : {}
