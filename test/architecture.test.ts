@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const src = join(root, 'src')
 
-const BASE = ['result', 'errors', 'logger', 'log-limit', 'decision-log', 'similar']
+const BASE = ['result', 'utf8', 'errors', 'logger', 'log-limit', 'decision-log', 'similar']
 
 /**
  * Room (a folder, or a file at the top of src) → the rooms that it may import beside itself. Rooms stand in the order of
@@ -16,6 +16,7 @@ const BASE = ['result', 'errors', 'logger', 'log-limit', 'decision-log', 'simila
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'result.ts': [],
+  'utf8.ts': [],
   'errors.ts': [],
   'logger.ts': [],
   'log-limit.ts': [],
@@ -26,9 +27,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   incremental: [],
   ir: [],
   addresses: [],
-  json: ['turns', 'result', 'errors'],
+  json: ['turns', 'result', 'utf8', 'errors'],
   cel: ['json', 'ir', 'result', 'errors'],
-  mcp: ['json', 'turns', 'result', 'errors'],
+  mcp: ['json', 'turns', 'result', 'utf8', 'errors'],
   oauth: ['ir', 'result'],
   'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
@@ -36,7 +37,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger'],
 
   'llm/text': ['json', 'ir', 'turns'],
-  'llm/framing': ['turns', 'result'],
+  'llm/framing': ['turns', 'result', 'utf8'],
   'llm/apis': ['llm/text', 'json', 'turns'],
   'llm/windows': ['llm/framing', 'llm/text', 'json', 'turns'],
   llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'turns', 'result'],
@@ -95,7 +96,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'ending',
     ],
   ],
-  'extproc/lists': ['extproc/stream', 'rules', 'mcp', 'json', 'cel', 'turns', 'ending', 'result'],
+  'extproc/lists': [
+    ...['extproc/stream', 'rules', 'mcp', 'json', 'cel'],
+    ...['turns', 'ending', 'result', 'utf8'],
+  ],
   'extproc/webhook': [
     'extproc/stream',
     'llm/text',

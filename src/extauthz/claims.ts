@@ -2,7 +2,8 @@
 
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { decodedText, type Jws, parseObject } from './jws.js'
+import { decodeUtf8 } from '../utf8.js'
+import { type Jws, parseObject } from './jws.js'
 
 export type ClaimsFault =
   | 'malformed-claims'
@@ -21,7 +22,7 @@ const MAX_DEPTH = 24
 
 /** undefined: no object, nested too deeply, or with a number that no double holds. */
 export function readClaims(jws: Jws): LazyValue<JsonObject> | undefined {
-  const text = decodedText(jws.payload)
+  const text = decodeUtf8(jws.payload)
   const claims = parseObject(text)
   return claims !== undefined && isPlain(claims, MAX_DEPTH) ? lazyValue(claims, text) : undefined
 }

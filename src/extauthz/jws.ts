@@ -3,6 +3,7 @@
 import { constants, type KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
 import type { Json, JsonObject } from '../ir/json.js'
 import type { SignatureAlgorithm } from '../oauth/key-set.js'
+import { decodeUtf8 } from '../utf8.js'
 
 export interface Jws {
   /** As it came: header.payload.signature. */
@@ -27,7 +28,7 @@ export function parseJws(token: string): Jws | undefined {
   const [header, payload, signature] = parts
   if (parts.length !== 3 || !isCanonical(header) || !isCanonical(payload, true)) return undefined
   if (!isCanonical(signature)) return undefined
-  const parsed = parseObject(decodedText(Buffer.from(header, 'base64url')))
+  const parsed = parseObject(decodeUtf8(Buffer.from(header, 'base64url')))
   if (parsed === undefined) return undefined
   const headerFields = readHeader(parsed)
   return headerFields && { token, payload: Buffer.from(payload, 'base64url'), ...headerFields }
@@ -60,17 +61,6 @@ function isCanonical(part: string | undefined, mayBeEmpty = false): part is stri
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** undefined: not UTF-8. */
-export function decodedText(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
 
 /** undefined: no text, not JSON, or not an object. */
 export function parseObject(text: string | undefined): JsonObject | undefined {

@@ -3,6 +3,7 @@
 
 import { err, ok, type Result } from '../result.js'
 import { nextTurn, type Work } from '../turns.js'
+import { decodeUtf8 } from '../utf8.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
 import { JsonReader, Malformed } from './json-reader.js'
 
@@ -16,18 +17,8 @@ export interface JsonText {
 
 /** All at once: for what is short. */
 export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
-  const text = utf8Text(bytes)
+  const text = decodeUtf8(bytes)
   return text === undefined ? err('not UTF-8') : readJsonText(text)
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function utf8Text(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
 }
 
 export function readJsonText(text: string): Result<JsonText, JsonProblem> {
@@ -43,7 +34,7 @@ export async function readJsonInSlices(
   bytes: Uint8Array,
   pause = nextTurn,
 ): Promise<Result<JsonText, JsonProblem>> {
-  const text = utf8Text(bytes)
+  const text = decodeUtf8(bytes)
   return text === undefined ? err('not UTF-8') : readJsonTextInSlices(text, pause)
 }
 
@@ -61,7 +52,7 @@ export async function readJsonTextInSlices(
 
 /** The same, among other work. */
 export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonProblem>> {
-  const text = utf8Text(bytes)
+  const text = decodeUtf8(bytes)
   return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text)
 }
 

@@ -1,6 +1,7 @@
 // The headers that repeat what a message says (revision 2026-07-28, basic/transports/streamable-http, "Request Metadata"):
 // a server that believed them and one that believes the body would do different things.
 
+import { decodeUtf8 } from '../utf8.js'
 import { McpProblem } from './mcp-problem.js'
 import type { McpMessage } from './message.js'
 
@@ -64,7 +65,6 @@ function single(headers: HttpHeaderValues, name: string, message: McpMessage): s
 
 const NOT_ASCII = /[^\t\x20-\x7e]/
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** "Value Encoding": =?base64?…?= around the UTF-8 of what is not plain ASCII. */
 function decoded(value: string, message: McpMessage): string {
@@ -73,9 +73,7 @@ function decoded(value: string, message: McpMessage): string {
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.toString('base64').replaceAll('=', '') !== base64.replaceAll('=', ''))
     throw mismatch(message, 'Mcp-Name is no base64')
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw mismatch(message, 'Mcp-Name is not UTF-8')
-  }
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw mismatch(message, 'Mcp-Name is not UTF-8')
+  return text
 }

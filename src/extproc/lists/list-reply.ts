@@ -1,7 +1,9 @@
 // What happens to the answer of an MCP server: passed on, held as JSON, or taken event by event.
 
+import { isUtf8 } from 'node:buffer'
 import type { BudgetLimits } from '../../cel/budget.js'
 import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
+import { decodeUtf8 } from '../../utf8.js'
 import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import type { Reply } from '../stream/immediate-response.js'
@@ -91,7 +93,7 @@ export function createJsonReply({
   }
   const complete = async (hasTrailers: boolean): Promise<void> => {
     const whole = Buffer.concat(pieces)
-    const text = textOf(whole)
+    const text = decodeUtf8(whole)
     const filtered = text === undefined ? undefined : await filterMessage(text, caller)
     if (stream.signal.aborted) return
     if (filtered?.ok !== true) return refuse(hasTrailers)
@@ -119,16 +121,6 @@ export function createJsonReply({
 
 /** Bytes, their text, and what is made of it. */
 const HELD_FOR_EACH = 3
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
 
 /** Headers leave with the first event that can be read: before that, what cannot is 502. */
 export function createEventReply({ headers, caller, stream, deps }: ListReplyContext): ListReply {
@@ -191,7 +183,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
 /** undefined: it cannot be read. */
 async function filterEvent(event: ServerEvent, caller: ListCaller): Promise<Buffer | undefined> {
   if (event.data.trim() === '') return event.raw
-  if (textOf(event.raw) === undefined) return undefined
+  if (!isUtf8(event.raw)) return undefined
   const data = await filterMessage(event.data, caller)
   if (!data.ok) return undefined
   return data.value === event.data ? event.raw : withEventData(event, data.value)

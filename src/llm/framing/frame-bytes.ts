@@ -1,6 +1,7 @@
 // The bytes of the frame that is being read, up to a limit.
 
 import { err, ok, type Result } from '../../result.js'
+import { decodeUtf8 } from '../../utf8.js'
 
 const TOO_LARGE = err('an event of the stream is too large')
 const NOT_UTF8 = err('an event of the stream is not UTF-8')
@@ -49,12 +50,7 @@ export class FrameBytes {
   }
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 function decoded(bytes: Uint8Array): Result<string, string> {
-  try {
-    return ok(utf8.decode(bytes))
-  } catch {
-    return NOT_UTF8
-  }
+  const text = decodeUtf8(bytes)
+  return text === undefined ? NOT_UTF8 : ok(text)
 }
