@@ -19,28 +19,51 @@ export interface ServerEventReader {
   rest(): ServerEvent | undefined
 }
 
+/** Bytes that the reader keeps room for while nothing is held. */
+const ROOM = 4096
+
 export function createServerEventReader(): ServerEventReader {
-  let pending = Buffer.alloc(0)
+  // Grows by doubling: an event that comes in many pieces is copied twice or so, not once for each piece.
+  let room = Buffer.allocUnsafe(ROOM)
+  let held = 0
   let searched = 0
+  const append = (bytes: Uint8Array): void => {
+    const needed = held + bytes.length
+    if (needed > room.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * room.length))
+      room.copy(larger, 0, 0, held)
+      room = larger
+    }
+    room.set(bytes, held)
+    held = needed
+  }
+  /** Copies: the room is written over. */
+  const copyOf = (from: number, to: number): Buffer => Buffer.from(room.subarray(from, to))
+  const keepFrom = (from: number): void => {
+    const rest = room.subarray(from, held)
+    if (from > 0) room = Buffer.concat([rest], Math.max(ROOM, rest.length))
+    held = rest.length
+  }
   return {
     get held() {
-      return pending.length
+      return held
     },
     push(bytes) {
-      pending = Buffer.concat([pending, bytes])
-      const text = pending.toString('latin1')
+      append(bytes)
+      const text = room.toString('latin1', searched, held)
       const events: ServerEvent[] = []
       let from = 0
-      END.lastIndex = searched
+      END.lastIndex = 0
       for (let found = END.exec(text); found !== null; found = END.exec(text)) {
-        events.push(eventOf(pending.subarray(from, END.lastIndex)))
-        from = END.lastIndex
+        const to = searched + END.lastIndex
+        events.push(eventOf(copyOf(from, to)))
+        from = to
       }
-      pending = Buffer.from(pending.subarray(from))
-      searched = Math.max(0, pending.length - 3)
+      keepFrom(from)
+      searched = Math.max(0, held - 3)
       return events
     },
-    rest: () => (pending.length === 0 ? undefined : eventOf(pending)),
+    rest: () => (held === 0 ? undefined : eventOf(copyOf(0, held))),
   }
 }
 
