@@ -90,6 +90,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'extproc/stream',
       'oauth/relay',
       'oauth',
+      'addresses',
       'ir',
       'grpc',
       'remote',

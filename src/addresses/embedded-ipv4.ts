@@ -53,8 +53,8 @@ export function embeddedIpv4(address: string): readonly string[] {
   })
 }
 
-/** The 16 bytes of a valid IPv6 address. */
-function ipv6Bytes(address: string): readonly number[] {
+/** The 16 bytes of a valid IPv6 address; else none. */
+export function ipv6Bytes(address: string): readonly number[] {
   if (!isIPv6(address)) return []
   // URL writes every form in hexadecimal groups, a dotted tail included.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)

@@ -5,7 +5,7 @@ import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
-import { ROUTE_METADATA_KEY } from '../ir/names.js'
+import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
@@ -67,7 +67,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {
-      createProcessor: (own) => createProcessor(entry, own, parts, guardDeps),
+      createProcessor: (own) => createProcessor(entry, own, parts, guardDeps, call),
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => close(),
     })
@@ -95,10 +95,13 @@ function createProcessor(
   stream: ProcessorStream,
   deps: ProcessorDeps,
   guardDeps: GuardDeps,
+  call: StreamCall,
 ): Processor {
   switch (entry.type) {
-    case 'well-known':
-      return createWellKnownProcessor(entry, stream, deps)
+    case 'well-known': {
+      const [address = ''] = call.metadata(CLIENT_METADATA_KEY)
+      return createWellKnownProcessor(entry, stream, deps, address)
+    }
     case 'lists':
       return createListsProcessor(entry, stream, {
         maxBodyBytes: guardDeps.maxBodyBytes,

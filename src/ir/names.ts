@@ -2,6 +2,8 @@
 
 /** Call metadata (ext_proc) that carries the table key. */
 export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
+/** Call metadata (ext_proc) that carries the client's IP address, on routes that ext_proc answers. */
+export const CLIENT_METADATA_KEY = 'x-gatehouse-client'
 /** context_extensions (ext_authz) that carries the table key. */
 export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
 /** Namespace of the dynamic metadata that holds the verified claims (decision 6). */

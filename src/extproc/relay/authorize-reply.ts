@@ -20,6 +20,7 @@ import { withParameters } from '../../oauth/relay/redirect-uri.js'
 import { LOGIN_SECONDS, sealLogin } from '../../oauth/relay/transaction.js'
 import type { Reply } from '../stream/immediate-response.js'
 import { clientErrorReply, errorPageReply, pageReply, redirectReply } from './browser-replies.js'
+import { isDocumentId } from './clients.js'
 import { isForm, type RelayContext, type RelayRequest } from './relay-request.js'
 
 const MAX_PATH = 16 * 1024
@@ -42,7 +43,7 @@ export async function authorizeReply(
   if (request.path.length > MAX_PATH) return errorPageReply(400, 'The request is too long.')
   if (request.isInPage)
     return errorPageReply(403, 'A login begins in a window of its own, not within a page.')
-  const asked = await read(context, queryOf(request.path), signal)
+  const asked = await read(context, request, signal)
   if ('reply' in asked) return asked.reply
   return request.method === 'POST'
     ? decided(context, request, asked)
@@ -51,15 +52,19 @@ export async function authorizeReply(
 
 async function read(
   context: RelayContext,
-  query: string,
+  { path, network }: RelayRequest,
   signal: AbortSignal,
 ): Promise<Asked | { readonly reply: Reply }> {
   const { relay } = context
+  const query = queryOf(path)
   const page = (sentence: string) => ({ reply: errorPageReply(400, sentence) })
   const all = readParameters(query)
   const parameters = 'repeated' in all ? all.others : all
   const id = parameters.get('client_id')
   if (id === undefined) return page('The request has no client_id, or more than one.')
+  const isBusy = !context.mayAsk('authorize', network)
+  // Its description would have to be fetched.
+  if (isBusy && isDocumentId(id)) return { reply: TOO_MANY }
   const client = await context.client(id, signal)
   if (!client.ok) return page(client.error)
   const redirect = trustedRedirect(relay, client.value, parameters)
@@ -68,6 +73,7 @@ async function read(
   const toClient = (error: string, description: string) => ({
     reply: clientErrorReply(relay, returnTo, { error, description }),
   })
+  if (isBusy) return toClient('temporarily_unavailable', 'too many logins begin at this moment')
   if ('repeated' in all) return toClient('invalid_request', 'a parameter is there more than once')
   const request = readAuthorizationRequest(relay, parameters, redirect.value)
   if (!request.ok) return toClient(request.error.error, request.error.description)
@@ -75,6 +81,13 @@ async function read(
     return toClient('temporarily_unavailable', 'the identity provider has not been reached yet')
   return { client: client.value, request: request.value, query }
 }
+
+const TOO_MANY = errorPageReply(
+  429,
+  'Too many logins begin at this moment. Try again in a moment.',
+  [],
+  { 'retry-after': '5' },
+)
 
 function shown(context: RelayContext, request: RelayRequest, asked: Asked): Reply {
   const { relay, vault, isSecure } = context

@@ -18,9 +18,10 @@ export const pageReply = (
   html: string,
   details: string,
   cookies: readonly string[] = [],
+  headers: Readonly<Record<string, string>> = {},
 ): Reply => ({
   status,
-  headers: { ...BROWSER_HEADERS, 'content-type': 'text/html; charset=utf-8' },
+  headers: { ...BROWSER_HEADERS, 'content-type': 'text/html; charset=utf-8', ...headers },
   cookies,
   body: new TextEncoder().encode(html),
   details,
@@ -30,7 +31,8 @@ export const errorPageReply = (
   status: number,
   sentence: string,
   cookies: readonly string[] = [],
-): Reply => pageReply(status, errorPage(sentence), 'gatehouse_relay_refused', cookies)
+  headers: Readonly<Record<string, string>> = {},
+): Reply => pageReply(status, errorPage(sentence), 'gatehouse_relay_refused', cookies, headers)
 
 /** 303: whatever the method was, the browser goes on with GET. location: of visible ASCII. */
 export const redirectReply = (

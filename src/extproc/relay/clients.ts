@@ -27,7 +27,7 @@ export async function findClient(
   relay: Relay,
   { vault, documents, now, signal }: FindClientDeps,
 ): Promise<Result<Client, string>> {
-  if (isDocument(id)) {
+  if (isDocumentId(id)) {
     const url = readableUrl(id, relay)
     return url === undefined
       ? err('This client is described at an address that this gateway does not read.')
@@ -39,11 +39,12 @@ export async function findClient(
 
 /** now: milliseconds. */
 export const isKnownClient = (id: string, relay: Relay, vault: Vault, now: number): boolean =>
-  isDocument(id)
+  isDocumentId(id)
     ? readableUrl(id, relay) !== undefined
     : openClientId(id, relay, vault, now) !== undefined
 
-const isDocument = (id: string): boolean => /^https:/i.test(id)
+/** Whether a client_id names a metadata document. */
+export const isDocumentId = (id: string): boolean => /^https:/i.test(id)
 
 function readableUrl(id: string, { clientMetadataHosts }: Relay): string | undefined {
   const document = metadataUrl(id)

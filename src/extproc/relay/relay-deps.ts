@@ -6,6 +6,7 @@ import { err } from '../../result.js'
 import { createRates, type RateLimits } from '../stream/rates.js'
 import { createSlots, type Slots } from '../stream/slots.js'
 import type { SharedLimits } from '../stream/tally.js'
+import { createRelayBounds } from './bounds.js'
 import { createClientDocuments } from './client-documents.js'
 import type { RelayDeps } from './relay-replies.js'
 
@@ -28,9 +29,10 @@ export interface RelayDepsInput {
 
 const callNobody: CallRemote = () => Promise.resolve(err({ type: 'invalid-url' }))
 
-const partOf = ({ perSecond, burst }: RateLimits, part: number): RateLimits => ({
-  perSecond: perSecond * part,
-  burst: Math.max(1, Math.floor(burst * part)),
+const partOf = (limits: RateLimits, part: number): RateLimits => ({
+  ...limits,
+  perSecond: limits.perSecond * part,
+  burst: Math.max(1, Math.floor(limits.burst * part)),
 })
 
 export function createRelayDeps({
@@ -45,6 +47,7 @@ export function createRelayDeps({
     callRemote,
     slots,
     rates: createRates(partOf(TOKEN_RATE, part), now),
+    bounds: createRelayBounds((limits) => partOf(limits, part), now),
     documents: createClientDocuments({
       callPublic,
       slots: createSlots(MAX_DOCUMENTS, shared?.tallyOf),

@@ -7,6 +7,7 @@ import { registerClient } from '../../oauth/relay/client.js'
 import { createVault, type Vault } from '../../oauth/relay/vault.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
 import { authorizeReply } from './authorize-reply.js'
+import type { RelayBounds } from './bounds.js'
 import { errorPageReply } from './browser-replies.js'
 import { callbackReply } from './callback-reply.js'
 import { type ClientDocuments, findClient, isKnownClient } from './clients.js'
@@ -16,6 +17,7 @@ import { tokenReply } from './token-reply.js'
 
 export interface RelayDeps extends ProviderCallDeps {
   readonly documents: ClientDocuments
+  readonly bounds: RelayBounds
   /** Milliseconds since the epoch. */
   now(): number
   random(size: number): Uint8Array
@@ -76,12 +78,19 @@ export async function relayReply(
     case 'token':
       return tokenReply(context, request, signal)
     case 'registration': {
+      if (!context.mayAsk('registration', request.network)) return TOO_MANY_REGISTRATIONS
       const { status, body } = registerClient(relay, context.vault, request.body, deps.now())
       return jsonReply(status, body, 'gatehouse_relay_registration')
     }
   }
 }
 
+const TOO_MANY_REGISTRATIONS = errorReply(
+  429,
+  ['temporarily_unavailable', 'too many clients register at this moment'],
+  'gatehouse_relay_busy',
+  { 'retry-after': '5' },
+)
 const TOO_LARGE = errorPageReply(413, 'The request is too large.')
 
 /** Sub-keys are made once for each relay of the model. */
@@ -106,5 +115,6 @@ function contextOf(
       findClient(id, relay, { vault, documents: deps.documents, now: deps.now(), signal }),
     isKnown: (id) => isKnownClient(id, relay, vault, deps.now()),
     callProvider: createCallProvider(relay, deps),
+    mayAsk: (request, network) => deps.bounds.take(request, relay.policy, network),
   }
 }

@@ -5,6 +5,7 @@ import type { Client } from '../../oauth/relay/client.js'
 import type { Vault } from '../../oauth/relay/vault.js'
 import type { Result } from '../../result.js'
 import type { HeadersPart } from '../stream/process-message.js'
+import type { BoundedRequest } from './bounds.js'
 
 export interface RelayRequest {
   readonly method: string
@@ -14,6 +15,8 @@ export interface RelayRequest {
   readonly origin?: string | undefined
   readonly contentType?: string | undefined
   readonly hasCredentials: boolean
+  /** networkOf() the client's address; "": not known. */
+  readonly network: string
   /** Sec-Fetch-Dest, of browsers that say so: whether a script or a frame asks, and not a window. */
   readonly isInPage: boolean
   /** All of it; empty before it has come. */
@@ -37,6 +40,8 @@ export interface RelayContext {
   /** Whether a client may still use what it was given; its document is not read again for that. */
   isKnown(id: string): boolean
   callProvider: CallProvider
+  /** Whether the client's network may ask for this now; counted when it may. */
+  mayAsk(request: BoundedRequest, network: string): boolean
 }
 
 /** Of the token endpoint. form: with the client's own parameters; error: what kept it from answering. */
@@ -51,7 +56,7 @@ export interface ProviderAnswer {
 }
 
 export function relayRequest(
-  { method, path }: Pick<RelayRequest, 'method' | 'path'>,
+  { method, path, network }: Pick<RelayRequest, 'method' | 'path' | 'network'>,
   { headers }: HeadersPart,
 ): RelayRequest {
   // A second one makes it none: which of the two counts nobody can tell.
@@ -59,6 +64,7 @@ export function relayRequest(
   return {
     method,
     path,
+    network,
     // HTTP/2 may carry them in several fields (RFC 9113 section 8.2.3).
     cookie: headers.get('cookie')?.join('; '),
     origin: only('origin'),

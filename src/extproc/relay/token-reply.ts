@@ -35,6 +35,7 @@ export async function tokenReply(
   if (!context.isKnown(id)) return UNKNOWN_CLIENT
   const exchange = exchangeOf(context, parameters, hashOfText(id))
   if (!exchange.ok) return exchange.error
+  if (!context.mayAsk('token', request.network)) return TOO_MANY
   const answer = await context.callProvider(exchange.value.form, signal)
   if (!answer.ok) return answer.error === 'busy' ? BUSY : UNREACHED
   return answered(context, exchange.value.grant, answer.value)
@@ -54,6 +55,12 @@ const UNKNOWN_CLIENT = errorReply(
 const BUSY = errorReply(
   503,
   ['temporarily_unavailable', 'too many tokens are asked for at this moment'],
+  DETAILS,
+  { 'retry-after': '5' },
+)
+const TOO_MANY = errorReply(
+  429,
+  ['temporarily_unavailable', 'too many tokens are asked for from this network at this moment'],
   DETAILS,
   { 'retry-after': '5' },
 )

@@ -9,6 +9,8 @@ export interface RateLimits {
   readonly perSecond: number
   /** At once, by a key that was quiet. */
   readonly burst: number
+  /** Beyond so many keys at a time all further ones share a bucket. Absent: 1,024. */
+  readonly maxKeys?: number
 }
 
 interface Bucket {
@@ -18,21 +20,28 @@ interface Bucket {
   at: number
 }
 
-/** Beyond so many keys at a time all further ones share a bucket. */
 const MAX_KEYS = 1024
 const OTHERS = ''
+/** How often a full table is searched for keys that cost nothing any more: a flood of new keys pays for one search a second. */
+const SEARCH_MS = 1000
 
 /** now: milliseconds. A key costs nothing once its bucket is full again. */
-export function createRates({ perSecond, burst }: RateLimits, now: () => number): Rates {
+export function createRates(
+  { perSecond, burst, maxKeys = MAX_KEYS }: RateLimits,
+  now: () => number,
+): Rates {
   const buckets = new Map<string, Bucket>()
+  let searchedAt = -Infinity
 
   const leftOf = ({ tokens, at }: Bucket): number =>
     Math.min(burst, tokens + (Math.max(0, now() - at) * perSecond) / 1000)
 
   const keyOf = (key: string): string => {
-    if (buckets.has(key) || buckets.size < MAX_KEYS) return key
+    if (buckets.has(key) || buckets.size < maxKeys) return key
+    if (now() - searchedAt < SEARCH_MS) return OTHERS
+    searchedAt = now()
     for (const [other, bucket] of buckets) if (leftOf(bucket) >= burst) buckets.delete(other)
-    return buckets.size < MAX_KEYS ? key : OTHERS
+    return buckets.size < maxKeys ? key : OTHERS
   }
 
   return {

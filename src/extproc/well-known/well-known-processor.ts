@@ -1,5 +1,6 @@
 // Answers every request on the well-known paths of an MCP route: nothing on them ever reaches a backend (decisions 12b and 13).
 
+import { networkOf } from '../../addresses/network-of.js'
 import { abortSignalOf, type Ending } from '../../ending.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
@@ -33,10 +34,12 @@ export interface WellKnownDeps extends RegistrationDeps {
 
 type State = 'start' | 'awaiting-body' | 'answered'
 
+/** clientAddress: as Envoy says it; "": it does not. */
 export function createWellKnownProcessor(
   entry: WellKnownEntry,
   stream: ProcessorStream,
   deps: WellKnownDeps,
+  clientAddress: string,
 ): Processor {
   let state: State = 'start'
 
@@ -56,7 +59,7 @@ export function createWellKnownProcessor(
 
   const requestHeaders = (message: HeadersPart, { config }: FirstMessage): Promise<void> | void => {
     enter('start', 'answered', 'request headers')
-    const next = replyToHeaders(entry, requestView(message), message)
+    const next = replyToHeaders(entry, requestView(message), { message, clientAddress })
     if (typeof next !== 'function') return answer(next)
     continued = next
     if (message.endOfStream) return withBody(new Uint8Array())
@@ -86,10 +89,16 @@ export function createWellKnownProcessor(
 /** A reply that depends on the body, or on others. */
 type Continued = (body: Uint8Array, signal: Ending, deps: WellKnownDeps) => Promise<Reply>
 
+/** What a relay reads of a request beside its view. */
+interface Received {
+  readonly message: HeadersPart
+  readonly clientAddress: string
+}
+
 function replyToHeaders(
   entry: WellKnownEntry,
   request: RequestView | undefined,
-  message: HeadersPart,
+  received: Received,
 ): Reply | Continued {
   if (request === undefined)
     return errorReply(400, ['invalid_request', 'not a request'], 'gatehouse_bad_request')
@@ -98,7 +107,8 @@ function replyToHeaders(
   const document = oauthDocumentAt(mcpPath, request.path)
   if (relay !== undefined) {
     const endpoint = document === 'registration' ? document : relayEndpointAt(mcpPath, request.path)
-    if (endpoint !== undefined) return replyOfRelay(endpoint, { ...entry, relay }, request, message)
+    if (endpoint !== undefined)
+      return replyOfRelay(endpoint, { ...entry, relay }, request, received)
   }
   switch (document) {
     case 'registration':
@@ -119,11 +129,11 @@ function replyOfRelay(
   endpoint: RelayEndpoint | 'registration',
   entry: WellKnownEntry & { readonly relay: Relay },
   { method, path, contentLength }: RequestView,
-  message: HeadersPart,
+  { message, clientAddress }: Received,
 ): Reply | Continued {
   const refused = refusedEarly(endpoint, method, contentLength)
   if (refused !== undefined) return refused
-  const request = relayRequest({ method, path }, message)
+  const request = relayRequest({ method, path, network: networkOf(clientAddress) }, message)
   return (body, signal, { relay: deps }) =>
     relayReply(
       endpoint,

@@ -17,7 +17,12 @@ import {
   HttpFilterSchema,
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
-import { CLAIMS_NAMESPACE, EXT_PROC_CLUSTER, ROUTE_METADATA_KEY } from '../../ir/names.js'
+import {
+  CLAIMS_NAMESPACE,
+  CLIENT_METADATA_KEY,
+  EXT_PROC_CLUSTER,
+  ROUTE_METADATA_KEY,
+} from '../../ir/names.js'
 import type { ProcAttachment } from '../../ir/route.js'
 import { EXT_PROC_FILTER } from './filter-names.js'
 import { durationOf, packed, typedConfig } from './messages.js'
@@ -79,6 +84,12 @@ export const buildExtProcFilter = (): HttpFilter =>
     }),
   })
 
+/** By the hops that are trusted: as in ext_authz's source. */
+const CLIENT_ADDRESS = {
+  key: CLIENT_METADATA_KEY,
+  value: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',
+}
+
 /** ExtProcPerRoute */
 export const buildExtProcPerRoute = (proc: ProcAttachment): Any =>
   packed(ExtProcPerRouteSchema, {
@@ -86,7 +97,10 @@ export const buildExtProcPerRoute = (proc: ProcAttachment): Any =>
       case: 'overrides',
       value: {
         processingMode: PROCESSING_MODES[proc.mode],
-        grpcInitialMetadata: [{ key: ROUTE_METADATA_KEY, value: proc.key }],
+        grpcInitialMetadata: [
+          { key: ROUTE_METADATA_KEY, value: proc.key },
+          ...(proc.mode === 'well-known' ? [CLIENT_ADDRESS] : []),
+        ],
       },
     },
   })

@@ -1,6 +1,7 @@
 // A relay without sockets: requests to its endpoints, a browser that keeps cookies, and a provider that answers as it is told.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { createRelayBounds } from '../../../src/extproc/relay/bounds.js'
 import { type RelayDeps, relayReply } from '../../../src/extproc/relay/relay-replies.js'
 import type { RelayRequest } from '../../../src/extproc/relay/relay-request.js'
 import type { Reply } from '../../../src/extproc/stream/immediate-response.js'
@@ -68,7 +69,8 @@ export function createWorld(options: WorldOptions = {}): World {
         return answer(target, request)
       },
       slots: createSlots(2),
-      rates: createRates({ perSecond: 1, burst: 100 }, now),
+      rates: createRates({ perSecond: 1, burst: 1000 }, now),
+      bounds: createRelayBounds((limits) => limits, now),
       documents: options.documents ?? { get: () => Promise.resolve(err('there are none')) },
       now,
       random: (size) => randomBytes(size),
@@ -81,6 +83,7 @@ export function createWorld(options: WorldOptions = {}): World {
           method: 'GET',
           path: `${AS}/${endpoint}${query === undefined ? '' : `?${query}`}`,
           hasCredentials: false,
+          network: '203.0.113',
           isInPage: false,
           ...(endpoint === 'token' && { contentType: FORM, method: 'POST' }),
           ...request,
