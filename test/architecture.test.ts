@@ -64,7 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'gatewayapi/status': [
     ...['gatewayapi/routes', 'gatewayapi/policies', 'gatewayapi/backends', 'gatewayapi/listeners'],
-    ...['gatewayapi/world', 'resources/kinds', 'incremental', 'ir'],
+    ...['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'similar'],
   ],
   gatewayapi: [
     ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/backends', 'gatewayapi/listeners'],

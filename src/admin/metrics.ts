@@ -11,6 +11,15 @@ export interface KindCount {
   readonly count: number
 }
 
+/** ProxyPolicies by their state. */
+export interface PolicyCounts {
+  readonly attached: number
+  readonly refused: number
+  /** A target does not exist. */
+  readonly without_target: number
+  readonly pending: number
+}
+
 export interface CheckCounters {
   /** route: NAMESPACE/NAME of the HTTPRoute. */
   observe(route: string, decision: string, reason: string, seconds: number): void
@@ -31,6 +40,8 @@ export interface Metrics {
   translationFailed(): void
   /** counts: asked when somebody reads the metrics. Whole: kinds that are not in it are gone. */
   resources(counts: () => readonly KindCount[]): void
+  /** counts: asked when somebody reads the metrics. */
+  policies(counts: () => PolicyCounts): void
   /** A worker has ended, and is replaced. */
   workerEnded(): void
   /** The exposition format of /metrics; others: those of other processes. */
@@ -168,6 +179,25 @@ function createResourceMetrics(
   }
 }
 
+/** Every state has a series, so that an alert on it sees 0 and not nothing. */
+function createPolicyMetrics(registers: Registry[]): Pick<Metrics, 'policies'> {
+  let policies = (): PolicyCounts => ({ attached: 0, refused: 0, without_target: 0, pending: 0 })
+  new Gauge({
+    name: 'gatehouse_policies',
+    help: 'ProxyPolicies by state: attached, refused, without_target, or pending (no Gateway or no keys yet).',
+    labelNames: ['state'] as const,
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(policies())) this.set({ state }, Number(count))
+    },
+  })
+  return {
+    policies: (counts) => {
+      policies = counts
+    },
+  }
+}
+
 /** Made when the first one ends: without workers there is no such metric. */
 function workerEnds(registers: Registry[]): () => void {
   let ends: Counter | undefined
@@ -197,6 +227,7 @@ export function createMetrics(heldBytes = (): number => 0): Metrics {
   return {
     ...createXdsMetrics(registers),
     ...createResourceMetrics(registers),
+    ...createPolicyMetrics(registers),
     checks: createCheckMetrics(registers),
     guardrails: createGuardrailMetrics(registers),
     workerEnded: workerEnds(registers),

@@ -78,28 +78,44 @@ function table(heads: readonly string[], rows: readonly Html[], empty: string): 
 
 const isTroubled = ({ conditions }: ReportedResource): boolean => conditions.some(isBad)
 
+const isOpen = ({ open }: ReportedResource): boolean => open === true
+
 function resourceCount(resources: readonly ReportedResource[]): Html | string {
   if (resources.length === 0) return ''
   const troubled = resources.filter(isTroubled).length
-  if (troubled === 0) return markup`<span class="pill good">${resources.length}, all well</span>`
-  return markup`<span class="pill bad">${troubled} of ${resources.length} with a problem</span>`
+  const open = resources.filter(isOpen).length
+  const state =
+    troubled === 0
+      ? markup`<span class="pill good">${resources.length}, all well</span>`
+      : markup`<span class="pill bad">${troubled} of ${resources.length} with a problem</span>`
+  if (open === 0) return state
+  return markup`${state}<span class="pill bad">${open} open ${open === 1 ? 'route' : 'routes'}</span>`
 }
 
-/** What needs a hand comes first. */
+/** 0 comes first: what anybody may use, then what needs a hand. */
+const rank = (resource: ReportedResource): number =>
+  isOpen(resource) ? 0 : isTroubled(resource) ? 1 : 2
+
 const resourceTable = (resources: readonly ReportedResource[]): Html =>
   table(
     ['Kind', 'Name', 'Conditions', 'Source'],
-    [...resources.filter(isTroubled), ...resources.filter((resource) => !isTroubled(resource))].map(
-      (resource) =>
-        markup`<tr>
+    resources
+      .toSorted((a, b) => rank(a) - rank(b))
+      .map(
+        (resource) =>
+          markup`<tr>
           <td class="first">${resource.kind}</td>
           <td>${fullName(resource)}</td>
-          <td>${conditions(resource)}</td>
+          <td>${isOpen(resource) ? OPEN : ''}${conditions(resource)}</td>
           <td class="dim wrap source">${resource.source}</td>
         </tr>`,
-    ),
+      ),
     'None were read yet.',
   )
+
+const OPEN = markup`<div class="said">
+  <span class="pill bad">open</span>No policy decides who may use this route.
+</div>`
 
 const fullName = ({ namespace, name }: ReportedResource): string =>
   namespace === '' ? name : `${namespace}/${name}`

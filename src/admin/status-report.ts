@@ -8,7 +8,7 @@ import {
   type ResourceStatus,
   staleConditions,
 } from '../ir/status.js'
-import type { KindCount } from './metrics.js'
+import type { KindCount, PolicyCounts } from './metrics.js'
 
 /** What is said of any resource that was read; both ends of the arrow fit it. */
 export interface ReadResource {
@@ -35,6 +35,8 @@ export interface ReadProblem {
 
 export interface ReportedResource extends ReadResource {
   readonly conditions: readonly ReportedCondition[]
+  /** Of an HTTPRoute: anybody's requests reach a backend, as no policy decides about them. */
+  readonly open?: true
 }
 
 export interface ReportedCondition extends Omit<Condition, 'ancestor'> {
@@ -90,36 +92,47 @@ export function reportResources(
   statuses: readonly ResourceStatus[],
   problems: readonly ReadProblem[],
 ): readonly ReportedResource[] {
-  const conditions = new Map(statuses.map((status) => [identity(status), status.conditions]))
+  const said = new Map(statuses.map((status) => [identity(status), status]))
   const broken = groupProblems(problems)
-  const reported = resources.map((resource): ReportedResource => {
-    const own = conditions.get(identity(resource)) ?? NONE
+  const all = resources.map((resource): ReportedResource => {
+    const own = said.get(identity(resource)) ?? NOTHING
     const key = broken.size === 0 ? '' : documentKey(resource)
     const problem = broken.get(key)
     broken.delete(key)
     return problem === undefined
-      ? withConditions(resource, own)
-      : { ...resource, conditions: shown(staleConditions(problem.messages, own)) }
+      ? withStatus(resource, own)
+      : reported(resource, own, staleConditions(problem.messages, own.conditions))
   })
   for (const problem of broken.values())
-    reported.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
-  return reported.sort(byKindAndName)
+    all.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
+  return all.sort(byKindAndName)
 }
 
-const NONE: readonly Condition[] = []
+/** What a status says beside whose it is. */
+type Said = Pick<ResourceStatus, 'conditions' | 'open'>
 
-/** The same object while neither of the two is another one. */
-const withConditions = (
-  resource: ReadResource,
-  conditions: readonly Condition[],
-): ReportedResource => reportedWith(conditions)(resource)
+const NOTHING: Said = { conditions: [] }
+
+/** The same object while neither of the two says anything else. */
+const withStatus = (resource: ReadResource, said: Said): ReportedResource =>
+  (said.open === true ? openWith : reportedWith)(said.conditions)(resource)
 
 const reportedWith = memo((conditions: readonly Condition[]) =>
-  memo((resource: ReadResource): ReportedResource => ({
-    ...resource,
-    conditions: shown(conditions),
-  })),
+  memo((resource: ReadResource) => reported(resource, NOTHING, conditions)),
 )
+const openWith = memo((conditions: readonly Condition[]) =>
+  memo((resource: ReadResource) => reported(resource, { open: true }, conditions)),
+)
+
+const reported = (
+  resource: ReadResource,
+  { open }: Pick<Said, 'open'>,
+  conditions: readonly Condition[],
+): ReportedResource => ({
+  ...resource,
+  conditions: shown(conditions),
+  ...(open === true && { open }),
+})
 
 const shown = (conditions: readonly Condition[]): readonly ReportedCondition[] =>
   conditions.map((condition) => {
@@ -187,4 +200,23 @@ export function countResources(resources: readonly ReportedResource[]): readonly
 const countedAs = memo(({ kind, conditions }: ReportedResource) => {
   const accepted = !conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True')
   return { kind, accepted, key: `${kind} ${accepted}` }
+})
+
+/** For gatehouse_policies: every ProxyPolicy is in one state. */
+export function countPolicies(resources: readonly ReportedResource[]): PolicyCounts {
+  const counts = { attached: 0, refused: 0, without_target: 0, pending: 0 }
+  for (const resource of resources)
+    if (resource.kind === 'ProxyPolicy') counts[policyState(resource)] += 1
+  return counts
+}
+
+/** One that is neither attached nor refused waits: for a Gateway, or for its keys. */
+const policyState = memo(({ conditions }: ReportedResource): keyof PolicyCounts => {
+  const attached = conditions.filter(({ type }) => type === 'Attached')
+  if (conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True'))
+    return 'refused'
+  if (attached.some(({ reason }) => reason === 'TargetNotFound')) return 'without_target'
+  return attached.length > 0 && attached.every(({ status }) => status === 'True')
+    ? 'attached'
+    : 'pending'
 })

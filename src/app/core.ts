@@ -3,7 +3,7 @@
 
 import type { AdminSource } from '../admin/admin-server.js'
 import { createMetrics, type Metrics } from '../admin/metrics.js'
-import { countResources } from '../admin/status-report.js'
+import { countPolicies, countResources } from '../admin/status-report.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { createTranslator, type Translator } from '../gatewayapi/translator.js'
 import type { GrpcServerOptions } from '../grpc/server.js'
@@ -198,6 +198,7 @@ function reportRuns(
   const boundHeap = createHeapGrowth()
   return (state) => {
     metrics.resources(() => countResources(resourcesReport(state)))
+    metrics.policies(() => countPolicies(resourcesReport(state)))
     boundHeap(countOf(state))
     logProblems(state)
     onRun?.(state)

@@ -7,6 +7,8 @@ export interface ResourceStatus {
   readonly namespace: string
   readonly name: string
   readonly conditions: readonly Condition[]
+  /** Of an HTTPRoute: anybody's requests reach a backend, as no policy decides about them. */
+  readonly open?: true
 }
 
 /** Which Gateway. */

@@ -144,6 +144,7 @@ test('/metrics holds every metric of the public interface and the usual ones of 
     'gatehouse_check_duration_seconds',
     'gatehouse_key_set_fetches_total',
     'gatehouse_resources',
+    'gatehouse_policies',
     'process_cpu_seconds_total',
     'nodejs_eventloop_lag_seconds',
   ])

@@ -15,6 +15,21 @@ test('nodes that make up names make no series without end', async () => {
   expect(lines.join('').length).toBeLessThan(20_000)
 })
 
+test('policies have a series for each state, before any is known and when none is left', async () => {
+  const metrics = createMetrics()
+  const lines = async (): Promise<readonly string[]> =>
+    (await metrics.text()).split('\n').filter((line) => line.startsWith('gatehouse_policies{'))
+  const series = (...counts: readonly number[]): readonly string[] =>
+    ['attached', 'refused', 'without_target', 'pending'].map(
+      (state, at) => `gatehouse_policies{state="${state}"} ${counts[at] ?? 0}`,
+    )
+  expect(await lines()).toEqual(series(0, 0, 0, 0))
+  metrics.policies(() => ({ attached: 3, refused: 1, without_target: 2, pending: 1 }))
+  expect(await lines()).toEqual(series(3, 1, 2, 1))
+  metrics.policies(() => ({ attached: 0, refused: 0, without_target: 0, pending: 0 }))
+  expect(await lines()).toEqual(series(0, 0, 0, 0))
+})
+
 test('checks are counted by route, decision and reason, from one reading to the next', async () => {
   const metrics = createMetrics()
   const { checks } = metrics

@@ -1,7 +1,7 @@
 // What /status says of resources that are in force, broken, or defined twice.
 
 import { expect, test } from 'vitest'
-import { countResources, reportResources } from '../../src/admin/status-report.js'
+import { countPolicies, countResources, reportResources } from '../../src/admin/status-report.js'
 import type { Condition } from '../../src/ir/status.js'
 
 const policy = {
@@ -144,4 +144,32 @@ test('resources are counted by kind and whether they are accepted', () => {
     { kind: 'ProxyPolicy', accepted: false, count: 1 },
     { kind: 'ProxyPolicy', accepted: true, count: 1 },
   ])
+})
+
+test('every policy is counted in one state', () => {
+  const reported = (name: string, ...conditions: readonly Condition[]) => ({
+    status: { ...policy, name, conditions },
+    resource: { ...policy, name, source: 'a.yaml:1' },
+  })
+  const refused = { ...accepted, status: 'False', reason: 'Invalid' } as const
+  const not = (reason: string) => ({ ...attached, status: 'False', reason }) as const
+  const all = [
+    reported('good', accepted, attached),
+    reported('good-twice', accepted, attached, accepted, attached),
+    reported('refused', refused, not('Pending')),
+    reported('refused-on-one', accepted, attached, refused, not('Pending')),
+    reported('no-target', accepted, not('TargetNotFound')),
+    reported('no-gateway', accepted, not('Pending')),
+    reported('no-keys', accepted, not('KeySetUnavailable')),
+    reported('unread'),
+  ]
+  const route = { ...policy, kind: 'HTTPRoute' }
+  const counts = countPolicies(
+    reportResources(
+      [...all.map(({ resource }) => resource), { ...route, source: 'a.yaml:9' }],
+      [...all.map(({ status }) => status), { ...route, conditions: [refused] }],
+      [{ ...policy, name: 'undecodable', source: 'b.yaml:1:1', message: 'odd' }],
+    ),
+  )
+  expect(counts).toEqual({ attached: 2, refused: 3, without_target: 1, pending: 3 })
 })

@@ -118,6 +118,18 @@ describe('check', () => {
     )
   })
 
+  test('of a policy whose target is not there says which one may be meant', async () => {
+    const misspelt = documents({ jwtAuthentication: jwt() }).replace(
+      /^ {6}name: mcp$/m,
+      '      name: mpc',
+    )
+    const { code, out } = await run(check, 'check', await filed('misspelt', misspelt))
+    expect(code).toBe(1)
+    expect(out).toContain(
+      'ProxyPolicy default/mcp: Attached=False (TargetNotFound): Policy is not attached: HTTPRoute default/mpc not found; did you mean "mcp"?\n',
+    )
+  })
+
   test('notes what works but not as it may have been meant, and lets it pass', async () => {
     const path = await filed(
       'noted',

@@ -1,7 +1,9 @@
 // The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { Attachment } from '../policies/attachments.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
+import type { OrderedRoute } from './route-order.js'
 import type { TranslatedParent } from './route-parents.js'
 import type { TranslatedRule } from './route-rules.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -11,6 +13,7 @@ export function routeStatus(
   route: HttpRoute,
   parents: readonly TranslatedParent[],
   rules: readonly TranslatedRule[],
+  attachment: Attachment,
 ): ResourceStatus {
   const refs = resolvedRefs(rules)
   const accepted = acceptance(route, rules)
@@ -21,7 +24,18 @@ export function routeStatus(
       ...(port === undefined ? {} : { port }),
     }),
   )
-  return statusOf(route, conditions)
+  const isPlaced = parents.some(({ placements }) => placements.length > 0)
+  return isPlaced && rules.some(({ routes }) => routes.some((one) => isOpen(one, attachment)))
+    ? { ...statusOf(route, conditions), open: true }
+    : statusOf(route, conditions)
+}
+
+/** Without a token, without a rule that lets it in and unseen by webhooks, a request reaches a backend. */
+function isOpen({ route }: OrderedRoute, { jwt, authorization }: Attachment): boolean {
+  if (route.action.type !== 'forward' || route.proc?.mode === 'guard') return false
+  return (
+    route.authz === undefined || (authorization === undefined && jwt?.jwt?.jwt.mode !== 'Strict')
+  )
 }
 
 function acceptance(route: HttpRoute, rules: readonly TranslatedRule[]): readonly Condition[] {

@@ -79,7 +79,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
         ...(guard?.uses ?? []),
       ],
       corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
-      status: routeStatus(route, parents, rules),
+      status: routeStatus(route, parents, rules, attachment),
     }
     return settled(translated, previous)
   })

@@ -10,6 +10,7 @@ import {
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
+import { notFound } from './missing-target.js'
 import type { Users } from './policy-status.js'
 
 export function tlsPolicyStatus(
@@ -57,19 +58,23 @@ function tlsPolicyConditions(
 }
 
 function missingTarget(
-  { reader, options }: Context,
+  context: Context,
   policy: TlsPolicy,
   ref: TlsPolicy['spec']['targetRefs'][number],
 ): readonly string[] {
+  const { reader, options } = context
   const key = keyIn(policy.metadata.namespace, ref.name)
   if (ref.group === options.apiGroup && ref.kind === 'ProxyBackend')
-    return reader.read('proxyBackends', key) === undefined ? [`ProxyBackend ${key} not found`] : []
+    return reader.read('proxyBackends', key) === undefined
+      ? [notFound(context, 'ProxyBackend', policy.metadata.namespace, ref.name)]
+      : []
   if (ref.group !== '' || ref.kind !== 'Service')
     return [
       `target ${ref.kind} ${ref.name} of group "${ref.group}" is not known; expected Service of the core group or ProxyBackend of ${options.apiGroup}`,
     ]
   const service = reader.read('services', key)
-  if (service === undefined) return [`Service ${key} not found`]
+  if (service === undefined)
+    return [notFound(context, 'Service', policy.metadata.namespace, ref.name)]
   const { sectionName } = ref
   return sectionName === undefined || service.spec.ports.some(({ name }) => name === sectionName)
     ? []

@@ -15,6 +15,7 @@ import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
+import { type NamedKind, notFound } from './missing-target.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
 export type Users = ReadonlyMap<string, readonly GatewayName[]>
@@ -25,6 +26,8 @@ interface TargetState {
   readonly gateways: readonly GatewayName[]
   /** Why the policy is not attached to it. */
   readonly pending?: string
+  /** It does not exist. */
+  readonly missing?: true
   /** The sentences that name the policies that won (decision 25). */
   readonly conflict?: string
   readonly notes: readonly string[]
@@ -50,7 +53,6 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
   const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
   const gateways = uniqueGateways(states.flatMap((state) => state.gateways))
   const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
-  const pending = states.flatMap((state) => state.pending ?? [])
   const notes = [...translated.notes, ...states.flatMap((state) => state.notes)]
   const faults = states.flatMap((state) => state.faults ?? [])
   const refused = acceptance(translated, conflicts, notes)
@@ -61,7 +63,7 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
   const attached =
     refused.status === 'False'
       ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
-      : attachment(pending, translated.jwt?.unavailable ?? [])
+      : attachment(states, translated.jwt?.unavailable ?? [])
   const conditions = [accepted, attached]
   return statusOf(
     policy,
@@ -83,9 +85,11 @@ function acceptance(
     : isTrue('Accepted', 'Valid', unique(['Policy accepted', ...notes]))
 }
 
-function attachment(pending: readonly string[], unavailable: readonly string[]): Condition {
+function attachment(states: readonly TargetState[], unavailable: readonly string[]): Condition {
+  const pending = states.flatMap((state) => state.pending ?? [])
+  const reason = states.some(({ missing }) => missing) ? 'TargetNotFound' : 'Pending'
   if (pending.length > 0)
-    return isFalse('Attached', 'Pending', `Policy is not attached: ${unique(pending)}`)
+    return isFalse('Attached', reason, `Policy is not attached: ${unique(pending)}`)
   return unavailable.length > 0
     ? isFalse('Attached', 'KeySetUnavailable', unique(unavailable))
     : isTrue('Attached', 'Attached', 'Attached to all targets')
@@ -103,11 +107,15 @@ function targetState(
   const target = targetKey(ref.group, ref.kind, namespace, ref.name)
   const key = keyIn(namespace, ref.name)
   const pending = (message: string): TargetState => ({ gateways: [], notes: [], pending: message })
+  const missing = (kind: NamedKind): TargetState => ({
+    ...pending(notFound(context, kind, namespace, ref.name)),
+    missing: true,
+  })
   const conflict = attachPolicies(context, target).conflicts.get(keyIn(namespace, name))
   const lost = conflict === undefined ? {} : { conflict }
   if (isServiceTarget(ref))
     return context.reader.read('services', key) === undefined
-      ? pending(`Service ${key} not found`)
+      ? missing('Service')
       : { gateways: users().get(target) ?? [], notes: [], ...lost }
   if (!isRouteTarget(ref))
     return {
@@ -115,7 +123,7 @@ function targetState(
       gateways: ownGateway(context, ref, { namespace, name: ref.name }),
     }
   const httpRoute = context.reader.read('httpRoutes', key)
-  if (httpRoute === undefined) return { ...pending(`HTTPRoute ${key} not found`), ...lost }
+  if (httpRoute === undefined) return { ...missing('HTTPRoute'), ...lost }
   const route = translateRoute(context, httpRoute)
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }

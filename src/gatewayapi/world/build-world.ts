@@ -17,7 +17,7 @@ import {
   targetKeys,
 } from './grouping.js'
 import type { Read } from './queries.js'
-import { type Group, keyOf, type ResourceIndex, type World } from './world.js'
+import { type Group, keyOf, type Names, type ResourceIndex, type World } from './world.js'
 
 /** A world, what it was made of, and the look-ups that gave something else in the world before it. */
 export interface BuiltWorld {
@@ -70,6 +70,9 @@ export function buildWorld(
       'referenceGrants',
       groupsBy<ReferenceGrantSpec>(namespaceOf, byName),
     ),
+    httpRouteNames: of('httpRoutes', 'httpRouteNames', namesByNamespace),
+    proxyBackendNames: of('proxyBackends', 'proxyBackendNames', namesByNamespace),
+    serviceNames: of('services', 'serviceNames', namesByNamespace),
     remote,
     names,
   }
@@ -140,3 +143,33 @@ const groupsBy =
     )
     return { table: before.with(changes), keys: groups.keys() }
   }
+
+/** Resources that are other versions of themselves leave the names as they are. */
+function namesByNamespace<Spec>(
+  { removed, added }: Differences<Resource<Spec>>,
+  before: Names = persistentMap(),
+): Updated<Names> {
+  const isStill = new Set(added.map(keyOf))
+  const was = new Set(removed.map(keyOf))
+  const gone = namesIn(removed.filter((resource) => !isStill.has(keyOf(resource))))
+  const come = namesIn(added.filter((resource) => !was.has(keyOf(resource))))
+  const changes = new Map(
+    [...new Set([...gone.keys(), ...come.keys()])].map((namespace) => {
+      const left = (before.get(namespace) ?? []).filter(
+        (name) => gone.get(namespace)?.has(name) !== true,
+      )
+      return [namespace, [...left, ...(come.get(namespace) ?? [])]]
+    }),
+  )
+  return { table: before.with(changes), keys: changes.keys() }
+}
+
+function namesIn(resources: readonly Resource<unknown>[]): ReadonlyMap<string, Set<string>> {
+  const names = new Map<string, Set<string>>()
+  for (const { metadata } of resources) {
+    const known = names.get(metadata.namespace)
+    if (known === undefined) names.set(metadata.namespace, new Set([metadata.name]))
+    else known.add(metadata.name)
+  }
+  return names
+}

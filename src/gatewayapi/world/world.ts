@@ -21,6 +21,8 @@ import type { ServiceSpec } from '../../resources/kinds/service.js'
 export type ResourceIndex<Spec> = PersistentMap<Resource<Spec>>
 export type Group<Spec> = PersistentMap<readonly Resource<Spec>[]>
 
+export type Names = PersistentMap<readonly string[]>
+
 export interface World {
   readonly gatewayClasses: ResourceIndex<GatewayClassSpec>
   readonly gateways: ResourceIndex<GatewaySpec>
@@ -41,6 +43,10 @@ export interface World {
   readonly endpointSlices: Group<EndpointSliceData>
   /** By namespace. */
   readonly referenceGrants: Group<ReferenceGrantSpec>
+  /** By namespace; each once, in no order. */
+  readonly httpRouteNames: Names
+  readonly proxyBackendNames: Names
+  readonly serviceNames: Names
   /** By WantedDocument.id. */
   readonly remote: RemoteState
   /** By the name. */
