@@ -305,6 +305,20 @@ describe('names', () => {
   })
 })
 
+describe('caches', () => {
+  test('of the translation have an owner: none belongs to a module', () => {
+    const rooms = ['gatewayapi/', 'xds/translator/', 'xds/encode/']
+    const cache = /^(?:export )?const .*(?:\bmemo(?:With)?[<(]|\bcreateChunker\b|new WeakMap)/m
+    // By descriptors, which a module has for good.
+    const fixed = ['xds/translator/dump-xds.ts']
+    const wrong = files
+      .filter(({ path }) => rooms.some((room) => path.startsWith(room)) && !fixed.includes(path))
+      .filter(({ text }) => cache.test(text))
+      .map((file) => file.path)
+    expect(wrong).toEqual([])
+  })
+})
+
 describe('errors', () => {
   test('of ours have a code, and their text and kind are read in one place', () => {
     const own = /class \w+ extends Error\b|instanceof Error \? \w+\.(message|name)\b/

@@ -1,7 +1,7 @@
 // Resources and what is known of remote documents → the model, every resource's status, and the documents wanted.
 // Pure and synchronous; it only remembers its own results, so that one change among thousands costs one.
 
-import { concat } from '../incremental/chunked-list.js'
+import { type Chunker, concat, createChunker } from '../incremental/chunked-list.js'
 import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
 import { memo } from '../incremental/memo.js'
 import { compareText, createNamedList } from '../incremental/sorted-list.js'
@@ -23,7 +23,7 @@ import {
   sumAttached,
   translateRoutes,
 } from './routes/route-chunks.js'
-import { buildStatuses } from './status/statuses.js'
+import { type BuildStatuses, createStatusBuilder } from './status/statuses.js'
 import { buildWorld, type BuiltWorld } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
 import { olderFirst } from './world/grouping.js'
@@ -55,6 +55,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     memo: createKeyedMemo(),
     lists: createLists(),
     placements: createPlacements(),
+    routeChunks: createChunker(keyOf),
+    buildStatuses: createStatusBuilder(),
+    namesOf: memo(namesOf),
   }
   let built: BuiltWorld | undefined
   return {
@@ -75,6 +78,9 @@ interface Kept {
   readonly memo: KeyedMemo
   readonly lists: ReturnType<typeof createLists>
   readonly placements: Placements
+  readonly routeChunks: Chunker<Resources['httpRoutes'][number]>
+  readonly buildStatuses: BuildStatuses
+  readonly namesOf: typeof namesOf
 }
 
 const createLists = () => ({
@@ -89,32 +95,31 @@ function translateAll(context: Context, kept: Kept, resources: Resources): Trans
   const gateways = resources.gateways
     .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
     .sort((a, b) => olderFirst(a.gateway, b.gateway))
-  const chunks = translateRoutes(context, resources.httpRoutes)
+  const chunks = translateRoutes(context, kept.routeChunks(resources.httpRoutes))
   const ir = buildIr(kept, gateways, chunks)
   return {
     ir,
-    statuses: buildStatuses(context, resources, gateways, chunks),
+    statuses: kept.buildStatuses(context, resources, gateways, chunks),
     wanted: kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
-    names: wantedNames(context, ir.destinations),
+    names: wantedNames(context, kept.namesOf(ir.destinations)),
     ownAddresses: ownServiceAddresses(context),
     attachedRoutes: sumAttached(chunks.map(({ attached }) => attached)),
   }
 }
 
-const namesOf = memo((destinations: readonly Destination[]): readonly string[] =>
+const namesOf = (destinations: readonly Destination[]): readonly string[] =>
   destinations.flatMap(({ endpoints }) =>
     endpoints.type === 'addresses' ? (endpoints.resolvedFrom ?? []) : [],
-  ),
-)
+  )
 
-/** Of every backend that is reached by a name, and of our own Service where it cannot be read. */
-function wantedNames(context: Context, destinations: readonly Destination[]): readonly string[] {
+/** backends: of every backend that is reached by a name. With that of our own Service where it cannot be read. */
+function wantedNames(context: Context, backends: readonly string[]): readonly string[] {
   const { tenancy } = context.options
   if (tenancy === undefined) return []
   const { namespace, name } = tenancy.ownService
   const isRead = context.reader.read('services', keyIn(namespace, name)) !== undefined
   const own = isRead || tenancy.ownAddresses.length === 0 ? [] : [ownServiceHost(context, tenancy)]
-  return [...new Set([...namesOf(destinations), ...own])].sort(compareText)
+  return [...new Set([...backends, ...own])].sort(compareText)
 }
 
 function ownGateway(context: Context, key: string): readonly TranslatedGateway[] {

@@ -6,10 +6,9 @@ import { registry } from '../../src/grpc/protos.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { encode, type EncodedResource, resourceOf } from '../../src/xds/encode/encode.js'
 import {
+  createRoutesEncoder,
   type EncodedRoutes,
-  encodeHost,
   encodeRoute,
-  encodeRoutes,
 } from '../../src/xds/encode/encode-routes.js'
 import { resourceJson } from '../../src/xds/encode/read.js'
 import { TYPE_URL_PREFIX } from '../../src/xds/encode/type-urls.js'
@@ -45,6 +44,7 @@ export function encodeJson(
 export function encodeRoutesJson(json: JsonObject): EncodedRoutes {
   const configuration = messageOf(RouteConfigurationSchema, json)
   const { virtualHosts } = configuration
+  const { encodeHost, encodeRoutes } = createRoutesEncoder()
   return encodeRoutes(
     { ...configuration, virtualHosts: [] },
     { $typeName: 'envoy.config.route.v3.Vhds', configSource: ADS_SOURCE },

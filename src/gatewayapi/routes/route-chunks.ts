@@ -1,13 +1,13 @@
 // HTTPRoutes in chunks, and the result of each chunk as one query: a revision looks at chunks, not at thousands of routes.
 
-import { createChunker } from '../../incremental/chunked-list.js'
+import type { Chunk } from '../../incremental/chunked-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { type Context, query } from '../world/context.js'
-import { keyOf, uniqueGateways } from '../world/world.js'
+import { uniqueGateways } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -29,13 +29,11 @@ export interface RouteChunk {
 /** gatewayKey() → listener → how many HTTPRoutes are attached to it. */
 export type AttachedRoutes = ReadonlyMap<string, ReadonlyMap<string, number>>
 
-const chunksOf = createChunker<HttpRoute>(keyOf)
-
 export const translateRoutes = (
   context: Context,
-  routes: readonly HttpRoute[],
+  chunks: readonly Chunk<HttpRoute>[],
 ): readonly RouteChunk[] =>
-  chunksOf(routes).map((chunk) =>
+  chunks.map((chunk) =>
     query(context, 'routes', chunk, (own) =>
       pooled(chunk.map((route) => translateRoute(own, route))),
     ),

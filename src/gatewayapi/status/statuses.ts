@@ -15,63 +15,62 @@ import { tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Users } from './policy-status.js'
 import { withSharedPorts } from './shared-ports.js'
 
-export function buildStatuses(
+/** routes: of this revision. */
+export type BuildStatuses = (
   context: Context,
   resources: Resources,
   gateways: readonly TranslatedGateway[],
   routes: readonly RouteChunk[],
-): readonly ResourceStatus[] {
-  let found: Users | undefined
-  const users = () => (found ??= usersOf(routes))
-  return concat([
-    resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
-    silent(resources.configMaps),
-    silent(resources.endpointSlices),
-    gatewayStatuses(context, resources, gateways),
-    resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
-    concat(routes.map(({ statuses }) => statuses)),
-    silent(resources.namespaces),
-    backendStatuses(resources.proxyBackends),
-    parametersStatuses(resources.proxyParameters),
-    policyStatuses(context, resources.proxyPolicies, users),
-    silent(resources.referenceGrants),
-    silent(resources.secrets),
-    silent(resources.services),
-  ])
+) => readonly ResourceStatus[]
+
+/** The builder of one translator. It remembers the statuses of resources that say all there is to say themselves. */
+export function createStatusBuilder(): BuildStatuses {
+  const chunksOf = createChunker<Resource<unknown>>(keyOf)
+  /** Of kinds whose status says what the resource itself says. */
+  const ownStatuses = <Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) => {
+    const one = memo((resource: Resource<Spec>) => statusOf(resource, conditionsOf(resource.spec)))
+    const each = memo((resources: Chunk<Resource<Spec>>) => resources.map(one))
+    return (resources: readonly Resource<Spec>[]): readonly ResourceStatus[] =>
+      concat(chunksOf(resources).map(each))
+  }
+  const silent = ownStatuses<unknown>(() => [])
+  const backends = ownStatuses<unknown>(() => [isTrue('Accepted', 'Accepted', 'Backend accepted')])
+  const parameters = ownStatuses(parametersConditions)
+  const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
+  /** Who uses a Service is known of all routes together; policies on routes alone depend on those routes alone. */
+  const ofPolicies = (
+    context: Context,
+    policies: readonly ProxyPolicy[],
+    users: () => Users,
+  ): readonly ResourceStatus[] =>
+    concat(
+      chunksOf(policies).map((chunk) => {
+        const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, users))
+        return areOnRoutesAlone(chunk)
+          ? query(context, 'statuses', chunk, statuses)
+          : statuses(context)
+      }),
+    )
+  return (context, resources, gateways, routes) => {
+    let found: Users | undefined
+    const users = () => (found ??= usersOf(routes))
+    return concat([
+      resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
+      silent(resources.configMaps),
+      silent(resources.endpointSlices),
+      gatewayStatuses(context, resources, gateways),
+      resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
+      concat(routes.map(({ statuses }) => statuses)),
+      silent(resources.namespaces),
+      backends(resources.proxyBackends),
+      parameters(resources.proxyParameters),
+      ofPolicies(context, resources.proxyPolicies, users),
+      silent(resources.referenceGrants),
+      silent(resources.secrets),
+      silent(resources.services),
+    ])
+  }
 }
-
-const chunksOf = createChunker<Resource<unknown>>(keyOf)
-
-/** Of kinds whose status says what the resource itself says. */
-function ownStatuses<Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) {
-  const one = memo((resource: Resource<Spec>) => statusOf(resource, conditionsOf(resource.spec)))
-  const each = memo((resources: Chunk<Resource<Spec>>) => resources.map(one))
-  return (resources: readonly Resource<Spec>[]): readonly ResourceStatus[] =>
-    concat(chunksOf(resources).map(each))
-}
-
-const silent = ownStatuses<unknown>(() => [])
-const backendStatuses = ownStatuses<unknown>(() => [
-  isTrue('Accepted', 'Accepted', 'Backend accepted'),
-])
-const parametersStatuses = ownStatuses(parametersConditions)
-
-const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
-
-/** Who uses a Service is known of all routes together; policies on routes alone depend on those routes alone. */
-const policyStatuses = (
-  context: Context,
-  policies: readonly ProxyPolicy[],
-  users: () => Users,
-): readonly ResourceStatus[] =>
-  concat(
-    chunksOf(policies).map((chunk) => {
-      const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, users))
-      return areOnRoutesAlone(chunk)
-        ? query(context, 'statuses', chunk, statuses)
-        : statuses(context)
-    }),
-  )
 
 function gatewayStatuses(
   context: Context,

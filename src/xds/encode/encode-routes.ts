@@ -42,39 +42,54 @@ export function encodeRoute(route: Route): EncodedRoute {
   return { bytes, version, name: route.name }
 }
 
-/** host: without routes, which are put behind it. */
-export function encodeHost(host: VirtualHost, routes: readonly EncodedRoute[]): EncodedHost {
-  const chunks = routeChunks(routes)
-  const own = encode(VirtualHostSchema, host, host.name)
-  const all = joined(own, chunks.map(routeElements))
-  const resource = resourceOf(VirtualHostSchema, host.name, all)
-  // Its bytes begin with these.
-  return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }
+export interface RoutesEncoder {
+  /** host: without routes, which are put behind it. */
+  readonly encodeHost: (host: VirtualHost, routes: readonly EncodedRoute[]) => EncodedHost
+  /** configuration: without virtual hosts, which are put behind it. vhds: where they are to be fetched. */
+  readonly encodeRoutes: (
+    configuration: RouteConfiguration,
+    vhds: RouteConfiguration['vhds'],
+    hosts: readonly Chunk<EncodedHost>[],
+  ) => EncodedRoutes
 }
 
-/** configuration: without virtual hosts, which are put behind it. vhds: where they are to be fetched. */
-export function encodeRoutes(
-  configuration: RouteConfiguration,
-  vhds: RouteConfiguration['vhds'],
-  hosts: readonly Chunk<EncodedHost>[],
-): EncodedRoutes {
-  const { name } = configuration
-  const encodeOwn = (own: RouteConfiguration): Encoded =>
-    encode(RouteConfigurationSchema, own, name)
-  const resource = (encoded: Encoded): EncodedResource =>
-    resourceOf(RouteConfigurationSchema, name, encoded)
-  // One that has no hosts says so itself: Envoy would wait for the first of them, and its listener with it.
-  const split = resource(encodeOwn(hosts.length === 0 ? configuration : { ...configuration, vhds }))
-  let whole: EncodedResource | undefined
+/** The encoder of one translator. It remembers the bytes of chunks. */
+export function createRoutesEncoder(): RoutesEncoder {
+  const chunksOf = createChunker<EncodedRoute>(({ name }) => name)
+  const routeElements = memo((routes: Chunk<EncodedRoute>) => elementsOfHost(routes))
+  const hostElements = memo((hosts: Chunk<EncodedHost>) =>
+    elementsOfConfiguration(
+      hosts.map(({ resource: { any, version } }) => ({ bytes: any.value, version })),
+    ),
+  )
   return {
-    name,
-    hosts,
-    split,
-    whole: () => (whole ??= resource(joined(encodeOwn(configuration), hosts.map(hostElements)))),
+    encodeHost(host, routes) {
+      const chunks = chunksOf(routes)
+      const own = encode(VirtualHostSchema, host, host.name)
+      const all = joined(own, chunks.map(routeElements))
+      const resource = resourceOf(VirtualHostSchema, host.name, all)
+      // Its bytes begin with these.
+      return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }
+    },
+    encodeRoutes(configuration, vhds, hosts) {
+      const { name } = configuration
+      const encodeOwn = (own: RouteConfiguration): Encoded =>
+        encode(RouteConfigurationSchema, own, name)
+      const resource = (encoded: Encoded): EncodedResource =>
+        resourceOf(RouteConfigurationSchema, name, encoded)
+      // One that has no hosts says so itself: Envoy would wait for the first of them, and its listener with it.
+      const split = encodeOwn(hosts.length === 0 ? configuration : { ...configuration, vhds })
+      let whole: EncodedResource | undefined
+      return {
+        name,
+        hosts,
+        split: resource(split),
+        whole: () =>
+          (whole ??= resource(joined(encodeOwn(configuration), hosts.map(hostElements)))),
+      }
+    },
   }
 }
-
-const routeChunks = createChunker<EncodedRoute>(({ name }) => name)
 
 /** Encoded parts of a message as elements of its list of them. */
 const elements =
@@ -91,14 +106,7 @@ const elements =
   }
 
 const elementsOfHost = elements(VirtualHostSchema, 'routes')
-const routeElements = memo((routes: Chunk<EncodedRoute>) => elementsOfHost(routes))
-
 const elementsOfConfiguration = elements(RouteConfigurationSchema, 'virtual_hosts')
-const hostElements = memo((hosts: Chunk<EncodedHost>) =>
-  elementsOfConfiguration(
-    hosts.map(({ resource: { any, version } }) => ({ bytes: any.value, version })),
-  ),
-)
 
 const joined = (own: Encoded, parts: readonly Encoded[]): Encoded =>
   parts.length === 0

@@ -6,8 +6,6 @@ import {
   type Route as EnvoyRoute,
   RouteSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import type { Chunk } from '../../incremental/chunked-list.js'
-import { memo } from '../../incremental/memo.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
@@ -17,29 +15,20 @@ import { inlineString } from './messages.js'
 const WITH_PARAMETERS = '.*;.*'
 
 /** A route that refuses may have been protected, had its policy been right. */
-const isProtected = (route: Route): boolean =>
+export const isProtected = (route: Route): boolean =>
   route.authz !== undefined || route.action.type === 'refuse'
 
-const someProtected = memo((routes: Chunk<Route>) => routes.some(isProtected))
-
-/** envoy.config.route.v3.Route, none or one; it must come first. name, routes: of the virtual host. */
-export const pathParameterRoutes = (
-  name: string,
-  routes: readonly Chunk<Route>[],
-): readonly EnvoyRoute[] =>
-  !routes.some(someProtected)
-    ? []
-    : [
-        create(RouteSchema, {
-          name: `${name}/path-parameters`,
-          match: { pathSpecifier: { case: 'safeRegex', value: { regex: WITH_PARAMETERS } } },
-          action: {
-            case: 'directResponse',
-            value: {
-              status: 400,
-              body: inlineString('path parameters (";") are not accepted here\n'),
-            },
-          },
-          typedPerFilterConfig: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
-        }),
-      ]
+/** envoy.config.route.v3.Route of a virtual host with a protected route; it must come first. name: of the virtual host. */
+export const pathParameterRoute = (name: string): EnvoyRoute =>
+  create(RouteSchema, {
+    name: `${name}/path-parameters`,
+    match: { pathSpecifier: { case: 'safeRegex', value: { regex: WITH_PARAMETERS } } },
+    action: {
+      case: 'directResponse',
+      value: {
+        status: 400,
+        body: inlineString('path parameters (";") are not accepted here\n'),
+      },
+    },
+    typedPerFilterConfig: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
+  })

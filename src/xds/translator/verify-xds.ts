@@ -57,7 +57,7 @@ interface Facts {
   readonly clusters: ReadonlySet<string>
 }
 
-const factsOfChunk = memo((routes: Chunk<EncodedRoute>): Facts => {
+function factsOfChunk(routes: Chunk<EncodedRoute>): Facts {
   const [problems, filters, clusters] = [
     [] as string[],
     new Map<string, string>(),
@@ -72,14 +72,7 @@ const factsOfChunk = memo((routes: Chunk<EncodedRoute>): Facts => {
     for (const cluster of clustersUsed(route)) clusters.add(cluster)
   }
   return { problems, filters, clusters }
-})
-
-const factsOfHosts = memo((hosts: Chunk<EncodedHost>): Facts =>
-  pooled(hosts.flatMap(({ routes }) => routes.map(factsOfChunk))),
-)
-
-/** Of everything below a route configuration, chunk by chunk. */
-const factsOf = ({ hosts }: EncodedRoutes): readonly Facts[] => hosts.map(factsOfHosts)
+}
 
 /** Each filter with the first route that configures it. */
 function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
@@ -134,57 +127,68 @@ function factsOfFilterChain(chain: FilterChain): ChainFacts {
   }
 }
 
-const chainsOf = memo((listener: EncodedResource): readonly ChainFacts[] =>
-  decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
-)
+/** What is known of resources that were checked before, by object; of one translator. */
+function createFacts() {
+  const routeChunk = memo(factsOfChunk)
+  const hosts = memo((chunk: Chunk<EncodedHost>): Facts =>
+    pooled(chunk.flatMap(({ routes }) => routes.map(routeChunk))),
+  )
+  const nameSet = memo((resources: readonly Named[]) => new Set(names(resources)))
+  const undefinedNames = (
+    kind: string,
+    used: Iterable<string>,
+    defined: readonly Named[],
+  ): readonly string[] => {
+    const known = nameSet(defined)
+    const missing = new Set<string>()
+    for (const name of used) if (!known.has(name)) missing.add(name)
+    return [...missing].map((name) => `no ${kind} is called ${name}`)
+  }
+  const needsEndpoints = memo((cluster: EncodedResource): boolean => {
+    const { clusterDiscoveryType } = decode(ClusterSchema, cluster)
+    return clusterDiscoveryType.value === Cluster_DiscoveryType.EDS
+  })
+  const assignmentsUsed = memo((clusters: readonly EncodedResource[]) =>
+    names(clusters.filter(needsEndpoints)),
+  )
+  return {
+    chainsOf: memo((listener: EncodedResource): readonly ChainFacts[] =>
+      decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
+    ),
+    /** Of everything below a route configuration, chunk by chunk. */
+    below: (configuration: EncodedRoutes): readonly Facts[] => configuration.hosts.map(hosts),
+    nameSet,
+    undefinedNames,
+    /** Of a chunk, looked for once among the same clusters. */
+    missingIn: memo((known: ReadonlySet<string>) =>
+      memo(({ clusters }: Facts): readonly string[] =>
+        [...clusters].filter((name) => !known.has(name)),
+      ),
+    ),
+    undefinedAssignments: memo((clusters: readonly EncodedResource[]) =>
+      memo((endpoints: readonly EncodedResource[]) =>
+        undefinedNames('load assignment', assignmentsUsed(clusters), endpoints),
+      ),
+    ),
+    sameNames: memo((resources: readonly Named[]) => duplicates(names(resources))),
+  }
+}
 
-const filterProblems = (resources: XdsResources): readonly string[] =>
+type KnownFacts = ReturnType<typeof createFacts>
+
+const filterProblems = (resources: XdsResources, facts: KnownFacts): readonly string[] =>
   resources.listeners
-    .flatMap(chainsOf)
+    .flatMap(facts.chainsOf)
     .flatMap(({ routes, filters }) =>
       resources.routes
         .filter(({ name }) => routes.includes(name))
-        .flatMap((configuration) => routeProblems(factsOf(configuration), filters)),
+        .flatMap((configuration) => routeProblems(facts.below(configuration), filters)),
     )
 
-const nameSet = memo((resources: readonly Named[]) => new Set(names(resources)))
-
-function undefinedNames(
-  kind: string,
-  used: Iterable<string>,
-  defined: readonly Named[],
-): readonly string[] {
-  const known = nameSet(defined)
-  const missing = new Set<string>()
-  for (const name of used) if (!known.has(name)) missing.add(name)
-  return [...missing].map((name) => `no ${kind} is called ${name}`)
-}
-
-/** Of a chunk, looked for once among the same clusters. */
-const missingIn = memo((known: ReadonlySet<string>) =>
-  memo(({ clusters }: Facts): readonly string[] =>
-    [...clusters].filter((name) => !known.has(name)),
-  ),
-)
-
-const needsEndpoints = memo((cluster: EncodedResource): boolean => {
-  const { clusterDiscoveryType } = decode(ClusterSchema, cluster)
-  return clusterDiscoveryType.value === Cluster_DiscoveryType.EDS
-})
-
-const assignmentsUsed = memo((clusters: readonly EncodedResource[]) =>
-  names(clusters.filter(needsEndpoints)),
-)
-
-const undefinedAssignments = memo((clusters: readonly EncodedResource[]) =>
-  memo((endpoints: readonly EncodedResource[]) =>
-    undefinedNames('load assignment', assignmentsUsed(clusters), endpoints),
-  ),
-)
-
-function referenceProblems(resources: XdsResources): readonly string[] {
+function referenceProblems(resources: XdsResources, facts: KnownFacts): readonly string[] {
   const { routes, clusters, secrets, endpoints } = resources
-  const chains = resources.listeners.flatMap(chainsOf)
+  const { undefinedNames } = facts
+  const chains = resources.listeners.flatMap(facts.chainsOf)
   return [
     ...undefinedNames(
       'route configuration',
@@ -193,7 +197,7 @@ function referenceProblems(resources: XdsResources): readonly string[] {
     ),
     ...undefinedNames(
       'cluster',
-      routes.flatMap(factsOf).flatMap(missingIn(nameSet(clusters))),
+      routes.flatMap(facts.below).flatMap(facts.missingIn(facts.nameSet(clusters))),
       clusters,
     ),
     ...undefinedNames(
@@ -201,7 +205,7 @@ function referenceProblems(resources: XdsResources): readonly string[] {
       chains.flatMap((chain) => chain.secrets),
       secrets,
     ),
-    ...undefinedAssignments(clusters)(endpoints),
+    ...facts.undefinedAssignments(clusters)(endpoints),
   ]
 }
 
@@ -210,25 +214,29 @@ function duplicates(values: readonly string[]): readonly string[] {
   return values.filter((value) => seen.size === seen.add(value).size)
 }
 
-const sameNames = memo((resources: readonly Named[]) => duplicates(names(resources)))
-
-const duplicateProblems = (resources: XdsResources): readonly string[] => [
+const duplicateProblems = (resources: XdsResources, facts: KnownFacts): readonly string[] => [
   ...Object.values(resources)
-    .flatMap((list: readonly Named[]) => sameNames(list))
+    .flatMap((list: readonly Named[]) => facts.sameNames(list))
     .map((name) => `two resources are called ${name}`),
   ...resources.listeners.flatMap((listener) =>
-    duplicates(chainsOf(listener).flatMap(({ serverNames }) => serverNames)).map(
+    duplicates(facts.chainsOf(listener).flatMap(({ serverNames }) => serverNames)).map(
       (name) => `two filter chains of ${listener.name} match ${name}`,
     ),
   ),
 ]
 
 /** Throws an Error that lists the contradictions: of a filter that is unknown, one route that names it. */
-export function verifyXds(resources: XdsResources): void {
-  const problems = [
-    ...filterProblems(resources),
-    ...referenceProblems(resources),
-    ...duplicateProblems(resources),
-  ]
-  if (problems.length > 0) throw new Error(`inconsistent xDS resources: ${problems.join('; ')}`)
+export type VerifyXds = (resources: XdsResources) => void
+
+/** The self-check of one translator. It remembers what it has read of resources. */
+export function createXdsVerifier(): VerifyXds {
+  const facts = createFacts()
+  return (resources) => {
+    const problems = [
+      ...filterProblems(resources, facts),
+      ...referenceProblems(resources, facts),
+      ...duplicateProblems(resources, facts),
+    ]
+    if (problems.length > 0) throw new Error(`inconsistent xDS resources: ${problems.join('; ')}`)
+  }
 }

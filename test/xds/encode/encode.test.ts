@@ -18,16 +18,17 @@ import {
   encodeLoadAssignment,
 } from '../../../src/xds/encode/encode.js'
 import {
+  createRoutesEncoder,
   type EncodedHost,
   type EncodedRoute,
   type EncodedRoutes,
-  encodeHost,
   encodeRoute,
-  encodeRoutes,
 } from '../../../src/xds/encode/encode-routes.js'
 import { decode, resourceJson } from '../../../src/xds/encode/read.js'
 import { ENDPOINT_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { ADS_SOURCE, inlineString, typedConfig } from '../../../src/xds/translator/messages.js'
+
+const { encodeHost, encodeRoutes } = createRoutesEncoder()
 
 const listener = (more: MessageInitShape<typeof ListenerSchema> = {}) =>
   create(ListenerSchema, { name: 'default/gw/8080', ...(more as object) })

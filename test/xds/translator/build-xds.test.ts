@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Ir } from '../../../src/ir/ir.js'
 import type { Route } from '../../../src/ir/route.js'
-import { buildXds } from '../../../src/xds/translator/build-xds.js'
+import { buildXds, XdsBuilder } from '../../../src/xds/translator/build-xds.js'
 import { jsonOf } from '../../support/json-resources.js'
 
 const OPTIONS = {
@@ -52,14 +52,24 @@ describe('the same route', () => {
     expect(text).toContain('"host_redirect":"b.example"')
   })
 
-  test('with the same model gives the same objects, and with other settings another listener', () => {
-    const ir = irOf('a.example')
-    const first = buildXds(ir, OPTIONS).get('*')
-    const again = buildXds(ir, { ...OPTIONS }).get('*')
-    const other = buildXds(ir, { ...OPTIONS, trustedHops: 1 }).get('*')
+  test('gives the same objects to one builder, and equal ones to another', () => {
+    const [ir, builder] = [irOf('a.example'), new XdsBuilder(OPTIONS)]
+    const first = builder.build(ir).get('*')
+    const again = builder.build({ ...ir, gateways: [...ir.gateways] }).get('*')
+    const other = buildXds(ir, OPTIONS).get('*')
+    expect(again).not.toBe(first)
     expect(again?.listeners[0]).toBe(first?.listeners[0])
     expect(again?.routes[0]).toBe(first?.routes[0])
-    expect(other?.routes[0]).toBe(first?.routes[0])
+    expect(other?.listeners[0]).not.toBe(first?.listeners[0])
+    expect(other?.listeners[0]).toEqual(first?.listeners[0])
+    expect(other?.routes[0]?.whole()).toEqual(first?.routes[0]?.whole())
+  })
+
+  test('with other settings gives another listener', () => {
+    const ir = irOf('a.example')
+    const first = buildXds(ir, OPTIONS).get('*')
+    const other = buildXds(ir, { ...OPTIONS, trustedHops: 1 }).get('*')
+    expect(other?.routes[0]?.split).toEqual(first?.routes[0]?.split)
     expect(other?.listeners[0]).not.toEqual(first?.listeners[0])
   })
 })

@@ -4,10 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { buildXds } from '../../../src/xds/translator/build-xds.js'
-import { verifyXds } from '../../../src/xds/translator/verify-xds.js'
+import { createXdsVerifier } from '../../../src/xds/translator/verify-xds.js'
 import type { XdsResources } from '../../../src/xds/translator/xds-resources.js'
 import { chain, destination, forward, ir, route } from '../../support/ir.js'
 import { encodeJson, encodeRoutesJson, jsonOf } from '../../support/json-resources.js'
+
+const verifyXds = createXdsVerifier()
 
 const tls = (serverName: string) => ({ serverNames: [serverName], certificates: ['default/c'] })
 
