@@ -11,7 +11,7 @@ import { idleNotes } from './idle-resources.js'
 import { type Offline, translateOffline } from './offline.js'
 
 export async function check(settings: Settings, io: CommandIo): Promise<ExitCode> {
-  const report = reportCheck(await translateOffline(settings), settings.apiGroup)
+  const report = reportCheck(await translateOffline(settings), settings)
   io.out(report.text)
   return report.isGood ? 0 : 1
 }
@@ -21,30 +21,42 @@ export interface CheckReport {
   readonly text: string
 }
 
-export function reportCheck({ provider, translation }: Offline, apiGroup: string): CheckReport {
+export function reportCheck(
+  { provider, translation }: Offline,
+  { apiGroup, strict }: Pick<Settings, 'apiGroup' | 'strict'>,
+): CheckReport {
   const findings = translation.statuses.flatMap((status) => findingsOf(status, provider.resources))
-  const wrong = findings.filter(({ isWrong }) => isWrong)
-  const isGood = provider.problems.length === 0 && wrong.length === 0
+  const wrong = findings.filter(({ isWrong }) => isWrong).map(({ line }) => line)
+  const remarks = [
+    ...(provider.notes ?? []).map(({ source, message }) => `${source}: note: ${message}`),
+    ...findings.filter(({ isWrong }) => !isWrong).map(({ line }) => line),
+    ...idleNotes(provider.resources, apiGroup),
+    ...translation.wanted.filter(isPlainOnTlsPort).map(plainLine),
+  ]
+  const faults = provider.problems.length + wrong.length + (strict ? remarks.length : 0)
   const lines = [
     ...provider.problems.map(problemLine),
-    ...(provider.notes ?? []).map(({ source, message }) => `${source}: note: ${message}`),
-    ...findings.map(({ line }) => line),
-    ...idleNotes(provider.resources, apiGroup),
+    ...wrong,
+    ...remarks,
     ...translation.wanted.map(uncheckedLine),
-    summary(provider, wrong.length),
+    summary(provider, wrong.length, strict ? remarks.length : 0),
   ]
-  return { isGood, text: `${lines.join('\n')}\n` }
+  return { isGood: faults === 0, text: `${lines.join('\n')}\n` }
 }
 
-function uncheckedLine({ kind, targets }: WantedDocument): string {
-  const what = kind === 'KeySet' ? 'key set' : 'discovery document'
-  const doubt = targets.some(isPlainOnTlsPort)
-    ? '; it is asked for without TLS although the port is 443: is a BackendTLSPolicy missing?'
-    : ''
-  return `note: ${targets[0]?.url ?? ''} (${what}) is not checked offline${doubt}`
-}
+const documentName = ({ kind, targets }: WantedDocument): string =>
+  `${targets[0]?.url ?? ''} (${kind === 'KeySet' ? 'key set' : 'discovery document'})`
 
-const isPlainOnTlsPort = ({ tls, endpoints }: RemoteTarget): boolean =>
+/** No remark: it says what this command does. */
+const uncheckedLine = (wanted: WantedDocument): string =>
+  `not checked offline: ${documentName(wanted)}`
+
+const plainLine = (wanted: WantedDocument): string =>
+  `note: ${documentName(wanted)} is asked for without TLS although the port is 443: is a BackendTLSPolicy missing?`
+
+const isPlainOnTlsPort = ({ targets }: WantedDocument): boolean => targets.some(isPlain)
+
+const isPlain = ({ tls, endpoints }: RemoteTarget): boolean =>
   tls === undefined && endpoints.type === 'name' && endpoints.port === 443
 
 interface Finding {
@@ -56,13 +68,17 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
   const source = sourceOf(status, resources)
   const name = status.namespace === '' ? status.name : `${status.namespace}/${status.name}`
   return status.conditions.filter(isCheckedOffline).flatMap((condition) => {
-    const isWrong = isBad(condition)
-    const lines = isWrong ? condition.message.split('\n') : remarksOf(condition).filter(isNews)
+    const isWrong = isBad(condition) || cannotWork(condition)
+    const lines = (isWrong ? condition.message.split('\n') : remarksOf(condition)).filter(isNews)
     if (lines.length === 0) return []
     const what = `${status.kind} ${name}: ${headOf(condition)}: ${lines.join('; ')}`
     return [{ isWrong, line: `${source}: ${isWrong ? '' : 'note: '}${what}` }]
   })
 }
+
+/** A part of the resource is not in force as written, or nobody can use it. */
+const cannotWork = ({ type, reason }: Condition): boolean =>
+  reason === 'PartiallyValid' || type === 'PartiallyInvalid'
 
 /** Here every key set is one that was never fetched. */
 const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
@@ -88,11 +104,13 @@ function sourceOf(status: ResourceStatus, resources: Resources): string {
   return found?.source ?? status.kind
 }
 
-function summary({ resources, problems }: ProviderState, wrong: number): string {
+/** remarks: those that count as faults. */
+function summary({ resources, problems }: ProviderState, wrong: number, remarks: number): string {
   const count = Object.values(resources as unknown as Record<string, readonly unknown[]>).flat()
     .length
   const read = `${count} resource${count === 1 ? '' : 's'} read`
-  if (problems.length + wrong === 0)
+  if (problems.length + wrong + remarks === 0)
     return count === 0 ? `${read}: ${NOTHING_SERVED}` : `${read}; all is well`
-  return `${read}; ${problems.length} problem${problems.length === 1 ? '' : 's'} in documents, ${wrong} in what they mean`
+  const strict = remarks === 0 ? '' : `, ${remarks} remark${remarks === 1 ? '' : 's'} (--strict)`
+  return `${read}; ${problems.length} problem${problems.length === 1 ? '' : 's'} in documents, ${wrong} in what they mean${strict}`
 }

@@ -12,7 +12,7 @@ import { translateOffline } from './offline.js'
 /** A document that cannot be read prints nothing; a route that refuses because of its policy is part of the result. */
 export async function translate(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const offline = await translateOffline(settings)
-  const report = reportCheck(offline, settings.apiGroup)
+  const report = reportCheck(offline, settings)
   if (!report.isGood) io.err(report.text)
   if (offline.provider.problems.length > 0) return 1
   const { listenAddress, trustedHops, accessLog, connect, grpc, envoyAdmin } = settings

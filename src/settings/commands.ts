@@ -56,10 +56,11 @@ of the tour failed.`,
     operands: 'PATH...',
     about: `Reads files and folders of resources as "run" does and says what is wrong with them: first what
 cannot be read, as FILE:LINE:COLUMN: what is wrong and what was expected, then the conditions of
-resources that would not be in force as written. Nothing is fetched: key sets and discovery
-documents of identity providers are not checked. Exit code 0: all is well; 1: there is something
-to mend.`,
-    examples: ['gatehouse check ./gateway', 'gatehouse check gateway.yaml policy.yaml'],
+resources that would not be in force as written or cannot work. What works but may be meant
+otherwise is a remark ("note:"). Nothing is fetched: key sets and discovery documents of identity
+providers are not checked. Exit code 0: nothing is wrong, and with --strict there is no remark
+either; 1: there is something to mend.`,
+    examples: ['gatehouse check ./gateway', 'gatehouse check --strict gateway.yaml policy.yaml'],
   },
   translate: {
     summary: 'print a static Envoy configuration (YAML)',

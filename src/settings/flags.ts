@@ -210,6 +210,10 @@ export const FLAGS = {
     commands: ['demo'],
     meaning: "the demo gateway's port; default 8080; 0: any that is free",
   }),
+  strict: onOff({
+    commands: ['check'],
+    meaning: 'exit code 1 also for remarks: lines that begin with "note:" after their place',
+  }),
   noTour: onOff({ commands: ['demo'], meaning: 'start the stack without taking the tour' }),
   logLevel: oneOr(readOneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
     value: 'LEVEL',

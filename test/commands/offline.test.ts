@@ -85,8 +85,8 @@ describe('check', () => {
       code: 0,
       err: '',
       out: [
-        'note: http://idp.example/o/mcp/.well-known/openid-configuration (discovery document) is not checked offline',
-        'note: http://idp.example:9000/o/mcp/jwks/ (key set) is not checked offline',
+        'not checked offline: http://idp.example/o/mcp/.well-known/openid-configuration (discovery document)',
+        'not checked offline: http://idp.example:9000/o/mcp/jwks/ (key set)',
         '5 resources read; all is well',
         '',
       ].join('\n'),
@@ -131,13 +131,10 @@ describe('check', () => {
   })
 
   test('notes what works but not as it may have been meant, and lets it pass', async () => {
-    const path = await filed(
-      'noted',
-      documents({ jwtAuthentication: jwt({ clientId: undefined }) }),
-    )
+    const path = await filed('noted', documents({ jwtAuthentication: jwt() }))
     const { code, out } = await run(check, 'check', path)
     expect(code).toBe(0)
-    expect(out).toContain(': note: ProxyPolicy default/mcp: Accepted=True (PartiallyValid)')
+    expect(out).toContain(': note: ProxyPolicy default/mcp: Accepted=True (Valid)')
     expect(out).toContain('all is well')
   })
 

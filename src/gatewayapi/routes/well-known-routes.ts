@@ -8,6 +8,7 @@ import {
   RELAY_ENDPOINTS,
   relayPath,
   resourceMetadataPath,
+  serverMetadataPath,
   WELL_KNOWN_ROOTS,
 } from '../../oauth/paths.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
@@ -23,29 +24,34 @@ export function coveredRoots({ path }: RouteMatch): readonly string[] {
   return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
 }
 
-/**
- * The documents, and endpoints of a relay, that no match of the route lets clients reach; headers and methods of the
- * matches are not looked at.
- */
-export function unreachableDocuments(
-  { mcpPath }: McpPaths,
-  route: HttpRouteSpec,
-  isRelay = false,
-): readonly string[] {
-  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
-  const isReached = (document: string) =>
-    paths.some(({ type, value }) =>
+/** Whether a match of the route lets clients reach the path; headers and methods of the matches are not looked at. */
+export const isMatched = (route: HttpRouteSpec, wanted: string): boolean =>
+  route.rules.some(({ matches }) =>
+    matches.some(({ path: { type, value } }) =>
       type === 'PathPrefix'
-        ? `${document}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
-        : type === 'Exact' && value === document,
-    )
-  const documents = [
-    resourceMetadataPath(mcpPath),
-    registrationPath(mcpPath),
-    ...(isRelay ? RELAY_ENDPOINTS.map((endpoint) => relayPath(mcpPath, endpoint)) : []),
-  ]
-  return documents.filter((document) => !isReached(document))
+        ? `${wanted}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
+        : type === 'Exact' && value === wanted,
+    ),
+  )
+
+/** The paths where clients look for the documents of an MCP endpoint, and ask them for what they need. */
+export interface DocumentPaths {
+  readonly resourceMetadata: string
+  /** Without the registration where it is refused, and with the endpoints of a relay. */
+  readonly ofServer: readonly string[]
 }
+
+export const documentPaths = (
+  { registration, relay }: Mcp,
+  { mcpPath }: McpPaths,
+): DocumentPaths => ({
+  resourceMetadata: resourceMetadataPath(mcpPath),
+  ofServer: [
+    serverMetadataPath(mcpPath),
+    ...(registration.type === 'refuse' ? [] : [registrationPath(mcpPath)]),
+    ...(relay === undefined ? [] : RELAY_ENDPOINTS.map((endpoint) => relayPath(mcpPath, endpoint))),
+  ],
+})
 
 /** Where a relay shows its pages, as far as the match covers them: no page of another origin may read those, whatever CORS says. */
 export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly RouteMatch[] =>
@@ -73,9 +79,9 @@ export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
     .filter(({ type }) => type !== 'RegularExpression')
     .map(({ value }) => ({ mcpPath: value.replace(/\/$/, '') }))
     .filter(({ mcpPath }) => !isBelowWellKnown(mcpPath))
-  return (
-    own.find((one) => unreachableDocuments(one, route).length === 0) ?? own[0] ?? { mcpPath: '' }
-  )
+  const hasDocuments = ({ mcpPath }: McpPaths): boolean =>
+    isMatched(route, resourceMetadataPath(mcpPath)) && isMatched(route, registrationPath(mcpPath))
+  return own.find(hasDocuments) ?? own[0] ?? { mcpPath: '' }
 }
 
 /** RFC 8615. */

@@ -11,10 +11,10 @@ import {
   translatePolicy,
 } from '../policies/policies.js'
 import { type TranslatedRoute, translateRoute } from '../routes/routes.js'
-import { mcpPathsOf, unreachableDocuments } from '../routes/well-known-routes.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
+import { type Findings, mcpFindings } from './mcp-findings.js'
 import { type NamedKind, notFound } from './missing-target.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
@@ -30,9 +30,8 @@ interface TargetState {
   readonly missing?: true
   /** The sentences that name the policies that won (decision 25). */
   readonly conflict?: string
-  readonly notes: readonly string[]
-  /** What cannot work there, though the policy is in force. */
-  readonly faults?: readonly string[]
+  /** An HTTPRoute that Gateways serve. */
+  readonly route?: TranslatedRoute
 }
 
 export const isOnRoutesAlone = ({ spec }: ProxyPolicy): boolean =>
@@ -53,13 +52,16 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
   const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
   const gateways = uniqueGateways(states.flatMap((state) => state.gateways))
   const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
-  const notes = [...translated.notes, ...states.flatMap((state) => state.notes)]
-  const faults = states.flatMap((state) => state.faults ?? [])
-  const refused = acceptance(translated, conflicts, notes)
+  const found = mcpFindings(
+    context,
+    policy,
+    states.flatMap(({ route }) => route ?? []),
+  )
+  const refused = acceptance(translated, conflicts, found)
   const accepted =
-    refused.status === 'False' || faults.length === 0
+    refused.status === 'False' || found.faults.length === 0
       ? refused
-      : isFalse('Accepted', 'Invalid', unique(faults))
+      : isFalse('Accepted', 'Invalid', unique(found.faults))
   const attached =
     refused.status === 'False'
       ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
@@ -74,10 +76,12 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
 }
 
 function acceptance(
-  { problems, warnings }: ReturnType<typeof translatePolicy>,
+  { problems, ...own }: ReturnType<typeof translatePolicy>,
   conflicts: readonly string[],
-  notes: readonly string[],
+  found: Findings,
 ): Condition {
+  const warnings = [...own.warnings, ...found.warnings]
+  const notes = [...own.notes, ...found.notes]
   if (problems.length > 0) return isFalse('Accepted', 'Invalid', unique(problems))
   if (conflicts.length > 0) return isFalse('Accepted', 'Conflicted', unique(conflicts))
   return warnings.length > 0
@@ -106,7 +110,7 @@ function targetState(
   const { namespace, name } = policy.metadata
   const target = targetKey(ref.group, ref.kind, namespace, ref.name)
   const key = keyIn(namespace, ref.name)
-  const pending = (message: string): TargetState => ({ gateways: [], notes: [], pending: message })
+  const pending = (message: string): TargetState => ({ gateways: [], pending: message })
   const missing = (kind: NamedKind): TargetState => ({
     ...pending(notFound(context, kind, namespace, ref.name)),
     missing: true,
@@ -116,7 +120,7 @@ function targetState(
   if (isServiceTarget(ref))
     return context.reader.read('services', key) === undefined
       ? missing('Service')
-      : { gateways: users().get(target) ?? [], notes: [], ...lost }
+      : { gateways: users().get(target) ?? [], ...lost }
   if (!isRouteTarget(ref))
     return {
       ...pending(`${ref.kind} ${key} is not known`),
@@ -127,7 +131,7 @@ function targetState(
   const route = translateRoute(context, httpRoute)
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
-  return { gateways: route.gateways, ...mcpNotes(route, policy), ...lost }
+  return { gateways: route.gateways, route, ...lost }
 }
 
 /** A policy may not target a Gateway, but that is where its author looks for the answer. */
@@ -139,25 +143,4 @@ function ownGateway(
   const isGateway = group === GATEWAY_API_GROUP && kind === 'Gateway'
   const gateway = isGateway ? translateGateway(context, gatewayKey(name)) : undefined
   return gateway === undefined || gateway === 'foreign' ? [] : [name]
-}
-
-/** What the status says of an MCP route and the policy that protects it. */
-function mcpNotes(
-  { attachment, corsAdded, key, route }: TranslatedRoute,
-  policy: ProxyPolicy,
-): Pick<TargetState, 'notes' | 'faults'> {
-  const mcp = attachment.jwt?.policy === policy ? attachment.jwt.jwt?.mcp : undefined
-  if (mcp === undefined) return { notes: [] }
-  const isRelay = mcp.relay !== undefined
-  const unreachable = unreachableDocuments(mcpPathsOf(mcp, route.spec), route.spec, isRelay)
-  const missing =
-    unreachable.length === 0
-      ? []
-      : [`HTTPRoute ${key} does not match ${unreachable.join(' and ')}: clients cannot log in`]
-  // Decision 13a: what was added is named.
-  const added =
-    corsAdded.length === 0
-      ? []
-      : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]
-  return isRelay ? { notes: added, faults: missing } : { notes: [...added, ...missing] }
 }

@@ -1,0 +1,139 @@
+// What the status says of MCP routes and the policy that protects them: whether the policy's documents are where clients look
+// for them, and whether resourceMetadata.resource is a URL that the routes serve.
+
+import { translateGateway } from '../listeners/gateways.js'
+import type { Mcp } from '../policies/mcp.js'
+import type { ProxyPolicy } from '../policies/policies.js'
+import type { TranslatedRoute } from '../routes/routes.js'
+import { documentPaths, isMatched, mcpPathsOf } from '../routes/well-known-routes.js'
+import type { Context } from '../world/context.js'
+import { covers } from '../world/hostnames.js'
+
+export interface Findings {
+  /** What may be meant. */
+  readonly notes: readonly string[]
+  /** What cannot work, though the rest of the policy does. */
+  readonly warnings: readonly string[]
+  /** What cannot work, and nothing of the policy without it. */
+  readonly faults: readonly string[]
+}
+
+/** routes: the policy's targets that Gateways serve. */
+export function mcpFindings(
+  context: Context,
+  policy: ProxyPolicy,
+  routes: readonly TranslatedRoute[],
+): Findings {
+  const own = routes.flatMap((route) => {
+    const { jwt } = route.attachment
+    const mcp = jwt?.policy === policy ? jwt.jwt?.mcp : undefined
+    return mcp === undefined ? [] : [{ route, mcp }]
+  })
+  const all = own.flatMap(({ route, mcp }) => [
+    // Decision 13a: what was added is named.
+    { notes: addedHeaders(route) },
+    documentFindings(mcp, route, routes),
+    resourceFindings(context, mcp, route, routes),
+  ])
+  return {
+    notes: all.flatMap(({ notes = [] }) => notes),
+    warnings: all.flatMap(({ warnings = [] }: Partial<Findings>) => warnings),
+    faults: all.flatMap(({ faults = [] }: Partial<Findings>) => faults),
+  }
+}
+
+const addedHeaders = ({ key, corsAdded }: TranslatedRoute): readonly string[] =>
+  corsAdded.length === 0
+    ? []
+    : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]
+
+/** With a configured resource, any route of the policy may have its documents. */
+function documentFindings(
+  mcp: Mcp,
+  { key, route }: TranslatedRoute,
+  routes: readonly TranslatedRoute[],
+): Partial<Findings> {
+  const { resourceMetadata, ofServer } = documentPaths(mcp, mcpPathsOf(mcp, route.spec))
+  const specs = mcp.resource === undefined ? [route.spec] : routes.map((one) => one.route.spec)
+  const missing = (paths: readonly string[]): readonly string[] =>
+    paths.filter((path) => !specs.some((spec) => isMatched(spec, path)))
+  const sentence = (paths: readonly string[], effect: string): readonly string[] =>
+    paths.length === 0 ? [] : [`HTTPRoute ${key} does not match ${paths.join(' and ')}: ${effect}`]
+  const resource = missing([resourceMetadata])
+  const server = missing(ofServer)
+  if (mcp.relay !== undefined) return { faults: sentence([...resource, ...server], NO_LOGIN) }
+  // What else is missing is below this one.
+  const first = server.slice(0, 1)
+  return mcp.authorizationServer === undefined
+    ? { warnings: sentence([...resource, ...first], NO_LOGIN) }
+    : { warnings: sentence(resource, NO_LOGIN), notes: sentence(first, NO_OLD_LOGIN) }
+}
+
+const NO_LOGIN = 'clients cannot log in'
+const NO_OLD_LOGIN = 'clients that do not know resource metadata cannot log in'
+
+function resourceFindings(
+  context: Context,
+  mcp: Mcp,
+  { key, route }: TranslatedRoute,
+  routes: readonly TranslatedRoute[],
+): Partial<Findings> {
+  const { spec, resource } = mcp
+  const url = spec.resourceMetadata?.resource
+  if (url === undefined || resource === undefined || !URL.canParse(url)) return {}
+  const { hostname } = new URL(url)
+  const what = `mcp.resourceMetadata.resource ${url}`
+  const domains = [
+    ...new Set(routes.flatMap(({ placements }) => placements.map(({ domain }) => domain))),
+  ]
+  const isHost = domains.some((domain) => covers(domain, hostname))
+  const served = `HTTPRoute ${key} serves ${domains.join(', ')}`
+  if (!isHost && isLoopback(hostname))
+    return { warnings: [`${what} is of this machine, but ${served}: ${NO_LOGIN}`] }
+  const isSomewhere = (path: string): boolean =>
+    routes.some((one) => isMatched(one.route.spec, path))
+  const { resourceMetadata } = documentPaths(mcp, mcpPathsOf(mcp, route.spec))
+  const isPath = isSomewhere(resource.path || '/') || !isSomewhere(resourceMetadata)
+  return {
+    notes: [
+      ...(isHost
+        ? []
+        : [`${what} is of another host, but ${served}: that needs a proxy that changes Host`]),
+      ...(isPath
+        ? []
+        : [
+            `${what} has a path that HTTPRoute ${key} does not match: that needs a proxy that changes paths`,
+          ]),
+      ...(isLoopback(hostname) && !isListenedOn(context, new URL(url), routes)
+        ? [
+            `${what} has a scheme and port that no listener of HTTPRoute ${key} has: that needs a forwarded port`,
+          ]
+        : []),
+    ],
+  }
+}
+
+/** Nobody else answers there, so that names and ports can be compared. */
+const isLoopback = (hostname: string): boolean =>
+  /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+
+function isListenedOn(
+  context: Context,
+  { protocol, port }: URL,
+  routes: readonly TranslatedRoute[],
+): boolean {
+  const [listenerProtocol, standard] = protocol === 'https:' ? ['HTTPS', 443] : ['HTTP', 80]
+  const wanted = port === '' ? standard : Number(port)
+  return routes.some(({ listeners }) =>
+    [...listeners].some(([key, names]) => {
+      const gateway = translateGateway(context, key)
+      return (
+        typeof gateway === 'object' &&
+        gateway.listeners.some(
+          ({ spec }) =>
+            names.has(spec.name) && spec.port === wanted && spec.protocol === listenerProtocol,
+        )
+      )
+    }),
+  )
+}
