@@ -17,6 +17,17 @@ const UNIT_LENGTH = 256
 /** Long texts are worked through in pieces of so many characters. */
 export const PIECE = 64 * 1024
 
+/** A long text in pieces. No surrogate pair is parted. */
+export function* piecesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length;) {
+    const until = from + PIECE
+    const isParted = /[\ud800-\udbff]/.test(text[until - 1] ?? '')
+    const to = isParted ? until + 1 : until
+    yield text.slice(from, to)
+    from = to
+  }
+}
+
 export const unitsOf = (characters: number): number => 1 + Math.floor(characters / UNIT_LENGTH)
 
 /** Counts the units of one piece of work, across all functions that have a part in it. */

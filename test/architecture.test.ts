@@ -16,7 +16,6 @@ const BASE = ['result', 'utf8', 'errors', 'logger', 'log-limit', 'decision-log',
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'result.ts': [],
-  'utf8.ts': [],
   'errors.ts': [],
   'logger.ts': [],
   'log-limit.ts': [],
@@ -24,6 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'similar.ts': [],
   'ending.ts': [],
   'turns.ts': ['ending'],
+  'utf8.ts': ['turns'],
   incremental: [],
   ir: [],
   addresses: [],
@@ -120,6 +120,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
     ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'turns'],
+    'utf8',
   ],
   extproc: [
     ...[

@@ -3,7 +3,7 @@
 
 import { err, ok, type Result } from '../result.js'
 import { nextTurn, type Work } from '../turns.js'
-import { decodeUtf8 } from '../utf8.js'
+import { decodeUtf8, decodeUtf8InTurns } from '../utf8.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
 import { JsonReader, Malformed } from './json-reader.js'
 
@@ -34,15 +34,17 @@ export async function readJsonInSlices(
   bytes: Uint8Array,
   pause = nextTurn,
 ): Promise<Result<JsonText, JsonProblem>> {
-  const text = decodeUtf8(bytes)
-  return text === undefined ? err('not UTF-8') : readJsonTextInSlices(text, pause)
+  return inSlices(readJsonInTurns(bytes), pause)
 }
 
 export async function readJsonTextInSlices(
   text: string,
   pause = nextTurn,
 ): Promise<Result<JsonText, JsonProblem>> {
-  const work = readJsonTextInTurns(text)
+  return inSlices(readJsonTextInTurns(text), pause)
+}
+
+async function inSlices<T>(work: Work<T>, pause: () => Promise<void>): Promise<T> {
   for (;;) {
     const step = work.next()
     if (step.done === true) return step.value
@@ -52,7 +54,7 @@ export async function readJsonTextInSlices(
 
 /** The same, among other work. */
 export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonProblem>> {
-  const text = decodeUtf8(bytes)
+  const text = yield* decodeUtf8InTurns(bytes)
   return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text)
 }
 
@@ -93,5 +95,6 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
     pieces.push(text.slice(from, start), json)
     from = end
   }
-  return pieces.join('') + text.slice(from)
+  pieces.push(text.slice(from))
+  return pieces.join('')
 }

@@ -1,6 +1,6 @@
 // Values → JSON text, in slices: a body may hold one string of megabytes, or tens of thousands of short ones.
 
-import { Pace, PIECE, unitsOf, type Work } from '../turns.js'
+import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../turns.js'
 import type { JsonNode } from './json-node.js'
 
 /** The same JSON without spaces, and with no character escaped that need not be: what a reader would search. */
@@ -60,21 +60,12 @@ export function* quoted(text: string, pace: Pace): Work<string> {
     if (pace.isDue(unitsOf(text.length))) yield
     return JSON.stringify(text)
   }
-  const out: string[] = []
+  const out = ['"']
   for (const piece of piecesOf(text)) {
     if (pace.isDue(unitsOf(piece.length))) yield
     out.push(JSON.stringify(piece).slice(1, -1))
   }
-  return `"${out.join('')}"`
-}
-
-/** No surrogate pair is parted. */
-export function* piecesOf(text: string): Generator<string> {
-  for (let from = 0; from < text.length;) {
-    const until = from + PIECE
-    const isParted = /[\ud800-\udbff]/.test(text[until - 1] ?? '')
-    const to = isParted ? until + 1 : until
-    yield text.slice(from, to)
-    from = to
-  }
+  if (pace.isDue(unitsOf(text.length))) yield
+  out.push('"')
+  return out.join('')
 }

@@ -64,29 +64,46 @@ export interface ListItem {
 /** root: of an answer, or of a batch of them. @throws UnreadableForm where an answer that was asked for is none. */
 export function listsIn(root: JsonNode, text: string, asked: AskedLists): readonly FoundList[] {
   const answers = root.type === 'array' ? root.items : [root]
-  return answers.flatMap((answer) => listsOf(answer, text, asked))
+  const kindsOf = kindsById(asked)
+  return answers.flatMap((answer) => listsOf(answer, text, kindsOf))
 }
 
-function listsOf(answer: JsonNode, text: string, asked: AskedLists): readonly FoundList[] {
+type KindsOf = (id: unknown) => readonly ListKind[]
+
+function listsOf(answer: JsonNode, text: string, kindsOf: KindsOf): readonly FoundList[] {
   if (answer.type !== 'object') throw new UnreadableForm('a message is not an object')
   const result = present(member(answer, 'result'))
   if (result === undefined) return []
-  const kinds = kindsOf(idOf(answer, text), asked)
+  const kinds = kindsOf(idOf(answer, text))
   if (kinds.length === 0) return []
   if (result.type !== 'object') throw new UnreadableForm('a result is not an object')
   return kinds.flatMap((kind) => listOf(result, kind))
 }
 
-function kindsOf(id: unknown, asked: AskedLists): readonly ListKind[] {
-  if (asked === 'all') return Object.values(LISTS)
-  return asked
-    .filter((one) => JSON.parse(one.id) === id)
-    .flatMap(({ method }) => LISTS[method] ?? [])
+/** A batch asks for thousands, and as many answers come. */
+function kindsById(asked: AskedLists): KindsOf {
+  if (asked === 'all') return () => Object.values(LISTS)
+  const kinds = new Map<unknown, Set<ListKind>>()
+  for (const { id, method } of asked) {
+    const kind = LISTS[method]
+    if (kind === undefined) continue
+    const value: unknown = JSON.parse(id)
+    const known = kinds.get(value)
+    if (known === undefined) kinds.set(value, new Set([kind]))
+    else known.add(kind)
+  }
+  return (id) => [...(kinds.get(id) ?? [])]
 }
 
+/** Longer than any that was asked with, each of its characters escaped. */
+const LONGEST_ID = 4096
+
+/** undefined: none that was asked with. */
 function idOf(answer: JsonObjectNode, text: string): unknown {
   const id = member(answer, 'id')
-  return id === undefined ? null : JSON.parse(text.slice(id.start, id.end))
+  if (id === undefined) return null
+  if (id.end - id.start > LONGEST_ID) return undefined
+  return JSON.parse(text.slice(id.start, id.end))
 }
 
 function listOf(result: JsonObjectNode, kind: ListKind): readonly FoundList[] {

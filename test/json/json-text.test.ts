@@ -133,7 +133,8 @@ describe('readJsonInSlices', () => {
     }
     // A stretch of a string or of blanks is finished.
     expect(Math.max(...slices)).toBeLessThan(1.5 * SLICE)
-    expect(turns).toBe(slices.length - 1)
+    // Of those that come before, the bytes are decoded.
+    expect(turns).toBeGreaterThanOrEqual(slices.length - 1)
     expect(turns).toBeGreaterThan(5)
     expect(read.ok || read.error).toSatisfy(
       (said: unknown) => said === true || said === 'it holds too many values',

@@ -4,7 +4,8 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readReply } from '../../llm/read-body.js'
-import { inTurns } from '../../turns.js'
+import { inTurns, type Work } from '../../turns.js'
+import { encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
@@ -38,9 +39,8 @@ export async function inspectReply(
 ): Promise<ReplyFinding> {
   const body = await decodeReply(bytes, encodingOf(headers), deps.maxBodyBytes)
   const isError = !isSuccess(headers)
-  // An error that is no JSON is the server's own: a page, a word.
-  const isOwn =
-    isError && !looksLikeJson(body ?? bytes) && (body !== undefined || !looksCompressed(bytes))
+  const isOwn = isError && (await inTurns(isServersOwn(bytes, body), signal))
+  if (isOwn === undefined) return { type: 'aborted' }
   const unread = (problem: string): ReplyFinding =>
     isOwn || passesUnread(guard, problem, deps)
       ? { type: 'same' }
@@ -61,9 +61,15 @@ export async function inspectReply(
     deps,
   )
   if (inspected.type !== 'passed') return inspected
-  return inspected.text === conversation.json.text
-    ? asRead
-    : { type: 'changed', body: Buffer.from(inspected.text) }
+  if (inspected.text === conversation.json.text) return asRead
+  const changed = await inTurns(encodeUtf8InTurns(inspected.text), signal)
+  return changed === undefined ? { type: 'aborted' } : { type: 'changed', body: changed }
+}
+
+/** An error that is no JSON: a page, a word. body: undefined when it could not be decoded. */
+function* isServersOwn(bytes: Uint8Array, body: Uint8Array | undefined): Work<boolean> {
+  if (yield* looksLikeJson(body ?? bytes)) return false
+  return body !== undefined || !(yield* looksCompressed(bytes))
 }
 
 export const TOO_LARGE = 'it is larger than the guardrail may read'

@@ -5,12 +5,13 @@ import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
+import { encodeUtf8InTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import { busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
-import { inspectConversation, type Inspected, type Refused, refused } from './inspection.js'
+import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
 import { llmRequestValue } from './llm-request.js'
 
 export interface RequestContext {
@@ -20,18 +21,22 @@ export interface RequestContext {
   readonly signal: Ending
 }
 
+/** body: with the changes of the webhooks. */
+export type RequestFinding =
+  { readonly type: 'passed'; readonly body: Uint8Array } | Refused | Aborted
+
 export async function inspectRequest(
   body: Pick<HeldBody, 'take'>,
   { guard, attributes, signal }: RequestContext,
   deps: GuardDeps,
-): Promise<Inspected> {
+): Promise<RequestFinding> {
   const path = requestPath(attributes)
   const read = await inTurns(readRequest(body.take(), path), signal)
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
   const llmRequest = llmRequestValue(conversation.json)
-  return inspectConversation(
+  const inspected = await inspectConversation(
     {
       route: guard.route,
       phase: 'request',
@@ -42,6 +47,9 @@ export async function inspectRequest(
     },
     deps,
   )
+  if (inspected.type !== 'passed') return inspected
+  const changed = await inTurns(encodeUtf8InTurns(inspected.text), signal)
+  return changed === undefined ? { type: 'aborted' } : { type: 'passed', body: changed }
 }
 
 /** path: of the request, it tells what the client speaks; likewise below. */

@@ -59,7 +59,7 @@ export function createRequestGuard(
     if (inspected.type === 'refused') return refuse(inspected)
     if (inspected.type === 'aborted') return
     phase.become('done')
-    sendRequest(guard, stream, Buffer.from(inspected.text), hasTrailers)
+    sendRequest(guard, stream, inspected.body, hasTrailers)
   }
   const tooLarge = (): void => refuse(requestTooLarge(path()))
   const busy = (): void => refuse(busyRequest(path()))
@@ -96,7 +96,7 @@ export function createRequestGuard(
   }
 }
 
-const NO_BODY = { type: 'passed', text: '' } as const
+const NO_BODY = { type: 'passed', body: new Uint8Array() } as const
 
 const FULL_DUPLEX: number = BodySendMode.FULL_DUPLEX_STREAMED
 

@@ -1,9 +1,9 @@
 // What happens to the answer of an MCP server: passed on, held as JSON, or taken event by event.
 
-import { isUtf8 } from 'node:buffer'
 import type { BudgetLimits } from '../../cel/budget.js'
 import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
-import { decodeUtf8 } from '../../utf8.js'
+import { inTurns, nextTurn, Pace } from '../../turns.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import type { Reply } from '../stream/immediate-response.js'
@@ -11,7 +11,7 @@ import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, sendReply } from '../stream/reply-output.js'
 import { filterMessage, type ListCaller } from './filter-list.js'
-import { createServerEventReader, type ServerEvent, withEventData } from './sse-events.js'
+import { createServerEventReader, readEvent, withEventData } from './sse-events.js'
 
 export interface ListReply {
   body(part: BodyPart): Promise<void> | void
@@ -92,14 +92,12 @@ export function createJsonReply({
     own.send(badGateway(caller), headers, hasTrailers)
   }
   const complete = async (hasTrailers: boolean): Promise<void> => {
-    const whole = Buffer.concat(pieces)
-    const text = decodeUtf8(whole)
-    const filtered = text === undefined ? undefined : await filterMessage(text, caller)
+    const filtered = await filterBytes(pieces, caller)
     if (stream.signal.aborted) return
-    if (filtered?.ok !== true) return refuse(hasTrailers)
+    if (filtered === undefined) return refuse(hasTrailers)
     end('done')
-    if (filtered.value === text) return sendReply(stream, {}, whole, hasTrailers)
-    sendReply(stream, { remove: OF_THE_BYTES }, Buffer.from(filtered.value), hasTrailers)
+    const { body, isSame } = filtered
+    sendReply(stream, isSame ? {} : { remove: OF_THE_BYTES }, body, hasTrailers)
   }
   return {
     refuse,
@@ -122,12 +120,29 @@ export function createJsonReply({
 /** Bytes, their text, and what is made of it. */
 const HELD_FOR_EACH = 3
 
+/** undefined: they cannot be read, or nobody waits for them any more. */
+async function filterBytes(
+  pieces: readonly Buffer[],
+  caller: ListCaller,
+): Promise<{ readonly body: Buffer; readonly isSame: boolean } | undefined> {
+  const pace = new Pace()
+  const whole = await inTurns(joinInTurns(pieces, pace), caller.ending)
+  const text = whole && (await inTurns(decodeUtf8InTurns(whole, pace), caller.ending))
+  if (whole === undefined || text === undefined) return undefined
+  const filtered = await filterMessage(text, caller)
+  if (!filtered.ok) return undefined
+  if (filtered.value === text) return { body: whole, isSame: true }
+  const body = await inTurns(encodeUtf8InTurns(filtered.value), caller.ending)
+  return body && { body, isSame: false }
+}
+
 /** Headers leave with the first event that can be read: before that, what cannot is 502. */
 export function createEventReply({ headers, caller, stream, deps }: ListReplyContext): ListReply {
   const own = createOwnReply(stream)
   const events = createServerEventReader()
   const hold = deps.heldBytes.open()
   stream.signal.addEventListener('abort', () => hold.release())
+  const pace = new Pace()
   let state: 'start' | 'open' | 'over' = 'start'
   const open = (): void => {
     if (state === 'start') sendHeaders(stream.send, 'response', { remove: LENGTHS })
@@ -146,7 +161,8 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
   }
   const take = async (part: BodyPart): Promise<void> => {
     for (const event of events.push(part.body)) {
-      const bytes = await filterEvent(event, caller)
+      if (pace.isDue()) await nextTurn()
+      const bytes = await filterEvent(event, caller, pace)
       if (stream.signal.aborted) return
       if (bytes === undefined) return fail(false)
       send(bytes, false)
@@ -158,7 +174,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
   /** Some clients read an event that the end of the stream cuts off. */
   const finish = async (hasTrailers: boolean): Promise<void> => {
     const last = events.rest()
-    const bytes = last === undefined ? NOTHING : await filterEvent(last, caller)
+    const bytes = last === undefined ? NOTHING : await filterEvent(last, caller, pace)
     if (stream.signal.aborted) return
     if (bytes === undefined) return fail(hasTrailers)
     send(bytes, !hasTrailers)
@@ -181,12 +197,18 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
 }
 
 /** undefined: it cannot be read. */
-async function filterEvent(event: ServerEvent, caller: ListCaller): Promise<Buffer | undefined> {
-  if (event.data.trim() === '') return event.raw
-  if (!isUtf8(event.raw)) return undefined
+async function filterEvent(
+  raw: Buffer,
+  caller: ListCaller,
+  pace: Pace,
+): Promise<Buffer | undefined> {
+  const event = await inTurns(readEvent(raw, pace), caller.ending)
+  if (event === undefined) return undefined
+  if (event.data === undefined || event.data.trim() === '') return raw
   const data = await filterMessage(event.data, caller)
   if (!data.ok) return undefined
-  return data.value === event.data ? event.raw : withEventData(event, data.value)
+  if (data.value === event.data) return raw
+  return inTurns(withEventData(event, data.value, pace), caller.ending)
 }
 
 const NOTHING = new Uint8Array()

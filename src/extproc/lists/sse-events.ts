@@ -1,22 +1,41 @@
 // The events of an MCP server's stream (WHATWG HTML section 9.2), each with the bytes that it came in: whatever is not
-// changed leaves as it came.
+// changed leaves as it came. In slices: an event may be as large as a body, or have tens of thousands of lines.
+
+import type { Pace } from '../../turns.js'
+import { PIECE, unitsOf, type Work } from '../../turns.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 
 /** A blank line: two ends of lines. A CR at the end of what is there may be half of one. */
 const END = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n|$))/g
-const LINE_END = /\r\n|\n|\r/
+
+const LF = 0x0a
+const CR = 0x0d
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 export interface ServerEvent {
   readonly raw: Buffer
-  /** "" where it has none: a comment, or an event that is no message. */
-  readonly data: string
+  /** undefined: it has none: a comment, or an event that is no message. */
+  readonly data: string | undefined
+  /** Of its data. */
+  readonly lines: readonly Line[]
+}
+
+/** Places in the bytes of an event. */
+interface Line {
+  readonly start: number
+  readonly value: number
+  readonly end: number
+  /** Behind its line end; the same as end where it has none. */
+  readonly next: number
 }
 
 export interface ServerEventReader {
   /** Bytes of the event that is not complete. */
   readonly held: number
-  push(bytes: Uint8Array): readonly ServerEvent[]
+  /** The bytes of each event that is complete now: gone when the next bytes are pushed. All of them are to be taken. */
+  push(bytes: Uint8Array): Generator<Buffer>
   /** What stands behind the last event; undefined: nothing. */
-  rest(): ServerEvent | undefined
+  rest(): Buffer | undefined
 }
 
 /** Bytes that the reader keeps room for while nothing is held. */
@@ -37,58 +56,123 @@ export function createServerEventReader(): ServerEventReader {
     room.set(bytes, held)
     held = needed
   }
-  /** Copies: the room is written over. */
-  const copyOf = (from: number, to: number): Buffer => Buffer.from(room.subarray(from, to))
   const keepFrom = (from: number): void => {
     const rest = room.subarray(from, held)
     if (from > 0) room = Buffer.concat([rest], Math.max(ROOM, rest.length))
     held = rest.length
+    searched = Math.max(0, held - 3)
+  }
+  function* take(piece: Uint8Array): Generator<Buffer> {
+    append(piece)
+    const text = room.toString('latin1', searched, held)
+    const end = new RegExp(END)
+    let from = 0
+    while (end.exec(text) !== null) {
+      const to = searched + end.lastIndex
+      yield room.subarray(from, to)
+      from = to
+    }
+    keepFrom(from)
   }
   return {
     get held() {
       return held
     },
-    push(bytes) {
-      append(bytes)
-      const text = room.toString('latin1', searched, held)
-      const events: ServerEvent[] = []
-      let from = 0
-      END.lastIndex = 0
-      for (let found = END.exec(text); found !== null; found = END.exec(text)) {
-        const to = searched + END.lastIndex
-        events.push(eventOf(copyOf(from, to)))
-        from = to
-      }
-      keepFrom(from)
-      searched = Math.max(0, held - 3)
-      return events
+    *push(bytes) {
+      for (let from = 0; from < bytes.length; from += PIECE)
+        yield* take(bytes.subarray(from, from + PIECE))
     },
-    rest: () => (held === 0 ? undefined : eventOf(copyOf(0, held))),
+    rest: () => (held === 0 ? undefined : room.subarray(0, held)),
   }
 }
 
-function eventOf(raw: Buffer): ServerEvent {
-  const lines = textOf(raw).split(LINE_END)
-  const type = lines.findLast((line) => fieldOf(line) === 'event')
-  const isMessage = type === undefined || ['', 'message'].includes(valueOf(type))
-  const data = lines.filter((line) => fieldOf(line) === 'data').map(valueOf)
-  return { raw, data: isMessage ? data.join('\n') : '' }
+/** Nobody writes an event in as many: each costs more than its characters. */
+const MOST_LINES = 50_000
+
+/** undefined: its data is not UTF-8, or has too many lines. */
+export function* readEvent(raw: Buffer, pace: Pace): Work<ServerEvent | undefined> {
+  const lines: Line[] = []
+  let isMessage = true
+  let count = 0
+  for (const line of linesOf(raw)) {
+    if (pace.isDue(unitsOf((line.next - line.start) / LINE_UNITS))) yield
+    if ((count += 1) > MOST_LINES) return undefined
+    if (isField(raw, line, 'data')) lines.push(line)
+    if (isField(raw, line, 'event'))
+      isMessage = ['', 'message'].includes(raw.toString('latin1', line.value, line.end))
+  }
+  if (!isMessage || lines.length === 0) return { raw, data: undefined, lines: [] }
+  const values = lines.flatMap(({ value, end }, index) =>
+    index === 0 ? [raw.subarray(value, end)] : [NEW_LINE, raw.subarray(value, end)],
+  )
+  const data = yield* decodeUtf8InTurns(yield* joinInTurns(values, pace), pace)
+  return data === undefined ? undefined : { raw, data, lines }
 }
 
-/** Without the byte order mark that a stream may begin with. */
-const textOf = (raw: Buffer): string => raw.toString('utf8').replace(/^\ufeff/, '')
+const NEW_LINE = Buffer.from('\n')
+/** The end of a line is found so many times as fast as a character is read. */
+const LINE_UNITS = 8
 
-const fieldOf = (line: string): string => /^[^:]*/.exec(line)?.[0] ?? ''
-const valueOf = (line: string): string => line.slice(fieldOf(line).length).replace(/^: ?/, '')
+/** Each line once; the last one may have no end. */
+function* linesOf(raw: Buffer): Generator<Line> {
+  let start = raw.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0
+  let [lf, cr] = [-1, -1]
+  while (start < raw.length) {
+    if (lf < start) lf = placeOf(raw, LF, start)
+    if (cr < start) cr = placeOf(raw, CR, start)
+    const end = Math.min(lf, cr)
+    const next = Math.min(end + (lf === cr + 1 ? 2 : 1), raw.length)
+    yield { start, value: valueIn(raw, start, end), end, next }
+    start = next
+  }
+}
+
+/** The end: nowhere. */
+function placeOf(raw: Buffer, byte: number, from: number): number {
+  const at = raw.indexOf(byte, from)
+  return at === -1 ? raw.length : at
+}
+
+const COLON = 0x3a
+const BLANK = 0x20
+
+/** Behind the name of the field, its colon and one blank. */
+function valueIn(raw: Buffer, start: number, end: number): number {
+  const colon = raw.subarray(start, Math.min(end, start + LONGEST_NAME + 1)).indexOf(COLON)
+  if (colon === -1) return end
+  const from = start + colon + 1
+  return from < end && raw[from] === BLANK ? from + 1 : from
+}
+
+/** Of the fields that are looked for. */
+const LONGEST_NAME = 'event'.length
+
+function isField(raw: Buffer, { start, end }: Line, name: string): boolean {
+  const behind = start + name.length
+  if (raw.toString('latin1', start, Math.min(end, behind)) !== name) return false
+  return behind === end || raw[behind] === COLON
+}
 
 /** The event with other data: its other lines stay. */
-export function withEventData({ raw }: ServerEvent, data: string): Buffer {
-  const text = textOf(raw)
-  const end = LINE_END.exec(text)?.[0] ?? '\n'
-  const written = data.split('\n').map((line) => `data: ${line}`)
-  const lines: string[] = []
-  for (const line of text.split(LINE_END))
-    if (fieldOf(line) !== 'data') lines.push(line)
-    else lines.push(...written.splice(0))
-  return Buffer.from(lines.join(end))
+export function* withEventData(
+  { raw, lines }: ServerEvent,
+  data: string,
+  pace: Pace,
+): Work<Buffer> {
+  const [first, ...others] = lines
+  if (first === undefined) return raw
+  const lineEnd = raw.toString('latin1', first.end, first.next)
+  const text = data.replaceAll('\n', `${lineEnd === '' ? '\n' : lineEnd}data: `)
+  const start = raw.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0
+  const parts: Uint8Array[] = [raw.subarray(start, first.start), DATA]
+  parts.push(yield* encodeUtf8InTurns(text, pace), Buffer.from(lineEnd))
+  let from = first.next
+  for (const other of others) {
+    parts.push(raw.subarray(from, other.start))
+    from = other.next
+  }
+  parts.push(raw.subarray(from))
+  return yield* joinInTurns(parts, pace)
 }
+
+const DATA = Buffer.from('data: ')

@@ -3,8 +3,9 @@
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
 import type { Phase } from '../../ir/proc-entry.js'
-import { piecesOf, quoted } from '../../json/print-json.js'
-import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { quoted } from '../../json/print-json.js'
+import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
+import { joinInTurns } from '../../utf8.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'
 
@@ -73,5 +74,5 @@ function* bodyOf(phase: Phase, shown: readonly Shown[]): Work<Uint8Array> {
     text += `}${after}`
   }
   parts.push(Buffer.from(text + end))
-  return Buffer.concat(parts)
+  return yield* joinInTurns(parts, pace)
 }

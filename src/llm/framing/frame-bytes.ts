@@ -1,7 +1,8 @@
 // The bytes of the frame that is being read, up to a limit.
 
 import { err, ok, type Result } from '../../result.js'
-import { decodeUtf8 } from '../../utf8.js'
+import { type Pace, PIECE, type Work } from '../../turns.js'
+import { decodeUtf8, decodeUtf8InTurns } from '../../utf8.js'
 
 const TOO_LARGE = err('an event of the stream is too large')
 const NOT_UTF8 = err('an event of the stream is not UTF-8')
@@ -33,11 +34,12 @@ export class FrameBytes {
   }
 
   /** The text of the frame that ends with these bytes. */
-  take(bytes: Uint8Array): Result<string, string> {
-    if (this.size === 0) return bytes.length > this.maxBytes ? TOO_LARGE : decoded(bytes)
+  *take(bytes: Uint8Array, pace: Pace): Work<Result<string, string>> {
+    if (this.size === 0) return bytes.length > this.maxBytes ? TOO_LARGE : read(decodeUtf8(bytes))
     const kept = this.keep(bytes)
     if (!kept.ok) return kept
-    const text = decoded(this.buffer.subarray(0, this.size))
+    const all = this.buffer.subarray(0, this.size)
+    const text = read(this.size > PIECE ? yield* decodeUtf8InTurns(all, pace) : decodeUtf8(all))
     this.size = 0
     if (this.buffer.length > KEPT) this.buffer = Buffer.of()
     return text
@@ -50,7 +52,5 @@ export class FrameBytes {
   }
 }
 
-function decoded(bytes: Uint8Array): Result<string, string> {
-  const text = decodeUtf8(bytes)
-  return text === undefined ? NOT_UTF8 : ok(text)
-}
+const read = (text: string | undefined): Result<string, string> =>
+  text === undefined ? NOT_UTF8 : ok(text)

@@ -59,7 +59,7 @@ export class FrameCutter implements EventFrameReader {
     const size = this.bytes.held + last.length
     if (size === 0) return ok(undefined)
     if (pace.isDue(unitsOf(size))) yield
-    const raw = this.bytes.take(last)
+    const raw = yield* this.bytes.take(last, pace)
     if (!raw.ok) return err(raw.error)
     const frame = yield* this.marks.frameOf(raw.value, pace)
     return frame.ok ? yield* take(frame.value, pace) : frame

@@ -3,7 +3,7 @@
 import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { quoted } from '../../json/print-json.js'
-import { Pace, type Work } from '../../turns.js'
+import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 
 export interface Entry {
@@ -44,8 +44,10 @@ export function* rewrite(
     edits.push({ ...entry.place, json: yield* changed(content, entry.form, pace) })
     for (const echo of entry.echoes ?? []) edits.push({ ...echo, json: 'null' })
   }
+  if (edits.length === 0) return json.text
+  if (pace.isDue(unitsOf(json.text.length))) yield
   const unique = new Map(edits.map((edit) => [edit.start, edit]))
-  return edits.length === 0 ? json.text : applyEdits(json.text, [...unique.values()])
+  return applyEdits(json.text, [...unique.values()])
 }
 
 /** What is put where a text stood, by the form that it had there. */

@@ -1,8 +1,7 @@
 // The one table of settings: members of LLM bodies and events whose strings are no text, each with the shape that such
 // a string must have. A string of another name or another shape is text, and a webhook sees it (decision 19).
 
-import { piecesOf } from '../../json/print-json.js'
-import { type Pace, PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
+import { type Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../turns.js'
 
 /** What a string must be to be such a setting. */
 interface Shape {

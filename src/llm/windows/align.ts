@@ -81,7 +81,7 @@ class Alignment {
       if (found !== undefined) return found
       if (reach >= most) break
     }
-    const length = agreementAtEnd(original.slice(start), changed.slice(from))
+    const length = agreementAtEnd(original.slice(start), changed.slice(from), Infinity)
     return { end: original.length - length, to: changed.length - length }
   }
 
@@ -106,13 +106,12 @@ class Alignment {
   }
 }
 
-/** How many of their last characters are the same. */
-export function agreementAtEnd(one: string, other: string): number {
-  const most = Math.min(one.length, other.length)
+/** How many of their last characters are the same, up to that many. */
+export function agreementAtEnd(one: string, other: string, upTo: number): number {
+  const most = Math.min(one.length, other.length, upTo + 1)
   const at = (text: string, back: number): number => text.charCodeAt(text.length - 1 - back)
   let length = 0
   while (length < most && at(one, length) === at(other, length)) length += 1
-  return splitsPair(one, one.length - length) || splitsPair(other, other.length - length)
-    ? length - 1
-    : length
+  const isHalf = splitsPair(one, one.length - length) || splitsPair(other, other.length - length)
+  return Math.min(upTo, isHalf ? length - 1 : length)
 }

@@ -58,7 +58,7 @@ export function cleanCut(
 export function lesserCut(seen: SeenText, from: number, { needed }: Margins): Cut | undefined {
   const { original, changed } = seen
   // The end of both is the same place, so nothing before it can be one that is behind it in the other.
-  const tail = Math.min(needed, agreementAtEnd(original, changed))
+  const tail = agreementAtEnd(original, changed, needed)
   for (const { start, end, shift } of agreements(seen).reverse()) {
     const low = Math.max(start + AGREEMENT, from + 1)
     const high = Math.min(end - AGREEMENT, original.length - needed)

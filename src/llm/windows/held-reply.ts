@@ -1,8 +1,7 @@
 // A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
 // what became of it. Pure: who asks the webhooks, and when, is not known here.
 
-import { piecesOf } from '../../json/print-json.js'
-import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, withData } from '../framing/frame.js'
 import { endedBy, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'

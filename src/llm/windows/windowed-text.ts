@@ -193,7 +193,7 @@ class WindowedText implements HeldText {
   /** The end of an earlier window from which on enough has been seen. */
   private knownCut(seen: Seen): Place | undefined {
     const { original, changed } = seen
-    const tail = Math.max(this.needed, Math.min(this.holdBack, agreementAtEnd(original, changed)))
+    const tail = Math.max(this.needed, agreementAtEnd(original, changed, this.holdBack))
     const limit = { at: original.length - this.needed, to: changed.length - tail }
     const place = this.places.lastUpTo(limit)
     return place !== undefined && place.at > this.released - this.base ? place : undefined
