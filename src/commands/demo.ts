@@ -9,7 +9,7 @@ import { printWhatToTry } from '../demo/what-to-try.js'
 import { errorText } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
-import { startReaderThread } from '../resources/files/reader-thread.js'
+import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { startProblem } from './servers.js'
@@ -68,7 +68,7 @@ function start(
       createFileProvider({
         paths: [folder],
         apiGroup: settings.apiGroup,
-        reader: startReaderThread({ apiGroup: settings.apiGroup }),
+        reader: startReaderPool({ apiGroup: settings.apiGroup }),
         onWarning: (message) => logger.warn({}, message),
       }),
     onFatal: (error) => fatal.abort(error),

@@ -4,7 +4,7 @@ import { type App, type AppDeps, startApp } from '../app.js'
 import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
-import { startReaderThread } from '../resources/files/reader-thread.js'
+import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
@@ -63,7 +63,7 @@ async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   const provider = createFileProvider({
     paths: settings.resources,
     apiGroup: settings.apiGroup,
-    reader: startReaderThread({ apiGroup: settings.apiGroup }),
+    reader: startReaderPool({ apiGroup: settings.apiGroup }),
     onWarning: (message) => logger.warn({}, message),
   })
   return { provider }

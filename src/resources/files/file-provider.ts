@@ -7,10 +7,10 @@ import { debounce } from '../decode/debounce.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
 import type { ProviderState, ResourceProvider, Resources } from '../kinds/resources.js'
-import { EMPTY_RECORD, type FileRecord, recordOf } from './file-record.js'
+import { EMPTY_RECORD, recordOf } from './file-record.js'
 import { type FileTree, findFiles, type FoundFile, MAX_FILES } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
-import { type KnownFile, KnownFiles, type Writing } from './known-files.js'
+import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-files.js'
 import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
 import { SeenWrites } from './seen-writes.js'
@@ -37,14 +37,12 @@ const DEBOUNCE = { quiet: 50, maxWait: 400 }
 /** A tree that still grows then is looked at again when its watchers say so. */
 const MAX_LOOKS = 10
 const POLL_INTERVAL = 1000
-/** Files that are read side by side. */
-const AT_ONCE = 32
+/** Files that the reader is asked for at once: enough for it to know that there is much to read. */
+const AT_ONCE = 1024
 /** How long a file that became empty counts as one that is being written. */
 const EMPTY_FOR = 500
 /** After a look at what watchers told of: the system may have dropped some of it. */
 const WALK_AFTER = 60_000
-
-const NONE: ReadonlySet<string> = new Set()
 
 /** What is said of a folder without resources: most likely it is another one that was meant. */
 export const NOTHING_SERVED =
@@ -134,16 +132,23 @@ class FileProvider implements ResourceProvider {
     const round = (await this.#changedFiles(names)) ?? (await this.#allFiles())
     const settled = this.#settle(round.found)
     for (const path of round.gone) this.#files.delete(path)
-    const changed = [settled, round.gone.length > 0]
-    const unknown = round.found.filter((file) => !this.#isKnown(file))
-    for (let first = 0; first < unknown.length && !this.#closed; first += AT_ONCE) {
-      const some = unknown.slice(first, first + AT_ONCE)
-      changed.push(...(await Promise.all(some.map((file) => this.#read(file, round.opened)))))
-    }
+    const isOther = await this.#readFiles(round)
     if (this.#closed) return
-    this.#report(changed.includes(true))
+    this.#report(settled || round.gone.length > 0 || isOther)
     this.#writes.forgetOld()
     this.#lookAgain()
+  }
+
+  /** Whether any of them holds something else now. */
+  async #readFiles({ found, opened }: Round): Promise<boolean> {
+    const unknown = found.filter((file) => !this.#isKnown(file)).values()
+    let isOther = false
+    const readSome = async (): Promise<void> => {
+      for (const file of unknown)
+        if (!this.#closed && (await this.#read(file, opened))) isOther = true
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, readSome))
+    return isOther
   }
 
   /** What watchers told of, and what is looked at again by itself. undefined: all of it must be looked at. */
@@ -158,7 +163,7 @@ class FileProvider implements ResourceProvider {
       this.#names.needsWalk = true
       void this.#refresh()
     }, this.#options.walkAfter ?? WALK_AFTER)
-    return { ...look, opened: NONE }
+    return { ...look, opened: new Set() }
   }
 
   async #allFiles(): Promise<Round> {
@@ -291,7 +296,3 @@ class FileProvider implements ResourceProvider {
     }, POLL_INTERVAL)
   }
 }
-
-/** Nothing is left of a file that had resources: most likely it is being written this moment. */
-const wasEmptied = (record: FileRecord, before: KnownFile | undefined): before is KnownFile =>
-  record.documents.size === 0 && before !== undefined && before.record.resources.length > 0

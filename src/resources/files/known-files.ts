@@ -130,6 +130,13 @@ export class KnownFiles {
   }
 }
 
+/** Nothing is left of a file that had resources: most likely it is being written this moment. */
+export const wasEmptied = (
+  record: FileRecord,
+  before: KnownFile | undefined,
+): before is KnownFile =>
+  record.documents.size === 0 && before !== undefined && before.record.resources.length > 0
+
 const inForce = (path: string, { record, writing }: KnownFile, policies: Policies): FileRecord =>
   writing === undefined
     ? record

@@ -13,7 +13,12 @@ const MAX_FILE_BYTES = 32 * 1024 * 1024
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`
 
 export type ReadFile =
-  | { readonly type: 'documents'; readonly documents: readonly ReadDocument[] }
+  | {
+      readonly type: 'documents'
+      readonly documents: readonly ReadDocument[]
+      /** Hash of the file, where a part of it was asked for. */
+      readonly content?: string
+    }
   /** unread: the system did not let us read it, which may pass without a change of it. */
   | { readonly type: 'broken'; readonly message: string; readonly unread?: true }
 
@@ -24,6 +29,12 @@ export interface ReadDocument {
   readonly line: number
   /** Absent: it is known. */
   readonly decoded?: Decoded
+}
+
+/** Of the documents of a file each count-th, beginning with the one at index. */
+export interface Part {
+  readonly index: number
+  readonly count: number
 }
 
 /** Hashes of documents that need not be decoded. */
@@ -48,12 +59,13 @@ export async function readDocuments(
   { path, size }: Pick<FoundFile, 'path' | 'size'>,
   kinds: readonly Kind[],
   known: KnownDocuments,
+  part?: Part,
 ): Promise<ReadFile> {
   if (size > MAX_FILE_BYTES) return { type: 'broken', message: TOO_LARGE }
   try {
     const bytes = await readRegularFile(path)
     if (bytes === undefined) return { type: 'broken', message: 'is not a regular file' }
-    return decodeDocuments(bytes, path, kinds, known)
+    return decodeDocuments(bytes, path, kinds, known, part)
   } catch (error) {
     return { type: 'broken', message: `cannot be read: ${fileErrorCode(error)}`, unread: true }
   }
@@ -88,6 +100,7 @@ export function decodeDocuments(
   file: string,
   kinds: readonly Kind[],
   known: KnownDocuments,
+  part?: Part,
 ): ReadFile {
   if (bytes.length > MAX_FILE_BYTES) return { type: 'broken', message: TOO_LARGE }
   const text = decodeUtf8(bytes)
@@ -95,13 +108,19 @@ export function decodeDocuments(
   const pieces = splitDocuments(text)
   if (pieces.length > MAX_DOCUMENTS)
     return { type: 'broken', message: `has more than ${MAX_DOCUMENTS} documents` }
-  const documents = pieces.map((piece) => {
+  const own =
+    part === undefined ? pieces : pieces.filter((_, index) => index % part.count === part.index)
+  const documents = own.map((piece) => {
     const document = { hash: hash('sha256', piece.text, 'base64'), line: piece.line }
     return known.has(document.hash)
       ? document
       : { ...document, decoded: decodeDocument(piece, file, kinds) }
   })
-  return { type: 'documents', documents }
+  return {
+    type: 'documents',
+    documents,
+    ...(part !== undefined && { content: hash('sha256', bytes, 'base64') }),
+  }
 }
 
 function decodeUtf8(bytes: Uint8Array): string | undefined {

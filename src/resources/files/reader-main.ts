@@ -9,9 +9,9 @@ const kinds = kindsOf(workerData as string)
 const answer = (text: ReadAnswer): void => parentPort?.postMessage(text)
 let turn: Promise<void> = Promise.resolve()
 
-parentPort?.on('message', ({ path, size, known }: ReadQuestion) => {
+parentPort?.on('message', ({ path, size, known, part }: ReadQuestion) => {
   turn = turn.then(async () => {
-    answer(await readDocuments({ path, size }, kinds, new Set(known)))
+    answer(await readDocuments({ path, size }, kinds, new Set(known), part))
   })
 })
 answer('loaded')

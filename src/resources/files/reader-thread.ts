@@ -2,12 +2,13 @@
 
 import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
-import type { DocumentReader, ReadFile } from './read-documents.js'
+import type { DocumentReader, Part, ReadFile } from './read-documents.js'
 
 export interface ReadQuestion {
   readonly path: string
   readonly size: number
   readonly known: readonly string[]
+  readonly part?: Part | undefined
 }
 
 /** The first says that its program is loaded. */
@@ -26,16 +27,27 @@ export interface ReaderThreadOptions {
 const TIMEOUT_MS = 30_000
 const PROGRAM = new URL('./reader-main.js', import.meta.url)
 
-export const startReaderThread = (options: ReaderThreadOptions): DocumentReader =>
-  new ReaderThread(options)
+/** A reader that can be asked for parts of files, and says how busy it is. */
+export interface ThreadReader extends DocumentReader {
+  read(
+    file: { readonly path: string; readonly size: number },
+    known: ReadonlyMap<string, unknown>,
+    part?: Part,
+  ): Promise<ReadFile>
+  /** Files that it was asked for, and has not answered. */
+  readonly waiting: number
+  /** It has loaded its program, or will when it is asked. */
+  readonly isReady: boolean
+}
 
 interface Waiting extends ReadQuestion {
   readonly done: (read: ReadFile) => void
 }
 
 /** It answers in order, one file at a time: when it ends, it was the first that waits that has ended it. */
-class ReaderThread implements DocumentReader {
+export class ReaderThread implements ThreadReader {
   readonly #options: ReaderThreadOptions
+  readonly #onReady: () => void
   #worker: Worker | undefined
   #waiting: Waiting[] = []
   #deadline: NodeJS.Timeout | undefined
@@ -43,19 +55,28 @@ class ReaderThread implements DocumentReader {
   #isLoaded = false
   #closed = false
 
-  constructor(options: ReaderThreadOptions) {
+  constructor(options: ReaderThreadOptions, onReady: () => void = () => undefined) {
     this.#options = options
-    // It takes a while to load, which the first file should not wait for.
+    this.#onReady = onReady
     this.#worker = this.#start()
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  get isReady(): boolean {
+    return this.#isLoaded || this.#worker === undefined
   }
 
   read(
     { path, size }: { readonly path: string; readonly size: number },
     known: ReadonlyMap<string, unknown>,
+    part?: Part,
   ): Promise<ReadFile> {
     if (this.#closed) return Promise.resolve(CLOSED)
     return new Promise((done) => {
-      this.#waiting.push({ path, size, known: [...known.keys()], done })
+      this.#waiting.push({ path, size, known: [...known.keys()], part, done })
       this.#send(this.#waiting.length - 1)
     })
   }
@@ -81,6 +102,7 @@ class ReaderThread implements DocumentReader {
       if (answer === 'loaded') this.#isLoaded = true
       else this.#waiting.shift()?.done(answer)
       this.#startDeadline()
+      if (answer === 'loaded') this.#onReady()
     })
     worker.on('error', (error: NodeJS.ErrnoException) => {
       problem =
@@ -97,8 +119,8 @@ class ReaderThread implements DocumentReader {
     const question = this.#waiting[index]
     if (question === undefined) return
     this.#worker ??= this.#start()
-    const { path, size, known } = question
-    this.#worker.postMessage({ path, size, known } satisfies ReadQuestion)
+    const { path, size, known, part } = question
+    this.#worker.postMessage({ path, size, known, part } satisfies ReadQuestion)
     if (index === 0) this.#startDeadline()
   }
 
@@ -121,7 +143,8 @@ class ReaderThread implements DocumentReader {
     if (this.#closed) return
     this.#waiting.shift()?.done({ type: 'broken', message: `cannot be parsed: ${problem}` })
     for (const index of this.#waiting.keys()) this.#send(index)
+    this.#onReady()
   }
 }
 
-const CLOSED: ReadFile = { type: 'broken', message: 'is not read any more', unread: true }
+export const CLOSED: ReadFile = { type: 'broken', message: 'is not read any more', unread: true }

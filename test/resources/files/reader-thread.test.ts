@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { readerInPlace } from '../../../src/resources/files/read-documents.js'
 import {
+  ReaderThread,
   type ReaderThreadOptions,
-  startReaderThread,
 } from '../../../src/resources/files/reader-thread.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 
@@ -19,7 +19,7 @@ const service = (name: string, more = '') =>
   `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\nspec: { ports: [{ port: 80 }] }\n${more}`
 
 function reader(options: Partial<ReaderThreadOptions> = {}) {
-  const started = startReaderThread({ apiGroup, program: pathToFileURL(BUILT), ...options })
+  const started = new ReaderThread({ apiGroup, program: pathToFileURL(BUILT), ...options })
   onTestFinished(() => started.close())
   return started
 }

@@ -1,0 +1,155 @@
+// Several reader threads, for the start and for changes of many files: one is kept, others come while there is much to read.
+
+import { availableParallelism } from 'node:os'
+import type { FoundFile } from './file-tree.js'
+import type { DocumentReader, Part, ReadFile } from './read-documents.js'
+import {
+  CLOSED,
+  ReaderThread,
+  type ReaderThreadOptions,
+  type ThreadReader,
+} from './reader-thread.js'
+
+export interface ReaderPoolOptions extends ReaderThreadOptions {
+  /** Default: one less than the machine has cores, at least 1 and at most 4. */
+  readonly maxThreads?: number
+  /** Default: a thread of its own program. onReady: it can be asked. */
+  readonly startThread?: (onReady: () => void) => ThreadReader
+  /** Bytes of a file that are worth another thread; default 512 KiB. */
+  readonly worthBytes?: number
+}
+
+const MOST = 4
+/** A thread takes about as long to load as to read so much. */
+const WORTH_BYTES = 512 * 1024
+/** To open a file, and to pass on what is in it, costs as much as so many bytes of it. */
+const FILE_COST = 4 * 1024
+/** Files of at most so many bytes are given to a thread ahead, so that it need not wait for the next. */
+const SMALL = 64 * 1024
+const AHEAD = 2
+const IDLE_MS = 1_000
+
+export const startReaderPool = (options: ReaderPoolOptions): DocumentReader =>
+  new ReaderPool(options)
+
+type AskedFile = Pick<FoundFile, 'path' | 'size'>
+type Known = ReadonlyMap<string, unknown>
+
+interface Task {
+  readonly file: AskedFile
+  readonly known: Known
+  readonly part: Part | undefined
+  readonly cost: number
+  readonly done: (read: ReadFile) => void
+}
+
+class ReaderPool implements DocumentReader {
+  readonly #startThread: () => ThreadReader
+  readonly #max: number
+  readonly #worth: number
+  readonly #threads: ThreadReader[] = []
+  readonly #queue: Task[] = []
+  /** Of the queue. */
+  #cost = 0
+  #idle: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: ReaderPoolOptions) {
+    const own = (onReady: () => void): ThreadReader => new ReaderThread(options, onReady)
+    const start = options.startThread ?? own
+    this.#startThread = () => start(() => this.#assign())
+    this.#max = options.maxThreads ?? Math.min(MOST, Math.max(1, availableParallelism() - 1))
+    this.#worth = options.worthBytes ?? WORTH_BYTES
+    // It takes a while to load, which the first file should not wait for.
+    this.#threads.push(this.#startThread())
+  }
+
+  read(file: AskedFile, known: Known): Promise<ReadFile> {
+    if (this.#closed) return Promise.resolve(CLOSED)
+    clearTimeout(this.#idle)
+    const parts = Math.min(this.#max, Math.floor(file.size / this.#worth))
+    return parts < 2 ? this.#ask(file, known) : this.#readInParts(file, known, parts)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#idle)
+    for (const thread of this.#threads) thread.close()
+    for (const { done } of this.#queue.splice(0)) done(CLOSED)
+  }
+
+  /** Each thread reads all of the file and decodes some of its documents. */
+  async #readInParts(file: AskedFile, known: Known, count: number): Promise<ReadFile> {
+    const indexes = [...Array(count).keys()]
+    const parts = await Promise.all(
+      indexes.map((index) => this.#ask(file, known, { index, count })),
+    )
+    return joinParts(parts) ?? this.#ask(file, known)
+  }
+
+  #ask(file: AskedFile, known: Known, part?: Part): Promise<ReadFile> {
+    return new Promise((done) => {
+      const cost = FILE_COST + file.size / (part?.count ?? 1)
+      this.#queue.push({ file, known, part, cost, done })
+      this.#cost += cost
+      this.#assign()
+    })
+  }
+
+  #assign(): void {
+    if (this.#closed) return
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      const most = next.cost <= SMALL ? AHEAD : 1
+      const thread = this.#freest()
+      if (thread === undefined || thread.waiting >= most) break
+      this.#give(thread)
+    }
+    if (this.#queue.length === 0) return this.#endIdle()
+    if (this.#threads.length < this.#max && this.#cost > this.#worth * this.#threads.length)
+      this.#threads.push(this.#startThread())
+  }
+
+  #freest(): ThreadReader | undefined {
+    return this.#threads
+      .filter(({ isReady }) => isReady)
+      .reduce<ThreadReader | undefined>(
+        (found, each) => (found === undefined || each.waiting < found.waiting ? each : found),
+        undefined,
+      )
+  }
+
+  #give(thread: ThreadReader): void {
+    const task = this.#queue.shift()
+    if (task === undefined) return
+    this.#cost -= task.cost
+    void thread.read(task.file, task.known, task.part).then((read) => {
+      task.done(read)
+      this.#assign()
+    })
+  }
+
+  /** A moment later, if nothing is to be read until then. */
+  #endIdle(): void {
+    if (this.#threads.length === 1 || this.#threads.some(({ waiting }) => waiting > 0)) return
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => {
+      for (const thread of this.#threads.splice(1)) thread.close()
+    }, IDLE_MS)
+    this.#idle.unref()
+  }
+}
+
+/** undefined: the file has changed between one and another. */
+function joinParts(parts: readonly ReadFile[]): ReadFile | undefined {
+  const broken = parts.find(({ type }) => type === 'broken')
+  if (broken !== undefined) return broken
+  const read = parts.flatMap((part) => (part.type === 'documents' ? [part] : []))
+  const [first] = read
+  if (first === undefined || read.some(({ content }) => content !== first.content)) return undefined
+  const count = read.reduce((sum, { documents }) => sum + documents.length, 0)
+  const documents = Array.from({ length: count }, (_, index) => {
+    const part = read[index % read.length]
+    return part?.documents[Math.floor(index / read.length)]
+  })
+  return { type: 'documents', documents: documents.filter((each) => each !== undefined) }
+}
