@@ -2,22 +2,18 @@
 
 import type { JwtAuthentication, JwtProvider } from '../../ir/authz-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
+import type { BackendRef } from '../backends/backends.js'
 import type { Context } from '../world/context.js'
-import type { Referent, Referrer } from '../world/reference-grants.js'
+import type { Referent } from '../world/reference-grants.js'
 import { targetKey } from '../world/world.js'
-import {
-  type JwtSpec,
-  type ProviderSpec,
-  type TranslatedKeySet,
-  translateKeySet,
-} from './key-sets.js'
+import { type JwtSpec, type TranslatedKeySet, translateKeySet } from './key-sets.js'
 import { type Mcp, translateMcp } from './mcp.js'
 
 export interface TranslatedJwt {
   readonly jwt: JwtAuthentication
   readonly mcp?: Mcp
   readonly wanted: readonly WantedDocument[]
-  /** targetKey() of the backends that serve keys. */
+  /** targetKey() of the backends that serve keys and tokens. */
   readonly uses: readonly string[]
   readonly notes: readonly string[]
   readonly warnings: readonly string[]
@@ -49,7 +45,9 @@ export function translateJwt(context: Context, from: Referent, spec: JwtSpec): T
     jwt: { mode: spec.mode, providers, forwardToken: spec.forwardToken },
     ...(served === undefined ? {} : { mcp: served }),
     wanted: [...keySets.flatMap(({ wanted }) => wanted), ...(served?.wanted ?? [])],
-    uses: spec.providers.flatMap((provider) => usedBy(from, provider)),
+    uses: backendRefs(spec).map(({ group, kind, namespace, name }) =>
+      targetKey(group, kind, namespace ?? from.namespace, name),
+    ),
     notes: [...keySets.flatMap(({ notes }) => notes), ...(served?.notes ?? [])],
     warnings: served?.warnings ?? [],
     unavailable: keySets.flatMap(({ unavailable }) => unavailable ?? []),
@@ -57,11 +55,13 @@ export function translateJwt(context: Context, from: Referent, spec: JwtSpec): T
   }
 }
 
-function usedBy({ namespace }: Referrer, { jwks }: ProviderSpec): readonly string[] {
-  const ref = jwks.remote?.backendRef
-  return ref === undefined
-    ? []
-    : [targetKey(ref.group, ref.kind, ref.namespace ?? namespace, ref.name)]
+/** Of the backends that Gatehouse itself calls. */
+function backendRefs({ providers, mcp }: JwtSpec): readonly BackendRef[] {
+  const tokens = mcp?.authorizationServer === 'Relay' ? mcp.relay?.tokenEndpoint : undefined
+  return [
+    ...providers.flatMap(({ jwks }) => jwks.remote?.backendRef ?? []),
+    ...(tokens?.backendRef === undefined ? [] : [tokens.backendRef]),
+  ]
 }
 
 function mcpProblems({ mode, providers }: JwtSpec): string[] {

@@ -1,14 +1,15 @@
 // mcp.relay → what ext_proc needs to be the authorization server of MCP clients (authorizationServer Relay), or why it cannot.
 
-import type { Json, JsonObject } from '../../ir/json.js'
-import type { Relay, RelayProvider } from '../../ir/relay.js'
+import type { JsonObject } from '../../ir/json.js'
+import type { Relay } from '../../ir/relay.js'
 import { OWN_PARAMETERS, type RelaySpec } from '../../resources/kinds/relay.js'
 import { err, ok, type Result } from '../../result.js'
-import { type Reach, targetOfIssuer } from '../backends/remote-targets.js'
+import type { Reach } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 import { relayTokensKey } from '../world/grouping.js'
 import { keyOf } from '../world/world.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
+import { relayProvider, tokenReach } from './relay-provider.js'
 import { readSealingKey, readSecret } from './relay-secrets.js'
 
 export interface RelayInput {
@@ -51,15 +52,17 @@ export function translateRelay(
     relay.clientSecretRef === undefined
       ? ok(undefined)
       : readSecret(context, namespace, relay.clientSecretRef)
+  const tokens = tokenReach(context, namespace, relay, reach)
   const problems = [
     ...resourceProblems(resource),
     ...(clientId === undefined ? ['authorizationServer Relay requires mcp.clientId'] : []),
     ...(keys.ok ? [] : [`mcp.relay.keyRef: ${keys.error}`]),
     ...(secret.ok ? [] : [`mcp.relay.clientSecretRef: ${secret.error}`]),
     ...parameterProblems(relay),
+    ...(tokens.ok ? [] : [`mcp.relay.tokenEndpoint.${tokens.error}`]),
   ]
-  if (problems.length > 0 || !keys.ok || !secret.ok) return err(problems)
-  const endpoints = providerOf(provider.issuer, reach, discovery)
+  if (problems.length > 0 || !keys.ok || !secret.ok || !tokens.ok) return err(problems)
+  const endpoints = relayProvider(provider.issuer, tokens.value, discovery)
   return ok({
     relay: {
       policy: input.policy,
@@ -156,45 +159,3 @@ function sharedTokenNotes(
 
 const OWN_KEY =
   'mcp.relay.keyRef is not set: the key is made at the start of the process, so that clients register again after each, and gatehouse serve refuses the policy'
-
-/** undefined: the document was never fetched, which is said elsewhere. */
-function providerOf(
-  issuer: string,
-  { issuer: url, connection }: Reach,
-  discovery: JsonObject | undefined,
-): Result<RelayProvider, string> | undefined {
-  if (discovery === undefined) return undefined
-  const { authorization_endpoint: authorization, token_endpoint: token } = discovery
-  const origin = `${url.scheme}://${url.authority}`
-  if (!isEndpoint(authorization, url.scheme))
-    return err(
-      'Logins are refused: the discovery document names no authorization_endpoint that can be used',
-    )
-  // A document cannot send the client's secret anywhere else.
-  if (!isEndpoint(token, url.scheme) || !token.startsWith(`${origin}/`))
-    return err(
-      `Logins are refused: the discovery document names no token_endpoint of the issuer's origin ${origin}`,
-    )
-  if (discovery['issuer'] !== issuer)
-    return err('Logins are refused: the discovery document is of another issuer')
-  const methods = discovery['token_endpoint_auth_methods_supported']
-  return ok({
-    authorizationEndpoint: authorization,
-    token: targetOfIssuer(connection, url, token.slice(origin.length)),
-    sendsIss: discovery['authorization_response_iss_parameter_supported'] === true,
-    secretIn:
-      lists(methods, 'client_secret_post') && !lists(methods, 'client_secret_basic')
-        ? 'body'
-        : 'header',
-  })
-}
-
-/** Of visible ASCII, as a header needs it; over TLS where the issuer is. */
-const isEndpoint = (value: Json | undefined, scheme: 'http' | 'https'): value is string =>
-  typeof value === 'string' &&
-  /^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(value) &&
-  URL.canParse(value) &&
-  (scheme === 'http' || value.startsWith('https:'))
-
-const lists = (list: Json | undefined, value: string): boolean =>
-  Array.isArray(list) && (list as readonly Json[]).includes(value)

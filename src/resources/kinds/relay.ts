@@ -1,7 +1,7 @@
 // jwtAuthentication.mcp.relay: the gateway as authorization server of MCP clients (mcp.authorizationServer Relay).
 
 import { z } from 'zod'
-import { duration, name } from './fields.js'
+import { backendRef, duration, name } from './fields.js'
 
 const DAY_MS = 86_400_000
 
@@ -40,6 +40,29 @@ export const relay = z.object({
   clientSecretRef: secretRef
     .optional()
     .describe("The secret of mcp.clientId at the provider. Absent: it is a public client's."),
+  tokenEndpoint: z
+    .object({
+      origin: z
+        .string()
+        .max(261)
+        .regex(
+          /^https?:\/\/(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/,
+          'is not a lower-case origin, such as https://oauth2.idp.example',
+        )
+        .describe("What the token endpoint of the provider's discovery document must begin with.")
+        .meta({ example: 'https://oauth2.idp.example', since: '0.2.0' }),
+      backendRef: backendRef()
+        .optional()
+        .describe(
+          'The Service or ProxyBackend through which that origin is reached. Absent: straight, by TLS with well-known authorities.',
+        )
+        .meta({ since: '0.2.0' }),
+    })
+    .optional()
+    .describe(
+      "Where the provider's token endpoint is, if it is not at the origin of the issuer, as with Amazon Cognito. Absent: a token endpoint of another origin is not asked, and logins are refused.",
+    )
+    .meta({ since: '0.2.0' }),
   clientLifetime: duration()
     .refine((ms) => ms >= 60_000 && ms <= 3650 * DAY_MS, 'clientLifetime must be from 1m to 87600h')
     .prefault('2160h')

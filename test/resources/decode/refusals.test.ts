@@ -72,6 +72,16 @@ describe('what is refused, where, and in which words', () => {
     ],
     [
       'ProxyPolicy',
+      withMcp(`{ relay: { tokenEndpoint: { origin: 'https://oauth2.idp.example/token' } } }`),
+      'f.yaml:10:45 spec.traffic.jwtAuthentication.mcp.relay.tokenEndpoint.origin: "https://oauth2.idp.example/token" is not a lower-case origin, such as https://oauth2.idp.example',
+    ],
+    [
+      'ProxyPolicy',
+      withMcp(`{ relay: { tokenEndpoint: {} } }`),
+      'f.yaml:10:35 spec.traffic.jwtAuthentication.mcp.relay.tokenEndpoint.origin: is missing, expected a string',
+    ],
+    [
+      'ProxyPolicy',
       withMcp('provider: IdpTow'),
       'f.yaml:10:19 spec.traffic.jwtAuthentication.mcp.provider: "IdpTow" is not one of IdpOne, IdpTwo; did you mean IdpTwo?',
     ],
