@@ -88,6 +88,27 @@ const kubernetes =
         },
       ]
 
+// A control plane of others, which scripts/test-mesh.mjs builds.
+const mesh =
+  process.env['GATEHOUSE_TEST_ENVOY_GATEWAY'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'mesh',
+            expect: expectations,
+            include: ['test/mesh/*.test.ts'],
+            pool: 'forks' as const,
+            // Envoy Gateway has ports of its own that cannot be chosen.
+            maxWorkers: 1,
+            sequence: { groupOrder: 6 },
+            testTimeout: 120_000,
+            hookTimeout: 180_000,
+            globalSetup: ['test/kubernetes/support/global-setup.ts'],
+          },
+        },
+      ]
+
 export default defineConfig({
   test: {
     projects: [
@@ -104,6 +125,7 @@ export default defineConfig({
             'kubernetes',
             'nightly',
             'containers',
+            'mesh',
           ].map((folder) => `test/${folder}/**`),
           pool: 'forks',
           testTimeout: 20_000,
@@ -124,6 +146,7 @@ export default defineConfig({
       ...kubernetes,
       ...nightly,
       ...containers,
+      ...mesh,
       {
         test: {
           name: 'integration',

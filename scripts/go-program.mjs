@@ -10,14 +10,14 @@ export const hasGo = () => onPath('go') !== undefined
 
 /**
  * name: of the program. module: its folder, which pins what it needs by go.mod and go.sum. part: of the package in it.
- * say: a sentence for the person who waits. Its path.
+ * takes: how long that is. say: a sentence for the person who waits. Its path.
  */
-export function goProgram({ name, module, part = '.', say }) {
+export function goProgram({ name, module, part = '.', takes = 'about a minute', say }) {
   const program = join(cacheFolder(), `${name}-${hashOf(module)}`, name)
   if (existsSync(program)) return program
   if (!hasGo())
     throw new SetupError(`go is missing, which builds ${name}: install it (https://go.dev)`)
-  say(`building ${name} into ${program} (once, about a minute)`)
+  say(`building ${name} into ${program} (once, ${takes})`)
   mkdirSync(join(program, '..'), { recursive: true })
   attempt('go', ['build', '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', program, part], {
     cwd: module,

@@ -3,6 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AdminServers, startAdminServers } from './app/admin-servers.js'
+import { type ClosedServer, startClosedServer } from './app/closed-server.js'
 import { type Core, type CoreDeps, createCore } from './app/core.js'
 import type { EnvoyProcess } from './app/envoy-process.js'
 import { envoyAdminOf, startOwnEnvoy } from './app/own-envoy.js'
@@ -66,6 +67,7 @@ class RunningApp implements App {
   private adminServers: AdminServers | undefined
   private folder: PrivateFolder | undefined
   private servers: Servers | undefined
+  private closed: ClosedServer | undefined
   private envoy: EnvoyProcess | undefined
   private draining = false
 
@@ -99,6 +101,8 @@ class RunningApp implements App {
     }
     stop.throwIfAborted()
     this.servers = await this.core.serve(this.listeners())
+    const { closed } = this.settings
+    if (closed !== undefined) this.closed = await startClosedServer(closed)
     stop.throwIfAborted()
     const { status } = this.adminServers
     logger.info({ admin: this.admin, status, grpc: this.grpc }, 'Gatehouse listens')
@@ -165,6 +169,7 @@ class RunningApp implements App {
     await this.deps.provider.close()
     await this.envoy?.stop()
     await this.servers?.close()
+    await this.closed?.close()
     await this.core.close()
     await this.adminServers?.close()
     await this.folder?.remove()

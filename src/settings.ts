@@ -215,7 +215,7 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push(`a path is missing; usage: gatehouse ${command} PATH...`)
   if (command === 'run' && resources.length === 0)
     sentences.push('--resources is missing; usage: gatehouse run --resources PATH')
-  if (command === 'serve') sentences.push(...sourceOfResources(settings))
+  if (command === 'serve') sentences.push(...sourceOfResources(settings), ...ofMesh(settings))
   if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')
   if (grpcClientCa !== undefined && grpcTlsCert === undefined)
@@ -254,6 +254,12 @@ function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
     ? []
     : ['--held-bytes is less than three times --max-body-bytes: a body of that size never passed']
 }
+
+/** By a name of Envoy's route an entry of Gatehouse's own routes would be found that is for another mode. */
+const ofMesh = ({ for: mesh, routeKey }: Settings): readonly string[] =>
+  routeKey !== undefined && mesh !== routeKey
+    ? [`--route-key ${routeKey} belongs to --for ${routeKey}`]
+    : []
 
 function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {
   if (kubernetes)

@@ -72,6 +72,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['resources/kinds', 'incremental', 'ir'],
   ],
 
+  export: ['ir'],
+  'export/envoy-gateway': ['export', 'incremental', 'ir', 'result'],
+
   'xds/encode': ['grpc', 'incremental', 'ir', 'errors'],
   'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir'],
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],

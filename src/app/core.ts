@@ -19,6 +19,7 @@ import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { createAdminSource } from './admin-source.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
+import { meshOf } from './mesh.js'
 import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
@@ -160,6 +161,7 @@ function translatorOf(
     mcpProtocolVersion: settings.mcpProtocolVersion,
     mcpBodyBytes: settings.mcpBodyBytes,
     ...relayKeys(settings),
+    ...meshOf(settings),
     isCluster: settings.kubernetes,
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
     ...(tenancy && { tenancy }),

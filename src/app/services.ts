@@ -8,6 +8,7 @@ import { createCheckService } from '../extauthz/check-service.js'
 import type { FreshKeysOptions } from '../extauthz/fresh-keys.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
 import { createProcessService } from '../extproc/process-service.js'
+import { keysByRouteName } from '../extproc/route-key.js'
 import type { HeldBytes } from '../extproc/stream/held-bytes.js'
 import type { SharedLimits } from '../extproc/stream/tally.js'
 import type { GuardDeps } from '../extproc/webhook/ask-webhooks.js'
@@ -70,6 +71,8 @@ export interface TableDeps extends CommonDeps {
   /** Of the rules of a check, and of the header expressions of a webhook call. */
   readonly budget: BudgetLimits
   readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
+  /** How ext_proc streams without call metadata name their route; absent: they are refused. */
+  readonly routeKey?: Settings['routeKey']
 }
 
 /** ext_authz and ext_proc, in the order in which they are to be drained. */
@@ -91,6 +94,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     callRemote,
     callPublic,
     shared,
+    keysOfMessage: deps.routeKey && keysByRouteName[deps.routeKey],
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
     now,
     logger,
@@ -98,12 +102,13 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   return [check, process]
 }
 
-/** What settings allow one body, and one check; and what of it is logged. */
+/** What settings allow one body, and one check; what of it is logged; and how routes are told apart. */
 export const limitsOf = (
-  { maxBodyBytes, bodyTimeout, ruleSteps, ruleBytes, decisionLog, logClaims }: Settings,
+  { maxBodyBytes, bodyTimeout, ruleSteps, ruleBytes, decisionLog, logClaims, routeKey }: Settings,
   heldBytes: HeldBytes,
-): Pick<TableDeps, 'bodies' | 'budget' | 'decisionLog'> => ({
+): Pick<TableDeps, 'bodies' | 'budget' | 'decisionLog' | 'routeKey'> => ({
   bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs: bodyTimeout },
   budget: { steps: ruleSteps, bytes: ruleBytes },
   decisionLog: { choice: decisionLog, claims: logClaims ?? [] },
+  routeKey,
 })

@@ -22,7 +22,7 @@ export interface CheckReport {
 }
 
 export function reportCheck(
-  { provider, translation }: Offline,
+  { provider, translation, isMesh }: Offline,
   { apiGroup, strict }: Pick<Settings, 'apiGroup' | 'strict'>,
 ): CheckReport {
   const findings = translation.statuses.flatMap((status) => findingsOf(status, provider.resources))
@@ -30,7 +30,7 @@ export function reportCheck(
   const remarks = [
     ...(provider.notes ?? []).map(({ source, message }) => `${source}: note: ${message}`),
     ...findings.filter(({ isWrong }) => !isWrong).map(({ line }) => line),
-    ...idleNotes(provider.resources, apiGroup),
+    ...(isMesh === true ? [] : idleNotes(provider.resources, apiGroup)),
     ...translation.wanted.filter(isPlainOnTlsPort).map(plainLine),
   ]
   const faults = provider.problems.length + wrong.length + (strict ? remarks.length : 0)

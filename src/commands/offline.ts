@@ -1,5 +1,6 @@
 // Files → their resources and what they translate to, once and without the network: for check and translate.
 
+import { meshOf } from '../app/mesh.js'
 import { relayKeys } from '../app/relay-keys.js'
 import { createTranslator, type Translation } from '../gatewayapi/translator.js'
 import { loadResources } from '../resources/files/load-resources.js'
@@ -9,6 +10,8 @@ import type { Settings } from '../settings.js'
 export interface Offline {
   readonly provider: ProviderState
   readonly translation: Translation
+  /** Gateways are a mesh's. */
+  readonly isMesh?: boolean
 }
 
 export async function translateOffline(settings: Settings): Promise<Offline> {
@@ -21,6 +24,8 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
     ...relayKeys(settings),
+    ...meshOf(settings),
   })
-  return { provider, translation: translator.translate(provider.resources, new Map()) }
+  const translation = translator.translate(provider.resources, new Map())
+  return { provider, translation, isMesh: meshOf(settings).mesh !== undefined }
 }

@@ -7,10 +7,12 @@ import { bootstrapJson } from '../xds/bootstrap/bootstrap.js'
 import { buildStaticConfig } from '../xds/bootstrap/static-config.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
+import { exportManifests } from './export.js'
 import { translateOffline } from './offline.js'
 
 /** A document that cannot be read prints nothing; a route that refuses because of its policy is part of the result. */
 export async function translate(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  if (settings.for === 'envoy-gateway') return exportManifests(settings, io)
   const offline = await translateOffline(settings)
   const report = reportCheck(offline, settings)
   if (!report.isGood) io.err(report.text)

@@ -13,6 +13,8 @@ import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRelayDeps } from './relay/relay-deps.js'
+import type { KeysOfMessage } from './route-key.js'
+import { withFirstMessage } from './stream/first-message.js'
 import { createOpenStreams } from './stream/open-streams.js'
 import { runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
@@ -29,6 +31,8 @@ export interface ProcessServiceDeps {
   readonly callPublic?: CallRemote
   /** Absent: this process alone calls providers. */
   readonly shared?: SharedLimits | undefined
+  /** Tells the route of a stream without call metadata; absent: such a stream is refused. */
+  readonly keysOfMessage?: KeysOfMessage | undefined
   readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
   /** Milliseconds since the epoch. */
   now(): number
@@ -58,8 +62,8 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const relay = createRelayDeps({ ...deps, slots, now })
   const parts: ProcessorDeps = { ...deps, slots, now, relay }
 
-  const process = (call: StreamCall): StreamListener => {
-    const entry = entryOf(call, deps.table())
+  const processAs = (call: StreamCall, keys: readonly string[]): StreamListener => {
+    const entry = entryOf(keys, deps.table())
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
       if (leftOut !== undefined)
@@ -74,6 +78,11 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     const close = streams.add(stream)
     return listener
   }
+  const process = (call: StreamCall): StreamListener => {
+    const keys = call.metadata(ROUTE_METADATA_KEY)
+    if (keys.length > 0 || deps.keysOfMessage === undefined) return processAs(call, keys)
+    return withFirstMessage(call, deps.keysOfMessage, (named) => processAs(call, named))
+  }
 
   return {
     name: ExternalProcessor.typeName,
@@ -82,8 +91,10 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   }
 }
 
-function entryOf(call: StreamCall, table: Pick<ProcTable, 'get'>): CompiledProcEntry | undefined {
-  const keys = call.metadata(ROUTE_METADATA_KEY)
+function entryOf(
+  keys: readonly string[],
+  table: Pick<ProcTable, 'get'>,
+): CompiledProcEntry | undefined {
   const [key] = keys
   return keys.length === 1 && key !== undefined ? table.get(key) : undefined
 }

@@ -8,6 +8,7 @@ import { compareText, createNamedList } from '../incremental/sorted-list.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Destination } from '../ir/destination.js'
 import type { Certificate, Ir } from '../ir/ir.js'
+import type { MeshRoute } from '../ir/mesh-route.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { NameState } from '../ir/resolved-name.js'
@@ -42,6 +43,8 @@ export interface Translation {
   readonly ownAddresses: readonly string[]
   /** How many HTTPRoutes are attached to each listener. */
   readonly attachedRoutes: AttachedRoutes
+  /** The HTTPRoutes of a mesh that policies protect; absent: Gateways are Gatehouse's. */
+  readonly mesh?: readonly MeshRoute[]
 }
 
 export interface Translator {
@@ -96,14 +99,16 @@ function translateAll(context: Context, kept: Kept, resources: Resources): Trans
     .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
     .sort((a, b) => olderFirst(a.gateway, b.gateway))
   const chunks = translateRoutes(context, kept.routeChunks(resources.httpRoutes))
-  const ir = buildIr(kept, gateways, chunks)
+  const isMesh = context.options.mesh !== undefined
+  const ir = buildIr(kept, isMesh ? [] : gateways, chunks)
   return {
     ir,
     statuses: kept.buildStatuses(context, resources, gateways, chunks),
     wanted: kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
     names: wantedNames(context, kept.namesOf(ir.destinations)),
     ownAddresses: ownServiceAddresses(context),
-    attachedRoutes: sumAttached(chunks.map(({ attached }) => attached)),
+    attachedRoutes: isMesh ? new Map() : sumAttached(chunks.map(({ attached }) => attached)),
+    ...(isMesh ? { mesh: concat(chunks.map(({ mesh }) => mesh)) } : {}),
   }
 }
 

@@ -49,6 +49,9 @@ export const virtualHostName = (routeConfig: string, domain: string): string =>
 export const routeKey = (namespace: string, httpRoute: string, rule: number): string =>
   `${namespace}/${httpRoute}/${rule}`
 
+/** The HTTPRoute that serves the OAuth documents of another one in a mesh. */
+export const documentsRoute = (httpRoute: string): string => `gatehouse-documents-${httpRoute}`
+
 /** Of the entry that filters lists, beside the one of the rule's documents. */
 export const listsKey = (key: string): string => `${key}/lists`
 

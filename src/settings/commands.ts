@@ -38,6 +38,7 @@ socket, loopback or a connection with a verified client certificate.`,
       'gatehouse serve --resources ./gateway',
       'gatehouse serve --resources ./gateway --grpc unix:/run/gatehouse/gatehouse.sock',
       'gatehouse serve --kubernetes',
+      'gatehouse serve --resources ./mesh --for envoy-gateway --route-key envoy-gateway --closed 0.0.0.0:18009',
     ],
   },
   demo: {
@@ -68,10 +69,13 @@ either; 1: there is something to mend.`,
     about: `Prints the Envoy configuration that the resources amount to, as one static file: to read, to
 compare, or to run an Envoy that takes no xDS. Routes with policies still need Gatehouse (ext_authz
 and ext_proc) at --connect. Private keys are part of it. What is wrong with the resources goes to
-stderr; a document that cannot be read makes the exit code 1 and prints nothing.`,
+stderr; a document that cannot be read makes the exit code 1 and prints nothing.
+With --for it prints the Kubernetes manifests by which the Envoys of a mesh ask Gatehouse about the
+routes that your policies protect, or nothing and exit code 1 where it cannot protect one of them.`,
     examples: [
       'gatehouse translate ./gateway > envoy.yaml',
       'gatehouse translate ./gateway --connect 10.0.0.5:18000',
+      'gatehouse translate --for envoy-gateway ./mesh --connect 10.0.0.5:18000 --closed 10.0.0.5:18009',
     ],
   },
   bootstrap: {

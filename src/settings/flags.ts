@@ -16,6 +16,7 @@ import {
   readOneOf,
   readServerAddress,
   readSize,
+  readTcpAddress,
   readText,
   readWorkers,
 } from './values.js'
@@ -35,6 +36,24 @@ export const FLAGS = {
     commands: ['run', 'serve', 'translate', 'bootstrap'],
     meaning:
       'where ADS, ext_authz, ext_proc and grpc.health.v1 listen: HOST:PORT or unix:PATH (run: only if it is given, as its own Envoy comes over a private Unix socket)',
+  }),
+  for: one(readOneOf('envoy-gateway'), {
+    value: 'MESH',
+    commands: ['serve', 'translate'],
+    meaning:
+      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway; default Gatehouse's own",
+  }),
+  routeKey: one(readOneOf('envoy-gateway'), {
+    value: 'MESH',
+    commands: ['serve'],
+    meaning:
+      'ext_proc streams without x-gatehouse-route are for the route that the attribute xds.route_name names, as this mesh makes its names',
+  }),
+  closed: one(readTcpAddress, {
+    value: 'HOST:PORT',
+    commands: ['serve', 'translate'],
+    meaning:
+      'where 503 is the answer to everything, for routes of a mesh that lead nowhere; translate: default port 9 of 127.0.0.1, where nobody listens',
   }),
   kubernetes: onOff({
     commands: ['serve'],

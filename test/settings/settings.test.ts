@@ -179,6 +179,15 @@ describe('commands', () => {
     expect(wrongOf('serve --resources x --namespace a')[0]).toContain('belongs to --kubernetes')
   })
 
+  test('the name of a route is a key for a mesh alone', () => {
+    const mesh = settingsOf('serve --resources x --for envoy-gateway --route-key envoy-gateway')
+    expect(mesh).toMatchObject({ for: 'envoy-gateway', routeKey: 'envoy-gateway' })
+    expect(wrongOf('serve --resources x --route-key envoy-gateway')).toEqual([
+      '--route-key envoy-gateway belongs to --for envoy-gateway',
+    ])
+    expect(wrongOf('translate x --for linkerd')[0]).toContain('expected one of envoy-gateway')
+  })
+
   test('bootstrap reads a Gateway and where to connect', () => {
     expect(settingsOf('bootstrap --gateway ns/gw --connect unix:/s')).toMatchObject({
       gateway: { namespace: 'ns', name: 'gw' },

@@ -18,7 +18,7 @@ export interface TranslatedGateway {
 
 export const controllerName = ({ options }: Context): string => `${options.apiGroup}/gatehouse`
 
-/** undefined: there is none of this name. 'foreign': its GatewayClass belongs to another controller. */
+/** undefined: there is none of this name. 'foreign': its GatewayClass belongs to another controller, or with a mesh to Gatehouse. */
 export const translateGateway = (
   context: Context,
   key: string,
@@ -27,9 +27,7 @@ export const translateGateway = (
     const gateway = own.reader.read('gateways', key)
     if (gateway === undefined) return undefined
     const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))
-    // In files every Gateway is ours, also one whose class nobody wrote down.
-    const isUnclassed = gatewayClass === undefined && own.options.isCluster !== true
-    if (!isUnclassed && gatewayClass?.spec.controllerName !== controllerName(own)) return 'foreign'
+    if (isForeign(own, gatewayClass)) return 'foreign'
     const listeners = gateway.spec.listeners.map((spec) => translateListener(own, gateway, spec))
     return {
       key: keyOf(gateway),
@@ -38,6 +36,18 @@ export const translateGateway = (
       status: gatewayStatus(own, gateway, listeners),
     }
   })
+
+function isForeign(
+  context: Context,
+  gatewayClass: Resource<GatewayClassSpec> | undefined,
+): boolean {
+  const { mesh, isCluster } = context.options
+  const isOfGatehouse = gatewayClass?.spec.controllerName === controllerName(context)
+  if (mesh !== undefined) return isOfGatehouse
+  // In files every Gateway is ours, also one whose class nobody wrote down.
+  const isUnclassed = gatewayClass === undefined && isCluster !== true
+  return !isUnclassed && !isOfGatehouse
+}
 
 export const gatewayStatus = (
   context: Context,

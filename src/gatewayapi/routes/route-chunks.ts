@@ -3,6 +3,7 @@
 import type { Chunk } from '../../incremental/chunked-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
+import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
@@ -18,6 +19,7 @@ export interface RouteChunk {
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
   readonly wanted: readonly WantedDocument[]
+  readonly mesh: readonly MeshRoute[]
   /** Route configuration → domain → the routes placed there. */
   readonly placed: ReadonlyMap<string, ReadonlyMap<string, readonly OrderedRoute[]>>
   /** How many HTTPRoutes are attached to each listener. */
@@ -45,6 +47,7 @@ const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
   authz: routes.flatMap(({ authz }) => authz),
   proc: routes.flatMap(({ proc }) => proc),
   wanted: routes.flatMap(({ wanted }) => wanted),
+  mesh: routes.flatMap(({ mesh }) => mesh ?? []),
   placed: placedOf(routes),
   attached: attachedOf(routes),
   users: usersOf(routes),

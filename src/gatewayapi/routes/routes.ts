@@ -3,19 +3,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
+import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { type Attachment, attachPolicies } from '../policies/attachments.js'
 import { guardWebhooks } from '../policies/guard-webhooks.js'
+import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { gatewayKey, keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
+import { type MeshParents, translateMeshRoute } from './mesh-routes.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
 import { type TranslatedRule, translateRule } from './route-rules.js'
 import { routeStatus } from './route-status.js'
-import type { HttpRoute } from './rule-routes.js'
+import type { HttpRoute, RuleInput } from './rule-routes.js'
 import { withPathsOfAll } from './table-entries.js'
 
 export interface TranslatedRoute {
@@ -37,6 +40,8 @@ export interface TranslatedRoute {
   /** Headers that were added to its CORS filters for MCP clients (decision 13a). */
   readonly corsAdded: readonly string[]
   readonly status: ResourceStatus
+  /** Of an HTTPRoute of a mesh, with a policy on it. */
+  readonly mesh?: MeshRoute
 }
 
 const DEFAULT_MCP_BODY_BYTES = 1024 * 1024
@@ -53,36 +58,64 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
     const refusals = [...attachment.broken, ...brokenOnGateways(own, gateways)]
     const guard = attachment.guard?.guard
     const webhooks = guard === undefined ? undefined : guardWebhooks(own, guard, gateways)
-    const rules = route.spec.rules.map((rule, index) =>
-      translateRule(own, {
-        route,
-        index,
-        rule,
-        attachment,
-        refusals,
-        mcpBodyBytes: own.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
-        ...(webhooks === undefined ? {} : { webhooks }),
-      }),
-    )
-    const translated = {
-      key: keyOf(route),
+    const inputs = route.spec.rules.map((rule, index): RuleInput => ({
       route,
+      index,
+      rule,
       attachment,
-      gateways,
-      placements: uniquePlacements(parents),
+      refusals,
+      mcpBodyBytes: own.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
+      ...(webhooks === undefined ? {} : { webhooks }),
+    }))
+    const common = {
+      ...{ key: keyOf(route), route, attachment, gateways },
       listeners: attachedListeners(parents),
-      ...inForce(gateways.length > 0, rules, attachment),
-      routes: rules.flatMap(({ routes }) => routes),
-      uses: [
-        ...rules.flatMap(({ uses }) => uses),
-        ...(attachment.jwt?.jwt?.uses ?? []),
-        ...(guard?.uses ?? []),
-      ],
-      corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
-      status: routeStatus(route, parents, rules, attachment),
     }
-    return settled(translated, previous)
+    const translated =
+      own.options.mesh === undefined
+        ? { ...common, ...ownRoute(own, route, inputs, { parents, gateways, attachment }) }
+        : { ...common, ...routeOfMesh(own, route, inputs, { parents, gateways }) }
+    const uses = [...translated.uses, ...(attachment.jwt?.jwt?.uses ?? []), ...(guard?.uses ?? [])]
+    return settled({ ...translated, uses }, previous)
   })
+
+type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'attachment' | 'gateways' | 'listeners'>
+
+function ownRoute(
+  context: Context,
+  route: HttpRoute,
+  inputs: readonly RuleInput[],
+  { parents, gateways, attachment }: MeshParents & Pick<TranslatedRoute, 'attachment'>,
+): Parts {
+  const rules = inputs.map((input) => translateRule(context, input))
+  return {
+    placements: uniquePlacements(parents),
+    ...inForce(gateways.length > 0, rules, attachment),
+    routes: rules.flatMap(({ routes }) => routes),
+    uses: rules.flatMap(({ uses }) => uses),
+    corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
+    status: routeStatus(route, parents, rules, attachment),
+  }
+}
+
+/** Nothing of it goes to an Envoy. */
+function routeOfMesh(
+  context: Context,
+  route: HttpRoute,
+  inputs: readonly RuleInput[],
+  parents: MeshParents,
+): Parts {
+  const { authz, ...translated } = translateMeshRoute(context, route, inputs, parents)
+  const wanted = inputs[0]?.attachment.jwt?.jwt?.wanted ?? []
+  return {
+    ...translated,
+    authz: withPathsOfAll(authz),
+    wanted: parents.gateways.length > 0 ? wanted : [],
+    placements: uniquePlacements(parents.parents),
+    ...{ routes: [], destinations: [], corsAdded: [] },
+    status: statusOf(route, []),
+  }
+}
 
 /** A change of its policy changes few of its parts: those that are equal stay the same objects. */
 function settled(now: TranslatedRoute, previous: TranslatedRoute | undefined): TranslatedRoute {

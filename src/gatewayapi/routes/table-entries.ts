@@ -4,7 +4,7 @@ import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import { listsKey } from '../../ir/names.js'
 import type { PolicySource } from '../../ir/policy-source.js'
-import type { ProcEntry, WellKnownEntry } from '../../ir/proc-entry.js'
+import type { GuardEntry, ListsEntry, ProcEntry, WellKnownEntry } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
@@ -14,13 +14,17 @@ import { keyOfRule, type RuleInput } from './rule-routes.js'
 import { mcpPathsOf } from './well-known-routes.js'
 
 /** None: no route of the rule asks ext_authz. */
-export function authzEntry(
+export const authzEntry = (
   input: RuleInput,
   routes: readonly OrderedRoute[],
-): readonly AuthzEntry[] {
-  const paths = routes
-    .filter(({ route }) => route.authz !== undefined)
-    .map(({ route }) => route.match.path)
+): readonly AuthzEntry[] =>
+  authzEntryOf(
+    input,
+    routes.filter(({ route }) => route.authz !== undefined).map(({ route }) => route.match.path),
+  )
+
+/** None: there is no path. */
+export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): readonly AuthzEntry[] {
   if (paths.length === 0) return []
   const { jwt, authorization } = input.attachment
   const mcp = jwt?.jwt?.mcp
@@ -57,24 +61,38 @@ const sourceOf = ({ key, policy }: TranslatedPolicy): PolicySource => ({
 /** None: ext_proc has no part in any route of the rule. */
 export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
   const modes = new Set(routes.map(({ route }) => route.proc?.mode))
-  const of = { key: keyOfRule(input), route: keyOf(input.route) }
   const mcp = input.attachment.jwt?.jwt?.mcp
-  const { authorization, guard } = input.attachment
-  if (mcp === undefined)
-    return input.webhooks === undefined || !modes.has('guard')
-      ? []
-      : [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
+  if (mcp === undefined) return modes.has('guard') ? guardEntry(input) : []
   return [
     ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
-    ...(modes.has('lists') && authorization !== undefined
-      ? [{ type: 'lists' as const, ...of, key: listsKey(of.key), authorization }]
-      : []),
+    ...(modes.has('lists') ? listsEntry(input) : []),
   ]
 }
 
-const wellKnownEntry = (input: RuleInput, mcp: Mcp): WellKnownEntry => ({
+/** None: no webhook guards the rule. */
+export function guardEntry(input: RuleInput): readonly GuardEntry[] {
+  const { guard } = input.attachment
+  if (input.webhooks === undefined) return []
+  const of = { key: keyOfRule(input), route: keyOf(input.route) }
+  return [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
+}
+
+/** None: no rules of a policy stand on the route. */
+export function listsEntry(input: RuleInput): readonly ListsEntry[] {
+  const { authorization } = input.attachment
+  if (authorization === undefined) return []
+  const key = listsKey(keyOfRule(input))
+  return [{ type: 'lists', key, route: keyOf(input.route), authorization }]
+}
+
+/** key: of the route that serves the documents. */
+export const wellKnownEntry = (
+  input: RuleInput,
+  mcp: Mcp,
+  key = keyOfRule(input),
+): WellKnownEntry => ({
   type: 'well-known',
-  key: keyOfRule(input),
+  key,
   route: keyOf(input.route),
   paths: mcpPathsOf(mcp, input.route.spec),
   resourceMetadata: mcp.resourceMetadata,

@@ -32,7 +32,8 @@ export function mcpFindings(
   const all = own.flatMap(({ route, mcp }) => [
     // Decision 13a: what was added is named.
     { notes: addedHeaders(route) },
-    documentFindings(mcp, route, routes),
+    // In a mesh the documents have a route of their own.
+    context.options.mesh === undefined ? documentFindings(mcp, route, routes) : {},
     resourceFindings(context, mcp, route, routes),
   ])
   return {

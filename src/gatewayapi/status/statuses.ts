@@ -58,9 +58,9 @@ export function createStatusBuilder(): BuildStatuses {
       resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
       silent(resources.configMaps),
       silent(resources.endpointSlices),
-      gatewayStatuses(context, resources, gateways),
-      resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
-      concat(routes.map(({ statuses }) => statuses)),
+      ...(context.options.mesh === undefined
+        ? sharedStatuses(context, resources, gateways, routes)
+        : [resources.gateways, resources.gatewayClasses, resources.httpRoutes].map(silent)),
       silent(resources.namespaces),
       backends(resources.proxyBackends),
       parameters(resources.proxyParameters),
@@ -71,6 +71,18 @@ export function createStatusBuilder(): BuildStatuses {
     ])
   }
 }
+
+/** Of kinds that a mesh has a controller for, which alone says something of them there. */
+const sharedStatuses = (
+  context: Context,
+  resources: Resources,
+  gateways: readonly TranslatedGateway[],
+  routes: readonly RouteChunk[],
+): readonly (readonly ResourceStatus[])[] => [
+  gatewayStatuses(context, resources, gateways),
+  resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
+  concat(routes.map(({ statuses }) => statuses)),
+]
 
 function gatewayStatuses(
   context: Context,

@@ -1,6 +1,7 @@
 // What every step of the translation is given: the reader of its revision and the settings.
 
 import type { AllowedAddress } from '../../addresses/address-rules.js'
+import type { Mesh } from '../../ir/mesh-route.js'
 import type { Reader } from './queries.js'
 
 export interface TranslatorOptions {
@@ -24,6 +25,8 @@ export interface TranslatorOptions {
   readonly isCluster?: boolean
   /** One Envoy serves several Gateways, so that two of them cannot have one port; default: in files. */
   readonly sharesEnvoys?: boolean
+  /** Gateways are a mesh's: their routes get table entries, and no configuration of Envoy. Absent: they are Gatehouse's. */
+  readonly mesh?: Mesh
   /** In a cluster, where namespaces must not reach what is Gatehouse's; absent: names are for Envoy to resolve. */
   readonly tenancy?: Tenancy
 }

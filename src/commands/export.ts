@@ -1,0 +1,56 @@
+// gatehouse translate --for envoy-gateway: files → the manifests by which a mesh's Envoys ask Gatehouse, as YAML.
+
+import { exportEnvoyGateway } from '../export/envoy-gateway/export.js'
+import {
+  type ExportAddress,
+  type ExportProblem,
+  type ExportTargets,
+  manifestText,
+} from '../export/manifest.js'
+import { err, ok, type Result } from '../result.js'
+import type { Settings } from '../settings.js'
+import { formatAddress, isLoopback } from '../settings/values.js'
+import { reportCheck } from './check.js'
+import type { CommandIo, ExitCode } from './command-io.js'
+import { translateOffline } from './offline.js'
+
+/** Nobody listens on the discard port. Envoy Gateway takes loopback addresses only where its Envoys run on its own host. */
+const NOBODY: ExportAddress = { host: '127.0.0.1', port: 9 }
+
+/** Prints all manifests, or none: what is missing among them would be open. */
+export async function exportManifests(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  const targets = targetsOf(settings)
+  if (!targets.ok) {
+    io.err(`gatehouse: ${targets.error}\n`)
+    return 2
+  }
+  const offline = await translateOffline(settings)
+  const report = reportCheck(offline, settings)
+  if (!report.isGood) {
+    io.err(report.text)
+    return 1
+  }
+  const { mesh = [] } = offline.translation
+  const exported = exportEnvoyGateway(mesh, targets.value)
+  if (exported.ok) io.out(manifestText(exported.value))
+  else io.err(exported.error.map(problemText).join(''))
+  return exported.ok ? 0 : 1
+}
+
+/** error: what is wrong with the command line. */
+function targetsOf({ connect, grpc, closed }: Settings): Result<ExportTargets, string> {
+  const gatehouse = connect ?? grpc
+  if (gatehouse.type === 'unix')
+    return err(
+      `the Envoys of a mesh cannot be led to ${formatAddress(gatehouse)}; expected HOST:PORT in --connect`,
+    )
+  if (closed !== undefined) return ok({ gatehouse, closed })
+  return isLoopback(gatehouse)
+    ? ok({ gatehouse, closed: NOBODY })
+    : err(
+        '--closed is missing: beside --connect on another machine Envoys need the HOST:PORT of a Gatehouse with --closed',
+      )
+}
+
+const problemText = ({ source, message }: ExportProblem): string =>
+  `${source === undefined ? '' : `${source}: `}${message}\n`

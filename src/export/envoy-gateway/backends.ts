@@ -1,0 +1,36 @@
+// Gatehouse and the closed address as Backends, in each namespace that refers to them.
+
+import { isIP } from 'node:net'
+import type { MeshRoute } from '../../ir/mesh-route.js'
+import type { ExportAddress, ExportTargets, Manifest } from '../manifest.js'
+import { CLOSED_BACKEND, GATEHOUSE_BACKEND, GROUP, manifestOf } from './names.js'
+
+/** In the namespaces of the routes. */
+export function backends(
+  routes: readonly MeshRoute[],
+  { gatehouse, closed }: ExportTargets,
+): readonly Manifest[] {
+  const all = new Set(routes.map(({ namespace }) => namespace))
+  const closing = new Set(
+    routes.filter(({ documents }) => documents !== undefined).map(({ namespace }) => namespace),
+  )
+  return [
+    ...[...all].map((namespace) =>
+      backend(namespace, GATEHOUSE_BACKEND, gatehouse, { appProtocols: [`${GROUP}/h2c`] }),
+    ),
+    ...[...closing].map((namespace) => backend(namespace, CLOSED_BACKEND, closed)),
+  ]
+}
+
+const backend = (
+  namespace: string,
+  name: string,
+  { host, port }: ExportAddress,
+  protocols: object = {},
+): Manifest =>
+  manifestOf('Backend', namespace, name, {
+    endpoints: [
+      isIP(host) === 0 ? { fqdn: { hostname: host, port } } : { ip: { address: host, port } },
+    ],
+    ...protocols,
+  })

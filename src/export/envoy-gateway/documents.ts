@@ -1,0 +1,57 @@
+// The OAuth documents of an MCP route: an HTTPRoute of their own that leads nowhere, CORS, and ext_proc, which answers. Not a
+// direct response: Envoy's CORS filter leaves those alone, and clients in browsers would fail at the documents.
+
+import type { MeshDocuments, MeshParent, MeshRoute } from '../../ir/mesh-route.js'
+import { type Manifest, metadataOf } from '../manifest.js'
+import { extProcPolicy } from './extension-policy.js'
+import { CLOSED_BACKEND, manifestOf, targetRef, toBackend } from './names.js'
+import { corsSpec } from './security-policy.js'
+
+/** Names of the rules, in the order of the table's keys. */
+const DOCUMENTS = 'documents'
+const PAGES = 'pages'
+
+/** None: the route has no documents. */
+export function documentsManifests(route: MeshRoute): readonly Manifest[] {
+  const { namespace, documents } = route
+  if (documents === undefined) return []
+  const name = documents.route
+  return [
+    {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'HTTPRoute',
+      metadata: metadataOf(namespace, name),
+      spec: {
+        parentRefs: route.parents.map(parentRef),
+        ...(route.hostnames.length === 0 ? {} : { hostnames: route.hostnames }),
+        rules: rulesOf(documents),
+      },
+    },
+    // The pages of a relay are a rule without CORS: no page of another origin may read them.
+    manifestOf('SecurityPolicy', namespace, name, {
+      targetRefs: [targetRef('HTTPRoute', name, DOCUMENTS)],
+      cors: corsSpec(documents.cors),
+    }),
+    extProcPolicy({ namespace, name }, name, 'documents'),
+  ]
+}
+
+const rulesOf = ({ documents, pages }: MeshDocuments): readonly object[] => [
+  ruleOf(DOCUMENTS, 'PathPrefix', documents),
+  ...(pages.length === 0 ? [] : [ruleOf(PAGES, 'Exact', pages)]),
+]
+
+const ruleOf = (name: string, type: 'PathPrefix' | 'Exact', paths: readonly string[]): object => ({
+  name,
+  matches: paths.map((value) => ({ path: { type, value } })),
+  backendRefs: [toBackend(CLOSED_BACKEND)],
+})
+
+const parentRef = ({ group, kind, namespace, name, sectionName, port }: MeshParent): object => ({
+  group,
+  kind,
+  ...(namespace === undefined ? {} : { namespace }),
+  name,
+  ...(sectionName === undefined ? {} : { sectionName }),
+  ...(port === undefined ? {} : { port }),
+})

@@ -1,0 +1,51 @@
+// The API of Envoy Gateway, and the names that the objects of an export have and refer to each other by.
+
+import type { Manifest } from '../manifest.js'
+import { metadataOf } from '../manifest.js'
+
+/** The API group of Envoy Gateway's own kinds. */
+export const GROUP = 'gateway.envoyproxy.io'
+
+const GATEWAY_API = 'gateway.networking.k8s.io'
+
+/** The Backend that is Gatehouse. */
+export const GATEHOUSE_BACKEND = 'gatehouse'
+/** The Backend that no request is answered by. */
+export const CLOSED_BACKEND = 'gatehouse-closed'
+
+/** Name of the policies on an HTTPRoute. */
+export const policyName = (route: string): string => `gatehouse-${route}`
+
+/** A reference to a Backend of the same namespace. */
+export const toBackend = (name: string): object => ({ group: GROUP, kind: 'Backend', name })
+
+/** What a policy is about; rule: one rule of it by its name. */
+export const targetRef = (kind: 'HTTPRoute' | 'Gateway', name: string, rule?: string): object => ({
+  group: GATEWAY_API,
+  kind,
+  name,
+  ...(rule === undefined ? {} : { sectionName: rule }),
+})
+
+/** An object of Envoy Gateway's API. */
+export const manifestOf = (
+  kind: string,
+  namespace: string,
+  name: string,
+  spec: object,
+): Manifest => ({
+  apiVersion: `${GROUP}/v1alpha1`,
+  kind,
+  metadata: metadataOf(namespace, name),
+  spec,
+})
+
+/** A duration of the Gateway API (GEP-2257), which has at most five digits of a unit. */
+export function durationText(ms: number): string {
+  const parts = [
+    [Math.floor(ms / 3_600_000), 'h'],
+    [Math.floor(ms / 1000) % 3600, 's'],
+    [ms % 1000, 'ms'],
+  ].filter(([count]) => count !== 0)
+  return parts.length === 0 ? '0s' : parts.map(([count, unit]) => `${count}${unit}`).join('')
+}

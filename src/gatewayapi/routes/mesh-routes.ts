@@ -1,0 +1,239 @@
+// An HTTPRoute of a mesh, with the policies of ours on it → the entries of both tables, and what the mesh must be told. The mesh
+// itself matches, filters and forwards; of the rules only the paths are read, which ext_authz looks at again.
+
+import type { AuthzEntry } from '../../ir/authz-entry.js'
+import type { MeshDocuments, MeshRoute } from '../../ir/mesh-route.js'
+import { documentsRoute, routeKey } from '../../ir/names.js'
+import type { ProcEntry } from '../../ir/proc-entry.js'
+import type { Cors } from '../../ir/route.js'
+import type { GatewayName } from '../../ir/status.js'
+import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
+import { attachPolicies } from '../policies/attachments.js'
+import type { Mcp } from '../policies/mcp.js'
+import type { Context } from '../world/context.js'
+import { targetKey } from '../world/world.js'
+import { translateFilters } from './filters.js'
+import { extendCorsForMcp } from './mcp-cors.js'
+import { translateMatch } from './route-matches.js'
+import type { TranslatedParent } from './route-parents.js'
+import { type HttpRoute, type RuleInput } from './rule-routes.js'
+import { authzEntryOf, guardEntry, listsEntry, wellKnownEntry } from './table-entries.js'
+import { isWellKnown, mcpPathsOf } from './well-known-routes.js'
+
+export interface TranslatedMeshRoute {
+  readonly authz: readonly AuthzEntry[]
+  readonly proc: readonly ProcEntry[]
+  /** targetKey() of its backends. */
+  readonly uses: readonly string[]
+  /** Absent: no policy of ours is on it. */
+  readonly mesh?: MeshRoute
+}
+
+/** inputs: of each rule. gateways: those that take the route. */
+export function translateMeshRoute(
+  context: Context,
+  route: HttpRoute,
+  inputs: readonly RuleInput[],
+  { parents, gateways }: MeshParents,
+): TranslatedMeshRoute {
+  const uses = backendsOf(route)
+  const [first] = inputs
+  if (first === undefined || first.attachment.policies.length === 0)
+    return { authz: [], proc: [], uses }
+  const refusals = [
+    ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
+    ...brokenBackends(context, uses),
+  ]
+  const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs
+  const authz = rules.flatMap((input) => authzOf(input))
+  const documents = documentsOf(first)
+  const mesh = {
+    ...meshRouteOf(context, first, uses),
+    gateways,
+    ...(authz[0] === undefined ? {} : { authz: meshAuthz(first, authz[0]) }),
+    ...(documents === undefined ? {} : { documents }),
+    problems: [
+      ...refusals,
+      ...parents.flatMap(({ refusal }) => refusal?.message ?? []),
+      ...(isProtected(first) ? pathProblems(route, documents) : []),
+      ...corsProblems(route, mcpOf(first)),
+      ...timeoutProblems(route, timeoutOf(context, uses)),
+    ],
+  }
+  return { authz, proc: procOf(first, rules, documents), uses, mesh }
+}
+
+export interface MeshParents {
+  readonly parents: readonly TranslatedParent[]
+  readonly gateways: readonly GatewayName[]
+}
+
+const isProtected = ({ attachment }: RuleInput): boolean =>
+  attachment.jwt !== undefined || attachment.authorization !== undefined
+
+const mcpOf = ({ attachment }: RuleInput): Mcp | undefined => attachment.jwt?.jwt?.mcp
+
+const authzOf = (input: RuleInput): readonly AuthzEntry[] =>
+  isProtected(input)
+    ? authzEntryOf(
+        input,
+        pathsOf(input.rule).flatMap((match) => (match.ok ? match.value.path : [])),
+      )
+    : []
+
+/** Headers, methods and query parameters are the mesh's alone. */
+const pathsOf = ({ matches }: HttpRoute['spec']['rules'][number]) =>
+  (matches.length === 0 ? [{ path: EVERYTHING }] : matches).map(({ path }) =>
+    translateMatch({ path, headers: [], queryParams: [] }),
+  )
+
+const EVERYTHING = { type: 'PathPrefix', value: '/' } as const
+
+function procOf(
+  first: RuleInput,
+  rules: readonly RuleInput[],
+  documents: MeshDocuments | undefined,
+): readonly ProcEntry[] {
+  const mcp = mcpOf(first)
+  if (mcp === undefined) return rules.flatMap(guardEntry)
+  const { namespace } = first.route.metadata
+  const served = documents === undefined || rules.length === 0 ? [] : rulesOf(documents)
+  return [
+    ...served.map((_, rule) =>
+      wellKnownEntry(first, mcp, routeKey(namespace, documents?.route ?? '', rule)),
+    ),
+    ...(first.attachment.filtersLists ? rules.flatMap(listsEntry) : []),
+  ]
+}
+
+/** The rules of the documents' route: each with the paths that it matches. */
+const rulesOf = ({ documents, pages }: MeshDocuments): readonly (readonly string[])[] =>
+  [documents, pages].filter(({ length }) => length > 0)
+
+function documentsOf(input: RuleInput): MeshDocuments | undefined {
+  const mcp = mcpOf(input)
+  if (mcp === undefined) return undefined
+  const { mcpPath } = mcpPathsOf(mcp, input.route.spec)
+  const suffix = mcpPath.replace(/\/$/, '')
+  return {
+    cors: extendCorsForMcp(ownCors(input.route) ?? pagesCors(mcp)).cors,
+    route: documentsRoute(input.route.metadata.name),
+    documents: WELL_KNOWN_ROOTS.map((root) => `${root}${suffix}`),
+    pages:
+      mcp.relay === undefined
+        ? []
+        : [relayPath(mcpPath, 'authorize'), relayPath(mcpPath, 'callback')],
+  }
+}
+
+function meshRouteOf(
+  context: Context,
+  input: RuleInput,
+  uses: readonly string[],
+): Omit<MeshRoute, 'gateways' | 'problems'> {
+  const { route, attachment, webhooks } = input
+  const { namespace, name } = route.metadata
+  const mcp = mcpOf(input)
+  const cors = mcp === undefined || ownCors(route) !== undefined ? undefined : pagesCors(mcp)
+  const requestMs = timeoutOf(context, uses)
+  return {
+    namespace,
+    name,
+    source: route.source,
+    policies: attachment.policies.map(({ key }) => key),
+    parents: route.spec.parentRefs,
+    hostnames: route.spec.hostnames,
+    isGuarded: webhooks !== undefined,
+    isEndless: mcp !== undefined || webhooks !== undefined,
+    ...(requestMs === undefined ? {} : { requestMs }),
+    ...(cors === undefined ? {} : { cors }),
+  }
+}
+
+const meshAuthz = (
+  { attachment, mcpBodyBytes }: RuleInput,
+  { key }: AuthzEntry,
+): NonNullable<MeshRoute['authz']> => ({
+  key,
+  ...(attachment.readsMcp ? { bodyBytes: mcpBodyBytes } : {}),
+  filtersLists: attachment.filtersLists,
+})
+
+/** The first CORS filter of the route. A mesh has it in force by itself. */
+const ownCors = ({ spec }: HttpRoute): Cors | undefined =>
+  spec.rules.flatMap(
+    ({ filters }) => translateFilters(filters.filter(isCors), ['CORS']).cors ?? [],
+  )[0]
+
+const isCors = ({ type }: HttpRoute['spec']['rules'][number]['filters'][number]): boolean =>
+  type === 'CORS'
+
+/** An MCP server whose route says nothing is open to pages, as far as its policy says no other. */
+const pagesCors = ({ spec }: Mcp): Cors => ({
+  allowOrigins: spec.allowedOrigins ?? ['*'],
+  allowMethods: ['*'],
+  allowHeaders: ['*'],
+  exposeHeaders: ['WWW-Authenticate', 'Mcp-Session-Id'],
+  allowCredentials: false,
+  maxAge: 86_400,
+})
+
+/** A mesh adds nothing to the filter of a route: what MCP clients in browsers need must stand in it. */
+function corsProblems(route: HttpRoute, mcp: Mcp | undefined): readonly string[] {
+  const own = ownCors(route)
+  if (own === undefined || mcp?.spec.corsHeaders !== 'Extended') return []
+  return extendCorsForMcp(own).added.map(
+    (added) => `its CORS filter lacks ${added}, which MCP clients in browsers need: add them`,
+  )
+}
+
+/** The shortest backend.http.requestTimeout of the Services. */
+function timeoutOf(context: Context, uses: readonly string[]): number | undefined {
+  const all = uses.flatMap((target) => attachPolicies(context, target).requestTimeoutMs ?? [])
+  return all.length === 0 ? undefined : Math.min(...all)
+}
+
+/** Where a route sets a timeout itself, the one of a policy is not looked at by a mesh. */
+const timeoutProblems = ({ spec }: HttpRoute, policyMs: number | undefined): readonly string[] =>
+  spec.rules.flatMap(({ timeouts: { request } }, index) =>
+    policyMs === undefined || request === undefined || (request > 0 && request <= policyMs)
+      ? []
+      : [
+          `rules[${index}].timeouts.request is longer than backend.http.requestTimeout of its Service, which it would replace: shorten it`,
+        ],
+  )
+
+const backendsOf = ({ spec, metadata }: HttpRoute): readonly string[] => [
+  ...new Set(
+    spec.rules.flatMap(({ backendRefs }) =>
+      backendRefs.map(({ group, kind, namespace = metadata.namespace, name }) =>
+        targetKey(group, kind, namespace, name),
+      ),
+    ),
+  ),
+]
+
+const brokenBackends = (context: Context, uses: readonly string[]): readonly string[] =>
+  uses.flatMap((target) =>
+    attachPolicies(context, target)
+      .policies.filter(({ problems, isProtective }) => isProtective && problems.length > 0)
+      .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
+  )
+
+/** What ext_authz could not look at again, or would refuse although it is for ext_proc. */
+function pathProblems(
+  { spec }: HttpRoute,
+  documents: MeshDocuments | undefined,
+): readonly string[] {
+  return spec.rules.flatMap((rule, index) =>
+    pathsOf(rule).flatMap((match) => {
+      if (!match.ok) return [`rules[${index}]: ${match.error}`]
+      const { path } = match.value
+      return documents !== undefined && isWellKnown(path)
+        ? [
+            `rules[${index}]: path ${path.value} is served by the route that is made for the OAuth documents: remove this match`,
+          ]
+        : []
+    }),
+  )
+}

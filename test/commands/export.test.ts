@@ -1,0 +1,72 @@
+// translate --for envoy-gateway as a CI job sees it: all manifests or none, and each reason with its place.
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { translate } from '../../src/commands/translate.js'
+import { parseCommandLine } from '../../src/settings.js'
+
+const CASES = resolve(import.meta.dirname, '../golden/export/envoy-gateway')
+
+let folder: string
+beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), 'gatehouse-export-'))))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function exported(name: string, ...flags: readonly string[]) {
+  const [input = ''] = (await readFile(join(CASES, `${name}.yaml`), 'utf8')).split('--- # Output')
+  const file = join(folder, `${name}.yaml`)
+  await writeFile(file, input)
+  const line = parseCommandLine(['translate', '--for', 'envoy-gateway', file, ...flags], {})
+  if (line.type !== 'settings') throw new Error(JSON.stringify(line))
+  let out = ''
+  let err = ''
+  const code = await translate(line.settings, {
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    stop: new AbortController().signal,
+    atExit: () => undefined,
+  })
+  return { code, out, err: err.replaceAll(folder, 'DIR') }
+}
+
+test('what can be carried is printed whole, without a word on stderr', async () => {
+  const { code, out, err } = await exported('an-mcp-route')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  const kinds = parseAllDocuments(out).map((document) => (document.toJS() as { kind: string }).kind)
+  expect(kinds.sort()).toEqual([
+    'Backend',
+    'Backend',
+    'BackendTrafficPolicy',
+    'ClientTrafficPolicy',
+    'EnvoyExtensionPolicy',
+    'HTTPRoute',
+    'SecurityPolicy',
+    'SecurityPolicy',
+  ])
+})
+
+test('what cannot be carried is named with its place, and nothing is printed', async () => {
+  const { code, out, err } = await exported('refused-rules-that-read-mcp')
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toMatch(
+    /^DIR\/refused-rules-that-read-mcp\.yaml:\d+: HTTPRoute default\/mcp: rules read mcp, and Envoy Gateway hands bodies to ext_authz as text/,
+  )
+})
+
+test('a policy that is not valid is named as check names it', async () => {
+  const { code, out, err } = await exported('refused-broken-policy-and-missing-gateway')
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toContain('ProxyPolicy default/mcp: Accepted=False (Invalid)')
+})
+
+test.each([
+  ['--connect unix:/run/g.sock', 'expected HOST:PORT in --connect'],
+  ['--connect gatehouse.example:18000', '--closed is missing'],
+])('%s is not enough', async (flags, sentence) => {
+  const { code, out, err } = await exported('an-mcp-route', ...flags.split(' '))
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toContain(sentence)
+})

@@ -1,0 +1,51 @@
+// A mesh's Gateways and HTTPRoutes: their tables are served, and nothing else of them is taken over.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTranslator } from '../../src/gatewayapi/translator.js'
+import { collectResources } from '../../src/resources/decode/resource-set.js'
+import { decodeFile } from '../../src/resources/files/file-record.js'
+import { kindsOf } from '../../src/resources/kinds/kinds.js'
+import { API_GROUP } from '../support/resources.js'
+import { OPTIONS } from '../support/translate-case.js'
+
+const CASE = join(import.meta.dirname, '../golden/export/envoy-gateway/an-mcp-route.yaml')
+const [input = ''] = readFileSync(CASE, 'utf8').split('--- # Output')
+const { resources } = collectResources(
+  decodeFile(Buffer.from(input), 'case.yaml', kindsOf(API_GROUP)).resources,
+)
+
+test('policies have a status on the Gateway of the mesh; its own objects have none from Gatehouse', () => {
+  const { statuses } = createTranslator({ ...OPTIONS, mesh: 'envoy-gateway' }).translate(
+    resources,
+    new Map(),
+  )
+  const said = statuses.filter(({ conditions }) => conditions.length > 0)
+  expect(said.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    'ProxyBackend idp',
+    'ProxyPolicy mcp',
+  ])
+  const policy = said[1]?.conditions.map(({ type, status, ancestor }) => ({
+    type,
+    status,
+    ancestor,
+  }))
+  const ancestor = { namespace: 'default', name: 'eg' }
+  expect(policy).toContainEqual({ type: 'Accepted', status: 'True', ancestor })
+})
+
+test('key sets are wanted, and no Envoy is configured', () => {
+  const { ir, wanted, attachedRoutes } = createTranslator({
+    ...OPTIONS,
+    mesh: 'envoy-gateway',
+  }).translate(resources, new Map())
+  expect(wanted.map(({ kind }) => kind).sort()).toEqual(['Discovery', 'KeySet'])
+  expect([ir.gateways, ir.destinations, ir.certificates]).toEqual([[], [], []])
+  expect(attachedRoutes.size).toBe(0)
+})
+
+test('without --for the Gateway is left alone, and its routes have no tables', () => {
+  const { ir, mesh } = createTranslator(OPTIONS).translate(resources, new Map())
+  expect([ir.gateways, ir.authz, ir.proc, mesh]).toEqual([[], [], [], undefined])
+})

@@ -1,0 +1,19 @@
+// `gatehouse translate --for …` as a person runs it.
+
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
+
+/** What it prints. Rejects when it ends with another code than 0. */
+export async function translateFor(mesh: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    MAIN,
+    'translate',
+    '--for',
+    mesh,
+    ...args,
+  ])
+  return stdout
+}
