@@ -2,7 +2,7 @@
 // in size and by exp. One memory belongs to one compiled provider; with other keys or another policy there is a new one.
 
 import { hash } from 'node:crypto'
-import type { LazyValue } from '../cel/attributes.js'
+import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
 import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
 
@@ -27,52 +27,86 @@ const LONGEST_TOKEN = 16 * 1024
 
 export const tokenDigest = (token: string): string => hash('sha256', token, 'base64')
 
-/** The tokens that were used last. */
+/** A token in its place between the ones used before and after it. */
+interface Place {
+  readonly digest: string
+  readonly token: RememberedToken
+  older: Place
+  newer: Place
+}
+
+/**
+ * The tokens that were used last. The order of use is a ring of its own: a Map keeps a deleted entry in the chain of its
+ * bucket until it grows, so that moving a busy token to its end would make each look-up longer than the one before.
+ */
 export class TokenMemory {
-  /** In the order of their last use. */
-  private readonly tokens = new Map<string, RememberedToken>()
+  private readonly places = new Map<string, Place>()
+  /** Stands between the newest and the oldest. */
+  private readonly ends: Place
   private bytes = 0
 
   constructor(
     private readonly maxTokens = DEFAULT_REMEMBERED_TOKENS,
     private readonly maxBytes = Math.max(maxTokens * BYTES_PER_TOKEN, LONGEST_TOKEN),
-  ) {}
+  ) {
+    const ends = { digest: '', token: NO_TOKEN } as Place
+    ends.older = ends.newer = ends
+    this.ends = ends
+  }
 
   /** undefined: never seen, forgotten, or past its exp. */
   find(digest: string, nowSeconds: number): RememberedToken | undefined {
-    const found = this.tokens.get(digest)
-    if (found === undefined) return undefined
-    if (nowSeconds >= found.until) {
-      this.forget(digest, found)
+    const place = this.places.get(digest)
+    if (place === undefined) return undefined
+    if (nowSeconds >= place.token.until) {
+      this.forget(place)
       return undefined
     }
-    this.tokens.delete(digest)
-    this.tokens.set(digest, found)
-    return found
+    if (place !== this.ends.older) {
+      takeOut(place)
+      this.putNewest(place)
+    }
+    return place.token
   }
 
   remember(digest: string, token: RememberedToken): void {
-    const known = this.tokens.get(digest)
-    if (known !== undefined) this.forget(digest, known)
-    for (const [oldest, its] of this.tokens) {
-      if (this.hasRoomFor(token)) break
-      this.forget(oldest, its)
-    }
+    const known = this.places.get(digest)
+    if (known !== undefined) this.forget(known)
+    if (token.size > this.maxBytes) return
+    while (!this.hasRoomFor(token) && this.size > 0) this.forget(this.ends.newer)
     if (!this.hasRoomFor(token)) return
-    this.tokens.set(digest, token)
+    const place = { digest, token, older: this.ends, newer: this.ends }
+    this.putNewest(place)
+    this.places.set(digest, place)
     this.bytes += token.size
   }
 
   get size(): number {
-    return this.tokens.size
+    return this.places.size
   }
 
   private hasRoomFor({ size }: RememberedToken): boolean {
-    return this.tokens.size < this.maxTokens && this.bytes + size <= this.maxBytes
+    return this.size < this.maxTokens && this.bytes + size <= this.maxBytes
   }
 
-  private forget(digest: string, { size }: RememberedToken): void {
-    this.tokens.delete(digest)
-    this.bytes -= size
+  private putNewest(place: Place): void {
+    const { ends } = this
+    place.older = ends.older
+    place.newer = ends
+    ends.older.newer = place
+    ends.older = place
+  }
+
+  private forget(place: Place): void {
+    takeOut(place)
+    this.places.delete(place.digest)
+    this.bytes -= place.token.size
   }
 }
+
+function takeOut({ older, newer }: Place): void {
+  older.newer = newer
+  newer.older = older
+}
+
+const NO_TOKEN: RememberedToken = { claims: lazyValue({}), until: 0, size: 0, allowed: {} }

@@ -1,6 +1,6 @@
 // The memory of verified tokens stays within its bounds and keeps what is used.
 
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { tokenDigest, TokenMemory } from '../../src/extauthz/token-memory.js'
 
@@ -43,6 +43,24 @@ test('keeps a token that is asked for while others come and go', () => {
     memory.remember(String(i), token(100))
     expect(memory.find('kept', 0)).toBeDefined()
   }
+})
+
+test('asking for a token writes nothing to the table it is found in', () => {
+  const memory = new TokenMemory(10)
+  memory.remember('a', token(100))
+  memory.remember('b', token(100))
+  const writes = [vi.spyOn(Map.prototype, 'set'), vi.spyOn(Map.prototype, 'delete')]
+  for (let i = 0; i < 10; i++) memory.find(i % 2 === 0 ? 'a' : 'b', 0)
+  const counts = writes.map((write) => write.mock.calls.length)
+  vi.restoreAllMocks()
+  expect(counts).toEqual([0, 0])
+})
+
+test('one that is too large pushes no other out', () => {
+  const memory = new TokenMemory(10, 100)
+  memory.remember('a', token(100, 30))
+  memory.remember('larger than all', token(100, 101))
+  expect(memory.find('a', 0)).toBeDefined()
 })
 
 test('forgets at the second a token ends', () => {
