@@ -160,6 +160,7 @@ function translatorOf(
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
     mcpBodyBytes: settings.mcpBodyBytes,
+    requirePolicy: settings.requirePolicy,
     ...relayKeys(settings),
     ...meshOf(settings),
     isCluster: settings.kubernetes,

@@ -21,6 +21,7 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
     apiGroup,
     clusterDomain,
     mcpBodyBytes: settings.mcpBodyBytes,
+    requirePolicy: settings.requirePolicy,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
     ...relayKeys(settings),

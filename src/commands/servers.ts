@@ -63,6 +63,7 @@ async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   const provider = createFileProvider({
     paths: settings.resources,
     apiGroup: settings.apiGroup,
+    requirePolicy: settings.requirePolicy,
     reader: startReaderPool({ apiGroup: settings.apiGroup }),
     onWarning: (message) => logger.warn({}, message),
   })

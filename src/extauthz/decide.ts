@@ -20,6 +20,7 @@ import {
   refuseUnauthenticated,
   refuseUnchecked,
   refuseWithoutKeys,
+  refuseWithoutPolicy,
 } from './decision.js'
 import { isForeignOrigin } from './origin-check.js'
 import { pathFault } from './path-check.js'
@@ -33,6 +34,7 @@ export function decide(
   call: CheckCall,
 ): Decision | Promise<Decision> {
   if (entry.broken) return refuseBroken
+  if (entry.entry.lacksPolicy === true) return refuseWithoutPolicy
   const request = readCheckRequest(envelope, entry.headers)
   const fault = pathFault(request.path, entry.entry.paths)
   if (fault !== undefined) return refusePath(fault)

@@ -27,6 +27,7 @@ export type Reason =
   | 'unknown-route'
   | 'malformed-check'
   | 'broken-policy'
+  | 'no-policy'
   | 'origin-not-allowed'
   | 'deadline'
   | 'internal-error'
@@ -97,6 +98,7 @@ const FOREIGN_ORIGIN = reply(
 const FORBIDDEN_TEXT = 'Forbidden: access to this resource is not allowed'
 const FORBIDDEN = reply(403, 'forbidden', FORBIDDEN_TEXT)
 const BROKEN = reply(500, 'server_error', 'The policy of this route cannot be applied')
+const NO_POLICY = reply(503, 'server_error', 'No policy decides who may use this route')
 const NO_KEYS = reply(
   503,
   'temporarily_unavailable',
@@ -157,6 +159,7 @@ export function refuseScopes(
 }
 
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
+export const refuseWithoutPolicy: Decision = refusal('no-policy', NO_POLICY)
 /** Its key may be one that the provider has just begun to use. */
 export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
 export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)

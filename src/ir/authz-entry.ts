@@ -14,6 +14,8 @@ export interface AuthzEntry {
   readonly route: string
   /** Of all protected rules of the HTTPRoute: the server checks the path again (decision 8). */
   readonly paths: readonly PathMatch[]
+  /** Every request is refused: no policy decides who may use the route, and one is required. */
+  readonly lacksPolicy?: true
   /** Absent: no token is asked for (a policy with authorization alone sees jwt as null). */
   readonly jwt?: JwtAuthentication
   /** Whose jwt is. */

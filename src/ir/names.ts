@@ -45,9 +45,16 @@ export const routeConfigName = (
 export const virtualHostName = (routeConfig: string, domain: string): string =>
   `${routeConfig}/${domain}`
 
-/** The table key of one rule of an HTTPRoute, for ext_authz and ext_proc alike. */
-export const routeKey = (namespace: string, httpRoute: string, rule: number): string =>
-  `${namespace}/${httpRoute}/${rule}`
+/**
+ * The table key of one rule of an HTTPRoute, for ext_authz and ext_proc alike. scope: the Gateway, or the listener of it,
+ * that changes what the route's own policies say; no name has an "@".
+ */
+export const routeKey = (
+  namespace: string,
+  httpRoute: string,
+  rule: number,
+  scope?: string,
+): string => `${namespace}/${httpRoute}/${rule}${scope === undefined ? '' : `@${scope}`}`
 
 /** The HTTPRoute that serves the OAuth documents of another one in a mesh. */
 export const documentsRoute = (httpRoute: string): string => `gatehouse-documents-${httpRoute}`

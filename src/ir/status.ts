@@ -35,9 +35,16 @@ export interface Condition {
   readonly observedGeneration?: number
 }
 
+/** Reason of a route that is accepted, and refuses all requests for want of a policy. */
+export const WITHOUT_POLICY = 'AcceptedWithoutPolicy'
+
 /** Conflicted is the one type that is bad when it is True. */
-export const isBad = ({ type, status }: Pick<Condition, 'type' | 'status'>): boolean =>
-  type === 'Conflicted' ? status !== 'False' : status !== 'True'
+export const isBad = ({
+  type,
+  status,
+  reason,
+}: Pick<Condition, 'type' | 'status' | 'reason'>): boolean =>
+  type === 'Conflicted' ? status !== 'False' : status !== 'True' || reason === WITHOUT_POLICY
 
 const PLAIN = /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/
 

@@ -148,6 +148,11 @@ export const FLAGS = {
     meaning:
       'a key of 32 bytes for relayed logins whose policy names no keyRef; repeatable, the first seals, all open; run and demo make one without it',
   }),
+  requirePolicy: onOff({
+    commands: ['run', 'serve', 'check', 'translate'],
+    meaning:
+      'a route without a policy that decides who may use it (a token that is required, or rules) answers 503 instead of being open',
+  }),
   trustedHops: oneOr(readInteger(0, 20), '0', {
     value: 'N',
     commands: ['run', 'serve', 'translate', 'demo'],

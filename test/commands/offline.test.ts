@@ -99,6 +99,21 @@ describe('check', () => {
     expect(out).toMatch(/443\/o\/mcp\/jwks\/.*is a BackendTLSPolicy missing\?/)
   })
 
+  test('with --require-policy fails for a route that no policy decides about', async () => {
+    const open = toYaml(
+      gateway([8080]),
+      proxyBackend('mcp', { host: '127.0.0.1', port: 3001 }),
+      mcpRoute('mcp', 'mcp'),
+    )
+    const path = await filed('open', open)
+    expect((await run(check, 'check', path)).code).toBe(0)
+    const { code, out } = await run(check, 'check', path, '--require-policy')
+    expect(code).toBe(1)
+    expect(out).toMatch(/HTTPRoute default\/mcp: Accepted=True \(AcceptedWithoutPolicy\)/)
+    const translated = await run(translate, 'translate', path, '--require-policy')
+    expect(translated.out).toContain('No policy decides who may use this route')
+  })
+
   test('of a document that does not decode names file, line, column and what was expected', async () => {
     const path = await filed('undecodable', good.replace('mode: Strict', 'mode: strict'))
     const { code, out } = await run(check, 'check', path)

@@ -250,3 +250,15 @@ describe('which entry', () => {
     ).toBe(401)
   })
 })
+
+test('a route that lacks the policy that is required answers 503 to a valid token too', async () => {
+  const { check } = checker([entry({ lacksPolicy: true })])
+  for (const headers of [[], [bearer(await sign(key))]]) {
+    const answer = await check({ headers })
+    expect(answer.status).toBe(503)
+    expect(JSON.parse(answer.body)).toEqual({
+      error: 'server_error',
+      error_description: 'No policy decides who may use this route',
+    })
+  }
+})

@@ -60,6 +60,11 @@ test.each([
   },
 )
 
+test.each([[false], [true]])('requirePolicy: %s is a flag', (requirePolicy) => {
+  const { args = [] } = containerNamed(render({ requirePolicy }), 'gatehouse')
+  expect(args.includes('--require-policy')).toBe(requirePolicy)
+})
+
 describe('an API server', () => {
   let api: ApiServer
 

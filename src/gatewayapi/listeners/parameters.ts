@@ -38,6 +38,24 @@ export function webhookLimits(context: Context, gateway: GatewayResource): Webho
   }
 }
 
+/**
+ * Whether a route of the Gateway needs a policy that decides. Any of those who may ask for it is enough: the setting, the
+ * Gateway's ProxyParameters, its GatewayClass's. Parameters that are not there may have asked for it.
+ */
+export function requiresPolicy(context: Context, { spec, metadata }: GatewayResource): boolean {
+  const { reader, options } = context
+  if (options.requirePolicy === true) return true
+  const own = spec.infrastructure?.parametersRef
+  const ofClass = reader.read('gatewayClasses', keyIn('', spec.gatewayClassName))?.spec
+    .parametersRef
+  return [own && { ...own, namespace: metadata.namespace }, ofClass].some((ref) => {
+    if (ref === undefined || !isParameters(context, ref)) return false
+    const key = keyIn(ref.namespace ?? 'default', ref.name)
+    const named = reader.read('proxyParameters', key)
+    return named === undefined || named.spec.requirePolicy === true
+  })
+}
+
 export function parametersConditions(spec: ProxyParametersSpec): readonly Condition[] {
   const problems = envProblems(spec)
   return [
@@ -70,16 +88,17 @@ interface ParametersRef {
 }
 
 /** Why a parametersRef cannot be followed; undefined: it can. */
-export function parametersProblem(
-  { reader, options }: Context,
-  { group, kind, name, namespace = 'default' }: ParametersRef,
-): string | undefined {
-  if (group !== options.apiGroup || kind !== 'ProxyParameters')
-    return `${kind} of group "${group}" is not known; expected ProxyParameters of ${options.apiGroup}`
+export function parametersProblem(context: Context, ref: ParametersRef): string | undefined {
+  const { group, kind, name, namespace = 'default' } = ref
+  if (!isParameters(context, ref))
+    return `${kind} of group "${group}" is not known; expected ProxyParameters of ${context.options.apiGroup}`
   const key = keyIn(namespace, name)
-  const parameters = reader.read('proxyParameters', key)
+  const parameters = context.reader.read('proxyParameters', key)
   if (parameters === undefined) return `ProxyParameters ${key} not found`
   return envProblems(parameters.spec).length === 0
     ? undefined
     : `ProxyParameters ${key} is not valid`
 }
+
+const isParameters = ({ options }: Context, { group, kind }: ParametersRef): boolean =>
+  group === options.apiGroup && kind === 'ProxyParameters'

@@ -17,6 +17,8 @@ export interface Attachment {
   readonly readsMcp: boolean
   /** What the rules refuse is taken out of lists. */
   readonly filtersLists: boolean
+  /** Not everybody may pass: a token is required, or there are rules. */
+  readonly decides: boolean
   /** Milliseconds; of backend.http.requestTimeout. */
   readonly requestTimeoutMs?: number
   /** Keys of policies that lost fields to older ones → a line for each that names the winner. */
@@ -48,6 +50,7 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
       ...(guard === undefined ? {} : { guard }),
       ...(authorization === undefined ? {} : { authorization }),
       readsMcp,
+      decides: authorization !== undefined || jwt?.jwt?.jwt.mode === 'Strict',
       filtersLists: readsMcp && jwt?.jwt?.mcp?.spec.filterLists === true,
       ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
       conflicts,

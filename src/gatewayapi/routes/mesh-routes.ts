@@ -34,7 +34,7 @@ export function translateMeshRoute(
   context: Context,
   route: HttpRoute,
   inputs: readonly RuleInput[],
-  { parents, gateways }: MeshParents,
+  { parents, gateways, isOfOneKind }: MeshParents,
 ): TranslatedMeshRoute {
   const uses = backendsOf(route)
   const [first] = inputs
@@ -43,6 +43,8 @@ export function translateMeshRoute(
   const refusals = [
     ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
     ...brokenBackends(context, uses),
+    ...(first.lacksPolicy ? ['no policy decides who may use it, and one is required'] : []),
+    ...(isOfOneKind ? [] : ['its Gateways want different policies: give each a route of its own']),
   ]
   const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs
   const authz = rules.flatMap((input) => authzOf(input))
@@ -66,6 +68,8 @@ export function translateMeshRoute(
 export interface MeshParents {
   readonly parents: readonly TranslatedParent[]
   readonly gateways: readonly GatewayName[]
+  /** All Gateways want the same of it: a mesh asks about an HTTPRoute by one key. */
+  readonly isOfOneKind: boolean
 }
 
 const isProtected = ({ attachment }: RuleInput): boolean =>

@@ -55,7 +55,7 @@ const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
 
 function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {
   const placed = new Map<string, Map<string, OrderedRoute[]>>()
-  for (const { placements, routes } of translated)
+  for (const { placements, routes } of translated.flatMap((route) => route.placed))
     for (const { routeConfig, domain } of placements) {
       const domains = placed.get(routeConfig) ?? new Map<string, OrderedRoute[]>()
       placed.set(routeConfig, domains)

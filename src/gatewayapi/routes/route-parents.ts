@@ -24,11 +24,15 @@ export interface TranslatedParent {
   /** Of the parentRef, as the port. */
   readonly section?: string
   readonly port?: number
-  /** Empty: the route is not attached, and refusal says why. */
-  readonly placements: readonly Placement[]
-  /** Names of the listeners that it is attached to. */
-  readonly listeners: readonly string[]
+  /** The listeners that it is attached to. Empty: none, and refusal says why. */
+  readonly listeners: readonly ParentListener[]
   readonly refusal?: Condition
+}
+
+export interface ParentListener {
+  readonly name: string
+  /** At least one. */
+  readonly placements: readonly Placement[]
 }
 
 export function translateParents(context: Context, route: HttpRoute): readonly TranslatedParent[] {
@@ -52,7 +56,6 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
         ? [
             {
               ...place,
-              placements: [],
               listeners: [],
               refusal: refused('NoMatchingParent', `Gateway ${key} not found`),
             },
@@ -62,7 +65,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
 }
 
 type ParentRef = HttpRouteSpec['parentRefs'][number]
-type Attached = Pick<TranslatedParent, 'placements' | 'listeners' | 'refusal'>
+type Attached = Pick<TranslatedParent, 'listeners' | 'refusal'>
 
 const refused = (reason: string, message: string): Condition => isFalse('Accepted', reason, message)
 
@@ -78,7 +81,6 @@ function attach(
       (ref.port === undefined || spec.port === ref.port),
   )
   const none = (reason: string, message: string): Attached => ({
-    placements: [],
     listeners: [],
     refusal: refused(reason, message),
   })
@@ -112,8 +114,10 @@ function attach(
       `No hostname of the route matches a listener of Gateway ${gateway.key}`,
     )
   return {
-    placements: shared.flatMap(({ listener, domains }) => placementsOf(listener, domains)),
-    listeners: shared.map(({ listener }) => listener.spec.name),
+    listeners: shared.map(({ listener, domains }) => ({
+      name: listener.spec.name,
+      placements: placementsOf(listener, domains),
+    })),
   }
 }
 

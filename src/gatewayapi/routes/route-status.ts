@@ -1,34 +1,58 @@
 // The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
 
-import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { type Condition, type ResourceStatus, WITHOUT_POLICY } from '../../ir/status.js'
 import type { Attachment } from '../policies/attachments.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
+import { gatewayKey } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import type { TranslatedParent } from './route-parents.js'
 import type { TranslatedRule } from './route-rules.js'
+import type { RouteScope } from './route-scopes.js'
 import type { HttpRoute } from './rule-routes.js'
 import { isIgnored } from './unimplemented-fields.js'
+
+/** The rules of a route, as they are in one of its scopes. */
+export interface ScopedRules {
+  readonly scope: RouteScope
+  readonly rules: readonly TranslatedRule[]
+}
 
 export function routeStatus(
   route: HttpRoute,
   parents: readonly TranslatedParent[],
-  rules: readonly TranslatedRule[],
-  attachment: Attachment,
+  scoped: readonly ScopedRules[],
 ): ResourceStatus {
+  // Of what the HTTPRoute itself says, the rules of each scope say the same.
+  const rules = scoped[0]?.rules ?? []
   const refs = resolvedRefs(rules)
-  const accepted = acceptance(route, rules)
-  const conditions = parents.flatMap(({ gateway, section, port, refusal }) =>
-    about([...(refusal === undefined ? accepted : [refusal]), refs], {
-      ancestor: gateway,
-      ...(section === undefined ? {} : { section }),
-      ...(port === undefined ? {} : { port }),
-    }),
+  const closed = new Set(
+    scoped
+      .filter(({ scope }) => scope.lacksPolicy)
+      .flatMap(({ scope }) => scope.gateways.map(gatewayKey)),
   )
-  const isPlaced = parents.some(({ placements }) => placements.length > 0)
-  return isPlaced && rules.some(({ routes }) => routes.some((one) => isOpen(one, attachment)))
+  const conditions = parents.flatMap(({ gateway, section, port, refusal }) =>
+    about(
+      [
+        ...(refusal === undefined
+          ? acceptance(route, rules, closed.has(gatewayKey(gateway)))
+          : [refusal]),
+        refs,
+      ],
+      {
+        ancestor: gateway,
+        ...(section === undefined ? {} : { section }),
+        ...(port === undefined ? {} : { port }),
+      },
+    ),
+  )
+  return scoped.some(isOpenScope)
     ? { ...statusOf(route, conditions), open: true }
     : statusOf(route, conditions)
 }
+
+const isOpenScope = ({ scope, rules }: ScopedRules): boolean =>
+  scope.placements.length > 0 &&
+  rules.some(({ routes }) => routes.some((one) => isOpen(one, scope.attachment)))
 
 /** Without a token, without a rule that lets it in and unseen by webhooks, a request reaches a backend. */
 function isOpen({ route }: OrderedRoute, { jwt, authorization }: Attachment): boolean {
@@ -38,18 +62,28 @@ function isOpen({ route }: OrderedRoute, { jwt, authorization }: Attachment): bo
   )
 }
 
-function acceptance(route: HttpRoute, rules: readonly TranslatedRule[]): readonly Condition[] {
+function acceptance(
+  route: HttpRoute,
+  rules: readonly TranslatedRule[],
+  lacksPolicy: boolean,
+): readonly Condition[] {
   const problems = rules.flatMap((rule, index) =>
     rule.problems.map((problem) => `rules[${index}]: ${problem}`),
   )
   const ignored = route.unsupported.filter(isIgnored)
-  const accepted = isTrue('Accepted', 'Accepted', `Route accepted${unsupportedNote(ignored)}`)
+  const text = `Route accepted${unsupportedNote(ignored)}`
+  const accepted = lacksPolicy
+    ? isTrue('Accepted', WITHOUT_POLICY, `${text}\n${LACKS_POLICY}`)
+    : isTrue('Accepted', 'Accepted', text)
   if (problems.length === 0) return [accepted]
   const message = `${problems.join('\n')}\nRequests of these rules are refused`
   return rules.every((rule) => rule.problems.length > 0)
     ? [isFalse('Accepted', 'UnsupportedValue', message)]
     : [accepted, isTrue('PartiallyInvalid', 'UnsupportedValue', message)]
 }
+
+const LACKS_POLICY =
+  'All requests are answered 503: no ProxyPolicy on it requires a token or has rules, and its Gateway requires one that does'
 
 function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
   const problems = rules.flatMap(({ refProblems }) => refProblems)

@@ -8,24 +8,27 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
-import { type Attachment, attachPolicies } from '../policies/attachments.js'
+import { attachPolicies } from '../policies/attachments.js'
 import { guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
-import { gatewayKey, keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
-import { type MeshParents, translateMeshRoute } from './mesh-routes.js'
+import { gatewayKey, keyOf, targetKey, uniqueGateways } from '../world/world.js'
+import { translateMeshRoute } from './mesh-routes.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
-import { type TranslatedRule, translateRule } from './route-rules.js'
-import { routeStatus } from './route-status.js'
+import { translateRule } from './route-rules.js'
+import { type RouteScope, scopesOf } from './route-scopes.js'
+import { routeStatus, type ScopedRules } from './route-status.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
 import { withPathsOfAll } from './table-entries.js'
 
 export interface TranslatedRoute {
   readonly key: string
   readonly route: HttpRoute
-  readonly routes: readonly OrderedRoute[]
-  readonly placements: readonly Placement[]
+  /** At least one. */
+  readonly scopes: readonly RouteScope[]
+  /** Of each scope, in their order. */
+  readonly placed: readonly PlacedRoutes[]
   /** The Gateways that it is attached to; sorted. */
   readonly gateways: readonly GatewayName[]
   /** By gatewayKey(): the names of the listeners that it is attached to. */
@@ -36,7 +39,6 @@ export interface TranslatedRoute {
   readonly wanted: readonly WantedDocument[]
   /** targetKey() of every backend that it or its policies use. */
   readonly uses: readonly string[]
-  readonly attachment: Attachment
   /** Headers that were added to its CORS filters for MCP clients (decision 13a). */
   readonly corsAdded: readonly string[]
   readonly status: ResourceStatus
@@ -44,57 +46,62 @@ export interface TranslatedRoute {
   readonly mesh?: MeshRoute
 }
 
+export interface PlacedRoutes {
+  readonly placements: readonly Placement[]
+  readonly routes: readonly OrderedRoute[]
+}
+
 const DEFAULT_MCP_BODY_BYTES = 1024 * 1024
 
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
   query<TranslatedRoute>(context, 'route', route, (own, previous) => {
-    const { namespace, name } = route.metadata
     const parents = translateParents(own, route)
-    const gateways = attachedGateways(parents)
-    const attachment = attachPolicies(
-      own,
-      targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name),
-    )
-    const refusals = [...attachment.broken, ...brokenOnGateways(own, gateways)]
-    const guard = attachment.guard?.guard
-    const webhooks = guard === undefined ? undefined : guardWebhooks(own, guard, gateways)
-    const inputs = route.spec.rules.map((rule, index): RuleInput => ({
-      route,
-      index,
-      rule,
-      attachment,
-      refusals,
-      mcpBodyBytes: own.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
-      ...(webhooks === undefined ? {} : { webhooks }),
-    }))
+    const scopes = scopesOf(own, route, parents)
+    const gateways = uniqueGateways(scopes.flatMap((scope) => scope.gateways))
+    const scoped = scopes.map((scope) => ({ scope, inputs: inputsOf(own, route, scope) }))
     const common = {
-      ...{ key: keyOf(route), route, attachment, gateways },
+      ...{ key: keyOf(route), route, scopes, gateways },
       listeners: attachedListeners(parents),
     }
     const translated =
       own.options.mesh === undefined
-        ? { ...common, ...ownRoute(own, route, inputs, { parents, gateways, attachment }) }
-        : { ...common, ...routeOfMesh(own, route, inputs, { parents, gateways }) }
-    const uses = [...translated.uses, ...(attachment.jwt?.jwt?.uses ?? []), ...(guard?.uses ?? [])]
+        ? { ...common, ...ownRoute(own, route, parents, scoped) }
+        : { ...common, ...routeOfMesh(own, route, parents, scoped) }
+    const uses = [
+      ...translated.uses,
+      ...scopes.flatMap(({ attachment }) => attachment.jwt?.jwt?.uses ?? []),
+      ...scopes.flatMap(({ attachment }) => attachment.guard?.guard?.uses ?? []),
+    ]
     return settled({ ...translated, uses }, previous)
   })
 
-type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'attachment' | 'gateways' | 'listeners'>
+type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'scopes' | 'gateways' | 'listeners'>
+
+interface ScopedInputs {
+  readonly scope: RouteScope
+  readonly inputs: readonly RuleInput[]
+}
 
 function ownRoute(
   context: Context,
   route: HttpRoute,
-  inputs: readonly RuleInput[],
-  { parents, gateways, attachment }: MeshParents & Pick<TranslatedRoute, 'attachment'>,
+  parents: readonly TranslatedParent[],
+  inputs: readonly ScopedInputs[],
 ): Parts {
-  const rules = inputs.map((input) => translateRule(context, input))
+  const scoped = inputs.map(({ scope, inputs: of }) => ({
+    scope,
+    rules: of.map((input) => translateRule(context, input)),
+  }))
+  const rules = scoped.flatMap((each) => each.rules)
   return {
-    placements: uniquePlacements(parents),
-    ...inForce(gateways.length > 0, rules, attachment),
-    routes: rules.flatMap(({ routes }) => routes),
-    uses: rules.flatMap(({ uses }) => uses),
+    placed: scoped.map((each) => ({
+      placements: each.scope.placements,
+      routes: each.rules.flatMap(({ routes }) => routes),
+    })),
+    ...inForce(scoped),
+    uses: [...new Set(rules.flatMap(({ uses }) => uses))],
     corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
-    status: routeStatus(route, parents, rules, attachment),
+    status: routeStatus(route, parents, scoped),
   }
 }
 
@@ -102,19 +109,39 @@ function ownRoute(
 function routeOfMesh(
   context: Context,
   route: HttpRoute,
-  inputs: readonly RuleInput[],
-  parents: MeshParents,
+  parents: readonly TranslatedParent[],
+  scoped: readonly ScopedInputs[],
 ): Parts {
-  const { authz, ...translated } = translateMeshRoute(context, route, inputs, parents)
-  const wanted = inputs[0]?.attachment.jwt?.jwt?.wanted ?? []
+  const gateways = uniqueGateways(scoped.flatMap(({ scope }) => scope.gateways))
+  const { authz, ...translated } = translateMeshRoute(context, route, scoped[0]?.inputs ?? [], {
+    ...{ parents, gateways },
+    isOfOneKind: scoped.length === 1,
+  })
+  const wanted = scoped[0]?.scope.attachment.jwt?.jwt?.wanted ?? []
   return {
     ...translated,
     authz: withPathsOfAll(authz),
-    wanted: parents.gateways.length > 0 ? wanted : [],
-    placements: uniquePlacements(parents.parents),
-    ...{ routes: [], destinations: [], corsAdded: [] },
+    wanted: gateways.length > 0 ? wanted : [],
+    placed: scoped.map(({ scope: { placements } }) => ({ placements, routes: [] })),
+    ...{ destinations: [], corsAdded: [] },
     status: statusOf(route, []),
   }
+}
+
+function inputsOf(
+  context: Context,
+  route: HttpRoute,
+  { name, gateways, attachment, lacksPolicy }: RouteScope,
+): readonly RuleInput[] {
+  const guard = attachment.guard?.guard
+  const webhooks = guard === undefined ? undefined : guardWebhooks(context, guard, gateways)
+  const refusals = [...attachment.broken, ...brokenOnGateways(context, gateways)]
+  return route.spec.rules.map((rule, index) => ({
+    ...{ route, index, rule, attachment, refusals, lacksPolicy },
+    mcpBodyBytes: context.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
+    ...(name === undefined ? {} : { scope: name }),
+    ...(webhooks === undefined ? {} : { webhooks }),
+  }))
 }
 
 /** A change of its policy changes few of its parts: those that are equal stay the same objects. */
@@ -122,7 +149,10 @@ function settled(now: TranslatedRoute, previous: TranslatedRoute | undefined): T
   if (previous === undefined) return now
   return {
     ...now,
-    routes: sameWhereEqual(previous.routes, now.routes),
+    placed: now.placed.map(({ placements, routes }, index) => ({
+      placements,
+      routes: sameWhereEqual(previous.placed[index]?.routes ?? [], routes),
+    })),
     authz: sameWhereEqual(previous.authz, now.authz),
     proc: sameWhereEqual(previous.proc, now.proc),
     status: isDeepStrictEqual(previous.status, now.status) ? previous.status : now.status,
@@ -138,31 +168,24 @@ const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): re
 type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>
 
 /** A route that no Gateway takes needs no clusters, no table entries and no keys. */
-function inForce(
-  isAttached: boolean,
-  rules: readonly TranslatedRule[],
-  { jwt }: Attachment,
-): InForce {
-  if (!isAttached) return { authz: [], proc: [], destinations: [], wanted: [] }
+function inForce(scoped: readonly ScopedRules[]): InForce {
+  if (scoped.every(({ scope }) => scope.gateways.length === 0))
+    return { authz: [], proc: [], destinations: [], wanted: [] }
+  const all = scoped.flatMap(({ rules }) => rules)
   return {
-    authz: withPathsOfAll(rules.flatMap(({ authz }) => authz)),
-    proc: rules.flatMap(({ proc }) => proc),
-    destinations: rules.flatMap(({ destinations }) => destinations),
+    authz: scoped.flatMap(({ rules }) => withPathsOfAll(rules.flatMap(({ authz }) => authz))),
+    proc: all.flatMap(({ proc }) => proc),
+    destinations: all.flatMap(({ destinations }) => destinations),
     // Also while the route refuses: the status says whether there are keys, and they are there when it is mended.
-    wanted: jwt?.jwt?.wanted ?? [],
+    wanted: scoped.flatMap(({ scope }) => scope.attachment.jwt?.jwt?.wanted ?? []),
   }
 }
-
-const attachedGateways = (parents: readonly TranslatedParent[]): readonly GatewayName[] =>
-  uniqueGateways(
-    parents.filter(({ placements }) => placements.length > 0).map(({ gateway }) => gateway),
-  )
 
 function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRoute['listeners'] {
   const attached = new Map<string, Set<string>>()
   for (const { gateway, listeners } of parents) {
     const key = gatewayKey(gateway)
-    attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners]))
+    attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners.map(({ name }) => name)]))
   }
   return attached
 }
@@ -175,9 +198,4 @@ function brokenOnGateways(context: Context, gateways: readonly GatewayName[]): r
       .policies.filter(({ isProtective }) => isProtective)
       .map(({ key }) => key)
   })
-}
-
-function uniquePlacements(parents: readonly TranslatedParent[]): readonly Placement[] {
-  const all = parents.flatMap(({ placements }) => placements)
-  return [...new Map(all.map((place) => [keyIn(place.routeConfig, place.domain), place])).values()]
 }

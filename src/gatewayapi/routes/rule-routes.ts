@@ -30,6 +30,10 @@ export interface RuleInput {
   readonly attachment: Attachment
   /** Why the whole route refuses; empty: it does not. */
   readonly refusals: readonly string[]
+  /** No policy decides who may use the route, and one is required. */
+  readonly lacksPolicy: boolean
+  /** Of routeKey(). */
+  readonly scope?: string
   /** Of bodies that rules read. */
   readonly mcpBodyBytes: number
   /** Absent: LLM traffic is not guarded. */
@@ -37,16 +41,24 @@ export interface RuleInput {
 }
 
 /** The key of both tables for this rule. */
-export const keyOfRule = ({ route, index }: RuleInput): string =>
-  routeKey(route.metadata.namespace, route.metadata.name, index)
+export const keyOfRule = ({ route, index, scope }: RuleInput): string =>
+  routeKey(route.metadata.namespace, route.metadata.name, index, scope)
 
 /** problems: of what the HTTPRoute says of the rule. undefined: nothing refuses it. */
 export function refusalOf(
-  { refusals }: RuleInput,
+  { refusals, lacksPolicy }: RuleInput,
   problems: readonly string[],
 ): RefuseAction | undefined {
   if (refusals.length > 0) return refuse('The policy of this route is not valid.')
+  if (lacksPolicy) return WITHOUT_POLICY
   return problems.length > 0 ? refuse('This route is not valid.') : undefined
+}
+
+/** ext_authz says so first, and counts it; this is what is behind it. */
+const WITHOUT_POLICY: RefuseAction = {
+  type: 'refuse',
+  status: 503,
+  body: 'No policy decides who may use this route.',
 }
 
 const refuse = (body: string): RefuseAction => ({ type: 'refuse', status: 500, body })
@@ -137,6 +149,8 @@ function withPreflight(route: Unnamed): readonly Unnamed[] {
 }
 
 function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
+  if (rule.refusal === WITHOUT_POLICY)
+    return [{ ...refusedRoute(rule.refusal, rule, match), authz: keyOfRule(input) }]
   if (rule.refusal !== undefined) return [refusedRoute(rule.refusal, rule, match)]
   if (input.attachment.jwt?.jwt?.mcp === undefined) return [plainRoute(input, rule, match)]
   const pages = pagesOf(input, match)

@@ -28,11 +28,11 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
   if (paths.length === 0) return []
   const { jwt, authorization } = input.attachment
   const mcp = jwt?.jwt?.mcp
+  const of = { key: keyOfRule(input), route: keyOf(input.route), paths: sortedPaths(paths) }
+  if (input.lacksPolicy) return [{ ...of, lacksPolicy: true }]
   return [
     {
-      key: keyOfRule(input),
-      route: keyOf(input.route),
-      paths: sortedPaths(paths),
+      ...of,
       ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt, policy: sourceOf(jwt) }),
       ...(authorization === undefined ? {} : { authorization }),
       ...(input.attachment.filtersLists ? { filterLists: true as const } : {}),

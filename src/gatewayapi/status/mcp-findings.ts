@@ -25,8 +25,8 @@ export function mcpFindings(
   routes: readonly TranslatedRoute[],
 ): Findings {
   const own = routes.flatMap((route) => {
-    const { jwt } = route.attachment
-    const mcp = jwt?.policy === policy ? jwt.jwt?.mcp : undefined
+    const winners = route.scopes.map(({ attachment }) => attachment.jwt)
+    const mcp = winners.find((jwt) => jwt?.policy === policy)?.jwt?.mcp
     return mcp === undefined ? [] : [{ route, mcp }]
   })
   const all = own.flatMap(({ route, mcp }) => [
@@ -84,9 +84,8 @@ function resourceFindings(
   if (url === undefined || resource === undefined || !URL.canParse(url)) return {}
   const { hostname } = new URL(url)
   const what = `mcp.resourceMetadata.resource ${url}`
-  const domains = [
-    ...new Set(routes.flatMap(({ placements }) => placements.map(({ domain }) => domain))),
-  ]
+  const placed = routes.flatMap(({ scopes }) => scopes.flatMap(({ placements }) => placements))
+  const domains = [...new Set(placed.map(({ domain }) => domain))]
   const isHost = domains.some((domain) => covers(domain, hostname))
   const served = `HTTPRoute ${key} serves ${domains.join(', ')}`
   if (!isHost && isLoopback(hostname))

@@ -15,6 +15,8 @@ export interface TranslatorOptions {
   readonly mcpProtocolVersion?: string
   /** The largest body that rules about MCP messages may ask for; default 1 MiB. */
   readonly mcpBodyBytes?: number
+  /** A route without a policy that decides who may use it refuses; default: it is open. */
+  readonly requirePolicy?: boolean
   /** What relays without a keyRef seal with: base64url of 32 bytes each, the first writes. Absent: they are refused. */
   readonly relayKeys?: {
     readonly keys: readonly string[]

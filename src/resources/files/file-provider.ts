@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { debounce } from '../decode/debounce.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
-import type { ProviderState, ResourceProvider, Resources } from '../kinds/resources.js'
+import type { ProviderState, ResourceProvider } from '../kinds/resources.js'
 import { EMPTY_RECORD, recordOf } from './file-record.js'
 import { type FileTree, findFiles, type FoundFile, MAX_FILES } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
@@ -14,13 +14,15 @@ import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-fi
 import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
 import { SeenWrites } from './seen-writes.js'
-import { QUIET_MS } from './unsettled.js'
+import { type Others, othersIn, QUIET_MS } from './unsettled.js'
 
 export interface FileProviderOptions {
   /** Files, or folders that are read with all below them. */
   readonly paths: readonly string[]
   /** {policy_api_group} of the specification. */
   readonly apiGroup: string
+  /** A route without a policy is closed; false, if absent. */
+  readonly requirePolicy?: boolean
   /** A sentence for the log: a folder cannot be watched and is polled instead. */
   readonly onWarning: (message: string) => void
   /** In this thread, if absent. */
@@ -226,7 +228,7 @@ class FileProvider implements ResourceProvider {
   async #read(file: FoundFile, opened: ReadonlySet<string>): Promise<boolean> {
     const { path, stamp, inode } = file
     const before = this.#files.get(path)
-    const last = before && this.#files.lastGood(path, before, this.#policies())
+    const last = before && this.#files.lastGood(path, before, this.#others())
     const read = await this.#reader.read(file, last?.documents ?? new Map())
     const record = recordOf(read, path, this.#kinds, last)
     const writing = await this.#writing(file, before, opened)
@@ -275,14 +277,13 @@ class FileProvider implements ResourceProvider {
     const treeProblems = JSON.stringify(problems)
     if (!changed && this.#state !== undefined && treeProblems === this.#treeProblems) return
     this.#treeProblems = treeProblems
-    const read = this.#files.state(problems, this.#policies())
+    const read = this.#files.state(problems, this.#others())
     this.#state = holdBackNewRoutes(read, this.#state)
     this.#onChange(this.#state)
   }
 
-  /** In force. */
-  #policies(): Resources['proxyPolicies'] {
-    return this.#state?.resources.proxyPolicies ?? []
+  #others(): Others {
+    return othersIn(this.#state?.resources, this.#options.requirePolicy)
   }
 
   #poll(folder: string, code: string): void {

@@ -4,11 +4,11 @@ import { basename, dirname, resolve } from 'node:path'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { ReadState } from '../decode/quarantine.js'
 import { createResourceCollector } from '../decode/resource-set.js'
-import type { Problem, Resources } from '../kinds/resources.js'
+import type { Problem } from '../kinds/resources.js'
 import type { FileRecord } from './file-record.js'
 import type { FileTree } from './file-tree.js'
 import { stateOf } from './load-resources.js'
-import { doubtOf, inForceOf } from './unsettled.js'
+import { doubtOf, inForceOf, type Others } from './unsettled.js'
 
 export interface KnownFile {
   /** As FoundFile's. */
@@ -37,8 +37,6 @@ export interface RestlessFile {
   readonly folder: string
   readonly name: string
 }
-
-type Policies = Resources['proxyPolicies']
 
 export class KnownFiles {
   readonly #files = new Map<string, KnownFile>()
@@ -100,15 +98,15 @@ export class KnownFiles {
     })
   }
 
-  /** What stays of it where a document of it is broken: what is in force. policies: in force. */
-  lastGood(path: string, file: KnownFile, policies: Policies): FileRecord {
-    return { ...file.record, resources: inForce(path, file, policies).resources }
+  /** What stays of it where a document of it is broken: what is in force. others: in force. */
+  lastGood(path: string, file: KnownFile, others: Others): FileRecord {
+    return { ...file.record, resources: inForce(path, file, others).resources }
   }
 
-  /** problems: of the folders. policies: in force. */
-  state(problems: readonly Problem[], policies: Policies): ReadState {
+  /** problems: of the folders. others: in force. */
+  state(problems: readonly Problem[], others: Others): ReadState {
     const written = this.restless().toSorted((a, b) => compareText(a.path, b.path))
-    for (const { path, file } of written) this.#count(path, inForce(path, file, policies))
+    for (const { path, file } of written) this.#count(path, inForce(path, file, others))
     const unsettled = written.flatMap(
       ({ path, file: { record, writing } }) =>
         (writing && doubtOf({ path, before: writing.before, now: record })) ?? [],
@@ -137,10 +135,8 @@ export const wasEmptied = (
 ): before is KnownFile =>
   record.documents.size === 0 && before !== undefined && before.record.resources.length > 0
 
-const inForce = (path: string, { record, writing }: KnownFile, policies: Policies): FileRecord =>
-  writing === undefined
-    ? record
-    : inForceOf({ path, before: writing.before, now: record, policies })
+const inForce = (path: string, { record, writing }: KnownFile, others: Others): FileRecord =>
+  writing === undefined ? record : inForceOf({ path, before: writing.before, now: record, others })
 
 const isAtOrBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)

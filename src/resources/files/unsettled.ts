@@ -6,32 +6,54 @@ import type { DecodedResource } from '../decode/decode.js'
 import type { Unsettled } from '../decode/quarantine.js'
 import { resourceKeyOf } from '../decode/resource-set.js'
 import type { ProxyPolicySpec } from '../kinds/proxy-policy.js'
-import type { Problem, Resource } from '../kinds/resources.js'
+import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { FileRecord } from './file-record.js'
 
 /** How long a file must not have been written to. */
 export const QUIET_MS = 2_000
 
 /** Kinds that can open something, be it by coming, by going or by a part that is missing. The others change at once. */
-const WAIT = new Set(['ProxyPolicy', 'HTTPRoute', 'Gateway', 'BackendTLSPolicy', 'ReferenceGrant'])
+const WAIT = new Set([
+  ...['ProxyPolicy', 'ProxyParameters', 'BackendTLSPolicy', 'ReferenceGrant'],
+  ...['HTTPRoute', 'Gateway', 'GatewayClass'],
+])
 
 export interface Changing {
   /** For messages. */
   readonly path: string
   readonly before: FileRecord
   readonly now: FileRecord
-  /** Of all files, as they are in force. */
-  readonly policies: readonly Resource<ProxyPolicySpec>[]
+  readonly others: Others
 }
 
+/** What of all files is in force, and says whether a policy that is new can open anything. */
+export interface Others extends Pick<
+  Resources,
+  'proxyPolicies' | 'proxyParameters' | 'gateways' | 'gatewayClasses'
+> {
+  /** The setting: a route without a policy is closed. */
+  readonly requirePolicy: boolean
+}
+
+/** resources: in force; absent: there are none yet. */
+export const othersIn = (
+  resources: Omit<Others, 'requirePolicy'> | undefined,
+  requirePolicy = false,
+): Others => ({
+  ...{ proxyPolicies: [], proxyParameters: [], gateways: [], gatewayClasses: [] },
+  ...resources,
+  requirePolicy,
+})
+
 /** As far as translation is concerned; its documents are those of now. */
-export function inForceOf({ path, before, now, policies }: Changing): FileRecord {
+export function inForceOf({ path, before, now, others }: Changing): FileRecord {
   const old = byKey(before)
   const current = byKey(now)
-  const others = policies.filter(
+  const policies = others.proxyPolicies.filter(
     (policy) => old.has(resourceKeyOf(policy)) || !current.has(resourceKeyOf(policy)),
   )
-  const guarded = new Set(others.flatMap(targetsOf))
+  const guarded = new Set(policies.flatMap(targetsOf))
+  const isClosed = isClosedWithoutPolicy(others)
   const resources: DecodedResource[] = []
   const problems: Problem[] = []
   for (const [key, found] of current) {
@@ -42,7 +64,7 @@ export function inForceOf({ path, before, now, policies }: Changing): FileRecord
     else if (known !== undefined) {
       resources.push(known)
       problems.push(problemOf(found, `the version before stays in force ${until(path)}`, true))
-    } else if (closes(found, guarded)) resources.push(found)
+    } else if (!isClosed && closes(found, guarded)) resources.push(found)
     else problems.push(problemOf(found, `waits ${until(path)}`))
   }
   for (const [key, gone] of old) {
@@ -54,7 +76,7 @@ export function inForceOf({ path, before, now, policies }: Changing): FileRecord
 }
 
 /** undefined: nothing of the file can open anything. */
-export function doubtOf({ path, before, now }: Omit<Changing, 'policies'>): Unsettled | undefined {
+export function doubtOf({ path, before, now }: Omit<Changing, 'others'>): Unsettled | undefined {
   const all = [...before.resources, ...now.resources]
   const routes = now.resources.filter(({ resource }) => resource.kind === 'HTTPRoute')
   if (!all.some(waits)) return undefined
@@ -77,6 +99,24 @@ const isSame = ({ resource }: DecodedResource, known: DecodedResource | undefine
   known !== undefined &&
   isDeepStrictEqual(resource.spec, known.resource.spec) &&
   isDeepStrictEqual(resource.metadata, known.resource.metadata)
+
+/** A route that has no policy may refuse everybody: half of its policy would then let in whom the whole does not. */
+function isClosedWithoutPolicy({ requirePolicy, ...others }: Others): boolean {
+  if (requirePolicy) return true
+  const refs = [
+    ...others.gatewayClasses.flatMap(({ spec }) => spec.parametersRef ?? []),
+    ...others.gateways.flatMap(({ spec, metadata: { namespace } }) => {
+      const ref = spec.infrastructure?.parametersRef
+      return ref === undefined ? [] : [{ ...ref, namespace }]
+    }),
+  ]
+  return refs.some(({ name, namespace = 'default' }) => {
+    const named = others.proxyParameters.find(
+      ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+    )
+    return named === undefined || named.spec.requirePolicy === true
+  })
+}
 
 /** A policy of what no policy is on. Beside another one it may let in whom that one does not. */
 const closes = ({ resource }: DecodedResource, guarded: ReadonlySet<string>): boolean =>

@@ -25,6 +25,13 @@ export const proxyParametersSpec = z.object({
     .describe(
       'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS (100; 0: no limit) and GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS (300; 0: as long as the server does).',
     ),
+  requirePolicy: z
+    .boolean()
+    .optional()
+    .describe(
+      'A route of the Gateway without a policy that decides who may use it answers 503; absent: false. As the setting --require-policy, for the Gateways that name these parameters, themselves or by their GatewayClass.',
+    )
+    .meta({ example: true, since: '0.2.0' }),
 })
 
 /** A decoded ProxyParameters spec. */

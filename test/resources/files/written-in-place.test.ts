@@ -61,7 +61,11 @@ const shown = ({ resources }: ProviderState): readonly string[] =>
 
 type At = (...names: string[]) => string
 
-async function watch({ onTestFinished }: TestContext, prepare: (at: At) => void) {
+async function watch(
+  { onTestFinished }: TestContext,
+  prepare: (at: At) => void,
+  requirePolicy = false,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'resources-'))
   const at: At = (...names) => join(folder, ...names)
   prepare(at)
@@ -70,6 +74,7 @@ async function watch({ onTestFinished }: TestContext, prepare: (at: At) => void)
   const provider = createFileProvider({
     paths: [folder],
     apiGroup: 'policy.gatehouse.dev',
+    requirePolicy,
     onWarning: () => undefined,
   })
   onTestFinished(async () => {
@@ -135,6 +140,48 @@ describe.concurrent('at every moment', () => {
     await until('a+')
     expect(seen()).toEqual(['a+'])
     expect(waiting().join()).toMatch(/until \S+policy\.yaml has not been written to for 2 s/)
+  })
+
+  const GATEWAY = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: gateway }
+spec:
+  gatewayClassName: gatehouse
+  infrastructure: { parametersRef: { group: policy.gatehouse.dev, kind: ProxyParameters, name: own } }
+  listeners: [{ name: http, port: 8080, protocol: HTTP }]
+---
+`
+  const parameters = (more = '') =>
+    `apiVersion: policy.gatehouse.dev/v1alpha1\nkind: ProxyParameters\nmetadata: { name: own }\nspec:\n  env: []\n${more}`
+  const REQUIRED = parameters('  requirePolicy: true\n')
+
+  for (const [how, more, isSet] of [
+    ['by the setting', '', true],
+    ['by its Gateway', `${GATEWAY}${REQUIRED}---\n`, false],
+    ['by parameters that are not there', GATEWAY, false],
+  ] as const)
+    test(`the first policy of a route that is closed without one, ${how}`, async (context) => {
+      const { at, seen, until } = await watch(
+        context,
+        (path) => writeFileSync(path('all.yaml'), more + route('a')),
+        isSet,
+      )
+      for (const part of [head('a') + FIRST, SECOND]) {
+        appendFileSync(at('all.yaml'), part)
+        await delay(A_LOOK_MS)
+      }
+      await until('a+')
+      expect(seen()).toEqual(['a', 'a+'])
+    })
+
+  test('parameters that require policies, and are cut', async (context) => {
+    const { at, last, waiting } = await watch(context, (path) =>
+      writeFileSync(path('own.yaml'), REQUIRED),
+    )
+    writeFileSync(at('own.yaml'), parameters())
+    await delay(A_LOOK_MS)
+    expect(last().resources.proxyParameters[0]?.spec.requirePolicy).toBe(true)
+    expect(waiting().join()).toContain('the version before stays in force')
   })
 
   test('a file that is unlinked and written anew, as git does', async (context) => {

@@ -13,6 +13,9 @@
 {{- if ne (toString .Values.workers) "1" }}
 - --workers={{ .Values.workers }}
 {{- end }}
+{{- if .Values.requirePolicy }}
+- --require-policy
+{{- end }}
 {{- range .Values.namespaces }}
 - --namespace={{ . }}
 {{- end }}
