@@ -111,7 +111,7 @@ function hold(at: Backend, phase: (typeof PHASES)[number]) {
 
 describe.each(PHASES)('held in the %s phase', (phase) => {
   const expectNothingUnseen = (answer: Answer): void => {
-    expect(answer.status).toBe(503)
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     expect(answer.body).not.toContain('secret')
     expect(llm.requests.map(({ body }) => body)).toEqual(
       phase === 'request' ? [] : [chat('my ****')],

@@ -1,11 +1,13 @@
 // Answers of Envoy's own that must carry the CORS headers, which it adds to no direct_response: requests to a cluster
 // without endpoints carry a mark, and Envoy's own reply to those is mapped. Should a mark get lost, that reply is 503.
+// And those that it gives where Gatehouse does not: they say when to come again.
 
 import { create } from '@bufbuild/protobuf'
 import {
   type AccessLogFilter,
   AccessLogFilterSchema,
   ComparisonFilter_Op,
+  ExtensionFilterSchema,
 } from '../../grpc/generated/envoy/config/accesslog/v3/accesslog_pb.js'
 import {
   type HeaderValueOption,
@@ -17,6 +19,7 @@ import {
   type RouteAction,
   RouteActionSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { ExpressionFilterSchema } from '../../grpc/generated/envoy/extensions/access_loggers/filters/cel/v3/cel_pb.js'
 import {
   LocalReplyConfigSchema,
   type ResponseMapper,
@@ -24,7 +27,7 @@ import {
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { RefuseAction } from '../../ir/route.js'
-import { type FieldsOf, inlineString } from './messages.js'
+import { type FieldsOf, inlineString, typedConfig } from './messages.js'
 
 /**
  * A weighted cluster can only fail with 503, but the share of a route's traffic whose backendRef does not resolve gets
@@ -108,6 +111,9 @@ const isLate = create(AccessLogFilterSchema, {
   },
 })
 
+/** Gatehouse starts within a second or two. */
+const RETRY_SOON = mark('retry-after', '1')
+
 /**
  * The OAuth documents when Gatehouse does not answer in time: status_on_error is not for that, and Envoy says 504. To a
  * caller it is the same as Gatehouse being gone.
@@ -117,6 +123,27 @@ const LATE_DOCUMENT_MAPPER = create(ResponseMapperSchema, {
     filterSpecifier: { case: 'andFilter', value: { filters: [isLate, isDocument] } },
   },
   statusCode: 503,
+  headersToAdd: [RETRY_SOON],
+})
+
+/** Envoy got no answer of Gatehouse: it is gone or starts again, or has no room for another call on a connection. */
+const isUnanswered = create(AccessLogFilterSchema, {
+  filterSpecifier: {
+    case: 'extensionFilter',
+    value: create(ExtensionFilterSchema, {
+      name: 'envoy.access_loggers.extension_filters.cel',
+      configType: typedConfig(ExpressionFilterSchema, {
+        expression: ['ext_authz_error', 'ext_proc_error']
+          .map((details) => `response.code_details.startsWith("${details}")`)
+          .join(' || '),
+      }),
+    }),
+  },
+})
+
+const UNANSWERED_MAPPER = create(ResponseMapperSchema, {
+  filter: isUnanswered,
+  headersToAdd: [RETRY_SOON],
 })
 
 const UNRESOLVED_MAPPER = create(ResponseMapperSchema, {
@@ -126,5 +153,11 @@ const UNRESOLVED_MAPPER = create(ResponseMapperSchema, {
 })
 
 export const LOCAL_REPLY_CONFIG = create(LocalReplyConfigSchema, {
-  mappers: [UNRESOLVED_MAPPER, refusalMapper(500), refusalMapper(503), LATE_DOCUMENT_MAPPER],
+  mappers: [
+    UNRESOLVED_MAPPER,
+    refusalMapper(500),
+    refusalMapper(503),
+    LATE_DOCUMENT_MAPPER,
+    UNANSWERED_MAPPER,
+  ],
 })
