@@ -30,13 +30,14 @@ const wants = (...suites) =>
 await runScript(async () => {
   await setup()
   const env = { ...process.env, GATEHOUSE_TEST_PARTIES: 'yes' }
-  if (wants('conformance', 'inspector')) {
+  if (wants('conformance', 'inspector', 'keycloak-clients', 'oidc-provider-clients')) {
     installPackages()
   }
-  if (wants('browser', 'keycloak-relay')) env.GATEHOUSE_TEST_CHROMIUM = chromium()
+  if (wants('browser', 'inspector', 'keycloak-clients', 'oidc-provider-clients'))
+    env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()
-  if (wants('keycloak', 'keycloak-relay')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
+  if (wants('keycloak', 'keycloak-clients')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
   say(

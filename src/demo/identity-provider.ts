@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Context, Next } from 'koa'
 import type * as OidcProvider from 'oidc-provider'
+import type { interactionPolicy } from 'oidc-provider'
 import { type IdpConfig, providerConfiguration } from './idp/configuration.js'
 import { interact } from './idp/interaction.js'
 import { type ShapePaths, shapePaths } from './idp/shape.js'
@@ -53,13 +54,14 @@ export async function identityProviderListener(
   const issuer = origin + paths.issuer
   const provider = new oidc.Provider(
     issuer,
-    providerConfiguration(config, issuer, loginEveryTime(oidc.interactionPolicy)),
+    providerConfiguration(config, issuer, interactions(oidc.interactionPolicy, config)),
   )
   allowLoopbackRedirects(provider)
   provider.use((ctx: Context, next: Next) => reshape(ctx, next, { config, paths, origin }))
   const handle = provider.callback()
   return (request, response) => {
     if (answersToken(request, response, { config, origin })) return
+    if (config.rememberLogin !== true) dropSession(request)
     const path = route(request, paths)
     if (!path?.startsWith('/interaction/')) return void handle(request, response)
     interact(provider, config, request, response).catch(() => {
@@ -69,10 +71,14 @@ export async function identityProviderListener(
   }
 }
 
-/** A login page every time, so that one can come back as somebody else; never a question about consent. */
-function loginEveryTime(policies: typeof OidcProvider.interactionPolicy) {
+/** Never a question about consent. */
+function interactions(
+  policies: typeof OidcProvider.interactionPolicy,
+  { rememberLogin }: IdpConfig,
+): interactionPolicy.DefaultPolicy {
   const policy = policies.base()
   policy.get('consent')?.checks.clear()
+  if (rememberLogin === true) return policy
   policy
     .get('login')
     ?.checks.add(
@@ -99,7 +105,6 @@ function route(request: IncomingMessage, paths: ShapePaths): string | undefined 
   // oidc-provider finds its mount path by comparing originalUrl with url: a scope must be in both.
   const original = path === `${paths.mount}/auth` ? withScope(asked) : asked
   Object.assign(request, { originalUrl: original })
-  dropSession(request)
   if (path === paths.jwks && !path.startsWith(paths.mount)) request.url = '/jwks'
   else if (path === paths.registration) request.url = '/reg'
   else if (path.startsWith(`${paths.mount}/`)) {

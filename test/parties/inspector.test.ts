@@ -10,10 +10,10 @@ import { asUser } from '../support/clients/client-run.js'
 import { freePort } from '../support/ports.js'
 import { launchBrowser } from './support/browser.js'
 import { type ChildProgram, startProgram } from './support/child-program.js'
+import { inspect, LAUNCHER } from './support/inspector-web.js'
 import { type McpStack, startMcpStack } from './support/mcp-stack.js'
 import { program } from './support/tools.js'
 
-const LAUNCHER = program('@modelcontextprotocol/inspector', 'clients/launcher/build/index.js')
 const SCREENSHOT = resolve(import.meta.dirname, '../../docs/images/inspector.png')
 const CLIENT_1 = program('inspector-1', 'client/bin/client.js')
 
@@ -86,28 +86,7 @@ describe('in the browser', () => {
   afterEach(() => page.context().close())
 
   test('logs in on the page of the identity provider and calls a tool', async () => {
-    const env = {
-      HOME: home,
-      HOST: '127.0.0.1',
-      CLIENT_PORT: String(await freePort()),
-      MCP_SANDBOX_PORT: String(await freePort()),
-      MCP_AUTO_OPEN_ENABLED: 'false',
-      MCP_INSPECTOR_SECRET_STORE: 'memory',
-    }
-    const args = [LAUNCHER, '--web', '--server-url', world.url, '--transport', 'http']
-    inspector = startProgram(process.execPath, args, { cwd: home, env })
-    const [address] = await inspector.seen(/http:\/\/\S+MCP_INSPECTOR_API_TOKEN=[\w-]+/)
-    await page.goto(address)
-    await page.getByRole('switch').click({ force: true })
-    await page.getByRole('button', { name: 'alice' }).click()
-    await page.getByText('Connected', { exact: true }).waitFor()
-
-    await page.getByText('Tools', { exact: true }).click()
-    await page.getByRole('button', { name: 'Echo Tool' }).click()
-    await page.getByRole('textbox', { name: 'message' }).fill('Hello through the gate')
-    await page.getByRole('button', { name: 'Execute Tool' }).click()
-    await page.getByText('Echo: Hello through the gate').first().waitFor()
-    await screenshot()
+    await inspect(page, world.url, 'Hello through the gate', screenshot)
   })
 
   /** For the README, when UPDATE_SCREENSHOTS=1. */

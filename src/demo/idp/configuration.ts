@@ -26,6 +26,8 @@ export interface IdpConfig {
   readonly sendIss?: boolean
   /** IdpTwo registers any client, without its management key. */
   readonly openRegistration?: boolean
+  /** Whoever has logged in is not asked again in the same browser; absent: every time, so that one can come back as somebody else. */
+  readonly rememberLogin?: boolean
   /** GET /token/USER answers with an access token: for the command line, and never for anything but a demo. */
   readonly tokenPath?: boolean
   /** Seconds. */

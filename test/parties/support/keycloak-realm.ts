@@ -19,6 +19,8 @@ const user = (name: string, ...groups: readonly string[]): object => ({
   lastName: 'Test',
   credentials: [{ type: 'password', value: name, temporary: false }],
   groups,
+  // As every user who is not imported has: clients that ask for offline_access are refused without them.
+  realmRoles: [`default-roles-${REALM}`],
 })
 
 /** A confidential client with one redirect URI, whose tokens are as those of the other. ClientRepresentation. */
@@ -33,6 +35,17 @@ export const relayClient = (clientId: string, secret: string, redirectUri: strin
     mapper('oidc-group-membership-mapper', { 'claim.name': 'groups', 'full.path': 'false' }),
   ],
 })
+
+/** ClientScopeRepresentation: what tokens for MCP say, of whatever client. */
+export const mcpScope: object = {
+  name: 'mcp',
+  protocol: 'openid-connect',
+  attributes: { 'include.in.token.scope': 'false', 'display.on.consent.screen': 'false' },
+  protocolMappers: [
+    mapper('oidc-audience-mapper', { 'included.client.audience': CLIENT_ID }),
+    mapper('oidc-group-membership-mapper', { 'claim.name': 'groups', 'full.path': 'false' }),
+  ],
+}
 
 /** RealmRepresentation. */
 export const realm: object = {

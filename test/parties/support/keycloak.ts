@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/ports.js'
-import { CLIENT_ID, REALM, realm } from './keycloak-realm.js'
+import { CLIENT_ID, mcpScope, REALM, realm } from './keycloak-realm.js'
 import { keycloakHome } from './tools.js'
 
 const START_MS = 150_000
@@ -19,6 +19,8 @@ export interface Keycloak {
   token(user: string): Promise<string>
   /** ClientRepresentation. */
   addClient(client: object): Promise<void>
+  /** Anybody may register clients that return to loopback, whose tokens are for the MCP server: what an operator sets for that. */
+  openRegistration(): Promise<void>
   /** A new RSA signing key that is used from now on; its id for disableKey. */
   addKey(priority: number): Promise<string>
   /** The id of the key that came with the realm. */
@@ -44,6 +46,7 @@ export async function startKeycloak(): Promise<Keycloak> {
       token: (user) => passwordGrant(origin, { realm: REALM, client: CLIENT_ID, user }),
       addClient: async (client) =>
         void (await admin.create(`/admin/realms/${REALM}/clients`, client)),
+      openRegistration: () => openRegistration(admin),
       addKey: (priority) => addKey(admin, priority),
       firstKey: () => firstKey(admin),
       disableKey: (id) => disableKey(admin, id),
@@ -135,6 +138,26 @@ class AdminApi {
 
 const COMPONENTS = `/admin/realms/${REALM}/components`
 const KEY_PROVIDER = 'org.keycloak.keys.KeyProvider'
+const REGISTRATION_POLICY =
+  'org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy'
+
+async function openRegistration(admin: AdminApi): Promise<void> {
+  const scope = await admin.create(`/admin/realms/${REALM}/client-scopes`, mcpScope)
+  await admin.call('PUT', `/admin/realms/${REALM}/default-default-client-scopes/${scope}`)
+  const policies = await componentsOf(admin, REGISTRATION_POLICY)
+  const hosts = policies.find(
+    ({ providerId, subType }) => providerId === 'trusted-hosts' && subType === 'anonymous',
+  )
+  if (hosts === undefined) throw new Error('the realm has no policy of trusted hosts')
+  const config = {
+    ...hosts.config,
+    'host-sending-registration-request-must-match': ['false'],
+    'client-uris-must-match': ['true'],
+    // Redirect URIs on loopback, and the client_uri of the MCP Inspector.
+    'trusted-hosts': ['127.0.0.1', 'localhost', 'github.com'],
+  }
+  await admin.call('PUT', `${COMPONENTS}/${hosts.id}`, { ...hosts, config })
+}
 
 const addKey = (admin: AdminApi, priority: number): Promise<string> =>
   admin.create(COMPONENTS, {
@@ -152,12 +175,15 @@ const addKey = (admin: AdminApi, priority: number): Promise<string> =>
 interface Component {
   readonly id: string
   readonly providerId: string
+  readonly subType?: string
   readonly config: Readonly<Record<string, readonly string[]>>
 }
 
+const componentsOf = async (admin: AdminApi, type: string): Promise<readonly Component[]> =>
+  (await (await admin.call('GET', `${COMPONENTS}?type=${type}`)).json()) as Component[]
+
 async function firstKey(admin: AdminApi): Promise<string> {
-  const answer = await admin.call('GET', `${COMPONENTS}?type=${KEY_PROVIDER}`)
-  const components = (await answer.json()) as Component[]
+  const components = await componentsOf(admin, KEY_PROVIDER)
   const found = components.find(({ providerId }) => providerId === 'rsa-generated')
   if (found === undefined) throw new Error('the realm has no signing key')
   return found.id

@@ -1,0 +1,66 @@
+// The MCP conformance suite, as a program: its scenarios for authorization servers.
+
+import { discoverOAuthServerInfo, registerClient } from '@modelcontextprotocol/client'
+import { asUser, CLIENT_METADATA, type UserAgent } from '../../support/clients/client-run.js'
+import { freePort } from '../../support/ports.js'
+import { type ChildProgram, startProgram } from './child-program.js'
+import { visitAnywhere } from './person.js'
+import { program } from './tools.js'
+
+const SUITE = program('@modelcontextprotocol/conformance', 'dist/index.js')
+
+export const conformance = (...args: readonly string[]): ChildProgram =>
+  startProgram(process.execPath, [SUITE, ...args], { env: { NO_COLOR: '1' } })
+
+export interface AuthorizationRun {
+  /** The authorization server. */
+  readonly issuer: string
+  readonly resource: string
+  readonly client: string
+  /** Of its own listener: /callback there is the redirect URI. */
+  readonly port: number
+  readonly agent: UserAgent
+}
+
+/** For the authorization server of an MCP URL, found and registered at as clients do. */
+export async function registered(url: string): Promise<AuthorizationRun> {
+  const port = await freePort()
+  const { authorizationServerUrl, authorizationServerMetadata } = await discoverOAuthServerInfo(url)
+  const client = await registerClient(authorizationServerUrl, {
+    ...(authorizationServerMetadata && { metadata: authorizationServerMetadata }),
+    clientMetadata: {
+      ...CLIENT_METADATA,
+      redirect_uris: [`http://127.0.0.1:${String(port)}/callback`],
+    },
+  })
+  const issuer = authorizationServerMetadata?.issuer ?? ''
+  return { issuer, resource: url, client: client.client_id, port, agent: visitAnywhere }
+}
+
+/** The exit code and the last line. */
+export async function authorizationScenarios(
+  run: AuthorizationRun,
+): Promise<readonly [number | null, string]> {
+  const suite = conformance(
+    ...['authorization', '--url', run.issuer, '--resource', run.resource],
+    ...['--client-id', run.client, '-p', String(run.port)],
+  )
+  try {
+    const ended = suite.ended()
+    await Promise.race([ended, logInAtPrintedUrl(suite, run.agent)])
+    return [await ended, totalOf(suite)]
+  } finally {
+    await suite.stop()
+  }
+}
+
+/** It prints where a person is to log in, and listens for the answer. */
+async function logInAtPrintedUrl(suite: ChildProgram, agent: UserAgent): Promise<void> {
+  const [address] = await suite.seen(/http:\/\/\S+code_challenge=\S+/)
+  await fetch(await agent(asUser(new URL(address), 'alice')))
+}
+
+export function totalOf(suite: ChildProgram): string {
+  const lines = suite.output().match(/^Total: .*$/gm) ?? []
+  return lines.at(-1) ?? suite.output()
+}
