@@ -9,8 +9,14 @@ export class MemoryProvider<Client, Tokens> {
   /** Where the client wanted to send the user. */
   authorization: URL | undefined
   private client: Client | undefined
+  declare readonly clientMetadataUrl?: string
   private stored: Tokens | undefined
   private verifier = ''
+
+  /** clientMetadataUrl: who the client is, where it needs not register. */
+  constructor(clientMetadataUrl?: string) {
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl
+  }
 
   clientInformation = (): Client | undefined => this.client
   saveClientInformation = (client: Client): void => {

@@ -25,13 +25,15 @@ interface Line {
   readonly echo?: string
 }
 
+/** metadataUrl: of its client metadata document; absent: it registers. */
 export async function python(
   url: string,
   user: string,
   agent: UserAgent = visit,
+  metadataUrl?: string,
 ): Promise<ClientRun> {
   const calls: string[] = []
-  const child = spawn(inject('python'), [PROGRAM, url, REDIRECT_URI], {
+  const child = spawn(inject('python'), [PROGRAM, url, REDIRECT_URI, metadataUrl ?? ''], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let trouble = ''

@@ -17,9 +17,17 @@ import {
 } from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'
 
-export async function ts2(url: string, user: string, agent: UserAgent = visit): Promise<ClientRun> {
+/** metadataUrl: of its client metadata document; absent: it registers. */
+export async function ts2(
+  url: string,
+  user: string,
+  agent: UserAgent = visit,
+  metadataUrl?: string,
+): Promise<ClientRun> {
   const calls: string[] = []
-  const authProvider = new MemoryProvider<StoredOAuthClientInformation, StoredOAuthTokens>()
+  const authProvider = new MemoryProvider<StoredOAuthClientInformation, StoredOAuthTokens>(
+    metadataUrl,
+  )
   const options = { authProvider, fetch: recordingFetch(new URL(url).origin, calls) }
   const transport = (): StreamableHTTPClientTransport =>
     new StreamableHTTPClientTransport(new URL(url), options)

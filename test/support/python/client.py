@@ -1,4 +1,4 @@
-"""The official Python client, driven by one test: URL in argv; JSON lines on stdout.
+"""The official Python client, driven by one test: URL, redirect URI and the URL of its metadata document (or "") in argv; JSON lines on stdout.
 
 {"visit": URL} asks for the callback URL on stdin; {"call": "METHOD path status"} is a call to the gateway;
 the last line is {"tools": [...], "echo": text} or {"error": text}.
@@ -60,7 +60,7 @@ def recorder(origin):
     return record
 
 
-async def run(url, redirect_uri):
+async def run(url, redirect_uri, metadata_url):
     metadata = OAuthClientMetadata(
         client_name="gatehouse tests",
         redirect_uris=[redirect_uri],
@@ -68,7 +68,9 @@ async def run(url, redirect_uri):
         response_types=["code"],
         token_endpoint_auth_method="none",
     )
-    auth = OAuthClientProvider(url, metadata, Storage(), ask_to_visit, read_callback)
+    auth = OAuthClientProvider(
+        url, metadata, Storage(), ask_to_visit, read_callback, client_metadata_url=metadata_url or None
+    )
     parts = urlparse(url)
     hooks = {"response": [recorder(f"{parts.scheme}://{parts.netloc}/")]}
     async with httpx2.AsyncClient(auth=auth, event_hooks=hooks, timeout=30) as http:
@@ -85,6 +87,6 @@ def causes(error):
 
 
 try:
-    asyncio.run(run(sys.argv[1], sys.argv[2]))
+    asyncio.run(run(*sys.argv[1:]))
 except BaseException as error:
     say(error=causes(error))
