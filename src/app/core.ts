@@ -161,6 +161,7 @@ function translatorOf(
     mcpProtocolVersion: settings.mcpProtocolVersion,
     mcpBodyBytes: settings.mcpBodyBytes,
     requirePolicy: settings.requirePolicy,
+    rateLimitBuckets: settings.rateLimitBuckets,
     ...relayKeys(settings),
     ...meshOf(settings),
     isCluster: settings.kubernetes,

@@ -1,7 +1,8 @@
-// An expression whose value becomes text: the headers of guardrail webhooks (decision 24).
+// An expression whose value becomes text: the headers of guardrail webhooks (decision 24), headers of transformations, and
+// keys of rate limits.
 
 import { err, ok, type Result } from '../result.js'
-import type { Attributes } from './attributes.js'
+import type { Attributes, Root } from './attributes.js'
 import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
 import { type CelProblem, celProblem } from './problem.js'
@@ -16,10 +17,25 @@ export interface ValueExpression {
 
 const TYPES = new Set(['string', 'bool', 'int', 'uint', 'double', 'bytes', 'dyn'])
 
-export function compileValue(source: string): Result<ValueExpression, CelProblem> {
-  const compiled = compileExpression(source, {
-    mcp: 'mcp is available in authorization rules alone; expected jwt, request, source or llmRequest',
-  })
+/** Variables that may not be named, each with the reason. */
+export type Denied = Readonly<Partial<Record<Root, string>>>
+
+/** What a webhook's headers have none of. */
+const WEBHOOK_VARIABLES: Denied = {
+  mcp: 'mcp is available in authorization rules alone; expected jwt, request, source or llmRequest',
+}
+
+/** What ext_authz has none of where it lets a request in. */
+export const RULE_VARIABLES: Denied = {
+  mcp: 'mcp is available in authorization rules alone; expected jwt, request or source',
+  llmRequest: 'llmRequest is available in webhook headers alone; expected jwt, request or source',
+}
+
+export function compileValue(
+  source: string,
+  denied = WEBHOOK_VARIABLES,
+): Result<ValueExpression, CelProblem> {
+  const compiled = compileExpression(source, denied)
   if (!compiled.ok) return compiled
   const { reads, type } = compiled.value
   if (!TYPES.has(type))

@@ -22,6 +22,7 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
     clusterDomain,
     mcpBodyBytes: settings.mcpBodyBytes,
     requirePolicy: settings.requirePolicy,
+    rateLimitBuckets: settings.rateLimitBuckets,
     metadataIssuer: settings.metadataIssuer === 'gateway' ? 'Gateway' : 'Provider',
     mcpProtocolVersion: settings.mcpProtocolVersion,
     ...relayKeys(settings),

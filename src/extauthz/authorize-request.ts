@@ -30,6 +30,7 @@ import {
 import { type McpRequest, readMessages } from './mcp-messages.js'
 import { withoutOwnCookies } from './own-cookies.js'
 import type { RememberedToken } from './token-memory.js'
+import { type CompiledValues, computeValues, type ValuesForEnvoy } from './values-for-envoy.js'
 
 export interface Caller {
   readonly request: CheckRequest
@@ -109,13 +110,31 @@ function conclude(
     token !== undefined && entry.entry.isRelay === true
       ? withoutOwnCookies(request.headers.get('cookie'))
       : undefined
+  const values = entry.values && valuesOf(context, entry, entry.values, caller)
   return {
     type: 'allow',
     reason: token !== undefined || entry.jwt === undefined ? 'allowed' : 'anonymous',
     ...(token === undefined ? {} : { token }),
     ...(cookie === undefined ? {} : { cookie }),
     ...(listRequest === undefined ? {} : { listRequest }),
+    ...(values === undefined ? {} : { values }),
   }
+}
+
+/** Expressions that read the token alone come to the same at each of its requests. */
+function valuesOf(
+  context: CheckContext,
+  entry: CompiledEntry,
+  compiled: CompiledValues,
+  caller: Caller,
+): ValuesForEnvoy {
+  const { token } = caller
+  if (token?.computed?.by === compiled) return token.computed.values
+  const budget = new Budget(context.options.ruleBudget)
+  const values = computeValues(compiled, attributesOf(caller), budget)
+  if (budget.isSpent) warnOfValues(context, entry)
+  else if (compiled.readTokenAlone && token !== undefined) token.computed = { by: compiled, values }
+  return values
 }
 
 function listRequestOf(
@@ -168,18 +187,28 @@ function judgeAndScopes(rules: CompiledRules, caller: Caller, budget: Budget): R
   return judgeScopes(rules.scopes, [attributes], caller.token?.claims.json, budget)
 }
 
-function warnOfBudget(
+function warnOfBudget(context: CheckContext, { entry }: CompiledEntry, rule: string): void {
+  warnOnce(context, { route: entry.route, rule }, BUDGET_OF_RULES)
+}
+
+function warnOfValues(context: CheckContext, { entry }: CompiledEntry): void {
+  warnOnce(context, { route: entry.route }, BUDGET_OF_VALUES)
+}
+
+const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request was refused'
+const BUDGET_OF_VALUES =
+  'the header values and limit keys of a route exceeded their budget; those that were left have no value'
+
+/** fields: what is not said again for a while. */
+function warnOnce(
   { options, limit }: CheckContext,
-  { entry }: CompiledEntry,
-  rule: string,
+  fields: Readonly<Record<string, string>>,
+  message: string,
 ): void {
   try {
-    const leftOut = limit.take(`budget ${entry.route} ${rule}`)
+    const leftOut = limit.take(`${message} ${Object.values(fields).join(' ')}`)
     if (leftOut === undefined) return
-    options.logger.warn(
-      { route: entry.route, rule, leftOut },
-      'the rules of a route exceeded their budget; the request was refused',
-    )
+    options.logger.warn({ ...fields, leftOut }, message)
   } catch {
     // Bookkeeping changes no decision.
   }

@@ -1,6 +1,6 @@
 // What ext_authz reads at each check: the entries of the model, compiled, by their key.
 
-import type { Rule } from '../cel/rule.js'
+import type { Reads } from '../cel/reads.js'
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
@@ -10,6 +10,7 @@ import type { CompiledRules } from '../rules/judge.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
+import { type CompiledValues, compileValues } from './values-for-envoy.js'
 
 export interface AuthzTable {
   /** undefined: no such key; the request is refused. */
@@ -29,7 +30,9 @@ export interface CompiledEntry {
   readonly entry: AuthzEntry
   readonly jwt?: CompiledJwt
   readonly rules?: CompiledRules
-  /** A rule of it does not compile: every request is refused (decision 4). */
+  /** What Envoy is told of requests that are let in; absent: nothing of this route's own. */
+  readonly values?: CompiledValues
+  /** An expression of it does not compile: every request is refused (decision 4). */
   readonly broken: boolean
   /** The request headers that a check of this entry reads. */
   readonly headers: HeaderNames
@@ -75,24 +78,28 @@ function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntr
   const rules = entry.authorization && compileRules(entry.authorization)
   const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
+  const values = compileValues(entry)
+  const reads = [...all, ...(values?.all ?? [])].map((expression) => expression.reads)
   return {
     entry,
     ...(entry.jwt && { jwt: { ...entry.jwt, providers } }),
     ...(rules && { rules }),
-    broken: rules === undefined && entry.authorization !== undefined,
-    headers: headersOf(all, [
+    ...(values && { values }),
+    broken: (rules === undefined && entry.authorization !== undefined) || values?.isBroken === true,
+    headers: headersOf(reads, [
       ...(entry.allowedOrigins === undefined ? [] : ['origin']),
       ...(readsMcp ? MCP_HEADERS : []),
+      ...(values?.requestAdd.map(({ name }) => name) ?? []),
       ...(entry.isRelay === true ? ['cookie'] : []),
     ]),
-    readsSource: all.some((rule) => rule.reads.roots.has('source')),
+    readsSource: reads.some(({ roots }) => roots.has('source')),
     readsMcp,
   }
 }
 
-function headersOf(rules: readonly Rule[], more: readonly string[]): HeaderNames {
+function headersOf(reads: readonly Reads[], more: readonly string[]): HeaderNames {
   const own = ['authorization', 'x-forwarded-proto', ...more]
-  const read = rules.map((rule) => rule.reads.requestHeaders)
+  const read = reads.map(({ requestHeaders }) => requestHeaders)
   return new HeaderNames(
     read.includes('all') ? 'all' : [...own, ...read.flatMap((names) => [...names])],
   )

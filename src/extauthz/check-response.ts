@@ -4,9 +4,16 @@
 import type { LazyValue } from '../cel/attributes.js'
 import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { CLAIMS_KEY, EXACT_CLAIMS_KEY, LIST_REQUEST_KEY, REASON_KEY } from '../ir/names.js'
+import {
+  CLAIMS_KEY,
+  EXACT_CLAIMS_KEY,
+  LIMIT_KEYS_KEY,
+  LIST_REQUEST_KEY,
+  REASON_KEY,
+} from '../ir/names.js'
 import type { CheckReply, Decision, Reason } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
+import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** google.rpc.Code, by our status: what Envoy logs. */
 const RPC_CODES = { 400: 3, 401: 16, 403: 7, 500: 13, 503: 14 } as const
@@ -23,8 +30,7 @@ const NEVER_FROM_CLIENTS = [
 /** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. */
 export function encodeDecision(decision: Decision, forwardToken: boolean): Uint8Array {
   if (decision.type === 'reply') return encodeReply(decision.reply, decision.reason)
-  if (decision.cookie !== undefined || decision.listRequest !== undefined)
-    return encodeAllow(forwardToken, decision.token?.claims, decision)
+  if (isOfOneRequest(decision)) return encodeAllow(forwardToken, decision.token?.claims, decision)
   if (decision.token !== undefined) return encodeVerified(decision.token, forwardToken)
   return forwardToken ? ANONYMOUS_KEPT : ANONYMOUS_REMOVED
 }
@@ -41,26 +47,37 @@ interface OfOneRequest {
   /** Of Decision. */
   readonly cookie?: string
   readonly listRequest?: string
+  readonly values?: ValuesForEnvoy
 }
 
-/** status 1 stays empty: OK. ok_response 3 { headers 2, headers_to_remove 5 }, dynamic_metadata 4. */
+const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean =>
+  cookie !== undefined || listRequest !== undefined || values !== undefined
+
+/** status 1 stays empty: OK. ok_response 3 { headers 2, headers_to_remove 5, response_headers_to_add 6 }, dynamic_metadata 4. */
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
-  { cookie, listRequest }: OfOneRequest = {},
+  { cookie, listRequest, values }: OfOneRequest = {},
 ): Uint8Array {
   writer.begin()
+  const limitKeys = values?.limitKeys
   if (listRequest !== undefined) writeField(LIST_REQUEST_KEY, listRequest)
+  if (limitKeys !== undefined) writeField(LIMIT_KEYS_KEY, limitKeys)
   if (claims !== undefined) {
     if (claims.exact !== undefined) writeField(EXACT_CLAIMS_KEY, claims.exact)
     writeField(CLAIMS_KEY, claims.json)
   }
-  if (claims !== undefined || listRequest !== undefined) writer.end(4, 0)
+  if (claims !== undefined || listRequest !== undefined || limitKeys !== undefined) writer.end(4, 0)
   const response = writer.mark()
+  for (const [name, value] of values?.responseSet ?? []) writeHeader(name, value, OF_THE_ANSWER)
+  for (const name of values?.requestRemove ?? []) writer.text(5, name)
   for (const name of NEVER_FROM_CLIENTS.toReversed()) writer.text(5, name)
   if (!forwardToken) writer.text(5, 'authorization')
   if (cookie === '') writer.text(5, 'cookie')
   else if (cookie !== undefined) writeHeader('cookie', cookie)
+  for (const [name, value] of values?.requestAppend ?? []) writeHeader(name, value, APPENDED)
+  for (const [name, value] of values?.requestAdd ?? []) writeHeader(name, value)
+  for (const [name, value] of values?.requestSet ?? []) writeHeader(name, value)
   writer.end(3, response)
   writer.end(1, writer.mark())
   return writer.finish()
@@ -90,15 +107,28 @@ function writeCode(code: number): void {
   writer.end(1, status)
 }
 
-/** headers 2: HeaderValueOption { header 1 { key 1, value 2 }, append_action 3 }. */
-function writeHeader(name: string, value: string): void {
+/** Envoy takes an append_action of APPEND_IF_EXISTS_OR_ADD for "replace" here, and append only where there is such a header. */
+const APPENDED = { isAppended: true }
+
+const OF_THE_ANSWER = { field: 6 }
+
+/** headers 2, unless field says another: HeaderValueOption { header 1 { key 1, value 2 }, append 2 { value 1 }, append_action 3 }. */
+function writeHeader(
+  name: string,
+  value: string,
+  { field = 2, isAppended = false }: { field?: number; isAppended?: boolean } = {},
+): void {
   const option = writer.mark()
-  writer.number(3, OVERWRITE_IF_EXISTS_OR_ADD)
+  if (isAppended) {
+    const append = writer.mark()
+    writer.number(1, 1)
+    writer.end(2, append)
+  } else writer.number(3, OVERWRITE_IF_EXISTS_OR_ADD)
   const header = writer.mark()
   writer.text(2, value)
   writer.text(1, name)
   writer.end(1, header)
-  writer.end(2, option)
+  writer.end(field, option)
 }
 
 /** google.protobuf.Struct: fields 1, each an entry { key 1, value 2 }. */

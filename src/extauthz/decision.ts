@@ -16,6 +16,7 @@ import type { TokenFault } from './authenticate.js'
 import type { CheckRequest } from './check-request.js'
 import type { PathFault } from './path-check.js'
 import type { RememberedToken } from './token-memory.js'
+import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** The label of metrics and logs; never sent to the client. */
 export type Reason =
@@ -49,6 +50,7 @@ export type Decision =
       readonly cookie?: string
       /** What ext_proc is told of a request for a list. */
       readonly listRequest?: string
+      readonly values?: ValuesForEnvoy
     }
 
 export interface Refusal {

@@ -5,6 +5,7 @@ import { hash } from 'node:crypto'
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
 import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
+import type { CompiledValues, ValuesForEnvoy } from './values-for-envoy.js'
 
 export interface RememberedToken {
   readonly claims: LazyValue<JsonObject>
@@ -16,6 +17,8 @@ export interface RememberedToken {
   readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
   /** What rules that read nothing but the token came to; those of the route that asked last. */
   judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
+  /** Likewise, of expressions for Envoy. */
+  computed?: { readonly by: CompiledValues; readonly values: ValuesForEnvoy }
 }
 
 /** --remembered-tokens: a token of 700 bytes takes about 3 KB with its claims and the answer that lets it in. */

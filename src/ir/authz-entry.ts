@@ -5,6 +5,7 @@ import type { JsonObject } from './json.js'
 import type { PolicySource } from './policy-source.js'
 import type { McpPaths } from './proc-entry.js'
 import type { PathMatch } from './route.js'
+import type { LimitKey, Transformation } from './transformation.js'
 
 /** How requests of one HTTPRoute rule are authenticated and authorized: an entry of the ext_authz table. */
 export interface AuthzEntry {
@@ -26,6 +27,10 @@ export interface AuthzEntry {
   readonly allowedOrigins?: readonly string[]
   /** A relay's: its own cookies are taken off requests to the backend. */
   readonly isRelay?: true
+  /** Of the limits of the route that have one; absent: none has. */
+  readonly limitKeys?: readonly LimitKey[]
+  /** Absent: headers stay as they are. */
+  readonly transformation?: Transformation
   /** ext_proc is told of requests for lists, whose answers it filters. */
   readonly filterLists?: true
   /** Present: the 401 carries the challenge that MCP clients start their login from. */

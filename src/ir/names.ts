@@ -15,6 +15,11 @@ export const EXACT_CLAIMS_KEY = 'jwt_json'
 /** The reason of a refusal below CLAIMS_NAMESPACE, for access logs: a word of ours. */
 export const REASON_KEY = 'reason'
 
+/** The keys of a request's limits below CLAIMS_NAMESPACE, hashed, by limitName(). */
+export const LIMIT_KEYS_KEY = 'limits'
+/** index: of a limit in its policy. */
+export const limitName = (index: number): string => `limit-${index}`
+
 /** What ext_proc must know of a request for a list (ListRequest, as JSON text), in the same namespace. */
 export const LIST_REQUEST_KEY = 'mcp_lists'
 

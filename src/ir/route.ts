@@ -13,8 +13,27 @@ export interface Route {
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
   readonly cors?: Cors
+  /** Each must let a request through. Absent: there is no limit. */
+  readonly limits?: Limits
   readonly requestHeaders?: HeaderModifier
   readonly responseHeaders?: HeaderModifier
+}
+
+/** Limits that each Envoy counts by itself (envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit). */
+export interface Limits {
+  /** In the order of the policy: ext_authz names their keys by their places. */
+  readonly local: readonly LocalLimit[]
+  /** How many buckets one limit with a key may have at once. */
+  readonly maxBuckets: number
+}
+
+/** A token bucket, or one for each key. */
+export interface LocalLimit {
+  readonly requests: number
+  readonly perMs: number
+  readonly burst: number
+  /** ext_authz tells the key of each request; without one it counts in a bucket that all of those share. */
+  readonly isKeyed: boolean
 }
 
 /** ext_proc on a route (envoy.extensions.filters.http.ext_proc.v3.ExtProcOverrides). */

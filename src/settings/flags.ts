@@ -169,6 +169,12 @@ export const FLAGS = {
     meaning:
       'the largest body on a route whose rules read mcp; a larger one is answered 413, and each is held whole before it is checked',
   }),
+  rateLimitBuckets: oneOr(readInteger(1, 1_000_000), '10000', {
+    value: 'N',
+    commands: ['run', 'serve', 'translate', 'demo'],
+    meaning:
+      'how many keys of one rate limit each Envoy counts at once; beyond it the one that was used least recently is forgotten',
+  }),
   ruleSteps: oneOr(readInteger(1000, 10_000_000), '50000', {
     value: 'N',
     commands: SERVERS,

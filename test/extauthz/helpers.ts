@@ -7,6 +7,10 @@ import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { createCheck } from '../../src/extauthz/check.js'
 import type { CheckCall, CheckOptions } from '../../src/extauthz/check-context.js'
 import {
+  type HeaderValueOption,
+  HeaderValueOption_HeaderAppendAction as AppendAction,
+} from '../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
@@ -150,8 +154,22 @@ export interface TestAnswer {
   readonly headers: Record<string, string>
   readonly body: string
   readonly removed: readonly string[]
+  /** What the backend gets, and what the client gets with the answer: name, value, and whether it comes beside what is there. */
+  readonly set: readonly HeaderChange[]
+  readonly answered: readonly HeaderChange[]
   readonly metadata: ProtoJson | undefined
 }
+
+export type HeaderChange = readonly [name: string, value: string, how: 'replaces' | 'appends']
+
+const changes = (options: readonly HeaderValueOption[]): readonly HeaderChange[] =>
+  options.map(({ header, append, appendAction }) => [
+    header?.key ?? '',
+    header?.value ?? '',
+    append !== true && appendAction === AppendAction.OVERWRITE_IF_EXISTS_OR_ADD
+      ? 'replaces'
+      : 'appends',
+  ])
 
 /** status 200: let on. */
 export function readAnswer(bytes: Uint8Array): TestAnswer {
@@ -163,6 +181,8 @@ export function readAnswer(bytes: Uint8Array): TestAnswer {
       headers: {},
       body: '',
       removed: httpResponse.value.headersToRemove,
+      set: changes(httpResponse.value.headers),
+      answered: changes(httpResponse.value.responseHeadersToAdd),
       metadata,
     }
   const denied = httpResponse.case === 'deniedResponse' ? httpResponse.value : undefined
@@ -172,6 +192,8 @@ export function readAnswer(bytes: Uint8Array): TestAnswer {
     headers: Object.fromEntries(headers) as Record<string, string>,
     body: denied?.body ?? '',
     removed: [],
+    set: [],
+    answered: [],
     // Of a refusal it is Envoy's alone: this is what a client sees.
     metadata: undefined,
   }

@@ -4,6 +4,8 @@ import type { Authorization } from '../../ir/authorization.js'
 import { type Context, query } from '../world/context.js'
 import { poolAuthorization } from './authorization.js'
 import { type TranslatedPolicy, translatePolicy } from './policies.js'
+import { type RateLimit, translateRateLimit } from './rate-limit.js'
+import { type TranslatedTransformation, translateTransformation } from './transformation.js'
 
 export interface Attachment {
   /** The oldest first. */
@@ -13,6 +15,8 @@ export interface Attachment {
   /** The policy whose promptGuard is in force. */
   readonly guard?: TranslatedPolicy
   readonly authorization?: Authorization
+  readonly rateLimit?: RateLimit
+  readonly transformation?: TranslatedTransformation
   /** A rule asks about MCP messages: checks need the body. */
   readonly readsMcp: boolean
   /** What the rules refuse is taken out of lists. */
@@ -27,6 +31,13 @@ export interface Attachment {
   readonly broken: readonly string[]
 }
 
+/** Whether requests of the target are asked about before they go on. */
+export const asksAuthz = (attachment: Attachment): boolean =>
+  attachment.jwt !== undefined ||
+  attachment.authorization !== undefined ||
+  attachment.transformation?.transformation !== undefined ||
+  (attachment.rateLimit?.keys.length ?? 0) > 0
+
 /** target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>
   query(context, 'attachment', target, (own) => {
@@ -37,6 +48,9 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
     const jwt = winnerOf(policies, JWT, conflicts)
     const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
     const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
+    const limits = winnerOf(policies, RATE_LIMIT, conflicts)?.policy.spec.traffic?.rateLimit
+    const headers = winnerOf(policies, TRANSFORMATION, conflicts)?.policy.spec.traffic
+      ?.transformation
     const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
     if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
     const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
@@ -49,6 +63,8 @@ export const attachPolicies = (context: Context, target: string): Attachment =>
       ...(jwt === undefined ? {} : { jwt }),
       ...(guard === undefined ? {} : { guard }),
       ...(authorization === undefined ? {} : { authorization }),
+      ...(limits === undefined ? {} : { rateLimit: translateRateLimit(limits) }),
+      ...(headers === undefined ? {} : { transformation: translateTransformation(headers) }),
       readsMcp,
       decides: authorization !== undefined || jwt?.jwt?.jwt.mode === 'Strict',
       filtersLists: readsMcp && jwt?.jwt?.mcp?.spec.filterLists === true,
@@ -81,6 +97,14 @@ interface Field {
 const JWT: Field = {
   name: 'traffic.jwtAuthentication',
   isSet: ({ policy }) => policy.spec.traffic?.jwtAuthentication !== undefined,
+}
+const RATE_LIMIT: Field = {
+  name: 'traffic.rateLimit',
+  isSet: ({ policy }) => policy.spec.traffic?.rateLimit !== undefined,
+}
+const TRANSFORMATION: Field = {
+  name: 'traffic.transformation',
+  isSet: ({ policy }) => policy.spec.traffic?.transformation !== undefined,
 }
 const REQUEST_TIMEOUT: Field = {
   name: 'backend.http.requestTimeout',

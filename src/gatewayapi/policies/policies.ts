@@ -8,6 +8,8 @@ import { keyOf } from '../world/world.js'
 import { authorizationProblems, readsMcp } from './authorization.js'
 import { type TranslatedJwt, translateJwt } from './jwt-authentication.js'
 import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
+import { rateLimitProblems } from './rate-limit.js'
+import { transformationProblems } from './transformation.js'
 
 export type ProxyPolicy = Resource<ProxyPolicySpec>
 
@@ -53,6 +55,10 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
         ...(traffic?.authorization === undefined
           ? []
           : authorizationProblems(traffic.authorization)),
+        ...(traffic?.rateLimit === undefined ? [] : rateLimitProblems(traffic.rateLimit)),
+        ...(traffic?.transformation === undefined
+          ? []
+          : transformationProblems(traffic.transformation)),
         ...(guard?.problems ?? []),
       ],
       warnings: jwt?.warnings ?? [],

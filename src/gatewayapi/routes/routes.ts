@@ -52,6 +52,7 @@ export interface PlacedRoutes {
 }
 
 const DEFAULT_MCP_BODY_BYTES = 1024 * 1024
+const DEFAULT_RATE_LIMIT_BUCKETS = 10_000
 
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
   query<TranslatedRoute>(context, 'route', route, (own, previous) => {
@@ -139,6 +140,7 @@ function inputsOf(
   return route.spec.rules.map((rule, index) => ({
     ...{ route, index, rule, attachment, refusals, lacksPolicy },
     mcpBodyBytes: context.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
+    rateLimitBuckets: context.options.rateLimitBuckets ?? DEFAULT_RATE_LIMIT_BUCKETS,
     ...(name === undefined ? {} : { scope: name }),
     ...(webhooks === undefined ? {} : { webhooks }),
   }))

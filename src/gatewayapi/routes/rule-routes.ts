@@ -10,11 +10,13 @@ import type {
   RouteAction,
   RouteMatch,
   Timeouts,
+  WeightedDestination,
 } from '../../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Resource } from '../../resources/kinds/resources.js'
-import type { Attachment } from '../policies/attachments.js'
+import { asksAuthz, type Attachment } from '../policies/attachments.js'
 import { keyOf } from '../world/world.js'
+import { answerHeaders } from './answer-headers.js'
 import type { Filters } from './filters.js'
 import { preflightOf } from './preflights.js'
 import type { RouteBackends } from './route-backends.js'
@@ -36,6 +38,8 @@ export interface RuleInput {
   readonly scope?: string
   /** Of bodies that rules read. */
   readonly mcpBodyBytes: number
+  /** Of one limit with a key. */
+  readonly rateLimitBuckets: number
   /** Absent: LLM traffic is not guarded. */
   readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
 }
@@ -76,13 +80,26 @@ export function actionOf(
   const isGuarded = webhooks !== undefined
   return {
     type: 'forward',
-    destinations: backends.weighted,
+    destinations: backends.weighted.map((one) => withoutRemoved(one, attachment)),
     ...(filters.rewrite === undefined ? {} : { rewrite: filters.rewrite }),
     timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp || isGuarded),
     replaceBackendCors: isMcp && filters.cors !== undefined,
-    allowUpgrades:
-      attachment.jwt === undefined && attachment.authorization === undefined && !isGuarded,
+    allowUpgrades: !asksAuthz(attachment) && !isGuarded,
   }
+}
+
+const removedFromAnswers = ({ transformation }: Attachment): readonly string[] =>
+  transformation?.removedFromAnswers ?? []
+
+/** A backendRef's own filters must not bring back what the policy removes. */
+function withoutRemoved(one: WeightedDestination, attachment: Attachment): WeightedDestination {
+  const removed = removedFromAnswers(attachment)
+  return one.responseHeaders === undefined || removed.length === 0
+    ? one
+    : {
+        ...one,
+        responseHeaders: answerHeaders(one.responseHeaders, removed) ?? one.responseHeaders,
+      }
 }
 
 /** Decisions 13b and 21: an MCP route streams without end, and a guarded one waits for its webhooks, unless somebody says how long it may take. */
@@ -176,16 +193,19 @@ const refusedRoute = (
 function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unnamed {
   const { attachment } = input
   const { action, cors, filters } = rule
-  const { requestHeaders, responseHeaders } = filters
+  const { requestHeaders } = filters
   if (action.type === 'refuse') return refusedRoute(action, rule, match)
-  const isProtected = attachment.jwt !== undefined || attachment.authorization !== undefined
+  const responseHeaders = answerHeaders(filters.responseHeaders, removedFromAnswers(attachment))
   return {
     match,
     action,
-    ...(isProtected ? { authz: keyOfRule(input) } : {}),
+    ...(asksAuthz(attachment) ? { authz: keyOfRule(input) } : {}),
     ...(attachment.readsMcp ? { authzBodyBytes: input.mcpBodyBytes } : {}),
     ...procOf(input, action),
     ...(cors === undefined ? {} : { cors }),
+    ...(attachment.rateLimit === undefined
+      ? {}
+      : { limits: { local: attachment.rateLimit.local, maxBuckets: input.rateLimitBuckets } }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
   }

@@ -26,7 +26,7 @@ export const authzEntry = (
 /** None: there is no path. */
 export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): readonly AuthzEntry[] {
   if (paths.length === 0) return []
-  const { jwt, authorization } = input.attachment
+  const { jwt, authorization, rateLimit, transformation } = input.attachment
   const mcp = jwt?.jwt?.mcp
   const of = { key: keyOfRule(input), route: keyOf(input.route), paths: sortedPaths(paths) }
   if (input.lacksPolicy) return [{ ...of, lacksPolicy: true }]
@@ -35,6 +35,12 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
       ...of,
       ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt, policy: sourceOf(jwt) }),
       ...(authorization === undefined ? {} : { authorization }),
+      ...(rateLimit === undefined || rateLimit.keys.length === 0
+        ? {}
+        : { limitKeys: rateLimit.keys }),
+      ...(transformation?.transformation === undefined
+        ? {}
+        : { transformation: transformation.transformation }),
       ...(input.attachment.filtersLists ? { filterLists: true as const } : {}),
       ...(mcp === undefined
         ? {}

@@ -17,6 +17,8 @@ export interface TranslatorOptions {
   readonly mcpBodyBytes?: number
   /** A route without a policy that decides who may use it refuses; default: it is open. */
   readonly requirePolicy?: boolean
+  /** How many buckets one rate limit with a key has in each Envoy; default 10,000. */
+  readonly rateLimitBuckets?: number
   /** What relays without a keyRef seal with: base64url of 32 bytes each, the first writes. Absent: they are refused. */
   readonly relayKeys?: {
     readonly keys: readonly string[]

@@ -6,6 +6,7 @@ import type { Json } from '../../ir/json.js'
 import { authorization } from './authorization.js'
 import { backendRef, duration, group, kind, name } from './fields.js'
 import { relay } from './relay.js'
+import { rateLimit, transformation } from './traffic.js'
 
 const targetRef = z.object({
   group: group()
@@ -242,6 +243,11 @@ export const proxyPolicySpec = z.object({
     .object({
       jwtAuthentication: jwtAuthentication.optional().describe('Bearer tokens (JWT).'),
       authorization: authorization.optional().describe('Rules over the claims and the request.'),
+      rateLimit: rateLimit.optional().describe('How many requests pass.').meta({ since: '0.2.0' }),
+      transformation: transformation
+        .optional()
+        .describe('Headers that are set, added or removed.')
+        .meta({ since: '0.2.0' }),
     })
     .optional()
     .describe('For targets of kind HTTPRoute: what happens to their requests.'),

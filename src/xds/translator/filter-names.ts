@@ -3,6 +3,7 @@
 
 export const CORS_FILTER = 'envoy.filters.http.cors'
 export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'
+export const LOCAL_RATE_LIMIT_FILTER = 'envoy.filters.http.local_ratelimit'
 export const EXT_PROC_FILTER = 'envoy.filters.http.ext_proc'
 export const ROUTER_FILTER = 'envoy.filters.http.router'
 

@@ -22,6 +22,7 @@ import { buildEarlyHeaderMutation } from './early-headers.js'
 import { buildExtAuthzFilter } from './ext-authz.js'
 import { buildExtProcFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
+import { buildLocalRateLimitFilter } from './local-rate-limit.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, typedConfig } from './messages.js'
 import type { XdsOptions } from './xds-resources.js'
@@ -42,10 +43,13 @@ const buildRouter = (): HttpFilter =>
 /**
  * cors first: it answers preflights before authentication and adds its headers to the other filters' own replies.
  * ext_authz before ext_proc: only authorized requests cost a body, and the claims are there.
+ * The rate limit between them: ext_authz tells its keys, so that requests without a good token use up nobody's limit; and
+ * what it refuses costs no body and no webhook.
  */
 const httpFilters = (): HttpFilter[] => [
   buildCorsFilter(),
   buildExtAuthzFilter(),
+  buildLocalRateLimitFilter(),
   buildExtProcFilter(),
   buildRouter(),
 ]

@@ -13,9 +13,15 @@ import type { Route } from '../../ir/route.js'
 import { buildCorsPolicy, CORS_RESPONSE_HEADERS } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { buildExtProcPerRoute } from './ext-proc.js'
-import { CORS_FILTER, EXT_AUTHZ_FILTER, EXT_PROC_FILTER } from './filter-names.js'
+import {
+  CORS_FILTER,
+  EXT_AUTHZ_FILTER,
+  EXT_PROC_FILTER,
+  LOCAL_RATE_LIMIT_FILTER,
+} from './filter-names.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
+import { buildLocalRateLimit } from './local-rate-limit.js'
 import { buildRefusal } from './local-reply.js'
 import { type FieldsOf, inlineString } from './messages.js'
 import { buildRedirect } from './redirect.js'
@@ -52,6 +58,7 @@ const MISDIRECTED = create(DirectResponseActionSchema, {
 const perFilterConfig = (route: Route): Record<string, Any> => ({
   ...(route.cors && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
   [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(route),
+  ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
   ...(route.proc && { [EXT_PROC_FILTER]: buildExtProcPerRoute(route.proc) }),
 })
 

@@ -37,8 +37,63 @@ describe('what is refused, where, and in which words', () => {
     ],
     [
       'ProxyPolicy',
-      `spec:\n  ${TARGET}\n  traffic: { rateLimit: {} }`,
-      'f.yaml:6:14 spec.traffic.rateLimit: unknown field, expected one of jwtAuthentication, authorization',
+      `spec:\n  ${TARGET}\n  traffic: { retries: {} }`,
+      'f.yaml:6:14 spec.traffic.retries: unknown field, expected one of jwtAuthentication, authorization, rateLimit, transformation',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [] } }`,
+      'f.yaml:6:34 spec.traffic.rateLimit.local: has too few entries, expected at least 1',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 0, per: 1m }] } }`,
+      'f.yaml:6:47 spec.traffic.rateLimit.local[0].requests: 0 is out of range, expected at least 1',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 1.5, per: 1m }] } }`,
+      'f.yaml:6:47 spec.traffic.rateLimit.local[0].requests: 1.5 is not an integer',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 1, per: 999ms }] } }`,
+      'f.yaml:6:55 spec.traffic.rateLimit.local[0].per: per must be from 1s to 24h',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 1, per: 24h1s }] } }`,
+      'f.yaml:6:55 spec.traffic.rateLimit.local[0].per: per must be from 1s to 24h',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 1, per: minute }] } }`,
+      'f.yaml:6:55 spec.traffic.rateLimit.local[0].per: "minute" is not a duration such as 30s, 500ms or 1m30s',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 1, per: 1m, burst: 0 }] } }`,
+      'f.yaml:6:66 spec.traffic.rateLimit.local[0].burst: 0 is out of range, expected at least 1',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { rateLimit: { local: [{ requests: 1, per: 1m, key: '' }] } }`,
+      'f.yaml:6:64 spec.traffic.rateLimit.local[0].key: must not be empty',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { transformation: { request: { set: [x-user] } } }`,
+      'f.yaml:6:48 spec.traffic.transformation.request.set: a list is not a map',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { transformation: { response: { add: { x-user: jwt.sub } } } }`,
+      'f.yaml:6:44 spec.traffic.transformation.response.add: unknown field, expected one of set, remove',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  traffic: { transformation: { request: { set: { ${Array.from({ length: 17 }, (_, i) => `x-${String(i)}: jwt.sub`).join(', ')} } } } }`,
+      'f.yaml:6:48 spec.traffic.transformation.request.set: has more than 16 headers',
     ],
     [
       'ProxyPolicy',

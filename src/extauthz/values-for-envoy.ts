@@ -1,0 +1,135 @@
+// What Envoy is told of a request that is let in: values of headers, and keys of rate limits. An expression without a
+// value gives no header, and leaves a limit to the bucket that all such requests share.
+
+import { hash } from 'node:crypto'
+import type { Attributes } from '../cel/attributes.js'
+import type { Budget } from '../cel/budget.js'
+import { compileValue, RULE_VARIABLES, type ValueExpression } from '../cel/value.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import { limitName } from '../ir/names.js'
+import type { HeaderExpression } from '../ir/transformation.js'
+
+export interface CompiledValues {
+  readonly limitKeys: readonly Named[]
+  readonly requestSet: readonly Named[]
+  readonly requestAdd: readonly Named[]
+  readonly requestRemove: readonly string[]
+  readonly responseSet: readonly Named[]
+  /** Every expression. */
+  readonly all: readonly ValueExpression[]
+  /** Nothing of the request but its token is read. */
+  readonly readTokenAlone: boolean
+  /** One of them is no expression. The translation refuses such policies; this is the second look. */
+  readonly isBroken: boolean
+}
+
+interface Named {
+  readonly name: string
+  readonly expression: ValueExpression
+}
+
+type Field = readonly [name: string, value: string]
+
+export interface ValuesForEnvoy {
+  /** Hashed, by limitName(); absent: no limit has a key. */
+  readonly limitKeys?: Readonly<Record<string, string>>
+  readonly requestSet: readonly Field[]
+  /** Of headers that the request lacks. */
+  readonly requestAdd: readonly Field[]
+  /** Of headers that it has. */
+  readonly requestAppend: readonly Field[]
+  /** Also those that are set and have no value: the client's own must not pass for it. */
+  readonly requestRemove: readonly string[]
+  readonly responseSet: readonly Field[]
+}
+
+/** undefined: the route has neither keys nor a transformation. */
+export function compileValues({
+  limitKeys = [],
+  transformation,
+}: Pick<AuthzEntry, 'limitKeys' | 'transformation'>): CompiledValues | undefined {
+  if (limitKeys.length === 0 && transformation === undefined) return undefined
+  const { request, response } = transformation ?? NOTHING
+  let isBroken = false
+  const all: ValueExpression[] = []
+  const compiled = (list: readonly HeaderExpression[]): readonly Named[] =>
+    list.flatMap(({ name, expression }) => {
+      const value = compileValue(expression, RULE_VARIABLES)
+      if (!value.ok) isBroken = true
+      else all.push(value.value)
+      return value.ok ? [{ name, expression: value.value }] : []
+    })
+  const parts = {
+    limitKeys: compiled(
+      limitKeys.map(({ index, expression }) => ({ name: limitName(index), expression })),
+    ),
+    requestSet: compiled(request.set),
+    requestAdd: compiled(request.add),
+    requestRemove: request.remove,
+    responseSet: compiled(response.set),
+  }
+  const readTokenAlone = all.every(readsToken) && request.add.length === 0
+  return { ...parts, all, readTokenAlone, isBroken }
+}
+
+const NOTHING: NonNullable<AuthzEntry['transformation']> = {
+  request: { set: [], add: [], remove: [] },
+  response: { set: [] },
+}
+
+const readsToken = ({ reads }: ValueExpression): boolean =>
+  [...reads.roots.keys()].every((root) => root === 'jwt')
+
+/** Never throws. budget: of all expressions together; those behind the one that spends it have no value. */
+export function computeValues(
+  compiled: CompiledValues,
+  attributes: Attributes,
+  budget: Budget,
+): ValuesForEnvoy {
+  const valueOf = ({ expression }: Named): string | undefined => {
+    const result = budget.isSpent ? undefined : expression.evaluate(attributes, budget)
+    return result?.ok === true ? result.value : undefined
+  }
+  const fields = (list: readonly Named[]): readonly Field[] =>
+    list.flatMap((one) => {
+      const value = valueOf(one)
+      return value !== undefined && isHeaderValue(value) ? [[one.name, value] as const] : []
+    })
+  // First: a header that costs too much must not move a caller to the bucket of those without a key.
+  const limitKeys = Object.fromEntries(
+    compiled.limitKeys.flatMap((one) => {
+      const value = valueOf(one)
+      return value === undefined ? [] : [[one.name, limitKey(value)]]
+    }),
+  )
+  const requestSet = fields(compiled.requestSet)
+  const found = new Set(requestSet.map(([name]) => name))
+  const added = fields(compiled.requestAdd)
+  const isThere = ([name]: Field): boolean => attributes.request?.headers.has(name) === true
+  return {
+    ...(compiled.limitKeys.length === 0 ? {} : { limitKeys }),
+    requestSet,
+    requestAdd: added.filter((field) => !isThere(field)),
+    requestAppend: added.filter(isThere),
+    requestRemove: [
+      ...compiled.requestRemove,
+      ...compiled.requestSet.map(({ name }) => name).filter((name) => !found.has(name)),
+    ],
+    responseSet: fields(compiled.responseSet),
+  }
+}
+
+/** Of one length whatever the value is, and nobody's name in Envoy's logs. */
+const limitKey = (value: string): string => hash('sha256', value, 'base64url')
+
+const MAX_VALUE_BYTES = 2048
+
+/**
+ * One line of text whose ends no reader takes away: what a backend would trim could make one user another. Control
+ * characters could end the header.
+ */
+const isHeaderValue = (value: string): boolean =>
+  value !== '' &&
+  Buffer.byteLength(value) <= MAX_VALUE_BYTES &&
+  !/[\p{Cc}\p{Cs}]/u.test(value) &&
+  value.trim() === value

@@ -1,0 +1,30 @@
+// traffic.rateLimit → the limits that Envoy counts, and the keys that ext_authz computes for them.
+
+import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
+import type { Limits } from '../../ir/route.js'
+import type { LimitKey } from '../../ir/transformation.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+
+type RateLimitSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['rateLimit']>
+
+export interface RateLimit {
+  readonly local: Limits['local']
+  readonly keys: readonly LimitKey[]
+}
+
+export const translateRateLimit = ({ local }: RateLimitSpec): RateLimit => ({
+  local: local.map(({ requests, per, burst = requests, key }) => ({
+    ...{ requests, perMs: per, burst, isKeyed: key !== undefined },
+  })),
+  keys: local.flatMap(({ key: expression }, index) =>
+    expression === undefined ? [] : [{ index, expression }],
+  ),
+})
+
+export const rateLimitProblems = ({ local }: RateLimitSpec): readonly string[] =>
+  local.flatMap(({ key }, index) => {
+    const compiled = key === undefined ? undefined : compileValue(key, RULE_VARIABLES)
+    return compiled?.ok === false
+      ? [`rateLimit.local[${index}].key: ${compiled.error.message}`]
+      : []
+  })

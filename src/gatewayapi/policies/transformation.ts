@@ -1,0 +1,124 @@
+// traffic.transformation → the headers that ext_authz sets and removes, and those that Envoy removes from answers.
+
+import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
+import { compareText } from '../../incremental/sorted-list.js'
+import { HOPS_HEADER } from '../../ir/hops.js'
+import type { HeaderExpression, Transformation } from '../../ir/transformation.js'
+import { FRAMING_HEADERS, type ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import { isHeaderName } from '../world/header-modifiers.js'
+
+type TransformationSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['transformation']>
+
+export interface TranslatedTransformation {
+  /** Absent: nothing but what Envoy removes from answers. */
+  readonly transformation?: Transformation
+  /** Headers of the backend's answers that no client gets; sorted. */
+  readonly removedFromAnswers: readonly string[]
+}
+
+export function translateTransformation({
+  request,
+  response,
+}: TransformationSpec): TranslatedTransformation {
+  const ofRequest = {
+    set: headersOf(request?.set),
+    add: headersOf(request?.add),
+    remove: sorted(request?.remove ?? []),
+  }
+  const set = headersOf(response?.set)
+  const isIdle = [...Object.values(ofRequest), set].every((list) => list.length === 0)
+  return {
+    ...(isIdle ? {} : { transformation: { request: ofRequest, response: { set } } }),
+    // Also those that are set: where there is no value, the backend's own must not take its place.
+    removedFromAnswers: sorted([...(response?.remove ?? []), ...set.map(({ name }) => name)]),
+  }
+}
+
+const headersOf = (headers: Readonly<Record<string, string>> = {}): readonly HeaderExpression[] =>
+  Object.entries(headers)
+    .map(([name, expression]) => ({ name: name.toLowerCase(), expression }))
+    .sort((a, b) => compareText(a.name, b.name))
+
+const sorted = (names: readonly string[]): readonly string[] =>
+  [...new Set(names.map((name) => name.toLowerCase()))].sort(compareText)
+
+export const transformationProblems = ({
+  request,
+  response,
+}: TransformationSpec): readonly string[] => [
+  ...(request === undefined ? [] : partProblems('request', request)),
+  ...(response === undefined ? [] : partProblems('response', response)),
+]
+
+interface Part {
+  readonly set: Readonly<Record<string, string>>
+  readonly add?: Readonly<Record<string, string>>
+  readonly remove: readonly string[]
+}
+
+function partProblems(part: 'request' | 'response', spec: Part): readonly string[] {
+  const { set, add = {}, remove } = spec
+  const places = [
+    ...Object.keys(set).map((name) => ({ name, place: `set["${shown(name)}"]` })),
+    ...Object.keys(add).map((name) => ({ name, place: `add["${shown(name)}"]` })),
+    ...remove.map((name, index) => ({ name, place: `remove[${index}]` })),
+  ]
+  const seen = new Map<string, string>()
+  const names = places.flatMap(({ name, place }) => {
+    const lower = name.toLowerCase()
+    const before = seen.get(lower)
+    seen.set(lower, before ?? place)
+    const problem =
+      nameProblem(part, lower) ??
+      (before === undefined ? undefined : `the same header as ${before}; expected it once`)
+    return problem === undefined ? [] : [`transformation.${part}.${place}: ${problem}`]
+  })
+  return [
+    ...names,
+    ...valueProblems(`transformation.${part}.set`, set),
+    ...valueProblems(`transformation.${part}.add`, add),
+  ]
+}
+
+const shown = (name: string): string => name.replace(/[^\x20-\x7e]/gu, '?')
+
+const valueProblems = (
+  place: string,
+  headers: Readonly<Record<string, string>>,
+): readonly string[] =>
+  Object.entries(headers).flatMap(([name, source]) => {
+    const compiled = compileValue(source, RULE_VARIABLES)
+    return compiled.ok ? [] : [`${place}["${shown(name)}"]: ${compiled.error.message}`]
+  })
+
+/** name: lower-case. */
+function nameProblem(part: 'request' | 'response', name: string): string | undefined {
+  if (part === 'request' && (name.startsWith(':') || name === 'host'))
+    return 'this says where the request goes and cannot be changed; expected a filter URLRewrite of the HTTPRoute'
+  if (!isHeaderName(name)) return 'this is not a header name'
+  if (name.includes('_'))
+    return 'backends may take "_" for "-", and a client could send that; expected a name with "-"'
+  if (FRAMING_HEADERS.includes(name)) return 'this header frames the message and cannot be changed'
+  if (name.startsWith('x-gatehouse-') || name.startsWith('x-envoy-') || name === HOPS_HEADER)
+    return 'this header is for the gateway itself and cannot be changed'
+  return OWNED[part].get(name)
+}
+
+const CREDENTIALS =
+  'this header holds the credentials of the request; expected jwtAuthentication.forwardToken'
+const FORWARDED = 'Envoy writes this header, and rules read it'
+
+/** Headers that something else decides about. */
+const OWNED: Readonly<Record<'request' | 'response', ReadonlyMap<string, string>>> = {
+  request: new Map([
+    ['authorization', CREDENTIALS],
+    ['cookie', 'a relay writes this header; it cannot be changed'],
+    ['x-forwarded-for', FORWARDED],
+    ['x-forwarded-proto', FORWARDED],
+    ['x-request-id', 'the log names requests by this header; it cannot be changed'],
+  ]),
+  response: new Map([
+    ['www-authenticate', 'clients begin a login by this header; it cannot be changed'],
+    ['x-request-id', 'the log names requests by this header; it cannot be changed'],
+  ]),
+}

@@ -1,0 +1,130 @@
+// The filter that counts requests in Envoy itself, which limits nothing by itself, and what a route says to it.
+
+import { create } from '@bufbuild/protobuf'
+import type { Any } from '@bufbuild/protobuf/wkt'
+import { HeaderValueOption_HeaderAppendAction as AppendAction } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  type RateLimit,
+  RateLimit_Action_MetaData_Source as Source,
+  RateLimitSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import {
+  type LocalRateLimitDescriptor as Descriptor,
+  LocalRateLimitDescriptorSchema as DescriptorSchema,
+} from '../../grpc/generated/envoy/extensions/common/ratelimit/v3/ratelimit_pb.js'
+import { LocalRateLimitSchema } from '../../grpc/generated/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit_pb.js'
+import {
+  type HttpFilter,
+  HttpFilterSchema,
+} from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import type { TokenBucketSchema } from '../../grpc/generated/envoy/type/v3/token_bucket_pb.js'
+import { CLAIMS_NAMESPACE, LIMIT_KEYS_KEY, limitName } from '../../ir/names.js'
+import type { Limits, LocalLimit } from '../../ir/route.js'
+import { LOCAL_RATE_LIMIT_FILTER } from './filter-names.js'
+import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
+
+const STAT_PREFIX = 'gatehouse'
+
+/** envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: off for every route that does not configure it. */
+export const buildLocalRateLimitFilter = (): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: LOCAL_RATE_LIMIT_FILTER,
+    disabled: true,
+    configType: typedConfig(LocalRateLimitSchema, { statPrefix: STAT_PREFIX }),
+  })
+
+const ALWAYS = { defaultValue: { numerator: 100 } }
+
+/** What stands for a key that a request does not have. ext_authz sends hashes: none of them is this. */
+const SHARED = 'shared'
+
+/**
+ * LocalRateLimit of one route. A bucket that was forgotten is full when it comes back: what all keys of a limit get together
+ * is bounded by the bucket of the whole route, which has room for as many buckets as are kept.
+ */
+export function buildLocalRateLimit(limits: Limits): Any {
+  const whole = slowestWithKeys(limits)
+  return packed(LocalRateLimitSchema, {
+    statPrefix: STAT_PREFIX,
+    filterEnabled: ALWAYS,
+    filterEnforced: ALWAYS,
+    tokenBucket: whole === undefined ? UNUSED : bucketOf(whole, limits.maxBuckets),
+    alwaysConsumeDefaultTokenBucket: whole !== undefined,
+    maxDynamicDescriptors: limits.maxBuckets,
+    rateLimits: limits.local.map(countedBy),
+    descriptors: limits.local.flatMap(descriptorsOf),
+    responseHeadersToAdd: [
+      {
+        header: { key: 'retry-after', value: String(retryAfterSeconds(limits)) },
+        appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+      },
+    ],
+  })
+}
+
+const rateOf = ({ requests, perMs }: LocalLimit): number => requests / perMs
+
+function slowestWithKeys({ local }: Limits): LocalLimit | undefined {
+  const [slowest] = local.filter(({ isKeyed }) => isKeyed).sort((a, b) => rateOf(a) - rateOf(b))
+  return slowest
+}
+
+/** Every request counts in a bucket of its limit: Envoy asks for this one all the same. */
+const UNUSED: FieldsOf<typeof TokenBucketSchema> = {
+  maxTokens: 1,
+  tokensPerFill: 1,
+  fillInterval: durationOf(1000),
+}
+
+const MAX_UINT32 = 4_294_967_295
+
+/** As much as times buckets. */
+const bucketOf = (
+  { requests, perMs, burst }: LocalLimit,
+  times = 1,
+): FieldsOf<typeof TokenBucketSchema> => ({
+  maxTokens: Math.min(burst * times, MAX_UINT32),
+  tokensPerFill: Math.min(requests * times, MAX_UINT32),
+  fillInterval: durationOf(perMs),
+})
+
+/** When each bucket has a request again; they fill evenly. */
+const retryAfterSeconds = ({ local }: Limits): number =>
+  Math.max(...local.map(({ requests, perMs }) => Math.ceil(perMs / requests / 1000)))
+
+function countedBy({ isKeyed }: LocalLimit, index: number): RateLimit {
+  const name = limitName(index)
+  return create(RateLimitSchema, {
+    actions: [
+      {
+        actionSpecifier: isKeyed
+          ? {
+              case: 'metadata',
+              value: {
+                descriptorKey: name,
+                metadataKey: {
+                  key: CLAIMS_NAMESPACE,
+                  path: [LIMIT_KEYS_KEY, name].map((key) => ({
+                    segment: { case: 'key' as const, value: key },
+                  })),
+                },
+                defaultValue: SHARED,
+                source: Source.DYNAMIC,
+              },
+            }
+          : { case: 'genericKey', value: { descriptorKey: name, descriptorValue: SHARED } },
+      },
+    ],
+  })
+}
+
+/** A value that is named has a bucket for good; an empty one stands for all others, of which the last ones are kept. */
+function descriptorsOf(limit: LocalLimit, index: number): Descriptor[] {
+  const values = limit.isKeyed ? [SHARED, ''] : [SHARED]
+  return values.map((value) =>
+    create(DescriptorSchema, {
+      entries: [{ key: limitName(index), value }],
+      tokenBucket: bucketOf(limit),
+    }),
+  )
+}

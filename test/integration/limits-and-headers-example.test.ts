@@ -1,0 +1,57 @@
+// config/examples/limits-and-headers.yaml, run as it is: but for its addresses and keys.
+
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { type Backend, startBackend } from '../support/backend.js'
+import { bearer, send } from '../support/http.js'
+import { type Stack, startStack } from '../support/stack.js'
+import { keySet, newKey, signToken } from '../support/tokens.js'
+
+const EXAMPLE = resolve(import.meta.dirname, '../../config/examples/limits-and-headers.yaml')
+
+const key = await newKey('1')
+let backend: Backend
+let stack: Stack
+
+beforeAll(async () => {
+  backend = await startBackend()
+  backend.answer((_, reply) => reply.writeHead(200, { 'x-powered-by': 'php' }).end('orders'))
+  const text = await readFile(EXAMPLE, 'utf8')
+  stack = await startStack({
+    resources: (port) =>
+      parseAllDocuments(
+        text
+          .replace('port: 8080', `port: ${String(port)}`)
+          .replace('port: 3000', `port: ${String(backend.port)}`)
+          .replace(/inline: .*/, `inline: '${JSON.stringify(keySet(key))}'`),
+      ).map((document) => document.toJS() as object),
+  })
+})
+afterAll(async () => {
+  await stack.close()
+  await backend.close()
+})
+
+async function call(sub: string, headers: Record<string, string> = {}) {
+  const claims = { iss: 'https://login.example.com/', aud: 'orders', sub, groups: ['a', 'b'] }
+  const token = await signToken({ key, claims })
+  return send(stack.origin, '/orders', { headers: { ...bearer(token), ...headers } })
+}
+
+test('each caller has ten requests at once, and the backend learns who calls', async () => {
+  for (let i = 0; i < 10; i++) expect((await call('ann')).status).toBe(200)
+  const refused = await call('ann')
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1'])
+  const answer = await call('bob', { 'x-user': 'ann', 'x-groups': 'root', 'x-debug': '1' })
+  expect(answer.status).toBe(200)
+  expect(answer.headers['x-served-to']).toBe('bob')
+  expect(answer.headers).not.toHaveProperty('x-powered-by')
+  const { headers = {} } = backend.requests.at(-1) ?? {}
+  expect([headers['x-user'], headers['x-groups'], headers['x-debug']]).toEqual([
+    'bob',
+    'a b',
+    undefined,
+  ])
+})

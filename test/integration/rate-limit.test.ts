@@ -1,0 +1,123 @@
+// traffic.rateLimit through Envoy: a bucket for each key, one for all without a key, and 429 that says when to come back.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, bearer, send } from '../support/http.js'
+import {
+  jwt,
+  protectedRoute,
+  type ProtectedStack,
+  sign,
+  startProtectedStack,
+} from '../support/protected-stack.js'
+import { newKey } from '../support/tokens.js'
+
+const ours = await newKey('k1')
+const others = await newKey('k1')
+
+const limited = (name: string, local: readonly object[], more: object = {}): readonly object[] =>
+  protectedRoute(name, { jwtAuthentication: jwt([ours], more), rateLimit: { local } })
+
+let stack: ProtectedStack
+
+beforeAll(async () => {
+  stack = await startProtectedStack(
+    limited('users', [{ requests: 2, per: '1h', key: 'jwt.sub' }]),
+    limited('teams', [{ requests: 2, per: '1h', key: 'jwt.team' }]),
+    limited('odd', [{ requests: 2, per: '1h', key: 'jwt.team' }]),
+    limited('optional', [{ requests: 2, per: '1h', key: 'jwt.sub' }], { mode: 'Permissive' }),
+    limited('both', [
+      { requests: 1000, per: '1h', burst: 4 },
+      { requests: 1000, per: '1h', burst: 3, key: 'jwt.sub' },
+    ]),
+    limited('soon', [
+      { requests: 3, per: '1m', burst: 1, key: 'jwt.sub' },
+      { requests: 1000, per: '1s' },
+    ]),
+    limited('strict', [{ requests: 2, per: '1h' }]),
+    protectedRoute('open', { rateLimit: { local: [{ requests: 2, per: '1h' }] } }),
+    protectedRoute('paths', {
+      rateLimit: { local: [{ requests: 1, per: '1h', key: 'request.headers["x-tenant"]' }] },
+    }),
+    protectedRoute('free', { jwtAuthentication: jwt([ours]) }),
+  )
+})
+afterAll(() => stack.close())
+
+const call = async (
+  name: string,
+  claims?: object,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  send(stack.origin, `/${name}`, {
+    headers: { ...(claims === undefined ? {} : bearer(await sign(ours, claims))), ...headers },
+  })
+
+async function statuses(name: string, ...all: readonly (object | undefined)[]): Promise<number[]> {
+  const found = []
+  for (const claims of all) found.push((await call(name, claims)).status)
+  return found
+}
+
+const [ann, bob] = [{ sub: 'ann' }, { sub: 'bob' }]
+
+describe('a limit with a key', () => {
+  test('counts each value by itself, whatever the token', async () => {
+    expect(await statuses('users', ann, { ...ann, jti: '2' }, ann)).toEqual([200, 200, 429])
+    expect(await statuses('users', bob, bob, bob)).toEqual([200, 200, 429])
+  })
+
+  test('has one bucket for all requests without the claim', async () => {
+    expect(await statuses('teams', ann, bob, ann)).toEqual([200, 200, 429])
+    expect(await statuses('teams', { ...ann, team: 'red' })).toEqual([200])
+  })
+
+  test('takes lists and maps for no value', async () => {
+    expect(await statuses('odd', { team: ['a'] }, { team: { a: 'a' } }, { team: ['b'] })).toEqual([
+      200, 200, 429,
+    ])
+    expect(await statuses('odd', { team: 'shared' }, { team: '' }, { team: 7 })).toEqual([
+      200, 200, 200,
+    ])
+  })
+
+  test('has one bucket for all requests without a token', async () => {
+    expect(await statuses('optional', undefined, undefined, undefined)).toEqual([200, 200, 429])
+    expect(await statuses('optional', ann)).toEqual([200])
+  })
+
+  test('may count by what rules can read, on a route without tokens', async () => {
+    const tenant = async (name: string): Promise<number> =>
+      (await call('paths', undefined, { 'x-tenant': name })).status
+    expect([await tenant('a'), await tenant('a'), await tenant('b')]).toEqual([200, 429, 200])
+  })
+})
+
+test('a limit without a key counts all requests, and asks nobody for a token', async () => {
+  expect(await statuses('open', undefined, undefined, undefined)).toEqual([200, 200, 429])
+})
+
+test('of several limits each must hold', async () => {
+  expect(await statuses('both', ann, ann, ann, ann)).toEqual([200, 200, 200, 429])
+  // The one without a key has one left: a request that one limit refuses may have counted at another.
+  expect(await statuses('both', bob, bob)).toContain(429)
+})
+
+test('a refusal says when the next request passes, and reaches no backend', async () => {
+  await call('soon', ann)
+  const seen = stack.backend.requests.length
+  const answer = await call('soon', ann)
+  expect(answer.status).toBe(429)
+  expect(answer.headers['retry-after']).toBe('20')
+  expect(stack.backend.requests).toHaveLength(seen)
+})
+
+test('requests that are refused for their token use up no limit', async () => {
+  const forged = await sign(others, ann)
+  for (let i = 0; i < 5; i++) expect(await stack.statusOf('strict', forged)).toBe(401)
+  expect(await statuses('strict', ann, ann, ann)).toEqual([200, 200, 429])
+})
+
+test('a route without a limit has none', async () => {
+  for (let i = 0; i < 5; i++)
+    expect((await call('free', ann)).headers).not.toHaveProperty('retry-after')
+})
