@@ -45,6 +45,7 @@ export function translateMeshRoute(
     ...brokenBackends(context, uses),
     ...(first.lacksPolicy ? ['no policy decides who may use it, and one is required'] : []),
     ...(isOfOneKind ? [] : ['its Gateways want different policies: give each a route of its own']),
+    ...ofOwnEnvoys(first),
   ]
   const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs
   const authz = rules.flatMap((input) => authzOf(input))
@@ -71,6 +72,19 @@ export interface MeshParents {
   /** All Gateways want the same of it: a mesh asks about an HTTPRoute by one key. */
   readonly isOfOneKind: boolean
 }
+
+/** What no mesh can be told, and what must not be missing there without a word. */
+const ofOwnEnvoys = ({ attachment }: RuleInput): readonly string[] =>
+  [
+    attachment.rateLimit && 'traffic.rateLimit',
+    attachment.transformation && 'traffic.transformation',
+  ].flatMap((field) =>
+    field === undefined
+      ? []
+      : [
+          `${field} is for Envoys that Gatehouse configures: expected the mesh's own policy for that`,
+        ],
+  )
 
 const isProtected = ({ attachment }: RuleInput): boolean =>
   attachment.jwt !== undefined || attachment.authorization !== undefined
