@@ -1,6 +1,7 @@
 // Bytes of an envoy.service.auth.v3.CheckRequest → what a check reads of it. By hand: the route key first, then the
 // entry says which headers are worth a string. Held equal to the generated decoder by a test.
 
+import { TextMemo } from '../grpc/text-memo.js'
 import { type Range, WireReader } from '../grpc/wire-reader.js'
 import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import type { HeaderNames } from './header-names.js'
@@ -59,13 +60,21 @@ export function openCheckRequest(bytes: Buffer): CheckEnvelope {
   return { key, reader, requests, sources }
 }
 
+/** Of keys, methods, hosts and the like: a configuration and its clients have a few of each. */
+const memo = new TextMemo()
+
+function knownText(reader: WireReader): string {
+  reader.span()
+  return memo.read(reader.buffer, reader.from, reader.to)
+}
+
 function readRouteKey(reader: WireReader): string | undefined {
   let name = ''
   let value = ''
   const outer = reader.enter()
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 1) name = reader.text()
-    else if (field === 2) value = reader.text()
+    if (field === 1) name = knownText(reader)
+    else if (field === 2) value = knownText(reader)
     else reader.skip()
   }
   reader.leave(outer)
@@ -106,12 +115,12 @@ export function readCheckRequest(envelope: CheckEnvelope, names: HeaderNames): C
 function readHttpRequest(reader: WireReader, names: HeaderNames, draft: Draft): void {
   const outer = reader.enter()
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 2) draft.method = reader.text()
+    if (field === 2) draft.method = knownText(reader)
     else if (field === 3) readMapEntry(reader, names, draft.headers)
     else if (field === 4) draft.path = reader.text()
-    else if (field === 5) draft.host = reader.text()
-    else if (field === 6) draft.scheme = reader.text()
-    else if (field === 10) draft.protocol = reader.text()
+    else if (field === 5) draft.host = knownText(reader)
+    else if (field === 6) draft.scheme = knownText(reader)
+    else if (field === 10) draft.protocol = knownText(reader)
     else if (field === 12) draft.body = readBytes(reader)
     else if (field === 13) readHeaderMap(reader, names, draft.headers)
     else reader.skip()
@@ -137,36 +146,55 @@ function readHeaderMap(reader: WireReader, names: HeaderNames, headers: Headers)
 /** An entry of the map headers: key and value, several values joined by Envoy; it has no third field. */
 function readMapEntry(reader: WireReader, names: HeaderNames, headers: Headers): void {
   const outer = reader.enter()
+  const { buffer } = reader
   let name: string | undefined
-  let value: Range | undefined
+  let start = 0
+  let end = 0
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 1) name = names.match(reader.buffer, reader.takeRange())
-    else if (field === 2) value = reader.takeRange()
-    else reader.skip()
+    if (field > 2) {
+      reader.skip()
+      continue
+    }
+    reader.span()
+    if (field === 1) name = names.match(buffer, reader.from, reader.to)
+    else {
+      start = reader.from
+      end = reader.to
+    }
   }
   reader.leave(outer)
-  if (name !== undefined) addHeader(headers, name, valueText(reader.buffer, undefined, value))
+  if (name !== undefined) addHeader(headers, name, buffer.toString('utf8', start, end))
 }
 
-/** A HeaderValue: key, value, raw_value. */
+/** A HeaderValue: key 1, value 2, raw_value 3, which stands for the value where it is not empty. */
 function readHeader(reader: WireReader, names: HeaderNames, headers: Headers): void {
   const outer = reader.enter()
+  const { buffer } = reader
   let name: string | undefined
-  let value: Range | undefined
-  let raw: Range | undefined
+  let start = 0
+  let end = 0
+  let rawStart = 0
+  let rawEnd = 0
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 1) name = names.match(reader.buffer, reader.takeRange())
-    else if (field === 2) value = reader.takeRange()
-    else if (field === 3) raw = reader.takeRange()
-    else reader.skip()
+    if (field > 3) {
+      reader.skip()
+      continue
+    }
+    reader.span()
+    if (field === 1) name = names.match(buffer, reader.from, reader.to)
+    else if (field === 2) {
+      start = reader.from
+      end = reader.to
+    } else {
+      rawStart = reader.from
+      rawEnd = reader.to
+    }
   }
   reader.leave(outer)
-  if (name !== undefined) addHeader(headers, name, valueText(reader.buffer, raw, value))
-}
-
-function valueText(buffer: Buffer, raw: Range | undefined, value: Range | undefined): string {
-  const range = raw !== undefined && raw.end > raw.start ? raw : value
-  return range === undefined ? '' : buffer.toString('utf8', range.start, range.end)
+  if (name === undefined) return
+  const hasRaw = rawEnd > rawStart
+  const text = buffer.toString('utf8', hasRaw ? rawStart : start, hasRaw ? rawEnd : end)
+  addHeader(headers, name, text)
 }
 
 /** The same name twice stays twice: whether that is allowed is the reader's question. */

@@ -82,7 +82,7 @@ function finish(
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) warnOfUnknown(options, limit, decision, key)
     else if (options.decisions !== undefined)
-      logDecision(options.decisions, request, entry.entry, decision, options.now() / 1000)
+      logDecision(options.decisions, request, entry.entry, decision, options.now)
   } catch {
     // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
   }

@@ -30,9 +30,9 @@ export function logDecision(
   bytes: Buffer,
   entry: AuthzEntry,
   decision: Decision,
-  nowSeconds: number,
+  now: () => number,
 ): void {
-  const fields = (): object => lineOf(log, bytes, entry, decision, nowSeconds)
+  const fields = (): object => lineOf(log, bytes, entry, decision, now() / 1000)
   if (decision.type === 'allow') return log.allowed(MESSAGE, fields)
   const { policy, rule } = placeOf(entry, decision)
   const key = [entry.route, decision.reason, policy, rule].join(' ')

@@ -40,18 +40,18 @@ export type Reason =
   | RuleFault
   | PathFault
 
-export type Decision =
-  | Refusal
-  | {
-      readonly type: 'allow'
-      readonly reason: Reason
-      readonly token?: RememberedToken
-      /** What the backend gets as Cookie; "": none. Absent: what the client sent. */
-      readonly cookie?: string
-      /** What ext_proc is told of a request for a list. */
-      readonly listRequest?: string
-      readonly values?: ValuesForEnvoy
-    }
+export type Decision = Refusal | Allowed
+
+export interface Allowed {
+  readonly type: 'allow'
+  readonly reason: Reason
+  readonly token?: RememberedToken
+  /** What the backend gets as Cookie; "": none. Absent: what the client sent. */
+  readonly cookie?: string
+  /** What ext_proc is told of a request for a list. */
+  readonly listRequest?: string
+  readonly values?: ValuesForEnvoy
+}
 
 export interface Refusal {
   readonly type: 'reply'

@@ -26,19 +26,36 @@ export interface VerificationKey {
 export function parseJws(token: string): Jws | undefined {
   const parts = token.split('.')
   const [header, payload, signature] = parts
-  if (parts.length !== 3 || !isCanonical(header) || !isCanonical(payload, true)) return undefined
-  if (!isCanonical(signature)) return undefined
+  if (parts.length !== 3 || !isCanonical(payload, true) || !isCanonical(signature)) return undefined
+  const fields = headerFields(header)
+  return fields && { token, payload: Buffer.from(payload, 'base64url'), ...fields }
+}
+
+type HeaderFields = Pick<Jws, 'algorithm' | 'kid' | 'type'>
+
+/** All tokens that a provider signs with one key have the same header. */
+const knownHeaders = new Map<string, HeaderFields>()
+const MAX_KNOWN_HEADERS = 64
+const MAX_KNOWN_LENGTH = 512
+
+function headerFields(header = ''): HeaderFields | undefined {
+  const known = knownHeaders.get(header)
+  if (known !== undefined) return known
+  if (!isCanonical(header)) return undefined
   const parsed = parseObject(decodeUtf8(Buffer.from(header, 'base64url')))
-  if (parsed === undefined) return undefined
-  const headerFields = readHeader(parsed)
-  return headerFields && { token, payload: Buffer.from(payload, 'base64url'), ...headerFields }
+  const fields = parsed && readHeader(parsed)
+  if (fields === undefined || header.length > MAX_KNOWN_LENGTH) return fields
+  if (knownHeaders.size === MAX_KNOWN_HEADERS) knownHeaders.clear()
+  // A copy: a part of a string keeps all of it, which is a token.
+  knownHeaders.set(Buffer.from(header, 'latin1').toString('latin1'), fields)
+  return fields
 }
 
 /**
  * crit (RFC 7515 section 4.1.11) and b64 (RFC 7797) change what is signed: none of their extensions is understood here.
  * jwk, jku, x5c and x5u may stand in the header; nobody reads them.
  */
-function readHeader(header: JsonObject): Pick<Jws, 'algorithm' | 'kid' | 'type'> | undefined {
+function readHeader(header: JsonObject): HeaderFields | undefined {
   const field = (name: string): Json | undefined =>
     Object.hasOwn(header, name) ? header[name] : undefined
   const [algorithm, kid, type] = [field('alg'), field('kid'), field('typ')]

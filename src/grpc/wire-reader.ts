@@ -14,6 +14,10 @@ export interface Range {
 }
 
 export class WireReader {
+  /** Where the value lies that span() has taken. */
+  from = 0
+  to = 0
+
   private position = 0
   private wireType = VARINT
 
@@ -65,15 +69,24 @@ export class WireReader {
 
   /** Like range(), with the cursor behind the value. */
   takeRange(): Range {
-    const range = this.range()
-    this.position = range.end
-    return range
+    this.span()
+    return { start: this.from, end: this.to }
+  }
+
+  /** Like takeRange(), without an object: from and to say where, until the next call. */
+  span(): void {
+    if (this.wireType !== BYTES) throw new RangeError('not length-delimited')
+    const length = this.varint()
+    const start = this.position
+    if (length > this.end - start) throw new RangeError('beyond the end')
+    this.from = start
+    this.to = this.position = start + length
   }
 
   /** A string; what is not UTF-8 becomes U+FFFD. */
   text(): string {
-    const { start, end } = this.takeRange()
-    return this.buffer.toString('utf8', start, end)
+    this.span()
+    return this.buffer.toString('utf8', this.from, this.to)
   }
 
   /** An unsigned number of at most 32 bits. */
@@ -84,7 +97,7 @@ export class WireReader {
 
   skip(): void {
     if (this.wireType === VARINT) this.varint()
-    else if (this.wireType === BYTES) this.takeRange()
+    else if (this.wireType === BYTES) this.span()
     else if (this.wireType === FIXED64) this.advance(8)
     else if (this.wireType === FIXED32) this.advance(4)
     else throw new RangeError('groups are not read')
@@ -97,6 +110,14 @@ export class WireReader {
 
   /** The low 32 bits of a varint of up to ten bytes. */
   private varint(): number {
+    // Most are of one byte.
+    if (this.position < this.end) {
+      const only = this.buffer[this.position] as number
+      if (only < 0x80) {
+        this.position += 1
+        return only
+      }
+    }
     let value = 0
     for (let shift = 0; shift < 70; shift += 7) {
       if (this.position >= this.end) throw new RangeError('beyond the end')

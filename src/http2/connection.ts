@@ -233,7 +233,7 @@ export class Connection {
     if (this.#receiveWindow < CONNECTION_WINDOW / 2)
       this.#giveBack(CONNECTION_WINDOW - this.#receiveWindow)
     const endStream = (flags & FrameFlag.END_STREAM) !== 0
-    const content = withoutPadding(frame)
+    const content = (flags & FrameFlag.PADDED) === 0 ? frame : withoutPadding(frame)
     // With or without padding it is empty.
     if (content.from === content.to && !endStream) this.#spend()
     this.#streams.receive(streamId, buffer.subarray(content.from, content.to), length, endStream)

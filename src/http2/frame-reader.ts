@@ -55,7 +55,10 @@ export class FrameReader {
       this.#hasPreface = true
     }
     while (buffer.length - at >= FRAME_HEADER_BYTES && !stopped()) {
-      const length = buffer.readUIntBE(at, 3)
+      const length =
+        ((buffer[at] as number) << 16) |
+        ((buffer[at + 1] as number) << 8) |
+        (buffer[at + 2] as number)
       if (length > DEFAULT_MAX_FRAME_SIZE)
         throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'a frame above the maximum size')
       const end = at + FRAME_HEADER_BYTES + length

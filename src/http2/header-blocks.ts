@@ -25,6 +25,9 @@ interface OpenBlock {
   length: number
 }
 
+/** Of these a whole block has END_HEADERS alone, as nearly all have. */
+const PLAIN = FrameFlag.END_HEADERS | FrameFlag.PADDED | FrameFlag.PRIORITY
+
 /** Exclusive flag and stream dependency, and weight. */
 const PRIORITY_BYTES = 5
 
@@ -47,6 +50,11 @@ export class HeaderBlocks {
   /** undefined: it goes on. @throws {ConnectionError} */
   begin(frame: Frame): HeaderBlock | undefined {
     const { flags, buffer, streamId } = frame
+    if ((flags & PLAIN) === FrameFlag.END_HEADERS) {
+      const list = this.#decode(buffer, frame.from, frame.to)
+      const endStream = (flags & FrameFlag.END_STREAM) !== 0
+      return { streamId, endStream, dependsOnItself: false, list }
+    }
     const { from, to } = withoutPadding(frame)
     const hasPriority = (flags & FrameFlag.PRIORITY) !== 0
     if (hasPriority && to - from < PRIORITY_BYTES)

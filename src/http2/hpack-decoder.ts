@@ -153,12 +153,15 @@ export const sizeOf = ([name, value]: HeaderField): number =>
 
 /** The blocks that came last and changed no table: a client sends the same one for most of its calls. */
 class BlockMemo {
-  readonly #blocks: { readonly bytes: Buffer; readonly list: readonly HeaderField[] }[] = []
+  readonly #blocks: KnownBlock[] = []
   #next = 0
 
   find(block: Buffer, from: number, to: number): readonly HeaderField[] | undefined {
-    for (const { bytes, list } of this.#blocks)
-      if (bytes.length === to - from && bytes.compare(block, from, to) === 0) return list
+    const blocks = this.#blocks
+    for (let i = 0; i < blocks.length; i++) {
+      const { bytes, list } = blocks[i] as KnownBlock
+      if (bytes.length === to - from && isAt(bytes, block, from)) return list
+    }
     return undefined
   }
 
@@ -174,5 +177,19 @@ class BlockMemo {
   }
 }
 
+interface KnownBlock {
+  readonly bytes: Buffer
+  readonly list: readonly HeaderField[]
+}
+
+/** A block that is repeated is a few indexes: they are compared here sooner than a call of the runtime begins. */
+function isAt(bytes: Buffer, block: Buffer, from: number): boolean {
+  const { length } = bytes
+  if (length > MAX_BY_HAND) return bytes.compare(block, from, from + length) === 0
+  for (let i = 0; i < length; i++) if (bytes[i] !== block[from + i]) return false
+  return true
+}
+
+const MAX_BY_HAND = 64
 const REMEMBERED_BLOCKS = 4
 const MAX_REMEMBERED_BYTES = 1_024

@@ -112,3 +112,12 @@ test.each([
   const rules = { issuer: ISSUER, audiences: ['mcp-client'] }
   expect(claimsFault(jws, { ...CLAIMS, ...claims }, rules, NOW)).toBe(fault)
 })
+
+test('a header that was read before is read the same, and one that was refused is refused again', () => {
+  const tokenWith = (header: object): string => `${base64url(header)}.${base64url(CLAIMS)}.AAAA`
+  for (let i = 0; i < 200; i++) {
+    const header = { alg: 'RS256', kid: `k${String(i % 100)}` }
+    expect(parseJws(tokenWith(header))).toMatchObject({ algorithm: 'RS256', kid: header.kid })
+    expect(parseJws(tokenWith({ ...header, crit: ['b64'] }))).toBeUndefined()
+  }
+})
