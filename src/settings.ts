@@ -256,10 +256,13 @@ function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
 }
 
 /** By a name of Envoy's route an entry of Gatehouse's own routes would be found that is for another mode. */
-const ofMesh = ({ for: mesh, routeKey }: Settings): readonly string[] =>
-  routeKey !== undefined && mesh !== routeKey
+function ofMesh({ for: mesh, routeKey }: Settings): readonly string[] {
+  if (mesh === 'envoy')
+    return ['--for envoy belongs to translate: serve answers such an Envoy without it']
+  return routeKey !== undefined && mesh !== routeKey
     ? [`--route-key ${routeKey} belongs to --for ${routeKey}`]
     : []
+}
 
 function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {
   if (kubernetes)

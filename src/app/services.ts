@@ -8,7 +8,7 @@ import { createCheckService } from '../extauthz/check-service.js'
 import type { FreshKeysOptions } from '../extauthz/fresh-keys.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
 import { createProcessService } from '../extproc/process-service.js'
-import { keysByRouteName } from '../extproc/route-key.js'
+import { readersByMesh } from '../extproc/route-key.js'
 import type { HeldBytes } from '../extproc/stream/held-bytes.js'
 import type { SharedLimits } from '../extproc/stream/tally.js'
 import type { GuardDeps } from '../extproc/webhook/ask-webhooks.js'
@@ -94,7 +94,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     callRemote,
     callPublic,
     shared,
-    keysOfMessage: deps.routeKey && keysByRouteName[deps.routeKey],
+    readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
     now,
     logger,

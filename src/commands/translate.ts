@@ -1,22 +1,27 @@
-// gatehouse translate: files → one static Envoy configuration, as YAML.
+// gatehouse translate: files → one static Envoy configuration, or the parts of it that an Envoy of one's own needs, as YAML.
 
 import { stringify } from 'yaml'
 import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
 import type { Settings } from '../settings.js'
 import { bootstrapJson } from '../xds/bootstrap/bootstrap.js'
+import { fragmentOf } from '../xds/bootstrap/fragment.js'
 import { buildStaticConfig } from '../xds/bootstrap/static-config.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { exportManifests } from './export.js'
 import { translateOffline } from './offline.js'
 
-/** A document that cannot be read prints nothing; a route that refuses because of its policy is part of the result. */
+/**
+ * A document that cannot be read prints nothing; a route that refuses because of its policy is part of the result, but of a
+ * fragment, which somebody merges and may leave out.
+ */
 export async function translate(settings: Settings, io: CommandIo): Promise<ExitCode> {
   if (settings.for === 'envoy-gateway') return exportManifests(settings, io)
   const offline = await translateOffline(settings)
   const report = reportCheck(offline, settings)
   if (!report.isGood) io.err(report.text)
-  if (offline.provider.problems.length > 0) return 1
+  const isFragment = settings.for === 'envoy'
+  if (offline.provider.problems.length > 0 || (isFragment && !report.isGood)) return 1
   const { listenAddress, trustedHops, accessLog, connect, grpc, envoyAdmin } = settings
   const config = buildStaticConfig(offline.translation.ir, {
     xds: {
@@ -29,6 +34,9 @@ export async function translate(settings: Settings, io: CommandIo): Promise<Exit
     envoyAdmin,
     certificates: 'inline',
   })
-  io.out(stringify(bootstrapJson(config), { lineWidth: 0, aliasDuplicateObjects: false }))
+  const json = bootstrapJson(config)
+  io.out(
+    stringify(isFragment ? fragmentOf(json) : json, { lineWidth: 0, aliasDuplicateObjects: false }),
+  )
   return 0
 }

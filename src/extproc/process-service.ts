@@ -13,7 +13,7 @@ import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRelayDeps } from './relay/relay-deps.js'
-import type { KeysOfMessage } from './route-key.js'
+import type { NamedStream, ReadFirstMessage } from './route-key.js'
 import { withFirstMessage } from './stream/first-message.js'
 import { createOpenStreams } from './stream/open-streams.js'
 import { runProcessStream } from './stream/process-stream.js'
@@ -32,7 +32,7 @@ export interface ProcessServiceDeps {
   /** Absent: this process alone calls providers. */
   readonly shared?: SharedLimits | undefined
   /** Tells the route of a stream without call metadata; absent: such a stream is refused. */
-  readonly keysOfMessage?: KeysOfMessage | undefined
+  readonly readFirstMessage?: ReadFirstMessage | undefined
   readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
   /** Milliseconds since the epoch. */
   now(): number
@@ -62,7 +62,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const relay = createRelayDeps({ ...deps, slots, now })
   const parts: ProcessorDeps = { ...deps, slots, now, relay }
 
-  const processAs = (call: StreamCall, keys: readonly string[]): StreamListener => {
+  const processAs = (call: StreamCall, { keys, client }: NamedStream): StreamListener => {
     const entry = entryOf(keys, deps.table())
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
@@ -71,7 +71,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {
-      createProcessor: (own) => createProcessor(entry, own, parts, guardDeps, call),
+      createProcessor: (own) => createProcessor(entry, own, parts, guardDeps, client),
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => close(),
     })
@@ -80,8 +80,11 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   }
   const process = (call: StreamCall): StreamListener => {
     const keys = call.metadata(ROUTE_METADATA_KEY)
-    if (keys.length > 0 || deps.keysOfMessage === undefined) return processAs(call, keys)
-    return withFirstMessage(call, deps.keysOfMessage, (named) => processAs(call, named))
+    const [client = ''] = call.metadata(CLIENT_METADATA_KEY)
+    const { readFirstMessage } = deps
+    return keys.length > 0 || readFirstMessage === undefined
+      ? processAs(call, { keys, client })
+      : withFirstMessage(call, readFirstMessage, (named) => processAs(call, named))
   }
 
   return {
@@ -106,13 +109,11 @@ function createProcessor(
   stream: ProcessorStream,
   deps: ProcessorDeps,
   guardDeps: GuardDeps,
-  call: StreamCall,
+  client: string,
 ): Processor {
   switch (entry.type) {
-    case 'well-known': {
-      const [address = ''] = call.metadata(CLIENT_METADATA_KEY)
-      return createWellKnownProcessor(entry, stream, deps, address)
-    }
+    case 'well-known':
+      return createWellKnownProcessor(entry, stream, deps, client)
     case 'lists':
       return createListsProcessor(entry, stream, {
         maxBodyBytes: guardDeps.maxBodyBytes,

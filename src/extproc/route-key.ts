@@ -5,71 +5,91 @@ import type { Mesh } from '../ir/mesh-route.js'
 import { routeKey } from '../ir/names.js'
 
 /** The filter's name, under which Envoy sends the attributes of a request. */
-const ATTRIBUTES = 'envoy.filters.http.ext_proc'
+const FILTER = 'envoy.filters.http.ext_proc'
 const ROUTE_NAME = 'xds.route_name'
+const SOURCE = 'source.address'
 
-/** @throws {RangeError} the bytes are no message. */
-export type KeysOfMessage = (bytes: Buffer) => readonly string[]
+/** What the first message of a stream without call metadata says. */
+export interface NamedStream {
+  /** Of the table; empty: it names no route. */
+  readonly keys: readonly string[]
+  /** The IP address of the client; "": not told. */
+  readonly client: string
+}
 
-/** The key that a stream's first message, an encoded ProcessingRequest, stands for. Empty: it names no route. */
-export const keysByRouteName: Readonly<Record<Mesh, KeysOfMessage>> = {
+/** bytes: of an encoded ProcessingRequest. @throws {RangeError} they are none. */
+export type ReadFirstMessage = (bytes: Buffer) => NamedStream
+
+/** By the mesh whose names of routes are read. */
+export const readersByMesh: Readonly<Record<Mesh, ReadFirstMessage>> = {
   'envoy-gateway': (bytes) => {
-    const name = routeNameIn(bytes)
-    const match = name === undefined ? null : ENVOY_GATEWAY.exec(name)
-    if (match === null) return []
-    const [, namespace = '', route = '', rule = ''] = match
-    return [routeKey(namespace, route, Number(rule))]
+    const attributes = attributesIn(bytes)
+    const [, namespace, route, rule] = ENVOY_GATEWAY.exec(attributes.get(ROUTE_NAME) ?? '') ?? []
+    const isNamed = namespace !== undefined && route !== undefined && rule !== undefined
+    return {
+      keys: isNamed ? [routeKey(namespace, route, Number(rule))] : [],
+      client: hostOf(attributes.get(SOURCE) ?? ''),
+    }
   },
 }
 
 /** httproute/NAMESPACE/NAME/rule/N/match/M/HOST: made by the controller, of names that hold no slash. */
 const ENVOY_GATEWAY = /^httproute\/([^/]+)\/([^/]+)\/rule\/(\d{1,4})\/match\/(?:-1|\d{1,4})\/[^/]+$/
 
-/** The attribute of the first message; undefined: there is none, or it stands there twice. */
-export function routeNameIn(bytes: Buffer): string | undefined {
-  const reader = new WireReader(bytes)
-  const names: (string | undefined)[] = []
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    // attributes: an entry of map<string, Struct>, key 1 and value 2.
-    if (field === 9) names.push(...entryOf(reader, ATTRIBUTES, readFields))
-    else reader.skip()
-  return names.length === 1 ? names[0] : undefined
-}
+/** Of IP:PORT or [IP]:PORT. */
+const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 
-/** google.protobuf.Struct: fields 1, each an entry { key 1, value 2 }. */
-function readFields(reader: WireReader): readonly (string | undefined)[] {
-  const found: (string | undefined)[] = []
+/** Texts by their names; a name that stands there twice has none. */
+function attributesIn(bytes: Buffer): ReadonlyMap<string, string> {
+  const reader = new WireReader(bytes)
+  const found = new Map<string, string>()
+  const twice = new Set<string>()
   for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) found.push(...entryOf(reader, ROUTE_NAME, readValue))
+    // attributes: an entry of map<string, Struct>.
+    if (field === 9)
+      readEntry(reader, (filter) => {
+        if (filter === FILTER) readFields(reader, found, twice)
+        else skipAll(reader)
+      })
     else reader.skip()
+  for (const name of twice) found.delete(name)
   return found
 }
 
-/** google.protobuf.Value: string 3. */
-function readValue(reader: WireReader): readonly (string | undefined)[] {
-  let text: string | undefined
+/** google.protobuf.Struct: fields 1, each an entry of map<string, Value>. */
+function readFields(reader: WireReader, found: Map<string, string>, twice: Set<string>): void {
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1)
+      readEntry(reader, (name) => {
+        if (found.has(name)) twice.add(name)
+        found.set(name, readValue(reader))
+      })
+    else reader.skip()
+}
+
+/** google.protobuf.Value: string 3. "": another kind. */
+function readValue(reader: WireReader): string {
+  let text = ''
   for (let field = reader.next(); field !== 0; field = reader.next())
     if (field === 3) text = reader.text()
     else reader.skip()
-  return [text]
+  return text
 }
 
-/** Envoy writes the key before the value. Anything else, or another key, gives nothing. */
-function entryOf<Found>(
-  reader: WireReader,
-  wanted: string,
-  read: (reader: WireReader) => readonly Found[],
-): readonly Found[] {
+/** An entry { key 1, value 2 } whose value is a message; Envoy writes the key first. */
+function readEntry(reader: WireReader, readMessage: (key: string) => void): void {
   let key = ''
-  const found: Found[] = []
   const outer = reader.enter()
   for (let field = reader.next(); field !== 0; field = reader.next())
     if (field === 1) key = reader.text()
-    else if (field === 2 && key === wanted) {
+    else if (field === 2) {
       const within = reader.enter()
-      found.push(...read(reader))
+      readMessage(key)
       reader.leave(within)
     } else reader.skip()
   reader.leave(outer)
-  return found
+}
+
+function skipAll(reader: WireReader): void {
+  for (let field = reader.next(); field !== 0; field = reader.next()) reader.skip()
 }

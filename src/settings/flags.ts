@@ -37,11 +37,11 @@ export const FLAGS = {
     meaning:
       'where ADS, ext_authz, ext_proc and grpc.health.v1 listen: HOST:PORT or unix:PATH (run: only if it is given, as its own Envoy comes over a private Unix socket)',
   }),
-  for: one(readOneOf('envoy-gateway'), {
+  for: one(readOneOf('envoy-gateway', 'envoy'), {
     value: 'MESH',
     commands: ['serve', 'translate'],
     meaning:
-      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway; default Gatehouse's own",
+      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway; default Gatehouse's own; translate: envoy prints the parts that an Envoy which you configure needs",
   }),
   routeKey: one(readOneOf('envoy-gateway'), {
     value: 'MESH',

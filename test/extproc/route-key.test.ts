@@ -5,14 +5,15 @@ import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
-import { keysByRouteName, type KeysOfMessage } from '../../src/extproc/route-key.js'
+import { readersByMesh,type ReadFirstMessage } from '../../src/extproc/route-key.js'
 import { ProcessingRequestSchema } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { entry, KEY, PRM } from './support/entries.js'
 import { guardrails } from './support/guards.js'
 import { replyIn, request } from './support/messages.js'
 import { type Message, type ProcServer, silent, startProcServer } from './support/stream.js'
 
-const keysOf = keysByRouteName['envoy-gateway']
+const read = readersByMesh['envoy-gateway']
+const keysOf = (bytes: Buffer) => read(bytes).keys
 
 const FILTER = 'envoy.filters.http.ext_proc'
 
@@ -60,6 +61,16 @@ describe('a name of Envoy Gateway', () => {
     expect(keysOf(Buffer.concat([one, one]))).toEqual([])
   })
 
+  test.each([
+    ['10.1.2.3:4711', '10.1.2.3'],
+    ['[2001:db8::7]:4711', '2001:db8::7'],
+    [undefined, ''],
+  ])('comes with the client %s', (source, client) => {
+    const fields = { ...(source && { 'source.address': source }), 'xds.route_name': 'x' }
+    const message = { ...request('GET', PRM), attributes: { [FILTER]: fields } }
+    expect(read(bytesOf(message)).client).toBe(client)
+  })
+
   test('of a message that is none throws', () => {
     expect(() => keysOf(Buffer.from([0x4a, 0x7f]))).toThrow(RangeError)
   })
@@ -71,7 +82,7 @@ describe('a stream without call metadata', () => {
     await Promise.all(closing.splice(0).map((server) => server.close()))
   })
 
-  async function serve(keysOfMessage?: KeysOfMessage): Promise<ProcServer> {
+  async function serve(readFirstMessage?: ReadFirstMessage): Promise<ProcServer> {
     const table = buildProcTable([
       entry(),
       entry({ key: 'default/other/0', route: 'default/other' }),
@@ -80,7 +91,7 @@ describe('a stream without call metadata', () => {
       guardrails: guardrails(),
       table: () => table,
       callRemote: () => Promise.reject(new Error('no call expected')),
-      keysOfMessage,
+      readFirstMessage,
       now: () => 0,
       logger: silent,
     })
@@ -92,7 +103,7 @@ describe('a stream without call metadata', () => {
   const good = named(`httproute/${KEY.replace(/\/0$/, '')}/rule/0/match/0/*`)
 
   test('is for the route that its first message names', async () => {
-    const stream = (await serve(keysOf)).open()
+    const stream = (await serve(read)).open()
     stream.send(good)
     expect(replyIn(await stream.next()).status).toBe(200)
   })
@@ -101,7 +112,7 @@ describe('a stream without call metadata', () => {
     ['a route that is not known', named('httproute/default/unknown/rule/0/match/0/*')],
     ['no route', request('GET', PRM)],
   ])('that names %s is refused', async (_, message) => {
-    const stream = (await serve(keysOf)).open()
+    const stream = (await serve(read)).open()
     stream.send(message)
     expect((await stream.end).code).toBe(status.UNAVAILABLE)
     expect(stream.responses).toEqual([])
@@ -114,13 +125,13 @@ describe('a stream without call metadata', () => {
   })
 
   test('that ends before its first message does not end well', async () => {
-    const stream = (await serve(keysOf)).open()
+    const stream = (await serve(read)).open()
     stream.halfClose()
     expect((await stream.end).code).toBe(status.UNAVAILABLE)
   })
 
   test('a key in the metadata counts, whatever the name is', async () => {
-    const stream = (await serve(keysOf)).open('default/unknown/0')
+    const stream = (await serve(read)).open('default/unknown/0')
     stream.send(good)
     expect((await stream.end).code).toBe(status.UNAVAILABLE)
   })

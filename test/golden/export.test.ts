@@ -1,4 +1,5 @@
-// Golden test of exports: resources of a mesh, with our policies → the manifests, or why there are none.
+// Golden test of exports: resources of a mesh, with our policies → the manifests, or why there are none; and the parts of a
+// configuration for an Envoy that somebody configures.
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -10,6 +11,9 @@ import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
 import type { Resources } from '../../src/resources/kinds/resources.js'
+import { bootstrapJson } from '../../src/xds/bootstrap/bootstrap.js'
+import { fragmentOf } from '../../src/xds/bootstrap/fragment.js'
+import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import { expectGolden, goldenCases } from '../support/golden.js'
 import { API_GROUP } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
@@ -43,5 +47,19 @@ describe('a mesh by Envoy Gateway', () => {
         tables: { authz: authz.map(({ key }) => key), proc: proc.map(({ key }) => key) },
       })
       expect(translation.ir.gateways).toEqual([])
+    })
+})
+
+describe('an Envoy that somebody configures', () => {
+  for (const golden of goldenCases(join(import.meta.dirname, 'export/envoy')))
+    test(golden.name, () => {
+      const { ir } = createTranslator(OPTIONS).translate(resourcesOf(golden.input), new Map())
+      const config = buildStaticConfig(ir, {
+        xds: { listenAddress: '0.0.0.0', trustedHops: 0, systemCaFile: '/ca', accessLog: false },
+        connection: { address: { type: 'tcp', ...TARGETS.gatehouse } },
+        envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: 19_000 },
+        certificates: 'inline',
+      })
+      expectGolden(golden, fragmentOf(bootstrapJson(config)))
     })
 })

@@ -185,6 +185,8 @@ describe('commands', () => {
     expect(wrongOf('serve --resources x --route-key envoy-gateway')).toEqual([
       '--route-key envoy-gateway belongs to --for envoy-gateway',
     ])
+    expect(settingsOf('translate x --for envoy').for).toBe('envoy')
+    expect(wrongOf('serve --resources x --for envoy')[0]).toContain('belongs to translate')
     expect(wrongOf('translate x --for linkerd')[0]).toContain('expected one of envoy-gateway')
   })
 

@@ -14,7 +14,8 @@ const MODES = {
     request: { body: 'FullDuplexStreamed', attributes: ['xds.route_name'] },
     response: { body: 'FullDuplexStreamed' },
   },
-  documents: { request: { body: 'Buffered', attributes: ['xds.route_name'] } },
+  // Logins at a relay are bounded for each network of clients.
+  documents: { request: { body: 'Buffered', attributes: ['xds.route_name', 'source.address'] } },
 } as const
 
 /** None: no webhook guards the route. */

@@ -3,16 +3,16 @@
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
 
-/** open: with the keys that the first message names. It may throw, which ends the call. */
-export function withFirstMessage(
+/** open: with what read() makes of the first message. It may throw, which ends the call. */
+export function withFirstMessage<First>(
   call: Pick<StreamCall, 'end'>,
-  keysOf: (bytes: Buffer) => readonly string[],
-  open: (keys: readonly string[]) => StreamListener,
+  read: (bytes: Buffer) => First,
+  open: (first: First) => StreamListener,
 ): StreamListener {
   let listener: StreamListener | undefined
   return {
     onMessage(bytes) {
-      listener ??= open(readKeys(bytes, keysOf))
+      listener ??= open(firstOf(bytes, read))
       listener.onMessage(bytes)
     },
     onEnd() {
@@ -26,9 +26,9 @@ export function withFirstMessage(
 }
 
 /** @throws GrpcError */
-function readKeys(bytes: Buffer, keysOf: (bytes: Buffer) => readonly string[]): readonly string[] {
+function firstOf<First>(bytes: Buffer, read: (bytes: Buffer) => First): First {
   try {
-    return keysOf(bytes)
+    return read(bytes)
   } catch {
     throw new GrpcError(Status.INTERNAL, 'a message that cannot be read')
   }
