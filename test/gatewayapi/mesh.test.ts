@@ -49,3 +49,14 @@ test('without --for the Gateway is left alone, and its routes have no tables', (
   const { ir, mesh } = createTranslator(OPTIONS).translate(resources, new Map())
   expect([ir.gateways, ir.authz, ir.proc, mesh]).toEqual([[], [], [], undefined])
 })
+
+test('where a policy is required, a route without one cannot be exported', () => {
+  const options = { ...OPTIONS, mesh: 'envoy-gateway', requirePolicy: true } as const
+  const { mesh } = createTranslator(options).translate(
+    { ...resources, proxyPolicies: [] },
+    new Map(),
+  )
+  expect(mesh?.map(({ problems }) => problems)).toEqual([
+    ['no policy decides who may use it, and one is required'],
+  ])
+})

@@ -25,7 +25,7 @@ export interface TranslatedMeshRoute {
   readonly proc: readonly ProcEntry[]
   /** targetKey() of its backends. */
   readonly uses: readonly string[]
-  /** Absent: no policy of ours is on it. */
+  /** Absent: no policy of ours is on it, and none is required. */
   readonly mesh?: MeshRoute
 }
 
@@ -38,7 +38,7 @@ export function translateMeshRoute(
 ): TranslatedMeshRoute {
   const uses = backendsOf(route)
   const [first] = inputs
-  if (first === undefined || first.attachment.policies.length === 0)
+  if (first === undefined || (first.attachment.policies.length === 0 && !first.lacksPolicy))
     return { authz: [], proc: [], uses }
   const refusals = [
     ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
