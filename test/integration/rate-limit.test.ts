@@ -1,6 +1,7 @@
 // traffic.rateLimit through Envoy: a bucket for each key, one for all without a key, and 429 that says when to come back.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startBackend } from '../support/backend.js'
 import { type Answer, bearer, send } from '../support/http.js'
 import {
   jwt,
@@ -9,6 +10,15 @@ import {
   sign,
   startProtectedStack,
 } from '../support/protected-stack.js'
+import {
+  CORS_FILTER,
+  gateway,
+  httpRoute,
+  proxyBackend,
+  proxyPolicy,
+  rule,
+} from '../support/resources.js'
+import { startStack } from '../support/stack.js'
 import { newKey } from '../support/tokens.js'
 
 const ours = await newKey('k1')
@@ -38,6 +48,10 @@ beforeAll(async () => {
     protectedRoute('paths', {
       rateLimit: { local: [{ requests: 1, per: '1h', key: 'request.headers["x-tenant"]' }] },
     }),
+    [
+      httpRoute('pages', { rules: [rule('/pages', 'backend', { filters: [CORS_FILTER] })] }),
+      proxyPolicy('pages', 'pages', { rateLimit: { local: [{ requests: 1, per: '1h' }] } }),
+    ],
     protectedRoute('free', { jwtAuthentication: jwt([ours]) }),
   )
 })
@@ -120,4 +134,43 @@ test('requests that are refused for their token use up no limit', async () => {
 test('a route without a limit has none', async () => {
   for (let i = 0; i < 5; i++)
     expect((await call('free', ann)).headers).not.toHaveProperty('retry-after')
+})
+
+test('a page can read a refusal, and its preflights do not count', async () => {
+  const origin = 'https://app.example'
+  const preflight = { origin, 'access-control-request-method': 'GET' }
+  for (let i = 0; i < 3; i++)
+    expect(
+      (await send(stack.origin, '/pages', { method: 'OPTIONS', headers: preflight })).status,
+    ).toBe(200)
+  expect((await call('pages', undefined, { origin })).status).toBe(200)
+  const refused = await call('pages', undefined, { origin })
+  expect(refused.status).toBe(429)
+  expect(refused.headers['access-control-allow-origin']).toBe(origin)
+})
+
+test('callers with more keys than are kept get no more than all buckets together', async () => {
+  const backend = await startBackend()
+  const small = await startStack({
+    flags: ['--rate-limit-buckets', '3'],
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('backend', backend),
+      httpRoute('api', { rules: [rule('/', 'backend')] }),
+      proxyPolicy('limit', 'api', {
+        rateLimit: { local: [{ requests: 2, per: '1h', key: 'request.headers["x-tenant"]' }] },
+      }),
+    ],
+  })
+  const passed = async (tenant: string): Promise<boolean> =>
+    (await send(small.origin, '/', { headers: { 'x-tenant': tenant } })).status === 200
+  try {
+    const all = []
+    for (let round = 0; round < 5; round++)
+      for (const tenant of ['a', 'b', 'c', 'd', 'e']) all.push(await passed(tenant))
+    expect(all.filter(Boolean)).toHaveLength(3 * 2)
+  } finally {
+    await small.close()
+    await backend.close()
+  }
 })

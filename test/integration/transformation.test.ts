@@ -8,10 +8,11 @@ import {
   jwt,
   protectedRoute,
   type ProtectedStack,
+  provider,
   sign,
   startProtectedStack,
 } from '../support/protected-stack.js'
-import { CORS_FILTER, httpRoute, proxyPolicy, rule } from '../support/resources.js'
+import { CORS_FILTER, httpRoute, mcpRoute, proxyPolicy, rule } from '../support/resources.js'
 import { newKey } from '../support/tokens.js'
 
 const ours = await newKey('k1')
@@ -42,6 +43,16 @@ beforeAll(async () => {
       httpRoute('mcp', { rules: [rule('/mcp', 'backend', { filters })] }),
       proxyPolicy('mcp', 'mcp', { jwtAuthentication: jwt([ours]), transformation }),
     ],
+    [
+      mcpRoute('server', 'backend', '/server'),
+      proxyPolicy('server', 'server', {
+        jwtAuthentication: {
+          providers: [provider([ours], { audiences: ['mcp'] })],
+          mcp: { clientId: 'mcp', resourceMetadata: { resource: 'https://mcp.example/server' } },
+        },
+        transformation,
+      }),
+    ],
     protectedRoute('optional', {
       jwtAuthentication: jwt([ours], { mode: 'Permissive' }),
       transformation,
@@ -61,7 +72,7 @@ beforeEach(() => {
   })
 })
 
-const CLAIMS = { sub: 'ann', groups: ['a', 'b'], tag: 'red', tier: 'gold' }
+const CLAIMS = { aud: 'mcp', sub: 'ann', groups: ['a', 'b'], tag: 'red', tier: 'gold' }
 
 async function call(
   name: string,
@@ -91,6 +102,24 @@ describe('a request', () => {
       expect(received()['x-user']).toBe('ann')
     },
   )
+
+  test("with all the headers that Envoy takes carries no such header of the client's", async () => {
+    const { authorization = '' } = bearer(await sign(ours, CLAIMS))
+    for (let count = 85; count <= 100; count++) {
+      const seen = stack.backend.requests.length
+      const filler = Array.from({ length: count }, (_, index) => [`x-f-${String(index)}`, 'f'])
+      const headers = [...filler.flat(), 'authorization', authorization, 'x-user', 'root']
+      await send(stack.origin, '/mcp', { headers })
+      const [request] = stack.backend.requests.slice(seen)
+      expect(request?.headers['x-user'] ?? 'ann').toBe('ann')
+    }
+  })
+
+  test('that names the header in Connection carries it all the same', async () => {
+    await call('mcp', CLAIMS, { connection: 'close, x-user', 'x-user': 'root' })
+    expect(received()['x-user']).toBe('ann')
+    expect(received()).not.toHaveProperty('connection')
+  })
 
   test('with another spelling of the name is refused', async () => {
     const seen = stack.backend.requests.length
@@ -167,6 +196,26 @@ describe('a request', () => {
     session.close()
     expect(received()).not.toHaveProperty('x-user')
   })
+})
+
+test('a request for a document of an MCP route reaches no backend', async () => {
+  const seen = stack.backend.requests.length
+  const root = '/.well-known/oauth-protected-resource/server'
+  for (const path of [root, `${root}/x`, '/.well-known/oauth-authorization-server/server']) {
+    await send(stack.origin, path, { headers: { 'x-user': 'root' } })
+    await send(stack.origin, path, { method: 'OPTIONS', headers: { 'x-user': 'root' } })
+  }
+  expect(stack.backend.requests).toHaveLength(seen)
+  expect((await call('server', CLAIMS, { 'x-user': 'root' })).status).toBe(200)
+  expect(received()['x-user']).toBe('ann')
+})
+
+test('no expression is in the config dump, and no claim in the log', async () => {
+  await call('mcp', { ...CLAIMS, sub: 'somebody' })
+  const { body } = await send(stack.admin, '/config_dump')
+  expect(body).toContain('"x-user"')
+  expect(body).not.toMatch(/jwt\.(sub|groups|tag|tier)/)
+  expect(stack.log() + stack.output()).not.toContain('somebody')
 })
 
 describe('an answer', () => {
