@@ -37,7 +37,8 @@ await runScript(async () => {
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()
-  if (wants('keycloak', 'keycloak-clients')) env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
+  if (wants('keycloak', 'keycloak-clients', 'keycloak-page'))
+    env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
   say(

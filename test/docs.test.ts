@@ -31,6 +31,7 @@ const DOCUMENTS = [
   'CHANGELOG.md',
   'SECURITY.md',
   ...NAMES.map((name) => `docs/${name}.md`),
+  ...readdirSync(join(ROOT, 'docs/providers')).map((name) => `docs/providers/${name}`),
 ]
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 

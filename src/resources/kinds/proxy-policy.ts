@@ -85,7 +85,9 @@ const mcp = z.object({
   provider: z
     .enum(['IdpOne', 'IdpTwo'])
     .optional()
-    .describe('The identity provider that metadata and registration are adapted to.'),
+    .describe(
+      'The product that metadata and registration are adapted to: IdpOne is authentik, IdpTwo is Descope. Absent: any other.',
+    ),
   clientId: z
     .string()
     .min(1)

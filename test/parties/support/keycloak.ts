@@ -1,4 +1,4 @@
-// A real Keycloak in memory on loopback, with one realm: a public client, the group mcp-users, two users, and its admin API.
+// A real Keycloak in memory on loopback, with one realm, and its admin API.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,14 +30,15 @@ export interface Keycloak {
   close(): Promise<void>
 }
 
-export async function startKeycloak(): Promise<Keycloak> {
+/** own: a RealmRepresentation of that name; absent: a public client, the group mcp-users and two users. */
+export async function startKeycloak(own: object = realm): Promise<Keycloak> {
   const port = await freePort()
   const origin = `http://127.0.0.1:${String(port)}`
   const child = launch(port)
   try {
     await up(child, `${origin}/realms/master`)
     const admin = new AdminApi(origin)
-    await admin.create('/admin/realms', realm)
+    await admin.create('/admin/realms', own)
     return {
       host: '127.0.0.1',
       port,
