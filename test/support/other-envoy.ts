@@ -14,6 +14,7 @@ const LIVE_MS = 30_000
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface OtherEnvoy {
+  readonly pid: number
   /** Of one statistic; undefined: Envoy has none of that name. */
   stat(name: string): Promise<number | undefined>
   /** The names of the listeners that it has. */
@@ -40,6 +41,7 @@ export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<O
   const get = async (path: string): Promise<string> => (await fetch(admin + path)).text()
   await waitUntilLive(child, { type: 'tcp', host: '127.0.0.1', port: adminPort }, LIVE_MS)
   return {
+    pid: child.pid,
     stat: async (name) => {
       const line = (await get('/stats')).split('\n').find((each) => each.startsWith(`${name}: `))
       return line === undefined ? undefined : Number(line.slice(name.length + 2))

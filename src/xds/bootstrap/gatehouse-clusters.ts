@@ -86,6 +86,13 @@ const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
 /** What our server allows (MAX_CONCURRENT_STREAMS): Envoy knows it before our SETTINGS come. */
 const MAX_CONCURRENT_STREAMS = 4_096
 
+/**
+ * Frames to us that wait for the socket, of which Envoy lets 1,000 wait by default and then ends the connection with all
+ * that is under way on it: clients that give up their requests, a thousand while we do something else, would be 503 for all
+ * others. The keepalive ends what nobody reads.
+ */
+const MAX_WAITING_FRAMES = 1_000_000
+
 const keepalive = (intervalMs: number, timeoutMs: number): KeepaliveSettings =>
   create(KeepaliveSettingsSchema, {
     interval: durationOf(intervalMs),
@@ -105,7 +112,12 @@ const http2 = (
       value: {
         protocolConfig: {
           case: 'http2ProtocolOptions',
-          value: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, connectionKeepalive },
+          value: {
+            maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+            maxOutboundFrames: MAX_WAITING_FRAMES,
+            maxOutboundControlFrames: MAX_WAITING_FRAMES,
+            connectionKeepalive,
+          },
         },
       },
     },

@@ -28,11 +28,25 @@ const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
 /** The key of typed_extension_protocol_options that Envoy looks for. */
 export const HTTP_PROTOCOL_OPTIONS = HttpProtocolOptionsSchema.typeName
 
+/**
+ * Frames that wait for the socket: beyond 1,000 resets of clients that Envoy reads at once it would by default end the
+ * connection, and with it the requests of all others.
+ */
+const MAX_WAITING_FRAMES = 100_000
+
 const HTTP2 = {
   [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
     upstreamProtocolOptions: {
       case: 'explicitHttpConfig',
-      value: { protocolConfig: { case: 'http2ProtocolOptions', value: {} } },
+      value: {
+        protocolConfig: {
+          case: 'http2ProtocolOptions',
+          value: {
+            maxOutboundFrames: MAX_WAITING_FRAMES,
+            maxOutboundControlFrames: MAX_WAITING_FRAMES,
+          },
+        },
+      },
     },
   }),
 }
