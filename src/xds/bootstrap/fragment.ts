@@ -11,6 +11,8 @@ const MANAGER_FIELDS = [
   'path_with_escaped_slashes_action',
   'strip_trailing_host_dot',
   'early_header_mutation_extensions',
+  // Headers with "_", which backends may take for those that a policy sets with "-".
+  'common_http_protocol_options',
   'always_set_request_id_in_response',
   'local_reply_config',
   'route_config',
