@@ -10,6 +10,7 @@ import { openCheckRequest, readCheckRequest, readSource } from '../../src/extaut
 import { encodeDecision } from '../../src/extauthz/check-response.js'
 import { refuseOrigin } from '../../src/extauthz/decision.js'
 import { HeaderNames } from '../../src/extauthz/header-names.js'
+import type { HeaderValueOption } from '../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   CheckRequestSchema,
   CheckResponseSchema,
@@ -198,6 +199,45 @@ describe('a CheckResponse', () => {
           )
         },
       ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('carries any headers and keys as the generated decoder reads them', () => {
+    const field = fc.tuple(lower, fc.string({ unit: 'grapheme', maxLength: 300 }))
+    const fields = fc.array(field, { maxLength: 4 })
+    const values = fc.record({
+      limitKeys: fc.dictionary(lower, text, { noNullPrototype: true }),
+      ...{ requestSet: fields, requestAdd: fields, requestAppend: fields, responseSet: fields },
+      requestRemove: fc.array(lower, { maxLength: 4 }),
+    })
+    const replacing = (all: readonly (readonly [string, string])[]) =>
+      all.map(([name, value]) => [name, value, false, 2])
+    const appending = (all: readonly (readonly [string, string])[]) =>
+      all.map(([name, value]) => [name, value, true, 0])
+    const read = (all: readonly HeaderValueOption[]) =>
+      all.map(({ header, append = false, appendAction }) => [
+        ...[header?.key, header?.value, append, appendAction],
+      ])
+    const sorted = (all: readonly unknown[]): readonly string[] =>
+      all.map((one) => JSON.stringify(one)).sort()
+    fc.assert(
+      fc.property(values, fc.boolean(), (some, forwardToken) => {
+        const decision = { type: 'allow', reason: 'allowed', values: some } as const
+        const answer = fromBinary(CheckResponseSchema, encodeDecision(decision, forwardToken))
+        if (answer.httpResponse.case !== 'okResponse') throw new Error('refused')
+        const { headers, headersToRemove, responseHeadersToAdd } = answer.httpResponse.value
+        const { requestSet, requestAdd, requestAppend, requestRemove, responseSet } = some
+        expect(sorted(read(headers))).toEqual(
+          sorted([...replacing([...requestSet, ...requestAdd]), ...appending(requestAppend)]),
+        )
+        expect(sorted(read(responseHeadersToAdd))).toEqual(sorted(replacing(responseSet)))
+        for (const name of requestRemove) expect(headersToRemove).toContain(name)
+        expect(headersToRemove.includes('authorization')).toBe(
+          !forwardToken || requestRemove.includes('authorization'),
+        )
+        expect(answer.dynamicMetadata).toEqual({ limits: some.limitKeys })
+      }),
       { numRuns: 300 },
     )
   })
