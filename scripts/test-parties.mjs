@@ -33,7 +33,7 @@ await runScript(async () => {
   if (wants('conformance', 'inspector', 'keycloak-clients', 'oidc-provider-clients')) {
     installPackages()
   }
-  if (wants('browser', 'inspector', 'keycloak-clients', 'oidc-provider-clients'))
+  if (wants('browser', 'inspector', 'relay-https', 'keycloak-clients', 'oidc-provider-clients'))
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()

@@ -95,7 +95,7 @@ function interactions(
 function allowLoopbackRedirects(provider: OidcProvider.Provider): void {
   const client = provider.Client.prototype
   client.redirectUriAllowed = (uri: string) =>
-    /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?(\/|$)/.test(uri)
+    /^https?:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?(\/|$)/.test(uri)
 }
 
 /** Rewrites the request to oidc-provider's own paths; the result is the path below the issuer, if it is there. */

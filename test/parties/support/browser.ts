@@ -13,5 +13,6 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-export const launchBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: chromiumPath(), headless: true, args: FLAGS })
+/** flags: beside those that every test needs. */
+export const launchBrowser = (flags: readonly string[] = []): Promise<Browser> =>
+  chromium.launch({ executablePath: chromiumPath(), headless: true, args: [...FLAGS, ...flags] })
