@@ -1,5 +1,7 @@
 // What ext_authz is sent of bodies: all of it on the routes that say so, up to their own sizes, and nothing on others.
 
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -120,6 +122,36 @@ test('other routes: the check does not wait for the body, and has none', async (
   expect(seen()).toEqual([['', 0]])
   expect(backend.requests.map(({ body }) => body.length)).toEqual([LARGE])
 })
+
+test.each(['/small', '/none'])(
+  'an upgrade over HTTP/2 (RFC 8441) is not served at %s',
+  async (path) => {
+    const session = connect(origin)
+    try {
+      await once(session, 'remoteSettings')
+      expect(session.remoteSettings.enableConnectProtocol).not.toBe(true)
+      const stream = session.request({
+        ':method': 'CONNECT',
+        ':protocol': 'websocket',
+        ':scheme': 'http',
+        ':path': path,
+        ':authority': 'gateway.example',
+      })
+      stream.write('a frame')
+      const outcome = await new Promise<string>((resolve) => {
+        stream.on('response', (headers) => resolve(String(headers[':status'])))
+        stream.on('error', () => undefined)
+        stream.on('close', () => resolve(`reset: ${String(stream.rstCode)}`))
+        session.on('error', () => undefined)
+      })
+      // Envoy does not answer it at all.
+      expect(outcome).toMatch(/^reset/)
+      expect([seen(), backend.requests.length]).toEqual([[], 0])
+    } finally {
+      session.destroy()
+    }
+  },
+)
 
 test('an upgrade would skip the body: none is served on such a route', async () => {
   const upgraded = { connection: 'upgrade', upgrade: 'websocket' }
