@@ -133,6 +133,20 @@ const CANNOT_WORK: readonly (readonly [string, Case, string])[] = [
     'resource http://localhost:8080/mcp is of this machine, but HTTPRoute default/mcp serves mcp.example: clients cannot log in',
   ],
   [
+    'a relay whose route has no Exact match for its callback and tokens',
+    {
+      route: exactly(
+        '/mcp',
+        `${PRM}/mcp`,
+        `${AS}/mcp`,
+        `${AS}/mcp/client-registration`,
+        `${AS}/mcp/authorize`,
+      ),
+      mcp: { authorizationServer: 'Relay', ...at('https://mcp.example/mcp') },
+    },
+    `does not match ${AS}/mcp/callback and ${AS}/mcp/token: clients cannot log in`,
+  ],
+  [
     'IdpOne without a clientId',
     { mcp: { provider: 'IdpOne', clientId: undefined } },
     'Client registration is refused: mcp.clientId is not set, and IdpOne does not register clients',

@@ -10,6 +10,18 @@ import { type Stack, startStack } from '../support/stack.js'
 
 const RULES = { authorization: allow('request.method == "GET"') }
 
+const TOKENS = {
+  providers: [
+    {
+      issuer: 'https://idp.example',
+      jwks: {
+        inline:
+          '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}',
+      },
+    },
+  ],
+}
+
 describe.each([1, 2])('with --workers %i', (workers) => {
   let backend: Backend
   let stack: Stack
@@ -21,10 +33,11 @@ describe.each([1, 2])('with --workers %i', (workers) => {
       resources: (port) => [
         gateway([port]),
         proxyBackend('backend', backend),
-        ...['closed', 'refused', 'search'].map((name) =>
+        ...['closed', 'optional', 'refused', 'search'].map((name) =>
           httpRoute(name, { rules: [rule(`/${name}`, 'backend')] }),
         ),
         proxyPolicy('closed', 'closed', RULES),
+        proxyPolicy('optional', 'optional', { jwtAuthentication: { mode: 'Optional', ...TOKENS } }),
         proxyPolicy('refused', 'refused', { authorization: allow('jwt.groups ==') }),
         proxyPolicy('lost', 'serach', RULES),
       ],
@@ -59,11 +72,11 @@ describe.each([1, 2])('with --workers %i', (workers) => {
   })
 
   test('/status marks it, and the status page has it first, then what has problems', async () => {
-    expect(await openRoutes()).toEqual(['search'])
+    expect(await openRoutes()).toEqual(['optional', 'search'])
     const page = await (await fetch(stack.admin)).text()
-    expect(page).toContain('1 open route<')
+    expect(page).toContain('2 open routes<')
     expect(page).toContain('No policy decides who may use this route.')
-    expect((await namesOnPage()).slice(0, 3)).toEqual(['search', 'lost', 'refused'])
+    expect((await namesOnPage()).slice(0, 4)).toEqual(['optional', 'search', 'lost', 'refused'])
   })
 
   test('the log and the condition say which name may be meant', async () => {
@@ -80,11 +93,30 @@ describe.each([1, 2])('with --workers %i', (workers) => {
   })
 
   test('the metrics count policies by state, every state always', async () => {
-    expect(await counts()).toEqual({ attached: 1, refused: 1, without_target: 1, pending: 0 })
+    expect(await counts()).toEqual({ attached: 2, refused: 1, without_target: 1, pending: 0 })
     await stack.write('mended.yaml', httpRoute('serach', { rules: [rule('/serach', 'backend')] }))
     await eventually(async () => {
-      expect(await counts()).toEqual({ attached: 2, refused: 1, without_target: 0, pending: 0 })
+      expect(await counts()).toEqual({ attached: 3, refused: 1, without_target: 0, pending: 0 })
     })
-    expect(await openRoutes()).toEqual(['search'])
+    expect(await openRoutes()).toEqual(['optional', 'search'])
   })
+})
+
+test('with --require-policy no route is open', async () => {
+  const backend = await startBackend()
+  const stack = await startStack({
+    flags: ['--require-policy'],
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('backend', backend),
+      httpRoute('search', { rules: [rule('/search', 'backend')] }),
+    ],
+  })
+  try {
+    expect((await send(stack.origin, '/search', {})).status).toBe(503)
+    expect((await stack.status()).filter((entry) => 'open' in entry)).toEqual([])
+  } finally {
+    await stack.close()
+    await backend.close()
+  }
 })

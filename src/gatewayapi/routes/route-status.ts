@@ -1,10 +1,8 @@
 // The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
 
 import { type Condition, type ResourceStatus, WITHOUT_POLICY } from '../../ir/status.js'
-import type { Attachment } from '../policies/attachments.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import { gatewayKey } from '../world/world.js'
-import type { OrderedRoute } from './route-order.js'
 import type { TranslatedParent } from './route-parents.js'
 import type { TranslatedRule } from './route-rules.js'
 import type { RouteScope } from './route-scopes.js'
@@ -45,22 +43,16 @@ export function routeStatus(
       },
     ),
   )
-  return scoped.some(isOpenScope)
+  return scoped.some(isOpen)
     ? { ...statusOf(route, conditions), open: true }
     : statusOf(route, conditions)
 }
 
-const isOpenScope = ({ scope, rules }: ScopedRules): boolean =>
+/** Requests reach a backend, and no policy decides who may send them. */
+const isOpen = ({ scope, rules }: ScopedRules): boolean =>
   scope.placements.length > 0 &&
-  rules.some(({ routes }) => routes.some((one) => isOpen(one, scope.attachment)))
-
-/** Without a token, without a rule that lets it in and unseen by webhooks, a request reaches a backend. */
-function isOpen({ route }: OrderedRoute, { jwt, authorization }: Attachment): boolean {
-  if (route.action.type !== 'forward' || route.proc?.mode === 'guard') return false
-  return (
-    route.authz === undefined || (authorization === undefined && jwt?.jwt?.jwt.mode !== 'Strict')
-  )
-}
+  !scope.attachment.decides &&
+  rules.some(({ routes }) => routes.some(({ route }) => route.action.type === 'forward'))
 
 function acceptance(
   route: HttpRoute,
