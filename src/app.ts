@@ -15,7 +15,7 @@ import type { Keeper } from './envoy/keeper.js'
 import type { Logger } from './logger.js'
 import type { ResourceProvider } from './resources/kinds/resources.js'
 import type { Settings } from './settings.js'
-import { formatAddress } from './settings/values.js'
+import type { ServerAddress } from './settings/values.js'
 
 export interface AppDeps {
   readonly logger: Logger
@@ -34,7 +34,7 @@ export interface App {
   /** As bound. */
   readonly admin: string
   /** Where our own Envoy is asked; absent: there is none. */
-  readonly envoyAdmin: string | undefined
+  readonly envoyAdmin: ServerAddress | undefined
   /** --grpc as bound; absent: it is not. */
   readonly grpc?: string
   /** Drains and closes everything. */
@@ -82,8 +82,8 @@ class RunningApp implements App {
     return this.adminServers?.address ?? ''
   }
 
-  get envoyAdmin(): string | undefined {
-    return this.folder && formatAddress(envoyAdminOf(this.settings, this.folder.path))
+  get envoyAdmin(): ServerAddress | undefined {
+    return this.folder && envoyAdminOf(this.settings, this.folder.path)
   }
 
   get grpc(): string | undefined {

@@ -9,6 +9,7 @@ import type { CommandTies } from '../envoy/run-command.js'
 import type { Logger } from '../logger.js'
 import type { ResourceProvider } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
+import type { ServerAddress } from '../settings/values.js'
 import { createDemoFolder } from './demo-folder.js'
 import { type DemoValues, originOf } from './demo-resources.js'
 import { type Parties, type Party, startParties } from './parties.js'
@@ -21,8 +22,8 @@ export interface DemoStack {
   readonly origin: string
   /** Gatehouse's admin address: HOST:PORT or unix:PATH. */
   readonly admin: string
-  /** HOST:PORT or unix:PATH. */
-  readonly envoyAdmin: string
+  /** undefined: there is no Envoy of the demo's own. */
+  readonly envoyAdmin: ServerAddress | undefined
   readonly parties: Parties
   /** Where the resources are. */
   readonly folder: string
@@ -99,7 +100,7 @@ export class Demo {
     return {
       origin,
       admin: app.admin,
-      envoyAdmin: app.envoyAdmin ?? '',
+      envoyAdmin: app.envoyAdmin,
       parties,
       folder: folder.path,
       ready: (signal) => untilServing(origin, app.admin, signal),

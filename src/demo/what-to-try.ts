@@ -1,6 +1,7 @@
 // The demo is up: where everything is, and commands to try, for a person to copy.
 
 import { join } from 'node:path'
+import { formatAddress, type ServerAddress } from '../settings/values.js'
 import { SERVER_METADATA_PATH } from './demo-parties.js'
 import { chatWith } from './llm-call.js'
 import { INITIALIZE } from './mcp-call.js'
@@ -24,7 +25,7 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
   print.detail('status page', `http://${stack.admin}/`)
   print.detail('identity provider', parties.identityProvider.issuer)
   print.detail('users', 'alice (in mcp-users), bob (not); no passwords')
-  print.detail('Envoy admin', adminCommand(stack.envoyAdmin))
+  if (stack.envoyAdmin !== undefined) print.detail('Envoy admin', adminCommand(stack.envoyAdmin))
   print.detail('resources', folder)
   print.heading('To try in another terminal:')
   printMcpCommands(stack, print)
@@ -34,10 +35,10 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
   )
 }
 
-const adminCommand = (address: string): string =>
-  address.startsWith('unix:')
-    ? `curl --unix-socket ${address.slice('unix:'.length)} http://localhost/help`
-    : `http://${address}/`
+const adminCommand = (address: ServerAddress): string =>
+  address.type === 'unix'
+    ? `curl --unix-socket ${address.path} http://localhost/help`
+    : `http://${formatAddress(address)}/`
 
 function printMcpCommands({ origin, folder, parties }: DemoStack, print: Print): void {
   const mcp = `${origin}/mcp`

@@ -1,120 +1,26 @@
 // A streamed reply by itself: every way in which a webhook, a window or the stream can fail, and what is left of it.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Decoder, identity } from '../../../src/extproc/encodings/decoder.js'
+import { expect, test, vi } from 'vitest'
+import { identity } from '../../../src/extproc/encodings/decoder.js'
+import { webhook } from '../support/guards.js'
 import {
-  createStreamedReply,
-  type StreamedReply,
-} from '../../../src/extproc/streamed/streamed-reply.js'
-import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
-import type { Webhook } from '../../../src/ir/proc-entry.js'
-import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { err, ok } from '../../../src/result.js'
-import { guardEntry, guardrails, webhook } from '../support/guards.js'
-import { silent } from '../support/stream.js'
-
-type Call = Parameters<WebhookPools['call']>[0]
-type Answer = Awaited<ReturnType<WebhookPools['call']>>
-
-interface Asked {
-  readonly text: string
-  readonly signal: Call['signal']
-  answer(value: unknown): void
-  fail(): void
-  throw(error: Error): void
-}
-
-let asked: Asked[]
-let sent: string
-let refused: string[]
-let leaving: AbortController
-
-const pools: WebhookPools = {
-  call: ({ body, signal }: Call) =>
-    new Promise<Answer>((resolve, reject) => {
-      const { choices } = (
-        JSON.parse(Buffer.from(body).toString()) as {
-          body: { choices: { message: { content: string } }[] }
-        }
-      ).body
-      signal.addEventListener('abort', () => resolve(err({ type: 'aborted' })))
-      asked.push({
-        text: choices[0]?.message.content ?? '',
-        signal,
-        answer: (value) =>
-          resolve(
-            ok({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) } as never),
-          ),
-        fail: () => resolve(err({ type: 'timeout' } as never)),
-        throw: reject,
-      })
-    }),
-  close: () => Promise.resolve(),
-}
-
-const ALLOW = { action: {} }
-const masked = (content: string) => ({
-  action: { body: { choices: [{ message: { role: 'assistant', content } }] } },
-})
-
-const open = (...modes: readonly ('FailClosed' | 'FailOpen')[]) => openEncoded(identity, modes)
-const openWith = (response: readonly Webhook[]) => openGuard(identity, response)
-
-function openEncoded(
-  decoder: Decoder,
-  modes: readonly ('FailClosed' | 'FailOpen')[],
-): StreamedReply {
-  return openGuard(
-    decoder,
-    modes.map((failureMode) => webhook(1, { failureMode })),
-  )
-}
-
-function openGuard(decoder: Decoder, response: readonly Webhook[]): StreamedReply {
-  return createStreamedReply(
-    {
-      guard: compileGuard(guardEntry('k', { response })),
-      attributes: {},
-      decoder,
-      reader: createSseReader(1024 * 1024),
-      signal: leaving.signal,
-    },
-    {
-      send: (text) => (sent += text),
-      refuse: ({ error }) => refused.push(error.code),
-    },
-    { ...guardrails(pools), now: () => 0, logger: silent, logRefusal: () => {} },
-  )
-}
-
-const says = (content: string, choice = 0): Buffer =>
-  Buffer.from(`data: ${JSON.stringify({ choices: [{ index: choice, delta: { content } }] })}\n\n`)
-const told = (): string =>
-  [...sent.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join('')
-/** A long text in pieces of a word. */
-const longText = (choice = 0): Buffer =>
-  Buffer.concat(Array.from({ length: 210 }, () => says('word ', choice)))
-/** Everything that is ready has happened. */
-const settled = () => vi.advanceTimersByTimeAsync(0)
-const LONG = 'word '.repeat(210)
-
-beforeEach(() => {
-  // Turns between slices are real.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  asked = []
-  sent = ''
-  refused = []
-  leaving = new AbortController()
-})
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
-})
-
-const WORD = 'word '
-const words = (count: number): Buffer =>
-  Buffer.concat(Array.from({ length: count }, () => says(WORD)))
+  ALLOW,
+  asked,
+  leaving,
+  LONG,
+  longText,
+  masked,
+  open,
+  openEncoded,
+  openWith,
+  refused,
+  says,
+  sent,
+  settled,
+  told,
+  WORD,
+  words,
+} from './support.js'
 
 test('a webhook is asked when it could free something, not before, and once more when the last answer is back', async () => {
   const reply = open('FailClosed')
@@ -221,91 +127,6 @@ test('a text of which nothing is left as it was ends the stream at the bound', a
   expect(count * 110).toBeLessThan(20_000)
 })
 
-describe('a webhook of mode Async', () => {
-  const isAsync = { mode: 'Async' } as const
-
-  test('sees what has left, and a reject ends the stream', async () => {
-    const reply = openWith([webhook(1, isAsync)])
-    await reply.push(longText())
-    expect(told()).toBe(LONG)
-    expect(asked.map(({ text }) => text)).toEqual([LONG])
-    asked[0]?.answer({ action: { body: 'no', status_code: 403 } })
-    await settled()
-    await reply.push(says('more'))
-    await reply.end()
-    expect([told(), refused]).toEqual([LONG, ['content_filter']])
-  })
-
-  test('keeps the end of the text until it has seen all of it', async () => {
-    const reply = openWith([webhook(1, isAsync)])
-    const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
-    await reply.push(Buffer.concat([says('a few words'), Buffer.from(finish)]))
-    expect(sent).toBe(says('a few words').toString())
-    const end = reply.end()
-    await settled()
-    asked[0]?.answer(ALLOW)
-    await end
-    expect([sent, refused]).toEqual([says('a few words').toString() + finish, []])
-  })
-
-  test('a reject of the last words is told although the LLM has ended', async () => {
-    const reply = openWith([webhook(1, isAsync)])
-    await reply.push(says('a few words'))
-    const end = reply.end()
-    await settled()
-    asked[0]?.answer({ action: { body: 'no', status_code: 403 } })
-    await end
-    expect([told(), refused]).toEqual(['a few words', ['content_filter']])
-  })
-
-  test.each([
-    ['FailClosed', ['guardrail_unavailable']],
-    ['FailOpen', []],
-  ] as const)('a change is no verdict: %s', async (failureMode, codes) => {
-    const reply = openWith([webhook(1, { ...isAsync, failureMode })])
-    await reply.push(says('a secret'))
-    const end = reply.end()
-    await settled()
-    asked[0]?.answer(masked('a ****'))
-    await end
-    expect([told(), refused]).toEqual(['a secret', codes])
-  })
-
-  test('sees what one of mode Sync made of the text', async () => {
-    const reply = openWith([webhook(1), webhook(1, isAsync)])
-    await reply.push(says('a secret'))
-    const end = reply.end()
-    await settled()
-    asked[0]?.answer(masked('a ****'))
-    await settled()
-    expect([told(), asked[1]?.text]).toEqual(['a ****', 'a ****'])
-    asked[1]?.answer(ALLOW)
-    await end
-    expect(refused).toEqual([])
-  })
-
-  test('that is slow stops the reading of more', async () => {
-    const reply = openWith([webhook(1, isAsync)])
-    await reply.push(longText())
-    let taken = false
-    const push = reply.push(words(1000)).then(() => (taken = true))
-    await settled()
-    expect([taken, asked.length]).toEqual([false, 1])
-    asked[0]?.answer(ALLOW)
-    await push
-    leaving.abort()
-  })
-
-  test('that hangs when the client leaves is left', async () => {
-    const reply = openWith([webhook(1, isAsync)])
-    await reply.push(longText())
-    const end = reply.end()
-    leaving.abort()
-    await end
-    expect([asked[0]?.signal.aborted, refused]).toEqual([true, []])
-  })
-})
-
 test('one window of a text at a time, those of other texts beside it', async () => {
   const reply = open('FailClosed')
   await reply.push(Buffer.concat([longText(), longText(1), longText()]))
@@ -409,7 +230,7 @@ test('an event that cannot be read: the end, or the rest as it is where all webh
   await closed.push(Buffer.from('data: {"message":"x"}\n\n'))
   await closed.end()
   expect([sent, refused]).toEqual(['', ['guardrail_unreadable']])
-  refused = []
+  refused.length = 0
   const unread = 'data: {"message":"x"}\n\ndata: y\n\n'
   const reply = open('FailOpen')
   await reply.push(Buffer.concat([says('hi'), Buffer.from(unread)]))

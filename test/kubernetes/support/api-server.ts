@@ -57,6 +57,14 @@ export interface ApiServerOptions {
   readonly bare?: boolean
 }
 
+/** Of this test file. */
+const running = new Set<ApiServer>()
+
+/** Closes each that is still there. */
+export async function closeApiServers(): Promise<void> {
+  await Promise.all([...running].map((api) => api.close()))
+}
+
 export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<ApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-kubernetes-'))
   const port = await freePort()
@@ -107,11 +115,13 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
     stop: () => ended(child),
     start,
     close: async () => {
+      running.delete(api)
       await ended(child)
       await ended(etcd.child)
       await rm(folder, { recursive: true, force: true })
     },
   }
+  running.add(api)
   try {
     await eventually(() => fetch(`${etcd.url}/health`), 30_000)
     await start()

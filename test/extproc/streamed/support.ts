@@ -1,0 +1,118 @@
+// A streamed reply whose webhook a test answers for: what was asked, what was sent, and how it was refused.
+
+import { afterEach, beforeEach, expect, vi } from 'vitest'
+import { type Decoder, identity } from '../../../src/extproc/encodings/decoder.js'
+import {
+  createStreamedReply,
+  type StreamedReply,
+} from '../../../src/extproc/streamed/streamed-reply.js'
+import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
+import type { Webhook } from '../../../src/ir/proc-entry.js'
+import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
+import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { err, ok } from '../../../src/result.js'
+import { guardEntry, guardrails, webhook } from '../support/guards.js'
+import { silent } from '../support/stream.js'
+
+type Call = Parameters<WebhookPools['call']>[0]
+type Answer = Awaited<ReturnType<WebhookPools['call']>>
+
+export interface Asked {
+  readonly text: string
+  readonly signal: Call['signal']
+  answer(value: unknown): void
+  fail(): void
+  throw(error: Error): void
+}
+
+export let asked: Asked[]
+export let sent: string
+export let refused: string[]
+export let leaving: AbortController
+
+const pools: WebhookPools = {
+  call: ({ body, signal }: Call) =>
+    new Promise<Answer>((resolve, reject) => {
+      const { choices } = (
+        JSON.parse(Buffer.from(body).toString()) as {
+          body: { choices: { message: { content: string } }[] }
+        }
+      ).body
+      signal.addEventListener('abort', () => resolve(err({ type: 'aborted' })))
+      asked.push({
+        text: choices[0]?.message.content ?? '',
+        signal,
+        answer: (value) =>
+          resolve(
+            ok({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) } as never),
+          ),
+        fail: () => resolve(err({ type: 'timeout' } as never)),
+        throw: reject,
+      })
+    }),
+  close: () => Promise.resolve(),
+}
+
+export const ALLOW = { action: {} }
+export const masked = (content: string) => ({
+  action: { body: { choices: [{ message: { role: 'assistant', content } }] } },
+})
+
+export const open = (...modes: readonly ('FailClosed' | 'FailOpen')[]) =>
+  openEncoded(identity, modes)
+export const openWith = (response: readonly Webhook[]) => openGuard(identity, response)
+
+export function openEncoded(
+  decoder: Decoder,
+  modes: readonly ('FailClosed' | 'FailOpen')[],
+): StreamedReply {
+  return openGuard(
+    decoder,
+    modes.map((failureMode) => webhook(1, { failureMode })),
+  )
+}
+
+function openGuard(decoder: Decoder, response: readonly Webhook[]): StreamedReply {
+  return createStreamedReply(
+    {
+      guard: compileGuard(guardEntry('k', { response })),
+      attributes: {},
+      decoder,
+      reader: createSseReader(1024 * 1024),
+      signal: leaving.signal,
+    },
+    {
+      send: (text) => (sent += text),
+      refuse: ({ error }) => refused.push(error.code),
+    },
+    { ...guardrails(pools), now: () => 0, logger: silent, logRefusal: () => {} },
+  )
+}
+
+export const says = (content: string, choice = 0): Buffer =>
+  Buffer.from(`data: ${JSON.stringify({ choices: [{ index: choice, delta: { content } }] })}\n\n`)
+export const told = (): string =>
+  [...sent.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join('')
+/** A long text in pieces of a word. */
+export const longText = (choice = 0): Buffer =>
+  Buffer.concat(Array.from({ length: 210 }, () => says('word ', choice)))
+/** Everything that is ready has happened. */
+export const settled = () => vi.advanceTimersByTimeAsync(0)
+export const LONG = 'word '.repeat(210)
+
+beforeEach(() => {
+  // Turns between slices are real.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  asked = []
+  sent = ''
+  refused = []
+  leaving = new AbortController()
+})
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+
+export const WORD = 'word '
+export const words = (count: number): Buffer =>
+  Buffer.concat(Array.from({ length: count }, () => says(WORD)))
