@@ -1,7 +1,14 @@
 // gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
 
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
-import { type Condition, isBad, placeOf, remarksOf, type ResourceStatus } from '../ir/status.js'
+import {
+  type Condition,
+  isBad,
+  isFact,
+  placeOf,
+  remarksOf,
+  type ResourceStatus,
+} from '../ir/status.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import { NOTHING_SERVED } from '../resources/files/file-provider.js'
 import type { ProviderState, Resources } from '../resources/kinds/resources.js'
@@ -84,7 +91,8 @@ const cannotWork = ({ type, reason }: Condition): boolean =>
 const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
 
 /** Offline this goes without saying. */
-const isNews = (line: string): boolean => !line.endsWith('has not been fetched yet')
+const isNews = (line: string): boolean =>
+  !line.endsWith('has not been fetched yet') && !isFact(line)
 
 function headOf(condition: Condition): string {
   const { type, status, reason } = condition

@@ -52,6 +52,9 @@ const PLAIN = /^(\w+ (accepted|published)|All references resolved|Attached to al
 export const remarksOf = ({ message }: Pick<Condition, 'message'>): readonly string[] =>
   message.split('\n').filter((line) => line !== '' && !PLAIN.test(line))
 
+/** A line that says which policy has which field: no remark. */
+export const isFact = (line: string): boolean => /^(In force|Replaced): /.test(line)
+
 /** Where a condition holds, for people: "NAMESPACE/NAME LISTENER", as far as it says so. */
 export const placeOf = ({ ancestor, section }: Condition): string =>
   [ancestor && gatewayText(ancestor), section].filter((part) => part !== undefined).join(' ')

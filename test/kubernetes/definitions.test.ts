@@ -69,8 +69,19 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { ai: {} } }),
   ],
   [
-    'target Gateway gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute of gateway.networking.k8s.io or Service of the core group',
-    ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, kind: 'Gateway', name: 'gw' }] }),
+    'target GRPCRoute gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute or Gateway of gateway.networking.k8s.io or Service of the core group',
+    ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, kind: 'GRPCRoute', name: 'gw' }] }),
+  ],
+  [
+    'backend.http may not be used with the target Gateway',
+    ours('ProxyPolicy', {
+      targetRefs: [{ ...ROUTE, kind: 'Gateway', name: 'gw' }],
+      backend: { http: { requestTimeout: '1s' } },
+    }),
+  ],
+  [
+    'targetRefs: sectionName is for the target Gateway, not for HTTPRoute',
+    ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, sectionName: 'http' }] }),
   ],
   [
     'jwtAuthentication.mcp requires exactly one provider',

@@ -8,7 +8,7 @@ import { type RateLimit, translateRateLimit } from './rate-limit.js'
 import { type TranslatedTransformation, translateTransformation } from './transformation.js'
 
 export interface Attachment {
-  /** The oldest first. */
+  /** The oldest first, those of its Gateways last. */
   readonly policies: readonly TranslatedPolicy[]
   /** The policy whose jwtAuthentication is in force. */
   readonly jwt?: TranslatedPolicy
@@ -40,43 +40,48 @@ export const asksAuthz = (attachment: Attachment): boolean =>
 
 /** target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>
-  query(context, 'attachment', target, (own) => {
-    const policies = (own.reader.read('policiesOn', target) ?? []).map((policy) =>
-      translatePolicy(own, policy),
-    )
-    const conflicts = new Map<string, string>()
-    const jwt = winnerOf(policies, JWT, conflicts)
-    const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
-    const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
-    const limits = winnerOf(policies, RATE_LIMIT, conflicts)?.policy.spec.traffic?.rateLimit
-    const headers = winnerOf(policies, TRANSFORMATION, conflicts)?.policy.spec.traffic
-      ?.transformation
-    const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
-    if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
-    const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
-    for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
-    const readsMcp = policies.some((policy) => policy.readsMcp)
-    const authorization = poolAuthorization(policies.map(({ policy }) => policy))
-    const requestTimeoutMs = timeout?.policy.spec.backend?.http?.requestTimeout
-    return {
-      policies,
-      ...(jwt === undefined ? {} : { jwt }),
-      ...(guard === undefined ? {} : { guard }),
-      ...(authorization === undefined ? {} : { authorization }),
-      ...(limits === undefined ? {} : { rateLimit: translateRateLimit(limits) }),
-      ...(headers === undefined ? {} : { transformation: translateTransformation(headers) }),
-      readsMcp,
-      decides: authorization !== undefined || jwt?.jwt?.jwt.mode === 'Strict',
-      filtersLists: readsMcp && jwt?.jwt?.mcp?.spec.filterLists === true,
-      ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
-      conflicts,
-      broken: [
-        ...policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
-        ...(mixed ? [guard.key] : []),
-        ...untokened.map(({ key }) => key),
-      ],
-    }
-  })
+  query(context, 'attachment', target, (own) => merge(ownPolicies(own, target)))
+
+/** Those that are on the target itself, the oldest first. */
+export const ownPolicies = (context: Context, target: string): readonly TranslatedPolicy[] =>
+  (context.reader.read('policiesOn', target) ?? []).map((policy) =>
+    translatePolicy(context, policy),
+  )
+
+/** policies: those whose fields count first. */
+export function merge(policies: readonly TranslatedPolicy[]): Attachment {
+  const conflicts = new Map<string, string>()
+  const jwt = winnerOf(policies, JWT, conflicts)
+  const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
+  const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
+  const limits = winnerOf(policies, RATE_LIMIT, conflicts)?.policy.spec.traffic?.rateLimit
+  const headers = winnerOf(policies, TRANSFORMATION, conflicts)?.policy.spec.traffic?.transformation
+  const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
+  if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
+  const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
+  for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
+  const readsMcp = policies.some((policy) => policy.readsMcp)
+  const authorization = poolAuthorization(policies.map(({ policy }) => policy))
+  const requestTimeoutMs = timeout?.policy.spec.backend?.http?.requestTimeout
+  return {
+    policies,
+    ...(jwt === undefined ? {} : { jwt }),
+    ...(guard === undefined ? {} : { guard }),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(limits === undefined ? {} : { rateLimit: translateRateLimit(limits) }),
+    ...(headers === undefined ? {} : { transformation: translateTransformation(headers) }),
+    readsMcp,
+    decides: authorization !== undefined || jwt?.jwt?.jwt.mode === 'Strict',
+    filtersLists: readsMcp && jwt?.jwt?.mcp?.spec.filterLists === true,
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    conflicts,
+    broken: [
+      ...policies.filter(({ problems }) => problems.length > 0).map(({ key }) => key),
+      ...(mixed ? [guard.key] : []),
+      ...untokened.map(({ key }) => key),
+    ],
+  }
+}
 
 /** One route speaks MCP or to an LLM: its messages could be read as one of them only. */
 const MCP_AND_GUARD =
@@ -88,6 +93,14 @@ const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
 /** Nobody could ever have them. */
 const SCOPES_WITHOUT_TOKENS =
   'authorization.policy.requiredScopes needs jwtAuthentication on the same target: the route refuses all traffic'
+
+/** As Attachment.conflicts, of the fields alone that one policy has: those of a Gateway are defaults for its routes. */
+export function fieldConflicts(policies: readonly TranslatedPolicy[]): Attachment['conflicts'] {
+  const conflicts = new Map<string, string>()
+  for (const field of [JWT, PROMPT_GUARD, RATE_LIMIT, TRANSFORMATION])
+    winnerOf(policies, field, conflicts)
+  return conflicts
+}
 
 interface Field {
   readonly name: string

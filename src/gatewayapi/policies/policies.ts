@@ -73,13 +73,18 @@ type TargetRef = ProxyPolicySpec['targetRefs'][number]
 export const isRouteTarget = ({ group, kind }: TargetRef): boolean =>
   group === GATEWAY_API_GROUP && kind === 'HTTPRoute'
 
+export const isGatewayTarget = ({ group, kind }: TargetRef): boolean =>
+  group === GATEWAY_API_GROUP && kind === 'Gateway'
+
 export const isServiceTarget = ({ group, kind }: TargetRef): boolean =>
   group === '' && kind === 'Service'
 
 /** Decision 25a. */
 function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): readonly string[] {
   const target = `${ref.kind} ${ref.name}`
-  if (isRouteTarget(ref))
+  if (ref.sectionName !== undefined && !isGatewayTarget(ref))
+    return [`targetRefs: sectionName is for the target Gateway, not for ${target}`]
+  if (isRouteTarget(ref) || isGatewayTarget(ref))
     return backend?.http === undefined
       ? []
       : [`backend.http may not be used with the target ${target}`]
@@ -91,6 +96,6 @@ function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): 
         : [`backend.ai may not be used with the target ${target}`]),
     ]
   return [
-    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute of ${GATEWAY_API_GROUP} or Service of the core group`,
+    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute or Gateway of ${GATEWAY_API_GROUP} or Service of the core group`,
   ]
 }

@@ -9,6 +9,7 @@ import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { type Context, query } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
+import { heirsOf, type HeirsOfAll } from './heirs.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -26,6 +27,7 @@ export interface RouteChunk {
   readonly attached: AttachedRoutes
   /** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
   readonly users: ReadonlyMap<string, readonly GatewayName[]>
+  readonly heirs: HeirsOfAll
 }
 
 /** gatewayKey() → listener → how many HTTPRoutes are attached to it. */
@@ -51,6 +53,7 @@ const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
   placed: placedOf(routes),
   attached: attachedOf(routes),
   users: usersOf(routes),
+  heirs: heirsOf(routes),
 })
 
 function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {

@@ -6,6 +6,7 @@ import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { requiresPolicy } from '../listeners/parameters.js'
 import { type Attachment, attachPolicies } from '../policies/attachments.js'
+import { type Inherited, inheritPolicies } from '../policies/inheritance.js'
 import type { Context } from '../world/context.js'
 import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
 import type { Placement, TranslatedParent } from './route-parents.js'
@@ -18,6 +19,8 @@ export interface RouteScope {
   readonly gateways: readonly GatewayName[]
   readonly placements: readonly Placement[]
   readonly attachment: Attachment
+  /** The policies of the Gateway. */
+  readonly inherited: readonly Inherited[]
   /** No policy decides who may use the route, and the Gateway requires one: it answers 503. */
   readonly lacksPolicy: boolean
 }
@@ -29,39 +32,65 @@ export function scopesOf(
   parents: readonly TranslatedParent[],
 ): readonly RouteScope[] {
   const target = targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name)
-  const attachment = attachPolicies(context, target)
   const places = parents.flatMap(({ gateway, listeners }) =>
-    listeners.map(({ placements }) => ({
-      ...scopeAt(context, gateway, attachment),
+    listeners.map((listener) => ({
+      scope: scopeAt(context, target, gateway, listener.name),
       gateway,
-      placements,
+      placements: listener.placements,
     })),
   )
-  if (places.length === 0) return [{ gateways: [], placements: [], attachment, lacksPolicy: false }]
-  const scopes = new Map(places.map((place) => [place.name, place]))
+  if (places.length === 0)
+    return [
+      {
+        ...{ gateways: [], placements: [], inherited: [], lacksPolicy: false },
+        attachment: attachPolicies(context, target),
+      },
+    ]
+  const scopes = new Map(places.map(({ scope }) => [scope.name, scope]))
   return [...scopes.values()].map((scope) => {
-    const own = places.filter((place) => place.name === scope.name)
+    const own = places.filter((place) => place.scope.name === scope.name)
     return {
-      ...(scope.name === undefined ? {} : { name: scope.name }),
+      ...scope,
       gateways: uniqueGateways(own.map(({ gateway }) => gateway)),
       placements: uniquePlacements(own.flatMap(({ placements }) => placements)),
-      attachment: scope.attachment,
-      lacksPolicy: scope.lacksPolicy,
+      inherited: uniqueInherited(own.flatMap((place) => place.scope.inherited)),
     }
   })
 }
 
-type ScopeAt = Pick<RouteScope, 'name' | 'attachment' | 'lacksPolicy'>
+type ScopeAt = Omit<RouteScope, 'gateways' | 'placements'>
 
-function scopeAt(context: Context, gateway: GatewayName, attachment: Attachment): ScopeAt {
-  const found = translateGateway(context, gatewayKey(gateway))
-  const isRequired =
-    found !== undefined && found !== 'foreign' && requiresPolicy(context, found.gateway)
-  return isRequired && !attachment.decides
-    ? { name: gatewayKey(gateway), attachment, lacksPolicy: true }
-    : { attachment, lacksPolicy: false }
+function scopeAt(
+  context: Context,
+  target: string,
+  gateway: GatewayName,
+  listener: string,
+): ScopeAt {
+  const { attachment, inherited, isOfListener } = inheritPolicies(
+    context,
+    target,
+    gateway,
+    listener,
+  )
+  const key = gatewayKey(gateway)
+  const lacksPolicy = !attachment.decides && isRequired(context, key)
+  const isOwn = lacksPolicy || inherited.some(({ inForce }) => inForce.length > 0)
+  return {
+    ...(isOwn ? { name: isOfListener ? keyIn(key, listener) : key } : {}),
+    ...{ attachment, inherited, lacksPolicy },
+  }
+}
+
+function isRequired(context: Context, key: string): boolean {
+  const gateway = translateGateway(context, key)
+  return gateway !== undefined && gateway !== 'foreign' && requiresPolicy(context, gateway.gateway)
 }
 
 function uniquePlacements(all: readonly Placement[]): readonly Placement[] {
   return [...new Map(all.map((place) => [keyIn(place.routeConfig, place.domain), place])).values()]
 }
+
+/** Of the route's own policies alone several Gateways may have a scope, whose policies are replaced each. */
+const uniqueInherited = (all: readonly Inherited[]): readonly Inherited[] => [
+  ...new Map(all.map((one) => [one.policy, one])).values(),
+]

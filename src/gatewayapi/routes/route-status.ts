@@ -1,8 +1,12 @@
 // The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
 
-import { type Condition, type ResourceStatus, WITHOUT_POLICY } from '../../ir/status.js'
+import {
+  type Condition,
+  type GatewayName,
+  type ResourceStatus,
+  WITHOUT_POLICY,
+} from '../../ir/status.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
-import { gatewayKey } from '../world/world.js'
 import type { TranslatedParent } from './route-parents.js'
 import type { TranslatedRule } from './route-rules.js'
 import type { RouteScope } from './route-scopes.js'
@@ -23,26 +27,22 @@ export function routeStatus(
   // Of what the HTTPRoute itself says, the rules of each scope say the same.
   const rules = scoped[0]?.rules ?? []
   const refs = resolvedRefs(rules)
-  const closed = new Set(
-    scoped
-      .filter(({ scope }) => scope.lacksPolicy)
-      .flatMap(({ scope }) => scope.gateways.map(gatewayKey)),
-  )
-  const conditions = parents.flatMap(({ gateway, section, port, refusal }) =>
-    about(
-      [
-        ...(refusal === undefined
-          ? acceptance(route, rules, closed.has(gatewayKey(gateway)))
-          : [refusal]),
-        refs,
-      ],
-      {
-        ancestor: gateway,
-        ...(section === undefined ? {} : { section }),
-        ...(port === undefined ? {} : { port }),
-      },
-    ),
-  )
+  const conditions = parents.flatMap(({ gateway, section, port, refusal }) => {
+    const own = scoped.filter(({ scope }) => isAt(scope, gateway))
+    const accepted =
+      refusal === undefined
+        ? acceptance(
+            route,
+            rules,
+            own.map(({ scope }) => scope),
+          )
+        : [refusal]
+    return about([...accepted, refs], {
+      ancestor: gateway,
+      ...(section === undefined ? {} : { section }),
+      ...(port === undefined ? {} : { port }),
+    })
+  })
   return scoped.some(isOpen)
     ? { ...statusOf(route, conditions), open: true }
     : statusOf(route, conditions)
@@ -57,22 +57,40 @@ const isOpen = ({ scope, rules }: ScopedRules): boolean =>
 function acceptance(
   route: HttpRoute,
   rules: readonly TranslatedRule[],
-  lacksPolicy: boolean,
+  scopes: readonly RouteScope[],
 ): readonly Condition[] {
   const problems = rules.flatMap((rule, index) =>
     rule.problems.map((problem) => `rules[${index}]: ${problem}`),
   )
   const ignored = route.unsupported.filter(isIgnored)
-  const text = `Route accepted${unsupportedNote(ignored)}`
-  const accepted = lacksPolicy
-    ? isTrue('Accepted', WITHOUT_POLICY, `${text}\n${LACKS_POLICY}`)
-    : isTrue('Accepted', 'Accepted', text)
+  const text = [`Route accepted${unsupportedNote(ignored)}`, ...scopes.flatMap(inheritedLines)]
+  const accepted = scopes.some(({ lacksPolicy }) => lacksPolicy)
+    ? isTrue('Accepted', WITHOUT_POLICY, said([...text, LACKS_POLICY]))
+    : isTrue('Accepted', 'Accepted', said(text))
   if (problems.length === 0) return [accepted]
   const message = `${problems.join('\n')}\nRequests of these rules are refused`
   return rules.every((rule) => rule.problems.length > 0)
     ? [isFalse('Accepted', 'UnsupportedValue', message)]
     : [accepted, isTrue('PartiallyInvalid', 'UnsupportedValue', message)]
 }
+
+const isAt = ({ gateways }: RouteScope, { namespace, name }: GatewayName): boolean =>
+  gateways.some((gateway) => gateway.namespace === namespace && gateway.name === name)
+
+/** The owner of the route may not see the policies of its Gateway. */
+const inheritedLines = ({ inherited, attachment }: RouteScope): readonly string[] =>
+  inherited
+    .filter(({ inForce }) => inForce.length > 0)
+    .flatMap(({ policy, isValid, inForce }) => {
+      const conflict = attachment.conflicts.get(policy)
+      const refusal = isValid
+        ? attachment.broken.includes(policy) && conflict
+        : 'it is not valid: the route refuses all traffic'
+      const line = `In force: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its Gateway`
+      return typeof refusal === 'string'
+        ? [`ProxyPolicy ${policy} of its Gateway: ${refusal}`]
+        : [line]
+    })
 
 const LACKS_POLICY =
   'All requests are answered 503: no ProxyPolicy on it requires a token or has rules, and its Gateway requires one that does'
@@ -81,7 +99,6 @@ function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
   const problems = rules.flatMap(({ refProblems }) => refProblems)
   const notes = rules.flatMap(({ refNotes }) => refNotes)
   const [first] = problems
-  const said = (messages: readonly string[]): string => [...new Set(messages)].join('\n')
   return first === undefined
     ? isTrue('ResolvedRefs', 'ResolvedRefs', said(['All references resolved', ...notes]))
     : isFalse(
@@ -90,3 +107,5 @@ function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
         said([...problems.map(({ message }) => message), ...notes]),
       )
 }
+
+const said = (messages: readonly string[]): string => [...new Set(messages)].join('\n')

@@ -7,12 +7,10 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
-import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
-import { attachPolicies } from '../policies/attachments.js'
 import { guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
-import { gatewayKey, keyOf, targetKey, uniqueGateways } from '../world/world.js'
+import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
 import { translateMeshRoute } from './mesh-routes.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
@@ -136,12 +134,13 @@ function inputsOf(
 ): readonly RuleInput[] {
   const guard = attachment.guard?.guard
   const webhooks = guard === undefined ? undefined : guardWebhooks(context, guard, gateways)
-  const refusals = [...attachment.broken, ...brokenOnGateways(context, gateways)]
   return route.spec.rules.map((rule, index) => ({
-    ...{ route, index, rule, attachment, refusals, lacksPolicy },
+    ...{ route, index, rule, attachment, lacksPolicy },
+    refusals: attachment.broken,
     mcpBodyBytes: context.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
     rateLimitBuckets: context.options.rateLimitBuckets ?? DEFAULT_RATE_LIMIT_BUCKETS,
-    ...(name === undefined ? {} : { scope: name }),
+    // A mesh's Envoys can name no other key than that of the rule.
+    ...(name === undefined || context.options.mesh !== undefined ? {} : { scope: name }),
     ...(webhooks === undefined ? {} : { webhooks }),
   }))
 }
@@ -190,14 +189,4 @@ function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRout
     attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners.map(({ name }) => name)]))
   }
   return attached
-}
-
-/** A policy that targets a Gateway is not known to us: what it was meant to protect must not be open (decision 25a). */
-function brokenOnGateways(context: Context, gateways: readonly GatewayName[]): readonly string[] {
-  return gateways.flatMap(({ namespace, name }) => {
-    const target = targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
-    return attachPolicies(context, target)
-      .policies.filter(({ isProtective }) => isProtective)
-      .map(({ key }) => key)
-  })
 }

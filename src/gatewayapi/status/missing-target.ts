@@ -5,6 +5,7 @@ import type { Context } from '../world/context.js'
 import { keyIn } from '../world/world.js'
 
 const NAMES = {
+  Gateway: 'gatewayNames',
   HTTPRoute: 'httpRouteNames',
   ProxyBackend: 'proxyBackendNames',
   Service: 'serviceNames',

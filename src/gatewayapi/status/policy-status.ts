@@ -1,15 +1,17 @@
 // The status of a ProxyPolicy: Accepted and Attached, both always, for each Gateway that its targets are attached to (decisions 25-29).
 
 import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
-import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { translateGateway } from '../listeners/gateways.js'
-import { attachPolicies } from '../policies/attachments.js'
+import { type Attachment, attachPolicies, fieldConflicts } from '../policies/attachments.js'
+import { gatewayTarget, targetedSections } from '../policies/inheritance.js'
 import {
+  isGatewayTarget,
   isRouteTarget,
   isServiceTarget,
   type ProxyPolicy,
   translatePolicy,
 } from '../policies/policies.js'
+import { type Heirs, type HeirsOfAll, NO_HEIRS } from '../routes/heirs.js'
 import { type TranslatedRoute, translateRoute } from '../routes/routes.js'
 import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
@@ -19,6 +21,12 @@ import { type NamedKind, notFound } from './missing-target.js'
 
 /** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
 export type Users = ReadonlyMap<string, readonly GatewayName[]>
+
+/** What is known of all routes together. */
+export interface Uses {
+  users(): Users
+  heirs(): HeirsOfAll
+}
 
 type TargetRef = ProxyPolicy['spec']['targetRefs'][number]
 
@@ -30,6 +38,7 @@ interface TargetState {
   readonly missing?: true
   /** The sentences that name the policies that won (decision 25). */
   readonly conflict?: string
+  readonly isGateway?: true
   /** An HTTPRoute that Gateways serve. */
   readonly route?: TranslatedRoute
 }
@@ -37,19 +46,15 @@ interface TargetState {
 export const isOnRoutesAlone = ({ spec }: ProxyPolicy): boolean =>
   spec.targetRefs.every(isRouteTarget)
 
-export function policyStatus(
-  context: Context,
-  policy: ProxyPolicy,
-  users: () => Users,
-): ResourceStatus {
+export function policyStatus(context: Context, policy: ProxyPolicy, uses: Uses): ResourceStatus {
   return isOnRoutesAlone(policy)
-    ? query(context, 'policy-status', policy, (own) => buildStatus(own, policy, users))
-    : buildStatus(context, policy, users)
+    ? query(context, 'policy-status', policy, (own) => buildStatus(own, policy, uses))
+    : buildStatus(context, policy, uses)
 }
 
-function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users): ResourceStatus {
+function buildStatus(context: Context, policy: ProxyPolicy, uses: Uses): ResourceStatus {
   const translated = translatePolicy(context, policy)
-  const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, users))
+  const states = policy.spec.targetRefs.map((ref) => targetState(context, policy, ref, uses))
   const gateways = uniqueGateways(states.flatMap((state) => state.gateways))
   const conflicts = states.flatMap(({ conflict }) => conflict ?? [])
   const found = mcpFindings(
@@ -57,7 +62,15 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
     policy,
     states.flatMap(({ route }) => route ?? []),
   )
-  const refused = acceptance(translated, conflicts, found)
+  const heirs = states.some(({ isGateway }) => isGateway)
+    ? (uses.heirs().get(translated.key) ?? NO_HEIRS)
+    : undefined
+  const said = {
+    ...found,
+    warnings: [...found.warnings, ...(heirs?.faults ?? [])],
+    notes: [...found.notes, ...ownLines(states, translated.key), ...heirLines(heirs)],
+  }
+  const refused = acceptance(translated, conflicts, said)
   const accepted =
     refused.status === 'False' || found.faults.length === 0
       ? refused
@@ -65,7 +78,7 @@ function buildStatus(context: Context, policy: ProxyPolicy, users: () => Users):
   const attached =
     refused.status === 'False'
       ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
-      : attachment(states, translated.jwt?.unavailable ?? [])
+      : attachment(states, heirs?.inForce === 0 ? [] : (translated.jwt?.unavailable ?? []), heirs)
   const conditions = [accepted, attached]
   return statusOf(
     policy,
@@ -89,15 +102,47 @@ function acceptance(
     : isTrue('Accepted', 'Valid', unique(['Policy accepted', ...notes]))
 }
 
-function attachment(states: readonly TargetState[], unavailable: readonly string[]): Condition {
+function attachment(
+  states: readonly TargetState[],
+  unavailable: readonly string[],
+  heirs: Heirs | undefined,
+): Condition {
   const pending = states.flatMap((state) => state.pending ?? [])
   const reason = states.some(({ missing }) => missing) ? 'TargetNotFound' : 'Pending'
   if (pending.length > 0)
     return isFalse('Attached', reason, `Policy is not attached: ${unique(pending)}`)
-  return unavailable.length > 0
-    ? isFalse('Attached', 'KeySetUnavailable', unique(unavailable))
+  if (unavailable.length > 0) return isFalse('Attached', 'KeySetUnavailable', unique(unavailable))
+  const isOverridden =
+    heirs !== undefined &&
+    heirs.inForce === 0 &&
+    heirs.replaced > 0 &&
+    states.every(({ isGateway }) => isGateway)
+  return isOverridden
+    ? isTrue('Attached', 'Overridden', ALL_REPLACED)
     : isTrue('Attached', 'Attached', 'Attached to all targets')
 }
+
+const ALL_REPLACED = 'Replaced: all of it, on every HTTPRoute of its Gateways'
+
+function heirLines(heirs: Heirs = NO_HEIRS): readonly string[] {
+  const more = heirs.replaced - heirs.lines.length
+  return more > 0 ? [...heirs.lines, `Replaced: on ${more} more HTTPRoutes`] : heirs.lines
+}
+
+/** What a policy of a route has in place of those of its Gateways. */
+const ownLines = (states: readonly TargetState[], policy: string): readonly string[] =>
+  states.flatMap(({ route }) =>
+    (route?.scopes ?? []).flatMap(({ inherited }) =>
+      inherited.flatMap((one) => {
+        const fields = one.replaced.filter(({ by }) => by === policy).map(({ field }) => field)
+        return fields.length === 0
+          ? []
+          : [
+              `In force: ${fields.join(', ')} in place of ProxyPolicy ${one.policy} of the Gateway, on HTTPRoute ${route?.key ?? ''}`,
+            ]
+      }),
+    ),
+  )
 
 const unique = (sentences: readonly string[]): string => [...new Set(sentences)].join('\n')
 
@@ -105,7 +150,7 @@ function targetState(
   context: Context,
   policy: ProxyPolicy,
   ref: TargetRef,
-  users: () => Users,
+  uses: Uses,
 ): TargetState {
   const { namespace, name } = policy.metadata
   const target = targetKey(ref.group, ref.kind, namespace, ref.name)
@@ -115,32 +160,48 @@ function targetState(
     ...pending(notFound(context, kind, namespace, ref.name)),
     missing: true,
   })
-  const conflict = attachPolicies(context, target).conflicts.get(keyIn(namespace, name))
-  const lost = conflict === undefined ? {} : { conflict }
+  const self = keyIn(namespace, name)
+  const lostIn = (attachments: readonly Pick<Attachment, 'conflicts'>[]) => {
+    const conflicts = attachments.flatMap(({ conflicts: of }) => of.get(self) ?? [])
+    return conflicts.length === 0 ? {} : { conflict: unique(conflicts) }
+  }
+  const lost = lostIn([attachPolicies(context, target)])
   if (isServiceTarget(ref))
     return context.reader.read('services', key) === undefined
       ? missing('Service')
-      : { gateways: users().get(target) ?? [], ...lost }
-  if (!isRouteTarget(ref))
-    return {
-      ...pending(`${ref.kind} ${key} is not known`),
-      gateways: ownGateway(context, ref, { namespace, name: ref.name }),
-    }
+      : { gateways: uses.users().get(target) ?? [], ...lost }
+  if (isGatewayTarget(ref)) return gatewayState(context, policy, ref)
+  if (!isRouteTarget(ref)) return pending(`${ref.kind} ${key} is not known`)
   const httpRoute = context.reader.read('httpRoutes', key)
   if (httpRoute === undefined) return { ...missing('HTTPRoute'), ...lost }
   const route = translateRoute(context, httpRoute)
   if (route.gateways.length === 0)
     return { ...pending(`HTTPRoute ${key} is not attached to any Gateway`), ...lost }
-  return { gateways: route.gateways, route, ...lost }
+  return { gateways: route.gateways, route, ...lostIn(route.scopes.map((one) => one.attachment)) }
 }
 
-/** A policy may not target a Gateway, but that is where its author looks for the answer. */
-function ownGateway(
-  context: Context,
-  { group, kind }: TargetRef,
-  name: GatewayName,
-): readonly GatewayName[] {
-  const isGateway = group === GATEWAY_API_GROUP && kind === 'Gateway'
-  const gateway = isGateway ? translateGateway(context, gatewayKey(name)) : undefined
-  return gateway === undefined || gateway === 'foreign' ? [] : [name]
+function gatewayState(context: Context, policy: ProxyPolicy, ref: TargetRef): TargetState {
+  const { namespace, name } = policy.metadata
+  const gateway = { namespace, name: ref.name }
+  const key = gatewayKey(gateway)
+  const found = translateGateway(context, key)
+  const none = { gateways: [], isGateway: true } as const
+  if (found === undefined)
+    return { ...none, pending: notFound(context, 'Gateway', namespace, ref.name), missing: true }
+  if (found === 'foreign') return { ...none, pending: `Gateway ${key} is another controller's` }
+  const { sectionName = '' } = ref
+  const beside = (context.reader.read('policiesOn', gatewayTarget(gateway)) ?? []).filter((one) =>
+    targetedSections(one, ref.name).has(sectionName),
+  )
+  const conflict = fieldConflicts(beside.map((one) => translatePolicy(context, one))).get(
+    keyIn(namespace, name),
+  )
+  const isThere =
+    sectionName === '' || found.listeners.some(({ spec }) => spec.name === sectionName)
+  return {
+    gateways: [gateway],
+    isGateway: true,
+    ...(conflict === undefined ? {} : { conflict }),
+    ...(isThere ? {} : { pending: `Gateway ${key} has no listener ${sectionName}`, missing: true }),
+  }
 }

@@ -7,12 +7,13 @@ import type { Resource, Resources } from '../../resources/kinds/resources.js'
 import { gatewayClassStatus, type TranslatedGateway } from '../listeners/gateways.js'
 import { parametersConditions } from '../listeners/parameters.js'
 import type { ProxyPolicy } from '../policies/policies.js'
+import { type HeirsOfAll, sumHeirs } from '../routes/heirs.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
 import { isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { keyOf, uniqueGateways } from '../world/world.js'
 import { tlsPolicyStatus } from './backend-tls-status.js'
-import { isOnRoutesAlone, policyStatus, type Users } from './policy-status.js'
+import { isOnRoutesAlone, policyStatus, type Users, type Uses } from './policy-status.js'
 import { withSharedPorts } from './shared-ports.js'
 
 /** routes: of this revision. */
@@ -41,11 +42,11 @@ export function createStatusBuilder(): BuildStatuses {
   const ofPolicies = (
     context: Context,
     policies: readonly ProxyPolicy[],
-    users: () => Users,
+    uses: Uses,
   ): readonly ResourceStatus[] =>
     concat(
       chunksOf(policies).map((chunk) => {
-        const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, users))
+        const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, uses))
         return areOnRoutesAlone(chunk)
           ? query(context, 'statuses', chunk, statuses)
           : statuses(context)
@@ -54,6 +55,8 @@ export function createStatusBuilder(): BuildStatuses {
   return (context, resources, gateways, routes) => {
     let found: Users | undefined
     const users = () => (found ??= usersOf(routes))
+    let summed: HeirsOfAll | undefined
+    const heirs = () => (summed ??= sumHeirs(routes.map((chunk) => chunk.heirs)))
     return concat([
       resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
       silent(resources.configMaps),
@@ -64,7 +67,7 @@ export function createStatusBuilder(): BuildStatuses {
       silent(resources.namespaces),
       backends(resources.proxyBackends),
       parameters(resources.proxyParameters),
-      ofPolicies(context, resources.proxyPolicies, users),
+      ofPolicies(context, resources.proxyPolicies, { users, heirs }),
       silent(resources.referenceGrants),
       silent(resources.secrets),
       silent(resources.services),

@@ -70,6 +70,7 @@ export function buildWorld(
       'referenceGrants',
       groupsBy<ReferenceGrantSpec>(namespaceOf, byName),
     ),
+    gatewayNames: of('gateways', 'gatewayNames', namesByNamespace),
     httpRouteNames: of('httpRoutes', 'httpRouteNames', namesByNamespace),
     proxyBackendNames: of('proxyBackends', 'proxyBackendNames', namesByNamespace),
     serviceNames: of('services', 'serviceNames', namesByNamespace),

@@ -33,8 +33,8 @@ export const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly st
 ]
 
 /**
- * A target of a group or kind that policies cannot have is most likely a misspelt HTTPRoute: one of that name has the
- * policy, which is broken, and must not be open (decision 25a). Gateways are looked up by themselves.
+ * A target of a group or kind that policies cannot have is most likely a misspelt HTTPRoute or Gateway: one of that name has
+ * the policy, which is broken, and must not be open (decision 25f).
  */
 export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly string[] {
   const { targetRefs, traffic, backend } = policy.spec
@@ -42,7 +42,9 @@ export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly st
   const { namespace } = policy.metadata
   const meant = targetRefs
     .filter(({ group, kind }) => isProtective && !KNOWN_TARGETS.has(`${group}/${kind}`))
-    .map(({ name }) => targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name))
+    .flatMap(({ name }) =>
+      ['HTTPRoute', 'Gateway'].map((kind) => targetKey(GATEWAY_API_GROUP, kind, namespace, name)),
+    )
   return [...new Set([...targetKeys(policy), ...meant])]
 }
 

@@ -44,6 +44,7 @@ export interface World {
   /** By namespace. */
   readonly referenceGrants: Group<ReferenceGrantSpec>
   /** By namespace; each once, in no order. */
+  readonly gatewayNames: Names
   readonly httpRouteNames: Names
   readonly proxyBackendNames: Names
   readonly serviceNames: Names

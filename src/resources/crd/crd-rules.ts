@@ -16,6 +16,7 @@ interface Rule {
 export type RulesByPath = Readonly<Record<string, readonly Rule[]>>
 
 const ROUTE = `t.group == 'gateway.networking.k8s.io' && t.kind == 'HTTPRoute'`
+const GATEWAY = `t.group == 'gateway.networking.k8s.io' && t.kind == 'Gateway'`
 const SERVICE = `t.group == '' && t.kind == 'Service'`
 const IDP_TWO = `has(self.mcp) && has(self.mcp.provider) && self.mcp.provider == 'IdpTwo'`
 
@@ -119,14 +120,21 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
         'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic',
     },
     misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'HTTPRoute', ROUTE),
+    misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'Gateway', GATEWAY),
     misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
     misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
   ],
   'targetRefs.*': [
     {
-      rule: `(self.group == 'gateway.networking.k8s.io' && self.kind == 'HTTPRoute') || (self.group == '' && self.kind == 'Service')`,
+      rule: `(self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'Gateway']) || (self.group == '' && self.kind == 'Service')`,
       message: {
-        expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute of gateway.networking.k8s.io or Service of the core group'`,
+        expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute or Gateway of gateway.networking.k8s.io or Service of the core group'`,
+      },
+    },
+    {
+      rule: `!has(self.sectionName) || self.kind == 'Gateway'`,
+      message: {
+        expression: `'targetRefs: sectionName is for the target Gateway, not for ' + self.kind + ' ' + self.name`,
       },
     },
   ],

@@ -3,6 +3,7 @@
 // Otherwise a route would be open for want of a policy that was written.
 
 import { differences } from '../../incremental/diff.js'
+import type { HttpRouteSpec } from '../kinds/http-route.js'
 import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../kinds/resources.js'
 import { resourceKeyOf } from './resource-set.js'
 
@@ -95,17 +96,18 @@ interface Doubt<Spec> {
 }
 
 /**
- * By the first document that concerns the resource; a policy of a cluster is for routes of its own namespace, and without
- * one it is not known which.
+ * By the first document that concerns the resource; a policy of a cluster is for routes, and for Gateways, of its own
+ * namespace, and without one it is not known which.
  */
 function doubtsAbout<Spec>(
   resource: Resource<Spec>,
   reasons: readonly Problem[],
   unsettled: readonly Unsettled[],
 ): readonly Doubt<Spec>[] {
+  const namespaces = policyNamespaces(resource)
   const reason = reasons.find(
-    ({ source, namespace = resource.metadata.namespace }) =>
-      source !== KUBERNETES || namespace === resource.metadata.namespace,
+    ({ source, namespace }) =>
+      source !== KUBERNETES || namespace === undefined || namespaces.includes(namespace),
   )
   if (reason !== undefined)
     return [{ resource, doubt: { held: heldMessage(reason), kept: keptMessage(reason) } }]
@@ -116,6 +118,12 @@ function doubtsAbout<Spec>(
   const held = `waits ${writing.until}: it may hold the policy of this route`
   const kept = `is gone from the files, but stays in force ${writing.until}: it may move there`
   return [{ resource, doubt: { held, kept } }]
+}
+
+/** Where a policy of a cluster stands that may be in force on a route: its own namespace, and those of its Gateways. */
+function policyNamespaces({ kind, metadata, spec }: Resource<unknown>): readonly string[] {
+  const parents = kind === 'HTTPRoute' ? (spec as HttpRouteSpec).parentRefs : []
+  return [metadata.namespace, ...parents.flatMap(({ namespace }) => namespace ?? [])]
 }
 
 const byKey = (a: Resource<unknown>, b: Resource<unknown>): number =>

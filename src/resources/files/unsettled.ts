@@ -53,7 +53,8 @@ export function inForceOf({ path, before, now, others }: Changing): FileRecord {
     (policy) => old.has(resourceKeyOf(policy)) || !current.has(resourceKeyOf(policy)),
   )
   const guarded = new Set(policies.flatMap(targetsOf))
-  const isClosed = isClosedWithoutPolicy(others)
+  // Beside the defaults of a Gateway, a route's own policy may let in whom those do not.
+  const isClosed = isClosedWithoutPolicy(others) || policies.some(isOnGateway)
   const resources: DecodedResource[] = []
   const problems: Problem[] = []
   for (const [key, found] of current) {
@@ -118,9 +119,13 @@ function isClosedWithoutPolicy({ requirePolicy, ...others }: Others): boolean {
   })
 }
 
-/** A policy of what no policy is on. Beside another one it may let in whom that one does not. */
+const isOnGateway = ({ spec }: Resource<ProxyPolicySpec>): boolean =>
+  spec.targetRefs.some(({ kind }) => kind !== 'HTTPRoute' && kind !== 'Service')
+
+/** A policy of what no policy is on. Beside another one it may let in whom that one does not, be it of a route or its Gateway. */
 const closes = ({ resource }: DecodedResource, guarded: ReadonlySet<string>): boolean =>
   resource.kind === 'ProxyPolicy' &&
+  !isOnGateway(resource as Resource<ProxyPolicySpec>) &&
   !targetsOf(resource as Resource<ProxyPolicySpec>).some((target) => guarded.has(target))
 
 const targetsOf = ({ spec, metadata }: Resource<ProxyPolicySpec>): readonly string[] =>

@@ -12,10 +12,14 @@ const targetRef = z.object({
   group: group()
     .describe('API group of the target; empty for the core group (Service).')
     .meta({ example: 'gateway.networking.k8s.io' }),
-  kind: kind().describe('HTTPRoute or Service.').meta({ example: 'HTTPRoute' }),
+  kind: kind().describe('HTTPRoute, Gateway or Service.').meta({ example: 'HTTPRoute' }),
   name: name()
     .describe('Name of the target, in the namespace of the policy.')
     .meta({ example: 'mcp' }),
+  sectionName: name()
+    .optional()
+    .describe('A listener of the target Gateway; absent: all of them.')
+    .meta({ example: 'https', since: '0.2.0' }),
 })
 
 const jwks = z.object({
@@ -240,7 +244,9 @@ export const proxyPolicySpec = z.object({
     .array(targetRef)
     .min(1)
     .max(16)
-    .describe('What the policy is for, in its own namespace.'),
+    .describe(
+      'What the policy is for, in its own namespace: routes, Services, or Gateways for whose routes it is the default.',
+    ),
   traffic: z
     .object({
       jwtAuthentication: jwtAuthentication.optional().describe('Bearer tokens (JWT).'),
@@ -252,7 +258,9 @@ export const proxyPolicySpec = z.object({
         .meta({ since: '0.2.0' }),
     })
     .optional()
-    .describe('For targets of kind HTTPRoute: what happens to their requests.'),
+    .describe(
+      'For targets of kind HTTPRoute: what happens to their requests. For a Gateway: defaults for its routes; a member that a policy of the route has replaces the one of the Gateway, whole.',
+    ),
   backend: z
     .object({
       ai: z

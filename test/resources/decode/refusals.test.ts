@@ -22,6 +22,11 @@ describe('what is refused, where, and in which words', () => {
     ['ProxyPolicy', `spec: {}`, 'f.yaml:4:7 spec.targetRefs: is missing, expected a list'],
     [
       'ProxyPolicy',
+      `spec:\n  targetRefs: [{ group: gateway.networking.k8s.io, kind: Gateway, name: g, sectionName: 1 }]`,
+      'f.yaml:5:89 spec.targetRefs[0].sectionName: 1 is not a string (put it in quotes)',
+    ],
+    [
+      'ProxyPolicy',
       `spec: { targetRefs: [] }`,
       'f.yaml:4:21 spec.targetRefs: has too few entries, expected at least 1',
     ],

@@ -174,6 +174,34 @@ spec:
       expect(seen()).toEqual(['a', 'a+'])
     })
 
+  const onGateway = policy('gateway').replace('kind: HTTPRoute', 'kind: Gateway')
+
+  test("a route's own policy beside one of its Gateway, which it replaces", async (context) => {
+    const { at, seen, until } = await watch(context, (path) => {
+      writeFileSync(path('gateway.yaml'), onGateway)
+      writeFileSync(path('all.yaml'), route('a'))
+    })
+    for (const part of [head('a') + FIRST, SECOND]) {
+      appendFileSync(at('all.yaml'), part)
+      await delay(A_LOOK_MS)
+    }
+    await until('a+')
+    expect(seen()).toEqual(['a', 'a+'])
+  })
+
+  test('a policy of a Gateway whose routes have policies', async (context) => {
+    const { at, last, until, waiting } = await watch(context, (path) =>
+      writeFileSync(path('all.yaml'), route('a') + policy('a')),
+    )
+    appendFileSync(at('all.yaml'), onGateway.slice(0, -SECOND.length))
+    await delay(A_LOOK_MS)
+    expect(last().resources.proxyPolicies).toHaveLength(1)
+    expect(waiting().join()).toMatch(/waits until \S+all\.yaml/)
+    appendFileSync(at('all.yaml'), SECOND)
+    await until('a+')
+    expect(last().resources.proxyPolicies).toHaveLength(2)
+  })
+
   test('parameters that require policies, and are cut', async (context) => {
     const { at, last, waiting } = await watch(context, (path) =>
       writeFileSync(path('own.yaml'), REQUIRED),

@@ -1,0 +1,157 @@
+// The policies of a Gateway as defaults for its routes: a policy that is nearer to the route takes a field, a member of traffic
+// or of backend.ai, from all that are farther. Own policies, those of the listener, those of the Gateway (decision 25b).
+
+import type { GatewayName } from '../../ir/status.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import { type Context, query } from '../world/context.js'
+import { keyOf, targetKey } from '../world/world.js'
+import { type Attachment, attachPolicies, merge, ownPolicies } from './attachments.js'
+import {
+  isGatewayTarget,
+  type ProxyPolicy,
+  type TranslatedPolicy,
+  translatePolicy,
+} from './policies.js'
+
+/** What became of a Gateway's policy on one route. */
+export interface Inherited {
+  /** Key of the policy. */
+  readonly policy: string
+  readonly isValid: boolean
+  /** Empty: every field is replaced, or that of an older one. */
+  readonly inForce: readonly string[]
+  readonly replaced: readonly Replaced[]
+}
+
+export interface Replaced {
+  readonly field: string
+  /** Key of the policy that has it instead. */
+  readonly by: string
+}
+
+export interface Inheritance {
+  readonly attachment: Attachment
+  readonly inherited: readonly Inherited[]
+  /** The listener has policies of its own. */
+  readonly isOfListener: boolean
+}
+
+/** target: targetKey() of the route. listener: where it is attached. */
+export function inheritPolicies(
+  context: Context,
+  target: string,
+  gateway: GatewayName,
+  listener: string,
+): Inheritance {
+  const ofGateway = gatewayTarget(gateway)
+  const all = context.reader.read('policiesOn', ofGateway) ?? []
+  if (all.length === 0)
+    return { attachment: attachPolicies(context, target), inherited: [], isOfListener: false }
+  const isOfListener = all.some((policy) => targetedSections(policy, gateway.name).has(listener))
+  const section = isOfListener ? listener : ''
+  return query(context, 'inheritance', `${target} ${ofGateway} ${section}`, (own) => {
+    const policies = own.reader.read('policiesOn', ofGateway) ?? []
+    const levels = levelsOf(policies, gateway.name, section)
+    return { ...inherit(own, ownPolicies(own, target), levels), isOfListener }
+  })
+}
+
+export const gatewayTarget = ({ namespace, name }: GatewayName): string =>
+  targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
+
+/** The names of listeners that it targets; "": the whole Gateway, also where it is meant by a misspelt target. */
+export function targetedSections({ spec }: ProxyPolicy, gateway: string): ReadonlySet<string> {
+  const refs = spec.targetRefs.filter((ref) => isGatewayTarget(ref) && ref.name === gateway)
+  return new Set(refs.length === 0 ? [''] : refs.map(({ sectionName = '' }) => sectionName))
+}
+
+/** The nearest to the route first; each policy once. */
+function levelsOf(
+  policies: readonly ProxyPolicy[],
+  gateway: string,
+  section: string,
+): readonly (readonly ProxyPolicy[])[] {
+  const at = (name: string) =>
+    policies.filter((policy) => targetedSections(policy, gateway).has(name))
+  if (section === '') return [at('')]
+  const nearer = at(section)
+  return [nearer, at('').filter((policy) => !nearer.includes(policy))]
+}
+
+const POOLED = 'traffic.authorization'
+
+function inherit(
+  context: Context,
+  own: readonly TranslatedPolicy[],
+  levels: readonly (readonly ProxyPolicy[])[],
+): Pick<Inheritance, 'attachment' | 'inherited'> {
+  const takers = new Map<string, string>()
+  const take = (policies: readonly ProxyPolicy[]): void => {
+    for (const policy of policies)
+      for (const field of fieldsOf(policy.spec))
+        if (!takers.has(field)) takers.set(field, keyOf(policy))
+  }
+  take(own.map(({ policy }) => policy))
+  const all = [...own]
+  const inherited: Inherited[] = []
+  for (const level of levels) {
+    const won = new Set<string>()
+    for (const policy of level) {
+      const fields = fieldsOf(policy.spec)
+      const replaced = fields.flatMap((field) => {
+        const by = takers.get(field)
+        return by === undefined ? [] : [{ field, by }]
+      })
+      const left = fields.filter((field) => !takers.has(field))
+      const whole = translatePolicy(context, policy)
+      if (left.length > 0) all.push(without(context, whole, replaced))
+      const isValid = whole.problems.length === 0
+      // Of two policies of a level the older has a field, but for rules, which are pooled (decisions 4 and 25).
+      const inForce = left.filter((field) => field === POOLED || !won.has(field))
+      for (const field of left) won.add(field)
+      inherited.push({ policy: whole.key, isValid, inForce, replaced })
+    }
+    take(level)
+  }
+  return { attachment: merge(all), inherited }
+}
+
+/** What a route's own policy can replace. */
+export function fieldsOf({ traffic, backend }: ProxyPolicySpec): readonly string[] {
+  const members = (object: object, path: string): readonly string[] =>
+    Object.entries(object).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${path}.${name}`],
+    )
+  return [...members(traffic ?? {}, 'traffic'), ...members(backend?.ai ?? {}, 'backend.ai')]
+}
+
+/** A refused policy stays one, whichever of its fields are left: nobody knows what it was meant to say. */
+function without(
+  context: Context,
+  whole: TranslatedPolicy,
+  replaced: readonly Replaced[],
+): TranslatedPolicy {
+  if (replaced.length === 0) return whole
+  const fields = replaced.map(({ field }) => field)
+  const rest = query(context, `without ${fields.join(' ')}`, whole.policy, () => ({
+    ...whole.policy,
+    spec: specWithout(whole.policy.spec, fields),
+  }))
+  return { ...translatePolicy(context, rest), problems: whole.problems }
+}
+
+function specWithout(
+  { traffic, backend, ...spec }: ProxyPolicySpec,
+  fields: readonly string[],
+): ProxyPolicySpec {
+  const rest = <Members extends object>(object: Members, path: string): Members =>
+    Object.fromEntries(
+      Object.entries(object).filter(([name]) => !fields.includes(`${path}.${name}`)),
+    ) as Members
+  return {
+    ...spec,
+    ...(traffic === undefined ? {} : { traffic: rest(traffic, 'traffic') }),
+    ...(backend?.ai === undefined ? {} : { backend: { ai: rest(backend.ai, 'backend.ai') } }),
+  }
+}

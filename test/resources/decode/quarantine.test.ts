@@ -1,0 +1,45 @@
+// Which new routes of a cluster wait for a policy that cannot be decoded.
+
+import { expect, test } from 'vitest'
+import { holdBackNewRoutes } from '../../../src/resources/decode/quarantine.js'
+import { collectResources } from '../../../src/resources/decode/resource-set.js'
+import { decodeFile } from '../../../src/resources/files/file-record.js'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import { KUBERNETES, type Problem } from '../../../src/resources/kinds/resources.js'
+import { API_GROUP, toYaml } from '../../support/resources.js'
+
+const route = (namespace: string, gatewayNamespace: string): object => ({
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  metadata: { name: 'shop', namespace },
+  spec: { parentRefs: [{ name: 'gw', namespace: gatewayNamespace }], rules: [{}] },
+})
+
+const resourcesOf = (...documents: readonly object[]) =>
+  collectResources(
+    decodeFile(Buffer.from(toYaml(...documents)), 'r.yaml', kindsOf(API_GROUP)).resources,
+  ).resources
+
+test('those of its namespace, and those whose Gateway is of its namespace', () => {
+  const undecoded: Problem = {
+    source: KUBERNETES,
+    message: 'spec: is missing',
+    kind: 'ProxyPolicy',
+    namespace: 'infra',
+    name: 'default',
+  }
+  const state = {
+    resources: resourcesOf(
+      route('infra', 'other'),
+      route('tenant', 'infra'),
+      route('elsewhere', 'elsewhere'),
+    ),
+    problems: [],
+    undecoded: [undecoded],
+    complete: true,
+  }
+  const previous = { resources: resourcesOf(), problems: [], complete: true }
+  const { resources, problems } = holdBackNewRoutes(state, previous)
+  expect(resources.httpRoutes.map(({ metadata }) => metadata.namespace)).toEqual(['elsewhere'])
+  expect(problems.map(({ namespace }) => namespace)).toEqual(['infra', 'tenant'])
+})
