@@ -92,7 +92,7 @@ function resourceCount(resources: readonly ReportedResource[]): Html | string {
   return markup`${state}<span class="pill bad">${open} open ${open === 1 ? 'route' : 'routes'}</span>`
 }
 
-/** 0 comes first: what anybody may use, then what needs a hand. */
+/** Order of the table: open routes, then resources with problems, then the rest. */
 const rank = (resource: ReportedResource): number =>
   isOpen(resource) ? 0 : isTroubled(resource) ? 1 : 2
 

@@ -35,7 +35,7 @@ export interface ReadProblem {
 
 export interface ReportedResource extends ReadResource {
   readonly conditions: readonly ReportedCondition[]
-  /** Of an HTTPRoute: anybody's requests reach a backend, as no policy decides about them. */
+  /** An HTTPRoute through which anybody's requests reach a backend, because no policy decides who may use it. */
   readonly open?: true
 }
 
@@ -108,7 +108,7 @@ export function reportResources(
   return all.sort(byKindAndName)
 }
 
-/** What a status says beside whose it is. */
+/** The part of a status that does not name its resource. */
 type Said = Pick<ResourceStatus, 'conditions' | 'open'>
 
 const NOTHING: Said = { conditions: [] }

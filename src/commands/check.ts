@@ -54,7 +54,7 @@ export function reportCheck(
 const documentName = ({ kind, targets }: WantedDocument): string =>
   `${targets[0]?.url ?? ''} (${kind === 'KeySet' ? 'key set' : 'discovery document'})`
 
-/** No remark: it says what this command does. */
+/** Not a remark: it describes this command, not the resources. */
 const uncheckedLine = (wanted: WantedDocument): string =>
   `not checked offline: ${documentName(wanted)}`
 
@@ -83,7 +83,7 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
   })
 }
 
-/** A part of the resource is not in force as written, or nobody can use it. */
+/** A part of the resource is not in force as written, or cannot work. */
 const cannotWork = ({ type, reason }: Condition): boolean =>
   reason === 'PartiallyValid' || type === 'PartiallyInvalid'
 
@@ -112,7 +112,7 @@ function sourceOf(status: ResourceStatus, resources: Resources): string {
   return found?.source ?? status.kind
 }
 
-/** remarks: those that count as faults. */
+/** remarks: how many count as faults. */
 function summary({ resources, problems }: ProviderState, wrong: number, remarks: number): string {
   const count = Object.values(resources as unknown as Record<string, readonly unknown[]>).flat()
     .length

@@ -7,7 +7,7 @@ export interface ResourceStatus {
   readonly namespace: string
   readonly name: string
   readonly conditions: readonly Condition[]
-  /** Of an HTTPRoute: anybody's requests reach a backend, as no policy decides about them. */
+  /** An HTTPRoute through which anybody's requests reach a backend, because no policy decides who may use it. */
   readonly open?: true
 }
 

@@ -1,5 +1,5 @@
-// What a relay uses of its provider's discovery document, and how the token endpoint is reached: at the issuer, or where the
-// policy names another origin (decision 10j).
+// Reads the endpoints of a relay's provider from its discovery document. The token endpoint must have the issuer's origin, or the
+// one that the policy names (decision 10j).
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { RelayProvider } from '../../ir/relay.js'
@@ -16,11 +16,11 @@ import {
 } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 
-/** Where tokens are asked for. */
+/** The origin that the token endpoint must have, and the connection to it. */
 export interface TokenReach {
   /** The scheme of the issuer: endpoints are not on plain HTTP where it is not. */
   readonly scheme: IssuerUrl['scheme']
-  /** Whose origin the endpoint has, and how it is reached. */
+  /** The origin, and how it is reached. */
   readonly reach: Reach
   /** The policy names the origin; else it is the issuer's. */
   readonly isNamed: boolean
@@ -91,7 +91,7 @@ export function relayProvider(
 
 const MOST_SHOWN = 256
 
-/** What to write where the provider's endpoint is meant. */
+/** Suggests the field that allows the endpoint of the document. */
 function otherOrigin(
   token: Json | undefined,
   scheme: IssuerUrl['scheme'],

@@ -34,7 +34,7 @@ export const isMatched = (route: HttpRouteSpec, wanted: string): boolean =>
     ),
   )
 
-/** The paths where clients look for the documents of an MCP endpoint, and ask them for what they need. */
+/** The paths of an MCP endpoint's documents, and of what clients call to log in. */
 export interface DocumentPaths {
   readonly resourceMetadata: string
   /** Without the registration where it is refused, and with the endpoints of a relay. */

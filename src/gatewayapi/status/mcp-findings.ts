@@ -1,5 +1,5 @@
-// What the status says of MCP routes and the policy that protects them: whether the policy's documents are where clients look
-// for them, and whether resourceMetadata.resource is a URL that the routes serve.
+// Checks MCP routes against the policy that protects them, for its status: whether clients find the policy's documents, and
+// whether the routes serve resourceMetadata.resource.
 
 import { translateGateway } from '../listeners/gateways.js'
 import type { Mcp } from '../policies/mcp.js'
@@ -10,11 +10,11 @@ import type { Context } from '../world/context.js'
 import { covers } from '../world/hostnames.js'
 
 export interface Findings {
-  /** What may be meant. */
+  /** Remarks: what may be meant. */
   readonly notes: readonly string[]
-  /** What cannot work, though the rest of the policy does. */
+  /** Parts of the policy that cannot work (PartiallyValid). */
   readonly warnings: readonly string[]
-  /** What cannot work, and nothing of the policy without it. */
+  /** Reasons why the policy as a whole cannot work (Accepted=False). */
   readonly faults: readonly string[]
 }
 
@@ -113,7 +113,7 @@ function resourceFindings(
   }
 }
 
-/** Nobody else answers there, so that names and ports can be compared. */
+/** No proxy is expected on loopback, so names and ports of listeners can be compared. */
 const isLoopback = (hostname: string): boolean =>
   /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 

@@ -1,4 +1,4 @@
-// What a policy is told whose target does not exist: that, and which name may have been meant.
+// The sentence for a policy target that does not exist, with a similar name that may have been meant.
 
 import { similarWord } from '../../similar.js'
 import type { Context } from '../world/context.js'
@@ -11,14 +11,14 @@ const NAMES = {
   Service: 'serviceNames',
 } as const
 
-/** Kinds whose names are compared. */
+/** The kinds that targets can have. */
 export type NamedKind = keyof typeof NAMES
 
-/** Every policy without a target compares all names of its namespace whenever one is new there. */
+/** Bounds the work: each policy without a target compares all names of its namespace whenever one is added there. */
 const MOST_NAMES = 500
 const MOST_EDITS = 3
 
-/** names of the same namespace alone: those of others are nobody's business here. */
+/** Suggests names of the same namespace only: a status must not reveal those of other tenants. */
 export function notFound(
   { reader }: Context,
   kind: NamedKind,

@@ -145,7 +145,7 @@ const groupsBy =
     return { table: before.with(changes), keys: groups.keys() }
   }
 
-/** Resources that are other versions of themselves leave the names as they are. */
+/** Names per namespace; a changed resource that keeps its name changes nothing. */
 function namesByNamespace<Spec>(
   { removed, added }: Differences<Resource<Spec>>,
   before: Names = persistentMap(),
