@@ -9,6 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { type Backend, startBackend } from '../support/backend.js'
+import { pythonCall } from '../support/clients/python-call.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
 import { type Answer, initialize, send } from '../support/http.js'
@@ -101,6 +102,15 @@ describe.each([1, 2] as const)('the TypeScript client, version %s', (version) =>
       await client.close()
     }
   })
+})
+
+test.each([
+  ['alice', false],
+  ['admin', true],
+])('the Python client: %s is shown what the rules let in', async (sub, isShown) => {
+  const { tools, text } = await pythonCall(`${stack.origin}/mcp`, 'echo', await tokenOf(sub))
+  expect([tools?.includes('echo'), tools?.includes('get-sum')]).toEqual([true, isShown])
+  expect(text).toBe('Echo: hi')
 })
 
 /** What a client gets of an answer of the backend. */

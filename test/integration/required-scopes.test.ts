@@ -16,6 +16,7 @@ import type {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { MemoryProvider } from '../support/clients/memory-provider.js'
+import { pythonCall } from '../support/clients/python-call.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
 import { initialize, send } from '../support/http.js'
@@ -141,6 +142,21 @@ describe.each([1, 2] as const)('the TypeScript client, version %s', (version) =>
     } finally {
       await client.close()
     }
+  })
+})
+
+describe('the Python client', () => {
+  const call = async (scope: string) =>
+    pythonCall(`${stack.origin}/mcp`, 'get-sum', await tokenOf(scope))
+
+  test.each(['mcp sum', 'mcp admin'])('calls it with %s', async (scope) => {
+    expect((await call(scope)).text).toContain('3')
+  })
+
+  test('is shown the tool without its scope, and sees what is lacking', async () => {
+    const { tools, error } = await call('mcp')
+    expect(tools).toContain('get-sum')
+    expect(error).toContain('the token lacks a scope; this request needs mcp sum')
   })
 })
 

@@ -1,20 +1,16 @@
 // Rules on tools, from a policy to a real MCP server: what official clients see of a tool that is refused.
 
-import { execFile } from 'node:child_process'
-import { resolve } from 'node:path'
-import { promisify } from 'node:util'
 import {
   Client as Client2,
   StreamableHTTPClientTransport as Transport2,
 } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { pythonCall } from '../support/clients/python-call.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
-
-import '../support/envoy.js'
 
 let server: McpServer
 let stack: Stack
@@ -77,12 +73,9 @@ describe.each([1, 2] as const)('the TypeScript client, version %s', (version) =>
 })
 
 test('the Python client sees it too', async () => {
-  const program = resolve(import.meta.dirname, '../support/python/call_tool.py')
-  const call = async (name: string): Promise<string> => {
-    const url = `${stack.origin}/mcp`
-    const { stdout } = await promisify(execFile)(inject('python'), [program, url, name])
-    return stdout
-  }
-  expect(await call('echo')).toContain('Echo: hi')
-  expect(await call('get-sum')).toContain('Forbidden: access to this resource is not allowed')
+  const url = `${stack.origin}/mcp`
+  expect(await pythonCall(url, 'echo')).toMatchObject({ text: 'Echo: hi' })
+  expect((await pythonCall(url, 'get-sum')).error).toContain(
+    'Forbidden: access to this resource is not allowed',
+  )
 })

@@ -10,6 +10,8 @@ export interface ClientRun {
   readonly tools: readonly string[]
   /** The text of the echo tool's answer. */
   readonly echo: string
+  /** The texts of further calls, of a driver that makes any. */
+  readonly more?: readonly string[]
   /** "METHOD path status" of each call to the gateway, in order. */
   readonly calls: readonly string[]
 }

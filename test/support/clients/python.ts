@@ -23,19 +23,28 @@ interface Line {
   readonly error?: string
   readonly tools?: readonly string[]
   readonly echo?: string
+  readonly more?: readonly string[]
 }
 
-/** metadataUrl: of its client metadata document; absent: it registers. */
+/** Of a tool: its name and arguments. */
+type Call = readonly [name: string, args: object]
+
+/** metadataUrl: of its client metadata document; absent: it registers. more: calls behind that of echo. */
 export async function python(
   url: string,
   user: string,
   agent: UserAgent = visit,
-  metadataUrl?: string,
+  metadataUrl = '',
+  more: readonly Call[] = [],
 ): Promise<ClientRun> {
   const calls: string[] = []
-  const child = spawn(inject('python'), [PROGRAM, url, REDIRECT_URI, metadataUrl ?? ''], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    inject('python'),
+    [PROGRAM, url, REDIRECT_URI, metadataUrl, JSON.stringify(more)],
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  )
   let trouble = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (trouble += text))
   try {
@@ -46,7 +55,8 @@ export async function python(
       if (line.visit !== undefined) {
         child.stdin.write(`${(await agent(asUser(new URL(line.visit), user))).href}\n`)
       }
-      if (line.tools !== undefined) return { tools: line.tools, echo: line.echo ?? '', calls }
+      if (line.tools !== undefined)
+        return { tools: line.tools, echo: line.echo ?? '', more: line.more ?? [], calls }
     }
     throw new ClientFailure(`no result: ${trouble}`, calls)
   } finally {

@@ -1,7 +1,8 @@
-"""The official Python client, driven by one test: URL, redirect URI and the URL of its metadata document (or "") in argv; JSON lines on stdout.
+"""The official Python client, driven by one test: URL, redirect URI, the URL of its metadata document (or "") and further calls as JSON
+([[name, arguments], ...]) in argv; JSON lines on stdout.
 
 {"visit": URL} asks for the callback URL on stdin; {"call": "METHOD path status"} is a call to the gateway;
-the last line is {"tools": [...], "echo": text} or {"error": text}.
+the last line is {"tools": [...], "echo": text, "more": [text, ...]} or {"error": text}.
 """
 
 import asyncio
@@ -60,7 +61,7 @@ def recorder(origin):
     return record
 
 
-async def run(url, redirect_uri, metadata_url):
+async def run(url, redirect_uri, metadata_url, more="[]"):
     metadata = OAuthClientMetadata(
         client_name="gatehouse tests",
         redirect_uris=[redirect_uri],
@@ -77,7 +78,10 @@ async def run(url, redirect_uri, metadata_url):
         async with Client(streamable_http_client(url, http_client=http)) as client:
             tools = await client.list_tools()
             echo = await client.call_tool("echo", {"message": "hi"})
-            say(tools=[tool.name for tool in tools.tools], echo=echo.content[0].text)
+            texts = []
+            for name, arguments in json.loads(more):
+                texts.append((await client.call_tool(name, arguments)).content[0].text)
+            say(tools=[tool.name for tool in tools.tools], echo=echo.content[0].text, more=texts)
 
 
 def causes(error):
