@@ -7,7 +7,7 @@ const REDACTED = '[redacted]'
 
 /** The model's names of private keys, keys and passwords. */
 const SECRET_MEMBERS = new Set([
-  ...['privateKey', 'password', 'client_secret', 'clientSecret', 'sealingKeys'],
+  ...['privateKey', 'password', 'client_secret', 'clientSecret', 'sealingKeys', 'seal'],
 ])
 /** RFC 7518 sections 6.2.2, 6.3.2 and 6.4: what a key set must not hold and may, by mistake. */
 const PRIVATE_JWK_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])

@@ -1,5 +1,6 @@
 // gatehouse translate --for envoy-gateway: files → the manifests by which a mesh's Envoys ask Gatehouse, as YAML.
 
+import { randomBytes } from 'node:crypto'
 import { exportEnvoyGateway } from '../export/envoy-gateway/export.js'
 import {
   type ExportAddress,
@@ -31,7 +32,10 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
     return 1
   }
   const { mesh = [] } = offline.translation
-  const exported = exportEnvoyGateway(mesh, targets.value)
+  const exported = exportEnvoyGateway(mesh, {
+    ...targets.value,
+    ...(settings.sealed && { newSeal: () => randomBytes(32).toString('base64url') }),
+  })
   if (exported.ok) io.out(manifestText(exported.value))
   else io.err(exported.error.map(problemText).join(''))
   return exported.ok ? 0 : 1

@@ -7,7 +7,9 @@ export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: ManifestMetadata
-  readonly spec: object
+  readonly spec?: object
+  /** Of a Secret. */
+  readonly stringData?: Readonly<Record<string, string>>
 }
 
 /** Metadata of a manifest (metav1.ObjectMeta). */
@@ -36,6 +38,8 @@ export interface ExportTargets {
   readonly gatehouse: ExportAddress
   /** What answers 503 to everything, or nobody. */
   readonly closed: ExportAddress
+  /** Routes are sealed. Makes the secret of a namespace that has none: 32 letters, digits, - and _ or more. */
+  readonly newSeal?: () => string
 }
 
 /** What generated objects carry, by which they are known again. */

@@ -10,6 +10,7 @@ import {
   LIMIT_KEYS_KEY,
   LIST_REQUEST_KEY,
   REASON_KEY,
+  SEAL_HEADERS,
 } from '../ir/names.js'
 import type { CheckReply, Decision, Reason } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
@@ -27,9 +28,15 @@ const NEVER_FROM_CLIENTS = [
   'x-envoy-original-path',
 ]
 
-/** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. */
-export function encodeDecision(decision: Decision, forwardToken: boolean): Uint8Array {
+/** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. seal: of AuthzEntry. */
+export function encodeDecision(
+  decision: Decision,
+  forwardToken: boolean,
+  seal?: string,
+): Uint8Array {
   if (decision.type === 'reply') return encodeReply(decision.reply, decision.reason)
+  if (seal !== undefined)
+    return encodeAllow(forwardToken, decision.token?.claims, { ...decision, seal })
   if (isOfOneRequest(decision)) return encodeAllow(forwardToken, decision.token?.claims, decision)
   if (decision.token !== undefined) return encodeVerified(decision.token, forwardToken)
   return forwardToken ? ANONYMOUS_KEPT : ANONYMOUS_REMOVED
@@ -48,6 +55,7 @@ interface OfOneRequest {
   readonly cookie?: string
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
+  readonly seal?: string
 }
 
 const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean =>
@@ -57,7 +65,7 @@ const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean 
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
-  { cookie, listRequest, values }: OfOneRequest = {},
+  { cookie, listRequest, values, seal }: OfOneRequest = {},
 ): Uint8Array {
   writer.begin()
   const limitKeys = values?.limitKeys
@@ -78,6 +86,7 @@ function encodeAllow(
   for (const [name, value] of values?.requestAppend ?? []) writeHeader(name, value, APPENDED)
   for (const [name, value] of values?.requestAdd ?? []) writeHeader(name, value)
   for (const [name, value] of values?.requestSet ?? []) writeHeader(name, value)
+  if (seal !== undefined) writeHeader(SEAL_HEADERS.authz, seal)
   writer.end(3, response)
   writer.end(1, writer.mark())
   return writer.finish()

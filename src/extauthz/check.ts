@@ -77,7 +77,7 @@ function finish(
   entry: CompiledEntry | undefined,
   key?: string,
 ): Uint8Array {
-  const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true)
+  const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal)
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) warnOfUnknown(options, limit, decision, key)

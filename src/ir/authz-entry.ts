@@ -27,6 +27,8 @@ export interface AuthzEntry {
   readonly allowedOrigins?: readonly string[]
   /** A relay's: its own cookies are taken off requests to the backend. */
   readonly isRelay?: true
+  /** Of a sealed route of a mesh: what requests that are let in are marked with. Never logged or dumped. */
+  readonly seal?: string
   /** Of the limits of the route that have one; absent: none has. */
   readonly limitKeys?: readonly LimitKey[]
   /** Absent: headers stay as they are. */

@@ -33,6 +33,38 @@ export interface MeshRoute {
   readonly cors?: Cors
   /** Why it cannot be exported; empty: it can. */
   readonly problems: readonly string[]
+  /** What a sealed version of it is made of. */
+  readonly sealing: MeshSealing
+}
+
+/** An HTTPRoute as it is written, as far as it is read, and what is needed to seal it. */
+export interface MeshSealing {
+  /** The secret of the namespace. Never logged or dumped. Absent: there is none yet. */
+  readonly secret?: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly rules: readonly MeshRule[]
+  /** Why it cannot be sealed; empty: it can. */
+  readonly problems: readonly string[]
+}
+
+/** A rule of an HTTPRoute. */
+export interface MeshRule {
+  readonly name?: string
+  readonly matches: readonly { readonly headers: readonly object[] }[]
+  readonly filters: readonly {
+    readonly type: string
+    readonly requestHeaderModifier?: MeshHeaders
+  }[]
+  readonly backendRefs: readonly object[]
+  /** Milliseconds. */
+  readonly timeouts: { readonly request?: number; readonly backendRequest?: number }
+}
+
+/** HTTPHeaderFilter of the Gateway API. */
+export interface MeshHeaders {
+  readonly set: readonly object[]
+  readonly add: readonly object[]
+  readonly remove: readonly string[]
 }
 
 /** A parentRef of an HTTPRoute. */

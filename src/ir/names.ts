@@ -61,6 +61,11 @@ export const routeKey = (
   scope?: string,
 ): string => `${namespace}/${httpRoute}/${rule}${scope === undefined ? '' : `@${scope}`}`
 
+/** Headers by which a sealed route of a mesh leads to its backends: of ext_authz, and of ext_proc that guards. */
+export const SEAL_HEADERS = { authz: 'x-gatehouse-passed', guard: 'x-gatehouse-seen' } as const
+/** The Secret of a namespace whose routes are sealed, and the member that holds what those headers say. */
+export const SEAL_SECRET = { name: 'gatehouse-seal', key: 'seal' } as const
+
 /** The HTTPRoute that serves the OAuth documents of another one in a mesh. */
 export const documentsRoute = (httpRoute: string): string => `gatehouse-documents-${httpRoute}`
 

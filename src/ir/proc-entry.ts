@@ -74,6 +74,8 @@ export interface GuardEntry {
   readonly request: readonly Webhook[]
   /** Asked in this order before the client gets the reply. */
   readonly response: readonly Webhook[]
+  /** Of a sealed route of a mesh: what requests that may go on are marked with. Never logged or dumped. */
+  readonly seal?: string
 }
 
 /** A guardrail webhook (ProxyPolicy backend.ai.promptGuard.request[] and response[]). */

@@ -3,6 +3,7 @@
 
 import type { CommandName } from './commands.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'
+import { MESH_FLAGS } from './mesh-flags.js'
 import {
   readAllowedAddress,
   readBindHost,
@@ -16,7 +17,6 @@ import {
   readOneOf,
   readServerAddress,
   readSize,
-  readTcpAddress,
   readText,
   readWorkers,
 } from './values.js'
@@ -37,24 +37,7 @@ export const FLAGS = {
     meaning:
       'where ADS, ext_authz, ext_proc and grpc.health.v1 listen: HOST:PORT or unix:PATH (run: only if it is given, as its own Envoy comes over a private Unix socket)',
   }),
-  for: one(readOneOf('envoy-gateway', 'envoy'), {
-    value: 'MESH',
-    commands: ['serve', 'translate'],
-    meaning:
-      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway; default Gatehouse's own; translate: envoy prints the parts that an Envoy which you configure needs",
-  }),
-  routeKey: one(readOneOf('envoy-gateway'), {
-    value: 'MESH',
-    commands: ['serve'],
-    meaning:
-      'ext_proc streams without x-gatehouse-route are for the route that the attribute xds.route_name names, as this mesh makes its names',
-  }),
-  closed: one(readTcpAddress, {
-    value: 'HOST:PORT',
-    commands: ['serve', 'translate'],
-    meaning:
-      'where 503 is the answer to everything, for routes of a mesh that lead nowhere; translate: default port 9 of 127.0.0.1, where nobody listens',
-  }),
+  ...MESH_FLAGS,
   kubernetes: onOff({
     commands: ['serve'],
     meaning:

@@ -62,6 +62,20 @@ test('a policy that is not valid is named as check names it', async () => {
   expect(err).toContain('ProxyPolicy default/mcp: Accepted=False (Invalid)')
 })
 
+test('sealed routes get a secret of their own each time, or that of the folder', async () => {
+  const sealOf = (text: string) => /x-gatehouse-passed\n +value: (.*)/.exec(text)?.[1] ?? ''
+  const [one, other] = [
+    await exported('sealed-mcp-route', '--sealed'),
+    await exported('sealed-mcp-route', '--sealed'),
+  ]
+  expect(sealOf(one.out)).toMatch(/^[\w-]{43}$/)
+  expect(one.out).toContain(`stringData:\n  seal: ${sealOf(one.out)}\n`)
+  expect(sealOf(other.out)).not.toBe(sealOf(one.out))
+  const known = await exported('sealed-route-that-is-protected-and-guarded', '--sealed')
+  expect(sealOf(known.out)).toBe('0123456789abcdef0123456789abcdef')
+  expect(known.out).not.toContain('kind: Secret')
+})
+
 test.each([
   ['--connect unix:/run/g.sock', 'expected HOST:PORT in --connect'],
   ['--connect gatehouse.example:18000', '--closed is missing'],

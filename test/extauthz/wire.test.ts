@@ -256,6 +256,22 @@ describe('a CheckResponse', () => {
       expect(fromBinary(CheckResponseSchema, bytes).dynamicMetadata).toEqual({ jwt: claims })
   })
 
+  test('marks what is let in on a sealed route, and nothing else', () => {
+    const token = { claims: lazyValue<JsonObject>({ sub: 'a' }), until: 0, size: 0, allowed: {} }
+    const marks = (bytes: Uint8Array) => {
+      const { httpResponse } = fromBinary(CheckResponseSchema, bytes)
+      return httpResponse.case === undefined
+        ? undefined
+        : httpResponse.value.headers.flatMap(({ header, appendAction }) =>
+            header?.key === 'x-gatehouse-passed' ? [[header.value, appendAction]] : [],
+          )
+    }
+    const allowed = { type: 'allow', reason: 'allowed', token } as const
+    expect(marks(encodeDecision(allowed, false, 'the-seal'))).toEqual([['the-seal', 2]])
+    expect(marks(encodeDecision(allowed, false))).toEqual([])
+    expect(marks(encodeDecision(refuseOrigin, false, 'the-seal'))).toEqual([])
+  })
+
   test('tells Envoy, and nobody else, the reason of a refusal', () => {
     const response = fromBinary(CheckResponseSchema, encodeDecision(refuseOrigin, false))
     expect(response.dynamicMetadata).toEqual({ reason: 'origin-not-allowed' })

@@ -34,7 +34,10 @@ describe('a mesh by Envoy Gateway', () => {
     test(golden.name, () => {
       const translator = createTranslator({ ...OPTIONS, mesh: 'envoy-gateway' })
       const translation = translator.translate(resourcesOf(golden.input), new Map())
-      const exported = exportEnvoyGateway(translation.mesh ?? [], TARGETS)
+      const exported = exportEnvoyGateway(translation.mesh ?? [], {
+        ...TARGETS,
+        ...(golden.name.startsWith('sealed-') && { newSeal: () => 'a-new-secret-for-this-namespace-' }),
+      })
       const { authz, proc } = translation.ir
       expectGolden(golden, {
         ...(exported.ok

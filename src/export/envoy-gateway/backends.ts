@@ -8,11 +8,13 @@ import { CLOSED_BACKEND, GATEHOUSE_BACKEND, GROUP, manifestOf } from './names.js
 /** In the namespaces of the routes. */
 export function backends(
   routes: readonly MeshRoute[],
-  { gatehouse, closed }: ExportTargets,
+  { gatehouse, closed, newSeal }: ExportTargets,
 ): readonly Manifest[] {
   const all = new Set(routes.map(({ namespace }) => namespace))
   const closing = new Set(
-    routes.filter(({ documents }) => documents !== undefined).map(({ namespace }) => namespace),
+    routes
+      .filter(({ documents }) => documents !== undefined || newSeal !== undefined)
+      .map(({ namespace }) => namespace),
   )
   return [
     ...[...all].map((namespace) =>

@@ -1,10 +1,10 @@
 // The OAuth documents of an MCP route: an HTTPRoute of their own that leads nowhere, CORS, and ext_proc, which answers. Not a
 // direct response: Envoy's CORS filter leaves those alone, and clients in browsers would fail at the documents.
 
-import type { MeshDocuments, MeshParent, MeshRoute } from '../../ir/mesh-route.js'
+import type { MeshDocuments, MeshRoute } from '../../ir/mesh-route.js'
 import { type Manifest, metadataOf } from '../manifest.js'
 import { extProcPolicy } from './extension-policy.js'
-import { CLOSED_BACKEND, manifestOf, targetRef, toBackend } from './names.js'
+import { CLOSED_BACKEND, manifestOf, parentRef, targetRef, toBackend } from './names.js'
 import { corsSpec } from './security-policy.js'
 
 /** Names of the rules, in the order of the table's keys. */
@@ -45,13 +45,4 @@ const ruleOf = (name: string, type: 'PathPrefix' | 'Exact', paths: readonly stri
   name,
   matches: paths.map((value) => ({ path: { type, value } })),
   backendRefs: [toBackend(CLOSED_BACKEND)],
-})
-
-const parentRef = ({ group, kind, namespace, name, sectionName, port }: MeshParent): object => ({
-  group,
-  kind,
-  ...(namespace === undefined ? {} : { namespace }),
-  name,
-  ...(sectionName === undefined ? {} : { sectionName }),
-  ...(port === undefined ? {} : { port }),
 })

@@ -8,6 +8,7 @@ import type { ExportProblem, ExportTargets, Manifest } from '../manifest.js'
 import { backends } from './backends.js'
 import { documentsManifests } from './documents.js'
 import { extensionPolicy } from './extension-policy.js'
+import { sealedRoute, sealSecrets, sealsOf } from './sealed-routes.js'
 import { securityPolicy } from './security-policy.js'
 import { clientTrafficPolicy, trafficPolicy } from './traffic-policies.js'
 
@@ -16,24 +17,31 @@ export function exportEnvoyGateway(
   routes: readonly MeshRoute[],
   targets: ExportTargets,
 ): Result<readonly Manifest[], readonly ExportProblem[]> {
+  const seals = targets.newSeal === undefined ? undefined : sealsOf(routes, targets.newSeal)
   const manifests = [
     ...backends(routes, targets),
+    ...(seals === undefined ? [] : sealSecrets(routes, seals)),
     ...gatewaysOf(routes).map(clientTrafficPolicy),
     ...routes.flatMap((route) => [
-      ...securityPolicy(route),
+      ...(seals === undefined ? [] : [sealedRoute(route, seals.get(route.namespace) ?? '')]),
+      ...securityPolicy(route, seals !== undefined),
       ...extensionPolicy(route),
       ...trafficPolicy(route),
       ...documentsManifests(route),
     ]),
   ]
-  const problems = [...routes.flatMap(problemsOf), ...sameNames(manifests)]
+  const problems = [
+    ...routes.flatMap((route) => problemsOf(route, seals !== undefined)),
+    ...sameNames(manifests),
+  ]
   return problems.length > 0 ? err(problems) : ok([...manifests].sort(byName))
 }
 
-function problemsOf(route: MeshRoute): readonly ExportProblem[] {
-  const { namespace, name, source, problems, gateways, authz } = route
+function problemsOf(route: MeshRoute, isSealed: boolean): readonly ExportProblem[] {
+  const { namespace, name, source, problems, gateways, authz, sealing } = route
   const all = [
     ...problems,
+    ...(isSealed ? sealing.problems.map((problem) => `it cannot be sealed: ${problem}`) : []),
     ...(gateways.length === 0 && problems.length === 0 ? ['no Gateway takes it'] : []),
     ...(authz?.bodyBytes === undefined ? [] : [NO_BODIES]),
   ]

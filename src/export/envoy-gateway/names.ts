@@ -1,5 +1,6 @@
 // The API of Envoy Gateway, and the names that the objects of an export have and refer to each other by.
 
+import type { MeshParent } from '../../ir/mesh-route.js'
 import type { Manifest } from '../manifest.js'
 import { metadataOf } from '../manifest.js'
 
@@ -25,6 +26,23 @@ export const targetRef = (kind: 'HTTPRoute' | 'Gateway', name: string, rule?: st
   kind,
   name,
   ...(rule === undefined ? {} : { sectionName: rule }),
+})
+
+/** A parentRef of a route. */
+export const parentRef = ({
+  group,
+  kind,
+  namespace,
+  name,
+  sectionName,
+  port,
+}: MeshParent): object => ({
+  group,
+  kind,
+  ...(namespace === undefined ? {} : { namespace }),
+  name,
+  ...(sectionName === undefined ? {} : { sectionName }),
+  ...(port === undefined ? {} : { port }),
 })
 
 /** An object of Envoy Gateway's API. */

@@ -17,14 +17,15 @@ import {
 const CHECK_TIMEOUT = '2s'
 
 /** None: the route is guarded alone, and what it says of CORS is the mesh's. */
-export function securityPolicy(route: MeshRoute): readonly Manifest[] {
+export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Manifest[] {
   const { namespace, name, authz, cors } = route
   if (authz === undefined) return []
   return [
     manifestOf('SecurityPolicy', namespace, policyName(name), {
       targetRefs: [targetRef('HTTPRoute', name)],
       ...(cors === undefined ? {} : { cors: corsSpec(cors) }),
-      extAuth: extAuth(authz),
+      // The mark of a request that is let in takes it to the rule with the backends.
+      extAuth: { ...extAuth(authz), ...(isSealed ? { recomputeRoute: true } : {}) },
     }),
   ]
 }

@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import { SEAL_HEADERS } from '../../ir/names.js'
 import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import { immediateResponse } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
@@ -117,10 +118,14 @@ function refusalOf(
 }
 
 /** What is compressed cannot be read without more work, and a part of a reply not at all. */
-const changeOf = (guard: Guard): HeaderChange =>
-  guard.response.length === 0
-    ? {}
-    : { set: { 'accept-encoding': 'identity' }, remove: ['range', 'if-range'] }
+function changeOf({ response, seal }: Guard): HeaderChange {
+  const read: HeaderChange =
+    response.length === 0
+      ? {}
+      : { set: { 'accept-encoding': 'identity' }, remove: ['range', 'if-range'] }
+  if (seal === undefined) return read
+  return { ...read, set: { ...read.set, [SEAL_HEADERS.guard]: seal }, choosesRoute: true }
+}
 
 function sendRequest(
   guard: Guard,

@@ -9,6 +9,8 @@ export interface HeaderChange {
   /** Lower-case names; :status too. Each character of a value is a byte. */
   readonly set?: Readonly<Record<string, string>>
   readonly remove?: readonly string[]
+  /** Envoy is to choose the route anew. */
+  readonly choosesRoute?: boolean
 }
 
 /** Who sends a message: it is gone when the next one is written. */
@@ -31,9 +33,11 @@ const writer = new BackwardWriter()
 
 export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {}): void {
   writer.begin()
+  if (change.choosesRoute === true) writer.number(5, 1)
+  const mutation = writer.mark()
   writeMutation(change)
-  // HeadersResponse: response 1 (CommonResponse: header_mutation 2).
-  writer.end(2, 0)
+  // HeadersResponse: response 1 (CommonResponse: header_mutation 2, clear_route_cache 5).
+  writer.end(2, mutation)
   writer.end(1, 0)
   writer.end(HEADERS[phase], 0)
   send(writer.view())

@@ -10,6 +10,8 @@ export interface Guard {
   readonly route: string
   readonly request: readonly CompiledWebhook[]
   readonly response: readonly CompiledWebhook[]
+  /** Of GuardEntry. */
+  readonly seal?: string
 }
 
 export interface CompiledWebhook {
@@ -29,9 +31,10 @@ export interface CompiledHeader {
 }
 
 /** Throws for an expression that is not valid: the translation has refused it already. */
-export const compileGuard = ({ route, policy, request, response }: GuardEntry): Guard => ({
+export const compileGuard = ({ route, policy, request, response, seal }: GuardEntry): Guard => ({
   type: 'guard',
   route,
+  ...(seal === undefined ? {} : { seal }),
   request: request.map((webhook, index) => placed(webhook, policy, `request[${index}]`)),
   response: response.map((webhook, index) => placed(webhook, policy, `response[${index}]`)),
 })

@@ -14,6 +14,7 @@ import type { Context } from '../world/context.js'
 import { targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
+import { meshSealing, sealedRules } from './mesh-sealing.js'
 import { translateMatch } from './route-matches.js'
 import type { TranslatedParent } from './route-parents.js'
 import { type HttpRoute, type RuleInput } from './rule-routes.js'
@@ -48,7 +49,9 @@ export function translateMeshRoute(
     ...ofOwnEnvoys(first),
   ]
   const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs
-  const authz = rules.flatMap((input) => authzOf(input))
+  const sealing = meshSealing(context, route)
+  const seal = sealing.secret === undefined ? {} : { seal: sealing.secret }
+  const authz = rules.flatMap(authzOf).map((entry) => ({ ...entry, ...seal }))
   const documents = documentsOf(first)
   const mesh = {
     ...meshRouteOf(context, first, uses),
@@ -62,8 +65,13 @@ export function translateMeshRoute(
       ...corsProblems(route, mcpOf(first)),
       ...timeoutProblems(route, timeoutOf(context, uses)),
     ],
+    sealing,
   }
-  return { authz, proc: procOf(first, rules, documents), uses, mesh }
+  const inEnvoy = sealing.secret === undefined ? rules : rules.flatMap(sealedRules)
+  const proc = procOf(first, inEnvoy, documents).map((entry) =>
+    entry.type === 'guard' ? { ...entry, ...seal } : entry,
+  )
+  return { authz, proc, uses, mesh }
 }
 
 export interface MeshParents {
@@ -148,7 +156,7 @@ function meshRouteOf(
   context: Context,
   input: RuleInput,
   uses: readonly string[],
-): Omit<MeshRoute, 'gateways' | 'problems'> {
+): Omit<MeshRoute, 'gateways' | 'problems' | 'sealing'> {
   const { route, attachment, webhooks } = input
   const { namespace, name } = route.metadata
   const mcp = mcpOf(input)

@@ -164,6 +164,13 @@ test('headers are written as the generated decoder reads them', () => {
   )
 })
 
+test.each([true, false])('the route is chosen anew where that is said: %s', (choosesRoute) => {
+  const [one] = sent((send) => sendHeaders(send, 'request', { set: { a: 'b' }, choosesRoute }))
+  const common = one?.response.case === 'requestHeaders' ? one.response.value.response : undefined
+  expect(common?.clearRouteCache).toBe(choosesRoute)
+  expect(common?.headerMutation?.setHeaders.map(({ header }) => header?.key)).toEqual(['a'])
+})
+
 interface Piece {
   readonly body: Uint8Array
   readonly endOfStream: boolean

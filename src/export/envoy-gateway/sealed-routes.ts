@@ -1,0 +1,99 @@
+// The user's own HTTPRoutes, sealed: without the marks of Gatehouse there is no way to the backends, whatever becomes of its policies.
+
+import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
+import { SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
+import { type Manifest, metadataOf } from '../manifest.js'
+import { CLOSED_BACKEND, durationText, parentRef, toBackend } from './names.js'
+
+/** By namespace. */
+export type Seals = ReadonlyMap<string, string>
+
+/** Those that are there, and a new one for each namespace that has none. */
+export function sealsOf(routes: readonly MeshRoute[], newSeal: () => string): Seals {
+  const known = new Map(
+    routes.flatMap(({ namespace, sealing: { secret } }) =>
+      secret === undefined ? [] : [[namespace, secret] as const],
+    ),
+  )
+  const lacking = routes.map(({ namespace }) => namespace).filter((name) => !known.has(name))
+  return new Map([...known, ...[...new Set(lacking)].map((name) => [name, newSeal()] as const)])
+}
+
+/** The Secrets of namespaces that have none. */
+export function sealSecrets(routes: readonly MeshRoute[], seals: Seals): readonly Manifest[] {
+  const known = new Set(
+    routes.filter(({ sealing }) => sealing.secret !== undefined).map(({ namespace }) => namespace),
+  )
+  return [...seals]
+    .filter(([namespace]) => !known.has(namespace))
+    .map(([namespace, seal]) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: metadataOf(namespace, SEAL_SECRET.name),
+      stringData: { [SEAL_SECRET.key]: seal },
+    }))
+}
+
+export function sealedRoute(route: MeshRoute, seal: string): Manifest {
+  const { namespace, name, sealing, parents, hostnames } = route
+  return {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { namespace, name, labels: sealing.labels },
+    spec: {
+      parentRefs: parents.map(parentRef),
+      ...(hostnames.length === 0 ? {} : { hostnames }),
+      rules: sealing.rules.flatMap((rule) => [
+        closedRule(rule),
+        openRule(rule, sealHeaders(route), seal),
+      ]),
+    },
+  }
+}
+
+/** Each server that has a say must have had it. */
+const sealHeaders = ({ authz, isGuarded }: MeshRoute): readonly string[] => [
+  ...(authz === undefined ? [] : [SEAL_HEADERS.authz]),
+  ...(isGuarded ? [SEAL_HEADERS.guard] : []),
+]
+
+const closedRule = ({ matches, filters }: MeshRule): object => ({
+  matches,
+  ...withFilters(filters.filter(({ type }) => type === 'CORS')),
+  backendRefs: [toBackend(CLOSED_BACKEND)],
+})
+
+function openRule(rule: MeshRule, headers: readonly string[], seal: string): object {
+  const { name, matches, filters, backendRefs, timeouts } = rule
+  const seals = headers.map((header) => ({ type: 'Exact', name: header, value: seal }))
+  return {
+    ...(name === undefined ? {} : { name }),
+    matches: matches.map((match) => ({ ...match, headers: [...match.headers, ...seals] })),
+    ...withFilters(unmarked(filters, headers)),
+    ...(backendRefs.length === 0 ? {} : { backendRefs }),
+    ...withTimeouts(timeouts),
+  }
+}
+
+/** A rule may have one modifier of request headers. */
+function unmarked(filters: MeshRule['filters'], remove: readonly string[]): readonly object[] {
+  const own = filters.find(({ type }) => type === 'RequestHeaderModifier')?.requestHeaderModifier
+  const modifier = {
+    type: 'RequestHeaderModifier',
+    requestHeaderModifier: { ...own, remove: [...(own?.remove ?? []), ...remove] },
+  }
+  return [...filters.filter(({ type }) => type !== 'RequestHeaderModifier'), modifier]
+}
+
+const withFilters = (filters: readonly object[]): object =>
+  filters.length === 0 ? {} : { filters }
+
+function withTimeouts({ request, backendRequest }: MeshRule['timeouts']): object {
+  if (request === undefined && backendRequest === undefined) return {}
+  return {
+    timeouts: {
+      ...(request === undefined ? {} : { request: durationText(request) }),
+      ...(backendRequest === undefined ? {} : { backendRequest: durationText(backendRequest) }),
+    },
+  }
+}

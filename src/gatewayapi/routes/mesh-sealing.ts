@@ -1,0 +1,56 @@
+// What a sealed HTTPRoute of a mesh is made of. Each rule becomes two: one leads nowhere, and one that matches the marks of
+// Gatehouse as well leads to the backends.
+
+import type { MeshSealing } from '../../ir/mesh-route.js'
+import { SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
+import type { Context } from '../world/context.js'
+import { keyIn } from '../world/world.js'
+import type { HttpRoute, RuleInput } from './rule-routes.js'
+
+/** Of an HTTPRoute (Gateway API). */
+const MOST_RULES = 16
+/** Of a match: the rest are ours. */
+const MOST_HEADERS = 14
+
+/** As Envoy numbers the rules of the sealed route. */
+export const sealedRules = (input: RuleInput): readonly RuleInput[] =>
+  [2 * input.index, 2 * input.index + 1].map((index) => ({ ...input, index }))
+
+/** The secret is that of the namespace's Secret gatehouse-seal. */
+export function meshSealing(context: Context, route: HttpRoute): MeshSealing {
+  const { namespace, labels } = route.metadata
+  const { name, key } = SEAL_SECRET
+  const secret = context.reader.read('secrets', keyIn(namespace, name))?.spec.data[key]
+  return {
+    ...(secret === undefined || !isSecret(secret) ? {} : { secret }),
+    labels,
+    rules: route.spec.rules,
+    problems: [
+      ...route.unsupported.map((field) => `${field} is not read, and would be lost`),
+      ...(secret === undefined || isSecret(secret)
+        ? []
+        : [`Secret ${keyIn(namespace, name)}: ${key} is not 32 to 256 letters, digits, - and _`]),
+      ...(route.spec.rules.length * 2 > MOST_RULES
+        ? [`a sealed route has two rules for each, and no more than ${MOST_RULES}`]
+        : []),
+      ...route.spec.rules.flatMap(matchProblems),
+    ],
+  }
+}
+
+const isSecret = (text: string): boolean => /^[\w-]{32,256}$/.test(text)
+
+function matchProblems(
+  { matches }: HttpRoute['spec']['rules'][number],
+  index: number,
+): readonly string[] {
+  const seals: readonly string[] = Object.values(SEAL_HEADERS)
+  const isSealed = matches.some(({ headers }) =>
+    headers.some(({ name }) => seals.includes(name.toLowerCase())),
+  )
+  const isFull = matches.some(({ headers }) => headers.length > MOST_HEADERS)
+  return [
+    ...(isSealed ? [`rules[${index}] is sealed already: expected the route as it was before`] : []),
+    ...(isFull ? [`rules[${index}] has a match with more than ${MOST_HEADERS} headers`] : []),
+  ]
+}

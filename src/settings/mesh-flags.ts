@@ -1,0 +1,31 @@
+// The flags of a Gatehouse beside the control plane of somebody else.
+
+import { one, onOff } from './flag.js'
+import { readOneOf, readTcpAddress } from './values.js'
+
+/** By the name that Settings uses, as FLAGS. */
+export const MESH_FLAGS = {
+  for: one(readOneOf('envoy-gateway', 'envoy'), {
+    value: 'MESH',
+    commands: ['serve', 'translate'],
+    meaning:
+      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway; default Gatehouse's own; translate: envoy prints the parts that an Envoy which you configure needs",
+  }),
+  routeKey: one(readOneOf('envoy-gateway'), {
+    value: 'MESH',
+    commands: ['serve'],
+    meaning:
+      'ext_proc streams without x-gatehouse-route are for the route that the attribute xds.route_name names, as this mesh makes its names',
+  }),
+  sealed: onOff({
+    commands: ['translate'],
+    meaning:
+      "with --for envoy-gateway: HTTPRoutes are printed too, and lead nowhere without Gatehouse's mark, the secret of the Secret gatehouse-seal in their namespace, which is made where it is missing",
+  }),
+  closed: one(readTcpAddress, {
+    value: 'HOST:PORT',
+    commands: ['serve', 'translate'],
+    meaning:
+      'where 503 is the answer to everything, for routes of a mesh that lead nowhere; translate: default port 9 of 127.0.0.1, where nobody listens',
+  }),
+}

@@ -1,0 +1,230 @@
+// Sealed routes of a real Envoy Gateway: they work, and what would open other routes without a word closes these.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { startGuardrailWebhook } from '../../src/demo/guardrail-webhook.js'
+import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
+import type { Program } from '../../src/demo/program.js'
+import { type Backend, startBackend } from '../support/backend.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
+import { eventually } from '../support/eventually.js'
+import { both, hook, service } from '../support/guardrails.js'
+import { bearer, initialize, send } from '../support/http.js'
+import { freePort } from '../support/ports.js'
+import { allow, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
+import { type Gatehouse, startGatehouse } from '../support/stack.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
+import { type EnvoyGateway, startEnvoyGateway } from './support/envoy-gateway.js'
+import { backend, gatewayDocuments, PORT, route } from './support/resources.js'
+import { translateFor } from './support/translate.js'
+
+const ORIGIN = `http://127.0.0.1:${PORT}`
+const GRPC = '127.0.0.1:18005'
+const CLOSED = '127.0.0.1:18009'
+const ISSUER = 'https://idp.example'
+
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+}
+
+let api: Backend
+let llm: LlmServer
+let webhook: Program
+let idp: DocumentServer
+let key: SigningKey
+let mesh: EnvoyGateway
+let gatehouse: Gatehouse
+let manifests: readonly Manifest[]
+let prompts = 0
+
+/** What an LLM would answer. */
+const COMPLETION = JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'sample',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+})
+
+const routes = [
+  route('api', '/api', 'api'),
+  route('llm', '/v1', 'llm'),
+  route('both', '/both', 'api'),
+]
+
+const guard = (name: string): object => ({
+  apiVersion: 'policy.gatehouse.dev/v1alpha1',
+  kind: 'ProxyPolicy',
+  metadata: { name: `${name}-guard` },
+  spec: {
+    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
+    backend: { ai: { promptGuard: both(hook('guardrail')) } },
+  },
+})
+
+const callers = (name: string): object =>
+  proxyPolicy(name, name, {
+    jwtAuthentication: {
+      mode: 'Strict',
+      providers: [{ issuer: ISSUER, jwks: remoteJwks('idp', idp.port, '/jwks') }],
+    },
+    authorization: allow('true'),
+  })
+
+beforeAll(async () => {
+  const webhookPort = await freePort()
+  key = await newKey('k1')
+  ;[api, llm, webhook, idp, mesh] = await Promise.all([
+    startBackend(),
+    startLlmServer({ onPrompt: () => (prompts += 1) }),
+    startGuardrailWebhook(webhookPort),
+    startDocumentServer(),
+    startEnvoyGateway(),
+  ])
+  idp.serve('/jwks', keySet(key))
+  api.answer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION)
+  })
+  gatehouse = await startGatehouse({
+    command: 'serve',
+    resources: [
+      ...gatewayDocuments,
+      ...routes,
+      ...['api', 'both'].map(callers),
+      ...['llm', 'both'].map(guard),
+      proxyBackend('idp', idp),
+      ...service('guardrail', webhookPort),
+    ],
+    flags: [
+      ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
+      ...['--grpc', GRPC, '--closed', CLOSED],
+    ],
+  })
+  const addresses = ['--connect', GRPC, '--closed', CLOSED]
+  const printed = await translateFor('envoy-gateway', '--sealed', gatehouse.folder, ...addresses)
+  manifests = parseAllDocuments(printed).map((document) => document.toJS() as Manifest)
+  await gatehouse.write('seal.yaml', ...manifests.filter(({ kind }) => kind === 'Secret'))
+  await mesh.write(
+    'mesh.yaml',
+    ...gatewayDocuments,
+    backend('api', api.port),
+    backend('llm', llm.port),
+  )
+  await restore()
+}, 300_000)
+
+afterAll(async () => {
+  await gatehouse.close()
+  await mesh.close()
+  await Promise.all([api, llm, webhook, idp].map((party) => party.close()))
+})
+
+/** What was printed, as it was; all of it is in force then. */
+async function restore(): Promise<void> {
+  await mesh.write('gatehouse.yaml', ...manifests)
+  await eventually(async () => {
+    expect((await call('/api')).status).toBe(200)
+    expect((await chat('/v1/chat/completions')).status).toBe(200)
+    expect((await chat('/both')).status).toBe(200)
+  }, 90_000)
+}
+
+const token = (): Promise<string> => signToken({ key, claims: { iss: ISSUER } })
+
+const call = async (path: string) =>
+  send(ORIGIN, path, { ...initialize, headers: bearer(await token()) })
+
+const chat = async (path: string) =>
+  send(ORIGIN, path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...bearer(await token()) },
+    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content: 'Hello' }] }),
+  })
+
+test('requests pass, and no backend sees the marks', async () => {
+  api.requests.length = 0
+  expect((await call('/api')).status).toBe(200)
+  expect((await chat('/both')).status).toBe(200)
+  const names = api.requests.flatMap(({ headers }) => Object.keys(headers))
+  expect(api.requests).toHaveLength(2)
+  expect(names.filter((name) => name.startsWith('x-gatehouse'))).toEqual([])
+})
+
+test.each(['x-gatehouse-passed', 'x-gatehouse-seen'])(
+  'a guessed mark (%s) is 401',
+  async (name) => {
+    api.requests.length = 0
+    const answer = await send(ORIGIN, '/api', { ...initialize, headers: { [name]: 'guessed' } })
+    expect(answer.status).toBe(401)
+    expect(api.requests).toEqual([])
+  },
+)
+
+describe('what opens other routes', () => {
+  const without = (kind: string, name: string): readonly Manifest[] =>
+    manifests.filter((one) => one.kind !== kind || one.metadata.name !== name)
+  const misspelt = (kind: string, name: string): readonly object[] =>
+    manifests.map((one) =>
+      one.kind === kind && one.metadata.name === name
+        ? (JSON.parse(
+            JSON.stringify(one).replace(
+              '"kind":"HTTPRoute","name":"',
+              '"kind":"HTTPRoute","name":"x-',
+            ),
+          ) as object)
+        : one,
+    )
+  const other = (kind: string, on: string, spec: object): object => ({
+    apiVersion: 'gateway.envoyproxy.io/v1alpha1',
+    kind,
+    // Of two policies of one age the first by name is in force.
+    metadata: { name: `a-${on}`, namespace: 'default' },
+    spec: {
+      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: on }],
+      ...spec,
+    },
+  })
+  const cors = { cors: { allowOrigins: ['*'] } }
+  /** Without a processingMode nothing is sent. */
+  const UNSENT = {
+    backendRefs: [{ group: 'gateway.envoyproxy.io', kind: 'Backend', name: 'gatehouse' }],
+  }
+
+  const rows: [string, () => readonly object[], string][] = [
+    ['a SecurityPolicy that is deleted', () => without('SecurityPolicy', 'gatehouse-api'), '/api'],
+    ['one that names no route', () => misspelt('SecurityPolicy', 'gatehouse-api'), '/api'],
+    [
+      "somebody else's policy on the route",
+      () => [...manifests, other('SecurityPolicy', 'api', cors)],
+      '/api',
+    ],
+    [
+      'an EnvoyExtensionPolicy that is deleted',
+      () => without('EnvoyExtensionPolicy', 'gatehouse-llm'),
+      '/v1/chat/completions',
+    ],
+    [
+      'one that is deleted beside a SecurityPolicy',
+      () => without('EnvoyExtensionPolicy', 'gatehouse-both'),
+      '/both',
+    ],
+    [
+      "somebody else's guard on the route",
+      () => [...manifests, other('EnvoyExtensionPolicy', 'llm', { extProc: [UNSENT] })],
+      '/v1/chat/completions',
+    ],
+  ]
+  test.each(rows)('%s: 503, and nothing reaches a backend', async (_, changed, path) => {
+    await mesh.write('gatehouse.yaml', ...changed())
+    await eventually(async () => {
+      expect((await chat(path)).status).toBe(503)
+    }, 60_000)
+    const before = prompts
+    api.requests.length = 0
+    expect((await chat(path)).status).toBe(503)
+    expect([401, 503]).toContain((await send(ORIGIN, path, initialize)).status)
+    expect([api.requests.length, prompts]).toEqual([0, before])
+    await restore()
+  })
+})
