@@ -27,7 +27,7 @@ async function answerOf(sent: ClientRequest): Promise<string> {
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   response.resume()
   const again = response.headers['retry-after']
-  return `${String(response.statusCode)}${again === undefined ? '' : ' with Retry-After'}`
+  return `${String(response.statusCode)}${again === undefined ? '' : ` with Retry-After: ${again}`}`
 }
 
 function count(kinds: readonly string[]): Answers {
@@ -36,21 +36,28 @@ function count(kinds: readonly string[]): Answers {
   return answers
 }
 
-/** So many bytes of 10 MiB come; then, 10 s later, all clients leave. */
+/** How long bodies may take to come, which is less than --body-timeout, and how long all of them are held then. */
+const MAX_SENDING_MS = 40_000
+const HELD_MS = 5_000
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** So many bytes of 10 MiB come, and stay a while; then all clients leave. */
 export async function unfinishedBodies(load: Load): Promise<{ readonly answers: Answers }> {
   const piece = Buffer.alloc(load.bytes, ' ')
   const answered: string[] = []
   const all = Array.from({ length: load.count }, () => {
     const sent = open(load, '/prompts', 10 * 1024 ** 2)
-    sent.write(piece)
-    void answerOf(sent).then(
-      (kind) => answered.push(kind),
+    const answer = answerOf(sent).then(
+      (kind) => void answered.push(kind),
       () => {},
     )
-    return sent
+    const written = new Promise<void>((resolve) => sent.write(piece, () => resolve()))
+    return { sent, done: Promise.race([answer, written]) }
   })
-  await new Promise((resolve) => setTimeout(resolve, 10_000))
-  for (const sent of all) sent.destroy()
+  await Promise.race([Promise.all(all.map(({ done }) => done)), sleep(MAX_SENDING_MS)])
+  await sleep(HELD_MS)
+  for (const { sent } of all) sent.destroy()
   const held = load.count - answered.length
   return { answers: { ...count(answered), ...(held > 0 && { held }) } }
 }
@@ -78,7 +85,7 @@ export async function slowPrompts(load: Load): Promise<{ readonly answers: Answe
     const sent = open(load, '/replies', Buffer.byteLength(short))
     sent.end(short)
     replies.push(await answerOf(sent).catch(() => 'a broken connection'))
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
   }
   const ofReplies = Object.entries(count(replies)).map(([kind, n]) => [`replies ${kind}`, n])
   return { answers: { ...count(await prompts), ...(Object.fromEntries(ofReplies) as Answers) } }

@@ -19,6 +19,7 @@ import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { createAdminSource } from './admin-source.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
+import { startIdleCollection } from './idle-collection.js'
 import { meshOf } from './mesh.js'
 import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
@@ -55,6 +56,7 @@ export interface CoreDeps {
 export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
   const heldBytes = createHeldBytes(settings.heldBytes ?? defaultHeldBytes())
   const metrics = createMetrics(() => heldBytes.held())
+  const stopCollecting = startIdleCollection(() => heldBytes.held())
   const envoys = new Envoys()
   const cache = new SnapshotCache()
   const trust = { loopback: !settings.kubernetes }
@@ -101,6 +103,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     adminSource: (more) =>
       createAdminSource(adminParts, () => [...obstacles(), ...late(), ...more()]),
     async close() {
+      stopCollecting()
       pipeline.close()
       publisher.close()
       await Promise.all([outbound.close(), workers?.close()])

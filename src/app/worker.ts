@@ -13,6 +13,7 @@ import { PermitLines } from '../workers/permit-lines.js'
 import { createRelayedService, type RelayedService } from '../workers/relayed-service.js'
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
 import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
+import { startIdleCollection } from './idle-collection.js'
 import { createCalls } from './outbound.js'
 import { createCheckAndProcess, limitsOf } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
@@ -56,6 +57,7 @@ class RunningWorker implements Worker {
     const heldBytes = createHeldBytes(start.heldBytes, counters.heldBytes)
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())
+    startIdleCollection(() => heldBytes.held())
     this.#tables = createWorkerTables(Math.floor(settings.rememberedTokens / workers), now)
     this.#keySets = new KeySetQuestions(post)
     this.#lines = new PermitLines(workers, post)
