@@ -29,7 +29,19 @@ export function reportGoals(checks: CheckRows, guards: GuardRows): string {
 Ratios are those of each round, in which both took their turn; the middle of all rounds decides.
 
 ${table(['', 'before', 'must', 'aim', 'measured', ''], goals.map(cells))}
+
+${floorOf(guards)}
 `
+}
+
+/** What a guard cannot go below, said beside what it reaches. */
+function floorOf({ replies }: GuardRows): string {
+  const floor = addedLatency(rowNamed(replies, NOOP), rowNamed(replies, NO_GUARD))
+  return (
+    `The added p50 has Envoy's own part in it: the no-op ext_proc, which asks no webhook, adds ${spreadCell(floor, 2)} ms. ` +
+    'A chat goes to the server and back twice, once with the prompt and once with the reply, in any mode that holds bodies, and ' +
+    'each way wakes a process that sleeps.'
+  )
 }
 
 function checkGoals({ rows }: CheckRows): readonly Goal[] {

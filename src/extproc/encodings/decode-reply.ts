@@ -37,6 +37,7 @@ export async function decodeReply(
   encoding: string,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
+  if (encoding === '') return body
   const decoder = decoderOf(encoding, maxBytes)
   if (decoder === undefined || decoder === identity) return decoder && body
   const decoded = await decoder.push(body)
