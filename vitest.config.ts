@@ -84,7 +84,6 @@ const kubernetes =
             testTimeout: 120_000,
             hookTimeout: 180_000,
             globalSetup: ['test/kubernetes/support/global-setup.ts'],
-            setupFiles: ['test/kubernetes/support/close-servers.ts'],
           },
         },
       ]

@@ -57,14 +57,6 @@ export interface ApiServerOptions {
   readonly bare?: boolean
 }
 
-/** Of this test file. */
-const running = new Set<ApiServer>()
-
-/** Closes each that is still there. */
-export async function closeApiServers(): Promise<void> {
-  await Promise.all([...running].map((api) => api.close()))
-}
-
 export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<ApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-kubernetes-'))
   const port = await freePort()
@@ -84,13 +76,7 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
   }
   let child: ChildProcess | undefined
   const start = async (): Promise<void> => {
-    child = spawn(
-      process.env['GATEHOUSE_TEST_APISERVER'] ?? '',
-      serverFlags(folder, port, etcd.url),
-      {
-        stdio: 'ignore',
-      },
-    )
+    child = spawnTied('GATEHOUSE_TEST_APISERVER', serverFlags(folder, port, etcd.url))
     await eventually(() => call('GET', '/readyz'), 60_000)
   }
   const call: ApiServer['call'] = (method, path, body) =>
@@ -115,13 +101,11 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
     stop: () => ended(child),
     start,
     close: async () => {
-      running.delete(api)
       await ended(child)
       await ended(etcd.child)
       await rm(folder, { recursive: true, force: true })
     },
   }
-  running.add(api)
   try {
     await eventually(() => fetch(`${etcd.url}/health`), 30_000)
     await start()
@@ -186,7 +170,7 @@ async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: st
     `--listen-peer-urls=http://127.0.0.1:${String(peer)}`,
   ]
   return {
-    child: spawn(process.env['GATEHOUSE_TEST_ETCD'] ?? '', flags, { stdio: 'ignore' }),
+    child: spawnTied('GATEHOUSE_TEST_ETCD', flags),
     url,
   }
 }
@@ -228,9 +212,20 @@ const kubeconfigOf = (server: string, user: string): string =>
     'current-context': 'test',
   })
 
+/** Runs its arguments until its input ends. */
+const TIED = '"$@" & cat; kill -9 $!; wait'
+
+/** variable: names the program. It ends with this process at the latest, whatever becomes of the tests' own hooks. */
+function spawnTied(variable: string, flags: readonly string[]): ChildProcess {
+  const program = process.env[variable] ?? ''
+  if (program === '') throw new Error(`${variable} cannot be empty`)
+  return spawn('sh', ['-c', TIED, 'sh', program, ...flags], { stdio: ['pipe', 'ignore', 'ignore'] })
+}
+
+/** SIGKILL of the program. */
 async function ended(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
   const end = once(child, 'close')
-  child.kill('SIGKILL')
+  child.stdin?.end()
   await end
 }
