@@ -1,8 +1,13 @@
 // What a check tells Envoy of a request that it lets in: headers of the request and of its answer, and keys of rate limits.
 
 import { hash } from 'node:crypto'
+import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { lazyValue } from '../../src/cel/attributes.js'
+import { Budget } from '../../src/cel/budget.js'
+import { compileValues, computeValues } from '../../src/extauthz/values-for-envoy.js'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import type { Json } from '../../src/ir/json.js'
 import type { Transformation } from '../../src/ir/transformation.js'
 import {
   available,
@@ -143,6 +148,29 @@ test('headers of an answer travel with it', async () => {
   const { answered, set } = await answer(parts)
   expect(answered).toEqual([['x-for', 'alice', 'replaces']])
   expect(set).toEqual([])
+})
+
+test('whatever a claim is, its header is one line that nobody trims, or none', () => {
+  const compiled = compileValues(transformation({ 'x-claim': 'jwt.claim' }))
+  if (compiled === undefined) throw new Error('no expressions')
+  const claims = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\0', 'a', 'é', '\ud800', '\u2028') }),
+    fc.jsonValue({ maxDepth: 2 }),
+  )
+  fc.assert(
+    fc.property(claims, (claim) => {
+      const jwt = lazyValue({ claim: claim as Json })
+      const values = computeValues(compiled, { jwt }, new Budget())
+      const [[, value] = []] = values.requestSet
+      expect(values.requestRemove).toEqual(value === undefined ? ['x-claim'] : [])
+      if (value === undefined) return
+      expect(value).toBe(value.trim())
+      expect(value).toMatch(/^[^\u0000-\u001f\u007f-\u009f]{1,2048}$/)
+      expect(Buffer.from(value).toString()).toBe(value)
+    }),
+    { numRuns: 2000 },
+  )
 })
 
 describe('keys of limits', () => {
