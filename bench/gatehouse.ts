@@ -24,10 +24,11 @@ export async function startGatehouse(
   return gatehouse
 }
 
-/** resources: a file or a folder. grpc: as in --grpc. Its log must be read. */
+/** resources: a file or a folder. grpc: as in --grpc. Its log must be read. nodeFlags: of Node. */
 export async function serveFiles(
   resources: string,
   grpc: string,
+  nodeFlags: readonly string[] = [],
 ): Promise<Gatehouse & { readonly log: Readable }> {
   const admin = `127.0.0.1:${String(await freePort())}`
   const start = performance.now()
@@ -37,6 +38,7 @@ export async function serveFiles(
       // As the image starts it.
       ...[
         '--max-semi-space-size=16',
+        ...nodeFlags,
         join(root, 'dist/main.js'),
         'serve',
         '--resources',

@@ -87,8 +87,8 @@ export function endOfMessage(buffer: Buffer, from: number, to: number): number |
 
 const prefix = Buffer.alloc(PREFIX_BYTES)
 
-/** What stands before a message; the same memory each time, to be written at once. */
-export function prefixOf(message: Uint8Array): Uint8Array {
-  prefix.writeUInt32BE(message.length, 1)
+/** What stands before a message of this length; the same memory each time, to be written at once. */
+export function prefixOf({ length }: { readonly length: number }): Buffer {
+  prefix.writeUInt32BE(length, 1)
   return prefix
 }

@@ -69,9 +69,20 @@ export class MessageStream implements StreamCall, StreamHandler {
 
   send(message: Uint8Array): boolean {
     if (this.#isOver) return true
+    this.#respond()
+    return this.#stream.send(prefixOf(message), message)
+  }
+
+  sendParts(parts: readonly Buffer[]): boolean {
+    if (this.#isOver) return true
+    this.#respond()
+    const length = parts.reduce((sum, part) => sum + part.length, 0)
+    return this.#stream.sendParts([Buffer.from(prefixOf({ length })), ...parts])
+  }
+
+  #respond(): void {
     if (!this.#hasResponded) this.#stream.respond(RESPONSE_HEADERS)
     this.#hasResponded = true
-    return this.#stream.send(prefixOf(message), message)
   }
 
   end(status: Status = Status.OK, details = ''): void {

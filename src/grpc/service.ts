@@ -42,6 +42,8 @@ export interface Call {
 export interface StreamCall extends Call {
   /** false: the client does not take it yet, and onDrain will be called. Ignored when the call has ended. */
   send(message: Uint8Array): boolean
+  /** As send(), of one message in parts, which nobody writes to any more: large ones that many streams share. */
+  sendParts(parts: readonly Buffer[]): boolean
   /** The listener is not told. */
   end(status?: Status, details?: string): void
   /** No message comes until resume(); the client is held back. */

@@ -6,7 +6,7 @@ import type { Call, StreamCall, StreamMethod, UnaryMethod } from './service.js'
 import { GrpcError, Status } from './status.js'
 
 /** A StreamCall whose messages are those of a proto. */
-export interface TypedStreamCall<Response> extends Omit<StreamCall, 'send'> {
+export interface TypedStreamCall<Response> extends Omit<StreamCall, 'send' | 'sendParts'> {
   send(message: Response): boolean
 }
 

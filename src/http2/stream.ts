@@ -111,8 +111,14 @@ export class Stream implements Sender {
       this.#outbound.data(this.id, prefix, payload)
       return true
     }
+    return this.sendParts([Buffer.concat([prefix, payload])])
+  }
+
+  /** As send(), of parts that nobody writes to any more: what has to wait is not copied. */
+  sendParts(parts: readonly Buffer[]): boolean {
+    if (this.#isClosed) return true
     this.#queue ??= []
-    this.#queue.push(Buffer.concat([prefix, payload]))
+    for (const part of parts) if (part.length > 0) this.#queue.push(part)
     this.#outbound.wait(this)
     this.#outbound.sendWaiting()
     if (this.#queue !== undefined) this.#owesDrain = true

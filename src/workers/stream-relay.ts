@@ -115,6 +115,10 @@ class RelayedCall implements StreamCall {
     return this.#untaken <= WINDOW
   }
 
+  sendParts(parts: readonly Buffer[]): boolean {
+    return this.send(Buffer.concat(parts))
+  }
+
   end(status: Status = Status.OK, details = ''): void {
     if (this.#isOver) return
     this.deps.post({ type: 'stream-end', stream: this.stream, status, details })

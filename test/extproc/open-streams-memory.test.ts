@@ -79,6 +79,7 @@ class FakeStream {
         this.sent += 1
         return true
       },
+      sendParts: () => expect.unreachable('a message in parts'),
       end: () => expect.unreachable('the stream ended'),
       pause: () => void (this.#isPaused = true),
       resume: () => {

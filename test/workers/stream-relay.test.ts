@@ -66,6 +66,7 @@ function openAt(name: string): StreamListener {
       seen.push(`client: ${text(message).slice(0, 20)}`)
       return takes
     },
+    sendParts: () => expect.unreachable('a message in parts'),
     end: (status, details) => void seen.push(`client: status ${String(status)} ${details ?? ''}`),
     pause: () => void seen.push('client: paused'),
     resume: () => void seen.push('client: resumed'),

@@ -14,6 +14,7 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
 import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
+import { elementsOf } from './elements.js'
 import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
 
 export interface EncodedRoute extends Encoded {
@@ -92,18 +93,13 @@ export function createRoutesEncoder(): RoutesEncoder {
 }
 
 /** Encoded parts of a message as elements of its list of them. */
-const elements =
-  (schema: DescMessage, list: string) =>
-  (parts: readonly Encoded[]): Encoded => {
-    const number = schema.fields.find(({ name }) => name === list)?.number ?? 0
-    const bytes = Buffer.concat(
-      parts.flatMap((part) => [
-        Uint8Array.from([...varint(number * 8 + LENGTH_DELIMITED), ...varint(part.bytes.length)]),
-        part.bytes,
-      ]),
-    )
-    return { bytes, version: versionOfAll(parts) }
-  }
+function elements(schema: DescMessage, list: string): (parts: readonly Encoded[]) => Encoded {
+  const bytesOf = elementsOf(schema, list)
+  return (parts) => ({
+    bytes: bytesOf(parts.map(({ bytes }) => bytes)),
+    version: versionOfAll(parts),
+  })
+}
 
 const elementsOfHost = elements(VirtualHostSchema, 'routes')
 const elementsOfConfiguration = elements(RouteConfigurationSchema, 'virtual_hosts')
@@ -118,8 +114,3 @@ const joined = (own: Encoded, parts: readonly Encoded[]): Encoded =>
 
 const versionOfAll = (parts: readonly Encoded[]): string =>
   hashOf(parts.map(({ version }) => version).join(' '))
-
-const LENGTH_DELIMITED = 2
-
-const varint = (value: number): readonly number[] =>
-  value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)]

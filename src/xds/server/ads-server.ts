@@ -3,17 +3,19 @@
 import { errorText } from '../../errors.js'
 import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/discovery/v3/ads_pb.js'
 import type { Peer } from '../../grpc/peer.js'
-import type { GrpcService } from '../../grpc/service.js'
+import type { GrpcService, StreamCall, StreamListener, StreamMethod } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
-import type { TypedStreamCall, TypedStreamListener } from '../../grpc/typed-methods.js'
-import { streamMethod } from '../../grpc/typed-methods.js'
 import { createLogLimit, type LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
 import type { StreamRequest } from './ads-stream.js'
 import { AdsStream } from './ads-stream.js'
+import { Outgoing, takeInTurn } from './outgoing.js'
+import { Preparation } from './prepare.js'
 import { type AnyRequest, type Dialect, incremental, world } from './protocols.js'
+import { createResponseEncoders, type EncodeResponse } from './responses.js'
 import type { NodeSnapshot, SnapshotCache, SnapshotForm } from './snapshot-cache.js'
+import { Turns } from './turns.js'
 import type { Protocol } from './type-stream.js'
 import { takesVirtualHosts } from './vhds.js'
 
@@ -63,6 +65,8 @@ interface Open {
   /** Of lines that the client can cause. */
   readonly limit: LogLimit
   readonly end: () => void
+  /** It waits for its turn to be told of a change. */
+  isBehind: boolean
 }
 
 const PATIENCE_MS = 3_000
@@ -73,28 +77,30 @@ const MAX_NAME_LENGTH = 400
 export function createAdsService(options: AdsOptions): AdsService {
   const open = new Set<Open>()
   let streams = 0
-  const serve =
-    <Request extends AnyRequest, Response>(dialect: Dialect<Request, Response>) =>
-    (call: TypedStreamCall<Response>): TypedStreamListener<Request> => {
+  const turns = new Turns()
+  const encoders = createResponseEncoders()
+  const serve = <Request extends AnyRequest>(dialect: Dialect<Request>): StreamMethod => ({
+    type: 'stream',
+    open: (call) => {
       streams += 1
-      return serveStream({ call, dialect, options, open, number: streams })
-    }
-  const pushSome = createTurns(open)
-  options.cache.subscribe(pushSome)
+      const encode = encoders.of[dialect.protocol]
+      return serveStream({ call, dialect, encode, options, turns, open, number: streams })
+    },
+  })
+  const preparation = new Preparation(turns, encoders.prepare)
+  options.cache.subscribe(() => {
+    const snapshot = options.cache.forAll()
+    if (snapshot !== undefined) preparation.begin(snapshot)
+    pushAll(open, turns)
+  })
   const close = (): void => {
     for (const { end } of [...open]) end()
   }
   return {
     name: AggregatedDiscoveryService.typeName,
     methods: {
-      StreamAggregatedResources: streamMethod(
-        AggregatedDiscoveryService.method.streamAggregatedResources,
-        serve(world),
-      ),
-      DeltaAggregatedResources: streamMethod(
-        AggregatedDiscoveryService.method.deltaAggregatedResources,
-        serve(incremental),
-      ),
+      StreamAggregatedResources: serve(world),
+      DeltaAggregatedResources: serve(incremental),
     },
     drain: close,
     settled: () => [...open].every(({ stream }) => stream.isCurrent()),
@@ -102,43 +108,31 @@ export function createAdsService(options: AdsOptions): AdsService {
   }
 }
 
-/** Streams that are told of a change in one turn of the loop: a few milliseconds, if each sends little. */
-const STREAMS_A_TURN = 8
-
-/** What it returns tells every stream of a change, some in each turn: a hundred Envoys must not hold up checks. */
-function createTurns(open: ReadonlySet<Open>): () => void {
-  const behind = new Set<Open>()
-  let next: NodeJS.Immediate | undefined
-  const pushSome = (): void => {
-    next = undefined
-    let told = 0
-    for (const entry of behind) {
-      behind.delete(entry)
+/** Each stream once, however many changes there are until it has its turn. */
+function pushAll(open: ReadonlySet<Open>, turns: Turns): void {
+  for (const entry of open) {
+    if (entry.isBehind) continue
+    entry.isBehind = true
+    turns.run(() => {
+      entry.isBehind = false
       entry.stream.push()
-      told += 1
-      if (told === STREAMS_A_TURN) break
-    }
-    if (behind.size > 0) next = setImmediate(pushSome)
-  }
-  return () => {
-    for (const entry of open) behind.add(entry)
-    if (next === undefined) pushSome()
+    })
   }
 }
 
-interface Serving<Request, Response> {
-  readonly call: TypedStreamCall<Response>
-  readonly dialect: Dialect<Request, Response>
+interface Serving<Request> {
+  readonly call: StreamCall
+  readonly dialect: Dialect<Request>
+  readonly encode: EncodeResponse
   readonly options: AdsOptions
+  readonly turns: Turns
   readonly open: Set<Open>
   readonly number: number
 }
 
-function serveStream<Request extends AnyRequest, Response>(
-  serving: Serving<Request, Response>,
-): TypedStreamListener<Request> {
-  const { call, dialect, options, open } = serving
-  const outgoing = new Outgoing(call)
+function serveStream<Request extends AnyRequest>(serving: Serving<Request>): StreamListener {
+  const { call, dialect, options, turns, open } = serving
+  const outgoing = new Outgoing(call, turns)
   let entry: Open | undefined
   const leave = (): void => {
     if (entry === undefined || !open.delete(entry)) return
@@ -158,22 +152,30 @@ function serveStream<Request extends AnyRequest, Response>(
       const limit = createLogLimit(() => performance.now())
       const form = formOf(request, dialect.protocol)
       const stream = createStream(serving, { peer, limit, form, outgoing })
-      entry = { peer, stream, limit, end: () => (leave(), void call.end()) }
+      entry = { peer, stream, limit, isBehind: false, end: () => (leave(), void call.end()) }
       open.add(entry)
       options.logger.info({ ...peer, protocol: dialect.protocol }, 'Envoy connected')
     }
     handle(entry, dialect.read(request), options)
   }
-  return {
-    onMessage: (request) => {
-      try {
-        receive(request)
-      } catch (error) {
-        if (error instanceof GrpcError) throw error
-        const reason = errorText(error)
+  const take = (bytes: Uint8Array): void => {
+    if (call.isCancelled()) return
+    try {
+      turns.spend(Math.floor(bytes.length / BYTES_A_UNIT))
+      receive(decodeRequest(dialect, bytes))
+    } catch (error) {
+      const reason = errorText(error)
+      if (!(error instanceof GrpcError))
         options.logger.error({ ...entry?.peer, reason }, 'ADS stream failed')
-        throw new GrpcError(Status.INTERNAL, 'internal error')
-      }
+      leave()
+      if (error instanceof GrpcError) call.end(error.status, error.message)
+      else call.end(Status.INTERNAL, 'internal error')
+    }
+  }
+  return {
+    onMessage: (message) => {
+      const bytes = Buffer.from(message)
+      takeInTurn(call, turns, () => take(bytes))
     },
     onEnd: () => {
       leave()
@@ -184,39 +186,28 @@ function serveStream<Request extends AnyRequest, Response>(
   }
 }
 
-/** What a stream sends: one response after the other, as fast as Envoy takes them. */
-class Outgoing<Response> {
-  readonly #call: Pick<TypedStreamCall<Response>, 'send'>
-  #sent: (() => void) | undefined
+/** Of a request, as much as one resource of a response. */
+const BYTES_A_UNIT = 64
 
-  constructor(call: Pick<TypedStreamCall<Response>, 'send'>) {
-    this.#call = call
-  }
-
-  /** sent: called later, when there is room for more. */
-  send(response: Response, sent: () => void): void {
-    if (this.#call.send(response)) setImmediate(sent)
-    else this.#sent = sent
-  }
-
-  drained(): void {
-    const sent = this.#sent
-    this.#sent = undefined
-    sent?.()
+function decodeRequest<Request>(dialect: Dialect<Request>, bytes: Uint8Array): Request {
+  try {
+    return dialect.decode(bytes)
+  } catch {
+    throw new GrpcError(Status.INTERNAL, 'a message that cannot be read')
   }
 }
 
 /** What the first request of a stream says, and where its responses go. */
-interface Begun<Response> {
-  readonly outgoing: Outgoing<Response>
+interface Begun {
+  readonly outgoing: Outgoing
   readonly peer: AdsPeer
   readonly form: SnapshotForm
   readonly limit: LogLimit
 }
 
-function createStream<Request, Response>(
-  { call, dialect, options }: Serving<Request, Response>,
-  { peer, limit, form, outgoing }: Begun<Response>,
+function createStream<Request>(
+  { call, dialect, encode, options, turns }: Serving<Request>,
+  { peer, limit, form, outgoing }: Begun,
 ): AdsStream {
   const secrets = options.mayReceiveSecrets(call.peer)
   let warned = false
@@ -233,7 +224,8 @@ function createStream<Request, Response>(
     },
     clustersOf: (version) => options.cache.worlds.recall(peer.cluster, version),
     write: (push, sent) => {
-      outgoing.send(dialect.write(push), sent)
+      turns.spend(push.resources.length)
+      outgoing.send(encode(push), sent)
       if (dialect.protocol === 'state-of-the-world' && push.typeUrl === CLUSTER_TYPE)
         options.cache.worlds.remember(peer.cluster, push.version, push.resources)
       options.metrics.xdsPush(shortType(push.typeUrl))

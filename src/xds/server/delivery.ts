@@ -2,18 +2,16 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
+import { HeldResources, type HeldVersion } from './held-resources.js'
+import {
+  type ChangedResources,
+  type InFlight,
+  InFlightResponses,
+  type SentChange,
+} from './in-flight.js'
 import { Suspects } from './nack-bisect.js'
 import { Refusals } from './refusals.js'
 import { resourceChanges, type ResourceMap } from './snapshot-cache.js'
-
-interface Held {
-  /** "": Envoy may have any version of it, after a refusal. */
-  readonly version: string
-  /** Absent: known by an incremental client's word only. */
-  readonly resource?: EncodedResource
-  /** Envoy refused the first version that it was sent, and has none. */
-  readonly isRefused?: true
-}
 
 export interface Changes {
   /** New, or of another version, and no refusal of this version keeps it back for now. */
@@ -35,29 +33,9 @@ interface Sent {
 /** In place of a version. */
 const REMOVAL = ''
 
-interface Change {
-  /** Sent. */
-  readonly version: string
-  /** Envoy had no version of it before. */
-  readonly isNew: boolean
-  /** What Envoy had, where that is known. */
-  readonly before?: EncodedResource
-}
-
-interface InFlight {
-  readonly version: string
-  readonly sentAt: number
-  /** By name. */
-  readonly changed: ReadonlyMap<string, Change>
-  readonly removed: readonly string[]
-}
-
-// An incremental client may be owed several responses at once; one that answers none is not worth more memory.
-const MAX_IN_FLIGHT = 64
-
 export class Delivery {
   readonly #isDivisible: boolean
-  readonly #held = new Map<string, Held>()
+  readonly #held = new HeldResources()
   readonly #refused = new Refusals()
   /** Of those that were refused together with others. */
   readonly #suspects = new Suspects()
@@ -67,8 +45,7 @@ export class Delivery {
   #wanted: ResourceMap | undefined
   /** Names of which what is held may not be what is wanted: of thousands the others need no look. */
   readonly #open = new Set<string>()
-  /** By nonce, in the order sent. */
-  readonly #inFlight = new Map<string, InFlight>()
+  readonly #inFlight = new InFlightResponses()
 
   /** isDivisible: a response may hold some of the resources that changed, and leave the others for later. */
   constructor(isDivisible: boolean) {
@@ -77,7 +54,7 @@ export class Delivery {
 
   /** When the last response was sent that is not answered yet, by performance.now(). */
   get waitingSince(): number | undefined {
-    return [...this.#inFlight.values()].at(-1)?.sentAt
+    return this.#inFlight.lastSentAt
   }
 
   /** Something was refused, and not accepted in another version or taken away since. */
@@ -97,8 +74,8 @@ export class Delivery {
   }
 
   /** Names of what was sent and is not answered yet. */
-  *underWay(): Iterable<string> {
-    for (const { changed } of this.#inFlight.values()) yield* changed.keys()
+  underWay(): Iterable<string> {
+    return this.#inFlight.names()
   }
 
   changes(wanted: ResourceMap): Changes {
@@ -107,7 +84,12 @@ export class Delivery {
   }
 
   #changesTo(wanted: ResourceMap): Changes {
+    const isFirst = this.#wanted === undefined && this.#held.isEmpty && !this.hasRefused
     this.#openChanges(wanted)
+    if (isFirst) {
+      const updated = [...wanted.values()].sort((a, b) => compareText(a.name, b.name))
+      return { updated, gone: [], lingering: [] }
+    }
     const [updated, gone, lingering]: [EncodedResource[], string[], string[]] = [[], [], []]
     for (const name of this.#open) {
       const resource = wanted.get(name)
@@ -133,7 +115,7 @@ export class Delivery {
     this.#wanted = wanted
   }
 
-  #hold(name: string, held: Held): void {
+  #hold(name: string, held: HeldVersion): void {
     this.#held.set(name, held)
     this.#open.add(name)
   }
@@ -180,28 +162,47 @@ export class Delivery {
 
   sent(push: Sent): void {
     this.#known = undefined
-    const changed = new Map<string, Change>()
-    for (const resource of push.resources) {
+    const { nonce, version, resources, removed } = push
+    const changed = this.#hasAll(resources) ? this.#sentAll(resources) : this.#sentSome(resources)
+    this.forget(removed)
+    this.#inFlight.add(nonce, { version, sentAt: performance.now(), changed, removed })
+  }
+
+  /** Envoy had nothing, and this is all that it is to have. */
+  #hasAll(resources: readonly EncodedResource[]): boolean {
+    return (
+      this.#held.isEmpty &&
+      this.#wanted?.size === resources.length &&
+      resources.every((resource) => this.#wanted?.get(resource.name) === resource)
+    )
+  }
+
+  #sentAll(resources: readonly EncodedResource[]): InFlight['changed'] {
+    if (this.#wanted !== undefined) this.#held.setAll(this.#wanted)
+    this.#open.clear()
+    return () => new Map(resources.map(({ name, version }) => [name, { version, isNew: true }]))
+  }
+
+  #sentSome(resources: readonly EncodedResource[]): InFlight['changed'] {
+    const changed = new Map<string, SentChange>()
+    for (const resource of resources) {
       const { name, version } = resource
       const held = this.#held.get(name)
       if (held?.version !== version) {
         const isNew = !this.holds(name)
         changed.set(name, { version, isNew, ...(held?.resource && { before: held.resource }) })
       }
-      this.#hold(name, { version, resource })
+      this.#held.setResource(resource)
+      this.#open.add(name)
     }
-    this.forget(push.removed)
-    const { nonce, version, removed } = push
-    this.#inFlight.set(nonce, { version, sentAt: performance.now(), changed, removed })
-    for (const old of this.#inFlight.keys()) {
-      if (this.#inFlight.size > MAX_IN_FLIGHT) this.#inFlight.delete(old)
-    }
+    return () => changed
   }
 
   /** The version that the nonce stands for; undefined: none that is waited for. */
   accepted(nonce: string): string | undefined {
-    const answered = this.#take(nonce)
-    for (const name of answered?.changed.keys() ?? []) {
+    const answered = this.#inFlight.take(nonce)
+    if (!this.hasRefused) return answered?.version
+    for (const name of answered?.changed().keys() ?? []) {
       const wasRefused = this.#refused.delete(name)
       if (this.#suspects.delete(name) || wasRefused) this.#known = undefined
     }
@@ -211,9 +212,10 @@ export class Delivery {
   /** As accepted(). Envoy may have taken a part of it, so nothing is assumed of what had changed. */
   refused(nonce: string): string | undefined {
     this.#known = undefined
-    const answered = this.#take(nonce)
+    const answered = this.#inFlight.take(nonce)
     if (answered === undefined) return undefined
-    const { version, changed, removed } = answered
+    const { version, removed } = answered
+    const changed = answered.changed()
     for (const [name, { isNew, before }] of changed) {
       this.#hold(name, {
         version: '',
@@ -227,7 +229,7 @@ export class Delivery {
     return version
   }
 
-  #refuse(changed: InFlight['changed'], removed: InFlight['removed']): void {
+  #refuse(changed: ChangedResources, removed: InFlight['removed']): void {
     const now = performance.now()
     for (const [name, { version }] of changed) this.#refused.add(name, version, now)
     for (const name of removed) this.#refused.add(name, REMOVAL, now)
@@ -239,26 +241,11 @@ export class Delivery {
    * Removals go first and by themselves: Envoy may have done them, and would say on its next stream that it has what it
    * removed.
    */
-  #suspect(changed: InFlight['changed'], removed: InFlight['removed']): void {
+  #suspect(changed: ChangedResources, removed: InFlight['removed']): void {
     if (changed.size === 0) return this.#suspects.addHalves(removed)
     const removals = new Set(removed)
     this.#suspects.add(removed)
     this.#suspects.addHalves([...changed.keys()].filter((name) => !removals.has(name)))
-  }
-
-  /** Envoy answers in order: what was sent before and not answered is settled with it. */
-  #take(nonce: string): InFlight | undefined {
-    const answered = this.#inFlight.get(nonce)
-    if (answered === undefined) return undefined
-    const changed = new Map(answered.changed)
-    for (const [earlier, inFlight] of [...this.#inFlight]) {
-      this.#inFlight.delete(earlier)
-      if (earlier === nonce) break
-      for (const [name, change] of inFlight.changed) {
-        if (!changed.has(name)) changed.set(name, change)
-      }
-    }
-    return { ...answered, changed }
   }
 
   /** What an incremental client says it has from an earlier stream. */

@@ -1,49 +1,33 @@
-// The two forms of the protocol, state of the world and incremental: their messages to and from ours.
+// The two forms of the protocol, state of the world and incremental: their requests as ours.
 
-import { create } from '@bufbuild/protobuf'
-import type {
-  DeltaDiscoveryRequest,
-  DeltaDiscoveryResponse,
-  DiscoveryRequest,
-  DiscoveryResponse,
-} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { fromBinary } from '@bufbuild/protobuf'
 import {
-  DeltaDiscoveryResponseSchema,
-  DiscoveryResponseSchema,
+  type DeltaDiscoveryRequest,
+  DeltaDiscoveryRequestSchema,
+  type DiscoveryRequest,
+  DiscoveryRequestSchema,
 } from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { StreamRequest } from './ads-stream.js'
 import { subscribeToChanges, subscribeToWorld } from './discovery-requests.js'
-import type { Protocol, Push } from './type-stream.js'
+import type { Protocol } from './type-stream.js'
 
 export type AnyRequest = DiscoveryRequest | DeltaDiscoveryRequest
 
-export interface Dialect<Request, Response> {
+export interface Dialect<Request> {
   readonly protocol: Protocol
+  /** Throws for bytes that are no request. */
+  readonly decode: (bytes: Uint8Array) => Request
   readonly read: (request: Request) => StreamRequest
-  readonly write: (push: Push) => Response
 }
 
-export const world: Dialect<DiscoveryRequest, DiscoveryResponse> = {
+export const world: Dialect<DiscoveryRequest> = {
   protocol: 'state-of-the-world',
+  decode: (bytes) => fromBinary(DiscoveryRequestSchema, bytes),
   read: subscribeToWorld,
-  write: ({ typeUrl, version, nonce, resources }) =>
-    create(DiscoveryResponseSchema, {
-      typeUrl,
-      versionInfo: version,
-      nonce,
-      resources: resources.map(({ any }) => any),
-    }),
 }
 
-export const incremental: Dialect<DeltaDiscoveryRequest, DeltaDiscoveryResponse> = {
+export const incremental: Dialect<DeltaDiscoveryRequest> = {
   protocol: 'incremental',
+  decode: (bytes) => fromBinary(DeltaDiscoveryRequestSchema, bytes),
   read: subscribeToChanges,
-  write: ({ typeUrl, version, nonce, resources, removed }) =>
-    create(DeltaDiscoveryResponseSchema, {
-      typeUrl,
-      systemVersionInfo: version,
-      nonce,
-      removedResources: [...removed],
-      resources: resources.map(({ name, version, any }) => ({ name, version, resource: any })),
-    }),
 }

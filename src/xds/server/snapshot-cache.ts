@@ -43,6 +43,12 @@ export class SnapshotCache {
     return (form === 'split' ? gateway?.split : gateway?.whole()) ?? EMPTY
   }
 
+  /** What most Envoys get, where all get the same; undefined: there are several Gateways, or nothing was ever set. */
+  forAll(): NodeSnapshot | undefined {
+    const gateways = new Set(this.#current?.values())
+    return gateways.size === 1 ? [...gateways][0]?.split : undefined
+  }
+
   /** listener is called after every set; the result unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
@@ -60,7 +66,7 @@ export function versionOf(resources: ResourceMap): string {
   const known = versions.get(resources)
   if (known !== undefined) return known
   let sum = 0n
-  for (const chunk of namedChunks(listOf(resources))) sum += sumOf(chunk)
+  for (const chunk of namedChunks(listOf(resources))) sum += versionSum(chunk)
   const version = BigInt.asUintN(BITS, sum).toString(36)
   versions.set(resources, version)
   return version
@@ -73,7 +79,8 @@ const numberOf = memo(({ name, version }: EncodedResource): bigint => {
   return BigInt(`0x${digest.slice(0, BITS / 4)}`)
 })
 
-const sumOf = memo((resources: Chunk<EncodedResource>): bigint =>
+/** A part of versionOf(). */
+export const versionSum = memo((resources: Chunk<EncodedResource>): bigint =>
   resources.reduce((sum, resource) => sum + numberOf(resource), 0n),
 )
 

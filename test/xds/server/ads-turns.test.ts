@@ -1,6 +1,6 @@
-// A change for a hundred Envoys: each is told of it, but not all in one turn of the loop.
+// A hundred Envoys that connect, or that are told of a change: each gets all of it, but not all in one turn of the loop.
 
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { type AdsHarness, node, startAds, takeDelta } from './ads-harness.js'
 
@@ -28,4 +28,32 @@ test('a change for 40 Envoys is sent to a few of them in each turn, and to all',
   expect(sent).toBeLessThanOrEqual(8)
   for (const stream of streams) expect(await takeDelta(stream)).toBe('Cluster a')
   expect(sent).toBe(40)
+})
+
+test('Envoys that come at once for thousands of resources are answered in turns, two at most in each', async () => {
+  const [ENVOYS, CLUSTERS] = [20, 2_000]
+  const sentIn = new Map<number, number>()
+  let turn = 0
+  let next = setImmediate(function count() {
+    turn += 1
+    next = setImmediate(count)
+  })
+  onTestFinished(() => clearImmediate(next))
+  const server = await startAds(true, () => {
+    sentIn.set(turn, (sentIn.get(turn) ?? 0) + 1)
+  })
+  ads = server
+  const names = [...Array(CLUSTERS).keys()].map((index) => `c${String(index)}`)
+  server.publish({ clusters: names.map((name) => `${name}=1`) })
+  const streams = [...Array(ENVOYS).keys()].map((index) => {
+    const stream = server.envoy.delta()
+    stream.ask(CLUSTER_TYPE, { node: { ...node, id: `envoy-${String(index)}` } })
+    return stream
+  })
+  const expected = `Cluster ${[...names].sort().join(' ')}`
+  for (const stream of streams) expect(await takeDelta(stream)).toBe(expected)
+  await vi.waitUntil(() => server.events.length === ENVOYS, 30_000)
+  const counts = [...sentIn.values()]
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(ENVOYS)
+  expect(Math.max(...counts)).toBeLessThanOrEqual(2)
 })

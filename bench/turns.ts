@@ -1,0 +1,124 @@
+// npm run bench:turns: how long Gatehouse is at work without a turn for checks that wait, at a start, at a change, and while a
+// hundred Envoys connect. Writes its section of docs/performance.md.
+
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Client, credentials } from '@grpc/grpc-js'
+import { VIRTUAL_HOST_TYPE } from '../src/xds/encode/type-urls.js'
+import { serveFiles } from './gatehouse.js'
+import { type LightEnvoy, startLightEnvoy } from './light-envoy.js'
+import { hostOfItsOwn, objectsOf, policyOf, routeOf } from './many-objects.js'
+import { gatewayAt } from './objects.js'
+import { type Party, root, stop, untilHolds } from './processes.js'
+import { publicationsIn } from './publications.js'
+import { writeSections } from './sections.js'
+import { machine, table } from './table.js'
+import { writeFiles } from './written-files.js'
+
+const ROUTES = 5_000
+const ENVOYS = 100
+const CHANGES = 10
+/** A route, its backend and its policy: each in a file of its own. */
+const PER_FILE = 3
+const PATIENCE_MS = 300_000
+const OF_ANY_SIZE = { 'grpc.max_receive_message_length': -1, 'grpc.use_local_subchannel_pool': 1 }
+const PROBE = join(root, '.cache/bench/loop-probe.mjs')
+
+const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
+
+const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
+const resources = join(folder, 'resources')
+const grpc = `unix:${join(folder, 'grpc.sock')}`
+await mkdir(resources)
+const objects = [...Array(ROUTES).keys()].flatMap((index) => objectsOf(index, hostOfItsOwn, 9))
+const { put } = await writeFiles(resources, [...objects, gatewayAt(18_080)], PER_FILE)
+const gatehouse = await serveFiles(resources, grpc, ['--import', PROBE])
+const publications = publicationsIn(gatehouse.log)
+try {
+  await writeSections(report(await measure(gatehouse)))
+} finally {
+  await stop([gatehouse])
+  await rm(folder, { recursive: true })
+}
+
+interface Stretch {
+  readonly what: string
+  /** Milliseconds of CPU. */
+  readonly longest: number
+}
+
+async function measure(party: Party): Promise<readonly Stretch[]> {
+  const lines = createInterface({ input: party.child.stdout ?? process.stdin })
+  const stretches: Stretch[] = []
+  const note = async (what: string): Promise<void> => {
+    const said = once(lines, 'line')
+    party.child.kill('SIGUSR2')
+    const [line] = (await said) as [string]
+    const longest = Number(line.split(' ')[1])
+    say(`${what}: ${String(longest)} ms`)
+    stretches.push({ what, longest })
+  }
+  await note('the start')
+  await changeSome((index, version) => policyOf(index, `GET${version}`))
+  await note('a change of a policy, no Envoy connected')
+  const clients = [...Array(ENVOYS).keys()].map(
+    () => new Client(grpc, credentials.createInsecure(), OF_ANY_SIZE),
+  )
+  const envoys: LightEnvoy[] = []
+  for (const [index, client] of clients.slice(0, 1).entries())
+    envoys.push(startLightEnvoy(client, `envoy-${String(index)}`, () => undefined))
+  await untilAllHave(envoys, ROUTES)
+  await note('the first Envoy connects')
+  for (const [index, client] of clients.entries())
+    if (index > 0) envoys.push(startLightEnvoy(client, `envoy-${String(index)}`, () => undefined))
+  await untilAllHave(envoys, ROUTES)
+  await note(`${String(ENVOYS - 1)} Envoys connect at once`)
+  let hosts = ROUTES
+  await changeSome(
+    (index, version) => routeOf(index, hostOfItsOwn, version),
+    async () => {
+      hosts += 1
+      await untilAllHave(envoys, hosts)
+    },
+  )
+  await note(`a change of a route, for ${String(ENVOYS)} Envoys`)
+  for (const envoy of envoys) envoy.close()
+  for (const client of clients) client.close()
+  return stretches
+}
+
+async function changeSome(
+  objectOf: (index: number, version: string) => object,
+  taken: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  for (let step = 0; step < CHANGES; step += 1) {
+    const published = once(publications, 'published', { signal: AbortSignal.timeout(PATIENCE_MS) })
+    await put(objectOf(step, `-${String(step)}`))
+    await published
+    await taken()
+  }
+}
+
+function untilAllHave(envoys: readonly LightEnvoy[], hosts: number): Promise<void> {
+  const haveAll = ({ byType }: LightEnvoy): boolean => (byType.get(VIRTUAL_HOST_TYPE) ?? 0) >= hosts
+  return untilHolds(() => Promise.resolve(envoys.every(haveAll)), PATIENCE_MS)
+}
+
+function report(stretches: readonly Stretch[]): string {
+  return `## How long checks may have to wait
+
+\`npm run bench:turns\` wrote this section: \`gatehouse serve\` with ${ROUTES.toLocaleString('en')} routes, each with a host, a backend
+and a policy of its own, in as many files of one folder; ${String(ENVOYS)} clients that take what an Envoy takes, by incremental ADS. The
+longest that the main thread was at work without a turn for anybody else, in CPU time.
+
+${table(
+  ['while', 'longest stretch'],
+  stretches.map(({ what, longest }) => [what, `${longest.toFixed(1)} ms`]),
+)}
+
+${machine()}
+`
+}

@@ -1,0 +1,50 @@
+// A new snapshot → what the first Envoy that asks would otherwise wait for, made in turns: versions, bytes of responses.
+
+import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
+import { listOf } from '../../incremental/named-map.js'
+import type { EncodedResource } from '../encode/encode.js'
+import { type NodeSnapshot, versionSum } from './snapshot-cache.js'
+import type { Turns } from './turns.js'
+
+/** Resources of one job. */
+const MOST = 512
+
+export class Preparation {
+  readonly #turns: Turns
+  readonly #encode: (chunk: Chunk<EncodedResource>) => void
+  #known = new WeakSet<Chunk<EncodedResource>>()
+
+  constructor(turns: Turns, encode: (chunk: Chunk<EncodedResource>) => void) {
+    this.#turns = turns
+    this.#encode = encode
+  }
+
+  /** What was not prepared yet: of one change among thousands, little. */
+  begin(snapshot: NodeSnapshot): void {
+    const chunks = [...snapshot.values()]
+      .flatMap((resources) => namedChunks(listOf(resources)))
+      .filter((chunk) => !this.#known.has(chunk))
+    let some: Chunk<EncodedResource>[] = []
+    let count = 0
+    for (const chunk of chunks) {
+      this.#known.add(chunk)
+      some.push(chunk)
+      count += chunk.length
+      if (count < MOST) continue
+      this.#prepare(some, count)
+      some = []
+      count = 0
+    }
+    if (count > 0) this.#prepare(some, count)
+  }
+
+  #prepare(chunks: readonly Chunk<EncodedResource>[], count: number): void {
+    this.#turns.run(() => {
+      this.#turns.spend(count)
+      for (const chunk of chunks) {
+        versionSum(chunk)
+        this.#encode(chunk)
+      }
+    })
+  }
+}
