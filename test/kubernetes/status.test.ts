@@ -117,6 +117,66 @@ test('the status of a Gateway of another controller is left alone', async () => 
     })
 })
 
+describe('a policy on a Gateway', () => {
+  const target = (name: string, sectionName?: string): object => ({
+    ...{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name },
+    ...(sectionName !== undefined && { sectionName }),
+  })
+  const deny = { action: 'Deny', policy: { matchExpressions: ['false'] } }
+  const onGateway = (name: string, ...targetRefs: readonly object[]): AnyObject => {
+    const made = policy(name, { authorization: deny }) as AnyObject
+    return { ...made, spec: { ...(made['spec'] as object), targetRefs } }
+  }
+
+  test('says that the policies of all its routes replace it, and those say so too', async () => {
+    await api.apply(onGateway('defaults', target('gw')))
+    await eventually(async () => {
+      expect(await ancestorsOf('defaults')).toMatchObject([
+        {
+          ancestorRef: { kind: 'Gateway', name: 'gw', namespace: 'default' },
+          conditions: [
+            {
+              type: 'Accepted',
+              status: 'True',
+              message: expect.stringContaining(
+                'Replaced: traffic.authorization by ProxyPolicy default/rule on HTTPRoute default/app',
+              ) as string,
+            },
+            { type: 'Attached', status: 'True', reason: 'Overridden' },
+          ],
+        },
+      ])
+      expect((await ours('rule'))?.conditions[0]?.message).toContain(
+        'In force: traffic.authorization in place of ProxyPolicy default/defaults of the Gateway',
+      )
+    })
+    await api.delete(onGateway('defaults', target('gw')))
+    await eventually(async () =>
+      expect((await ours('rule'))?.conditions[0]?.message).not.toContain('In force'),
+    )
+  })
+
+  test('whose Gateway or listener is missing says so at its target', async () => {
+    await api.apply(
+      onGateway('nowhere', target('gatewey')),
+      onGateway('nobody', target('gw', 'https')),
+    )
+    await eventually(async () => {
+      expect(await ancestorsOf('nowhere')).toMatchObject([
+        {
+          ancestorRef: { kind: 'Gateway', name: 'gatewey' },
+          conditions: [{}, { type: 'Attached', status: 'False', reason: 'TargetNotFound' }],
+        },
+      ])
+      expect(await ancestorsOf('nobody')).toMatchObject([
+        {
+          conditions: [{}, { message: expect.stringContaining('has no listener https') as string }],
+        },
+      ])
+    })
+  })
+})
+
 describe('the status of a policy', () => {
   test('says what is wrong now, and of which generation', async () => {
     await api.apply(rule('no such'))
@@ -209,65 +269,5 @@ describe('the replica that writes', () => {
     await api.apply(rule('5 == 5', 'later'))
     await eventually(async () => expect(await ours('later')).toBeDefined())
     await three.stop()
-  })
-})
-
-describe('a policy on a Gateway', () => {
-  const target = (name: string, sectionName?: string): object => ({
-    ...{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name },
-    ...(sectionName !== undefined && { sectionName }),
-  })
-  const deny = { action: 'Deny', policy: { matchExpressions: ['false'] } }
-  const onGateway = (name: string, ...targetRefs: readonly object[]): AnyObject => {
-    const made = policy(name, { authorization: deny }) as AnyObject
-    return { ...made, spec: { ...(made['spec'] as object), targetRefs } }
-  }
-
-  test('says that the policies of all its routes replace it, and those say so too', async () => {
-    await api.apply(onGateway('defaults', target('gw')))
-    await eventually(async () => {
-      expect(await ancestorsOf('defaults')).toMatchObject([
-        {
-          ancestorRef: { kind: 'Gateway', name: 'gw', namespace: 'default' },
-          conditions: [
-            {
-              type: 'Accepted',
-              status: 'True',
-              message: expect.stringContaining(
-                'Replaced: traffic.authorization by ProxyPolicy default/rule on HTTPRoute default/app',
-              ) as string,
-            },
-            { type: 'Attached', status: 'True', reason: 'Overridden' },
-          ],
-        },
-      ])
-      expect((await ours('rule'))?.conditions[0]?.message).toContain(
-        'In force: traffic.authorization in place of ProxyPolicy default/defaults of the Gateway',
-      )
-    })
-    await api.delete(onGateway('defaults', target('gw')))
-    await eventually(async () =>
-      expect((await ours('rule'))?.conditions[0]?.message).not.toContain('In force'),
-    )
-  })
-
-  test('whose Gateway or listener is missing says so at its target', async () => {
-    await api.apply(
-      onGateway('nowhere', target('gatewey')),
-      onGateway('nobody', target('gw', 'https')),
-    )
-    await eventually(async () => {
-      expect(await ancestorsOf('nowhere')).toMatchObject([
-        {
-          ancestorRef: { kind: 'Gateway', name: 'gatewey' },
-          conditions: [{}, { type: 'Attached', status: 'False', reason: 'TargetNotFound' }],
-        },
-      ])
-      expect(await ancestorsOf('nobody')).toMatchObject([
-        {
-          conditions: [{}, { message: expect.stringContaining('has no listener https') as string }],
-        },
-      ])
-    })
   })
 })
