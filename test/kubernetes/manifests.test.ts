@@ -75,7 +75,7 @@ describe('an API server', () => {
     )
     await api.apply(...gatewayApi)
     await eventually(() => api.call('GET', '/apis/gateway.networking.k8s.io/v1/gatewayclasses'))
-    for (const name of ['shop', 'bank'])
+    for (const name of ['shop', 'bank', 'infra'])
       await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
   })
 
