@@ -4,7 +4,6 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
@@ -130,14 +129,19 @@ describe('under constant traffic', () => {
 
   test('a file whose policies are written slowly behind its routes lets nobody through without a token', async () => {
     const path = join(stack.folder, 'slow.yaml')
+    /** Gatehouse has looked at the folder since: what came after the file, at once, is in force. */
+    const isRead = async (backend: 'one' | 'two'): Promise<void> => {
+      await stack.write('after-slow.yaml', routeTo('after-slow', backend))
+      await inForce('/after-slow', 200, backend)
+    }
     const watching = startTraffic({ url: `${stack.origin}/slow`, connections: 1 })
     await writeFile(path, toYaml(routeTo('slow', 'one')))
-    await delay(1_000)
+    await isRead('one')
     await appendFile(path, `---\n${toYaml(policyOn('slow'))}`)
     await inForce('/slow', 401)
     // Again, over what is there.
     await writeFile(path, toYaml(routeTo('slow', 'two')))
-    await delay(1_000)
+    await isRead('two')
     await appendFile(path, `---\n${toYaml(policyOn('slow'))}`)
     await eventually(async () => {
       const { body } = await send(stack.origin, '/slow', { headers: token })

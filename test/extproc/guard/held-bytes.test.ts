@@ -154,7 +154,10 @@ test('one that has come waits for its webhook as long as that takes', async () =
   const stream = server.open('requests')
   stream.send(post(), body(chat(10)))
   await eventually(() => expect(asked).toHaveLength(1))
-  await new Promise((resolve) => setTimeout(resolve, 40))
+  // Which began later, and for whose body the same time is over.
+  const late = server.open('requests')
+  late.send(post(), body('{"messages":', false))
+  expect(replyIn(await late.next())).toMatchObject({ status: 408 })
   allow(asked[0])
   expect((await stream.next()).response.case).toBe('requestHeaders')
   stream.cancel()

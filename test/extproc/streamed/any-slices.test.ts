@@ -2,6 +2,7 @@
 // it were read at once, and of an event beyond a bound, or behind it, nothing.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -159,9 +160,33 @@ const sse = (events: readonly string[]): string =>
   events.map((data, index) => `${index % 3 === 0 ? ': ping\n\n' : ''}data: ${data}\n\n`).join('')
 const array = (events: readonly string[]): string => `[${events.join(',\n')}]`
 
-/** The same; but in a text that repeats itself it depends on how windows fall in which piece of it a change is written. */
-const isLike = (one: string, other: string): boolean =>
-  other.includes('******') ? one.length === other.length : one === other
+/** What is said on each channel, and what repeats it. */
+function textsOf(stream: string, isArray: boolean): ReadonlyMap<string, string> {
+  const { reader } = (isArray ? jsonArray : eventStream)(4 * MB)
+  const texts = new Map<string, string>()
+  const say = (channel: string, text: string): void =>
+    void texts.set(channel, (texts.get(channel) ?? '') + text)
+  for (const frames of [pushed(reader, Buffer.from(stream)), ended(reader)]) {
+    if (!frames.ok) throw new Error(frames.error)
+    for (const { data } of frames.value) {
+      const event = data === undefined ? undefined : readEvent(data)
+      if (event?.ok !== true) continue
+      for (const { channel, text } of event.value.pieces) say(channel, text)
+      for (const { channel, text } of event.value.repeats) say(`${channel} repeated`, text)
+    }
+  }
+  return texts
+}
+
+/**
+ * The same; but a text that repeats itself has no 16 characters that are surely the same ones before and behind a mask, so it
+ * depends on how windows fall in which piece of it a change is written. All pieces of a text say the same then.
+ */
+function isLike(one: string, other: string, isArray: boolean): boolean {
+  if (one === other) return true
+  if (!other.includes('******') || one.length !== other.length) return false
+  return isDeepStrictEqual(textsOf(one, isArray), textsOf(other, isArray))
+}
 
 // Streams of megabytes, on a machine that may be busy.
 const TIMEOUT_MS = 120_000
@@ -176,7 +201,11 @@ test(
         async (events, sending) => {
           const stream = sse(events)
           const { sent, refused, held } = await sendAll(stream, { ...sending, isArray: false })
-          expect([isLike(sent, atOnceOf(stream, false)), refused, held]).toEqual([true, [], 0])
+          expect([isLike(sent, atOnceOf(stream, false), false), refused, held]).toEqual([
+            true,
+            [],
+            0,
+          ])
           expect(sent).not.toContain('secret')
         },
       ),
@@ -196,7 +225,7 @@ test(
         async (events, sending) => {
           const stream = array(events)
           const { sent, refused, held } = await sendAll(stream, { ...sending, isArray: true })
-          expect([isLike(sent, atOnceOf(stream, true)), refused, held]).toEqual([true, [], 0])
+          expect([isLike(sent, atOnceOf(stream, true), true), refused, held]).toEqual([true, [], 0])
           expect(sent).not.toContain('secret')
         },
       ),
