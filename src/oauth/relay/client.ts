@@ -38,7 +38,9 @@ export function registerClient(
   const fault = nameFault(name) ?? redirectFault(uris, relay)
   if (fault !== undefined) return fault
   const hasName = typeof name === 'string' && name !== ''
-  const said = { u: uris as Json, ...(hasName ? { n: name } : {}), i: issuedAt }
+  // RFC 7591 section 3.2.1: the id of no other client, whose consent would count for this one.
+  const own = { i: issuedAt, r: vault.nonce() }
+  const said = { u: uris as Json, ...(hasName ? { n: name } : {}), ...own }
   const payload = Buffer.from(JSON.stringify(said)).toString('base64url')
   const id = `${PREFIX}.${payload}.${vault.sign('client', payload)}`
   if (id.length > MAX_ID)

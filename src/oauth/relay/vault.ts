@@ -18,6 +18,8 @@ export interface Vault {
   seal(purpose: Purpose, value: JsonObject): string
   /** now: milliseconds since the epoch. undefined: not sealed for this, by a key of ours, or over. */
   open(purpose: Purpose, sealed: string, now: number): JsonObject | undefined
+  /** base64url; no two are alike. */
+  nonce(): string
   /** base64url. */
   sign(purpose: Purpose, text: string): string
   isSigned(purpose: Purpose, text: string, signature: string): boolean
@@ -66,6 +68,7 @@ export function createVault(relay: Binding, deps: VaultDeps): Vault {
       }
       return undefined
     },
+    nonce: () => Buffer.from(deps.random(IV_BYTES)).toString('base64url'),
     sign: (purpose, text) => hmac(writer(purpose), context(purpose), text).toString('base64url'),
     isSigned(purpose, text, signature) {
       const given = Buffer.from(signature, 'base64url')

@@ -46,6 +46,12 @@ describe('a registration', () => {
     })
   })
 
+  test('is a client of its own, also beside one that says the same at the same time', () => {
+    const [one, other] = [idOf(register(CLIENT)), idOf(register(CLIENT))]
+    expect(one).not.toBe(other)
+    expect(openClientId(other, relay, vault, NOW)).toMatchObject({ name: 'Tester' })
+  })
+
   test.each<[string, object | string, string]>([
     ['no JSON', '{', 'invalid_client_metadata'],
     ['no redirect URI', { redirect_uris: [] }, 'invalid_redirect_uri'],

@@ -56,6 +56,7 @@ export async function authorizationScenarios(
 
 /** It prints where a person is to log in, and listens for the answer. */
 async function logInAtPrintedUrl(suite: ChildProgram, agent: UserAgent): Promise<void> {
+  await suite.seen(/Callback server started/)
   const [address] = await suite.seen(/http:\/\/\S+code_challenge=\S+/)
   await fetch(await agent(asUser(new URL(address), 'alice')))
 }
