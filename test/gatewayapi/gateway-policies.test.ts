@@ -130,7 +130,7 @@ test('keys of one Gateway are never those of another, whatever moves', () => {
     { two: 'default/shop/0@default/two' },
     { one: 'default/shop/0@default/one', two: 'default/shop/0@default/two' },
     { one: 'open', two: 'default/shop/0@default/two' },
-    { one: 'default/shop/0', two: 'default/shop/0' },
+    { one: 'default/shop/0@default/one', two: 'default/shop/0@default/two' },
     { one: 'open', two: 'closed' },
     { one: 'open', two: 'open' },
   ])

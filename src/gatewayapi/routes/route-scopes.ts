@@ -33,10 +33,9 @@ export function scopesOf(
 ): readonly RouteScope[] {
   const target = targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name)
   const places = parents.flatMap(({ gateway, listeners }) =>
-    listeners.map((listener) => ({
-      scope: scopeAt(context, target, gateway, listener.name),
-      gateway,
-      placements: listener.placements,
+    listeners.map(({ name: listener, placements }) => ({
+      ...scopeAt(context, target, gateway, listener),
+      ...{ gateway, placements },
     })),
   )
   if (places.length === 0)
@@ -46,19 +45,24 @@ export function scopesOf(
         attachment: attachPolicies(context, target),
       },
     ]
-  const scopes = new Map(places.map(({ scope }) => [scope.name, scope]))
-  return [...scopes.values()].map((scope) => {
-    const own = places.filter((place) => place.scope.name === scope.name)
-    return {
-      ...scope,
+  // As soon as one Gateway has a say, every one has a key: what holds there must not answer for another, nor what held.
+  const isScoped = places.some((place) => place.inherited.length > 0 || place.lacksPolicy)
+  const named = places.map((place) => ({ ...place, name: isScoped ? place.own : undefined }))
+  return [...new Set(named.map(({ name: scope }) => scope))].flatMap((scope) => {
+    const own = named.filter((place) => place.name === scope)
+    return own.slice(0, 1).map(({ attachment, inherited, lacksPolicy }) => ({
+      ...(scope === undefined ? {} : { name: scope }),
       gateways: uniqueGateways(own.map(({ gateway }) => gateway)),
       placements: uniquePlacements(own.flatMap(({ placements }) => placements)),
-      inherited: uniqueInherited(own.flatMap((place) => place.scope.inherited)),
-    }
+      ...{ attachment, inherited, lacksPolicy },
+    }))
   })
 }
 
-type ScopeAt = Omit<RouteScope, 'gateways' | 'placements'>
+interface ScopeAt extends Pick<RouteScope, 'attachment' | 'inherited' | 'lacksPolicy'> {
+  /** Names the Gateway, or the listener where it has policies of its own. */
+  readonly own: string
+}
 
 function scopeAt(
   context: Context,
@@ -73,11 +77,10 @@ function scopeAt(
     listener,
   )
   const key = gatewayKey(gateway)
-  const lacksPolicy = !attachment.decides && isRequired(context, key)
-  const isOwn = lacksPolicy || inherited.some(({ inForce }) => inForce.length > 0)
   return {
-    ...(isOwn ? { name: isOfListener ? keyIn(key, listener) : key } : {}),
-    ...{ attachment, inherited, lacksPolicy },
+    own: isOfListener ? keyIn(key, listener) : key,
+    ...{ attachment, inherited },
+    lacksPolicy: !attachment.decides && isRequired(context, key),
   }
 }
 
@@ -89,8 +92,3 @@ function isRequired(context: Context, key: string): boolean {
 function uniquePlacements(all: readonly Placement[]): readonly Placement[] {
   return [...new Map(all.map((place) => [keyIn(place.routeConfig, place.domain), place])).values()]
 }
-
-/** Of the route's own policies alone several Gateways may have a scope, whose policies are replaced each. */
-const uniqueInherited = (all: readonly Inherited[]): readonly Inherited[] => [
-  ...new Map(all.map((one) => [one.policy, one])).values(),
-]
