@@ -80,3 +80,10 @@ test('the SBOM has every dependency with a hash, and nothing for developers', ()
   expect(components.filter(({ hashes }) => hashes?.[0]?.alg !== 'SHA-512')).toEqual([])
   expect(shipped.has('vitest')).toBe(false)
 })
+
+test('the workflows take actions by their commit, and say its version', () => {
+  const uses = read('.github/workflows/release.yml').match(/uses: .*/g) ?? []
+  expect(uses.length).toBeGreaterThan(5)
+  for (const line of uses)
+    expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+})

@@ -38,6 +38,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
       'networkPolicy.grpcFrom': [{ namespaceSelector: { matchLabels: { edge: 'yes' } } }],
       'serviceAccount.annotations': { 'example.com/role': 'reader' },
       'podLabels.team': 'edge',
+      'autoscaling.create': true,
     },
   ],
 ]

@@ -7,7 +7,7 @@ import { type AnyObject, pathOf } from './api-call.js'
 import type { ApiServer } from './api-server.js'
 
 export const ROOT = resolve(import.meta.dirname, '../../..')
-const CHART = resolve(ROOT, 'deploy/helm/gatehouse')
+export const CHART = resolve(ROOT, 'deploy/helm/gatehouse')
 
 export interface HelmAnswer {
   readonly status: number | null
