@@ -11,7 +11,14 @@ import { root } from './stale.mjs'
 const TARGET = join(root, 'deploy/kubernetes.yaml')
 const NAMESPACE = 'gatehouse'
 /** A helm that go has built takes itself to speak to Kubernetes 1.20. */
-const HELM_FLAGS = ['--namespace', NAMESPACE, '--include-crds', '--skip-tests', '--kube-version', '1.35.0']
+const HELM_FLAGS = [
+  '--namespace',
+  NAMESPACE,
+  '--include-crds',
+  '--skip-tests',
+  '--kube-version',
+  '1.35.0',
+]
 const HEAD = `# Gatehouse in the namespace "${NAMESPACE}": the Helm chart in deploy/helm/gatehouse with its default values, made by
 # \`npm run manifests\`. Edit the chart, not this file. docs/kubernetes.md says what to apply before it.
 ---
