@@ -17,6 +17,7 @@ const NAMES = [
   'decisions',
   'failures',
   'guardrail-webhook',
+  'metrics',
   'README',
   'reference',
   'rules',

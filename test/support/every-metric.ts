@@ -1,0 +1,45 @@
+// Each metric that /metrics can have, with its type and labels: read from a text in which everything has happened once.
+
+import { createMetrics, type Metrics } from '../../src/admin/metrics.js'
+
+export interface ServedMetric {
+  readonly name: string
+  readonly type: string
+  /** Sorted, without those of the type itself. */
+  readonly labels: readonly string[]
+}
+
+export async function everyMetric(): Promise<readonly ServedMetric[]> {
+  const metrics = createMetrics()
+  useAll(metrics)
+  const text = await metrics.text()
+  return [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => ({
+    name,
+    type,
+    labels: labelsOf(text, name),
+  }))
+}
+
+function labelsOf(text: string, name: string): readonly string[] {
+  const series = text.matchAll(
+    new RegExp(`^${name}(?:_bucket|_sum|_count)?(?:\\{(.*)\\})? \\S+$`, 'gm'),
+  )
+  const labels = [...series].flatMap(([, inside = '']) =>
+    [...inside.matchAll(/(\w+)="/g)].map(([, label]) => label ?? ''),
+  )
+  return [...new Set(labels)].filter((label) => label !== 'le' && label !== 'quantile').sort()
+}
+
+/** An event that is missing here leaves its metric without labels, and the comparison fails. */
+function useAll(metrics: Metrics): void {
+  metrics.xdsNack('Listener', 'envoy')
+  metrics.xdsPush('Listener')
+  metrics.checks.observe('default/a', 'allow', 'allowed', 0.001)
+  metrics.guardrails.verdict('words', 'request', 'allow', 0.001)
+  metrics.guardrails.headerBudgetExceeded('words')
+  metrics.keySetFetch('success')
+  metrics.translationFailed()
+  metrics.workerEnded()
+  metrics.resources(() => [{ kind: 'ProxyPolicy', accepted: true, count: 1 }])
+  metrics.policies(() => ({ attached: 1, refused: 0, without_target: 0, pending: 0 }))
+}
