@@ -217,6 +217,8 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push('--resources is missing; usage: gatehouse run --resources PATH')
   if (settings.sealed && settings.for !== 'envoy-gateway')
     sentences.push('--sealed belongs to --for envoy-gateway')
+  if (settings.connectTls !== undefined && settings.for !== 'envoy-gateway')
+    sentences.push('--connect-tls belongs to --for envoy-gateway')
   if (command === 'serve') sentences.push(...sourceOfResources(settings), ...ofMesh(settings))
   if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')

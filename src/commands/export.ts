@@ -42,15 +42,17 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
 }
 
 /** error: what is wrong with the command line. */
-function targetsOf({ connect, grpc, closed }: Settings): Result<ExportTargets, string> {
+function targetsOf(settings: Settings): Result<ExportTargets, string> {
+  const { connect, connectTls, grpc, closed } = settings
   const gatehouse = connect ?? grpc
   if (gatehouse.type === 'unix')
     return err(
       `the Envoys of a mesh cannot be led to ${formatAddress(gatehouse)}; expected HOST:PORT in --connect`,
     )
-  if (closed !== undefined) return ok({ gatehouse, closed })
+  const tls = connectTls === undefined ? {} : { serverName: connectTls }
+  if (closed !== undefined) return ok({ gatehouse, ...tls, closed })
   return isLoopback(gatehouse)
-    ? ok({ gatehouse, closed: NOBODY })
+    ? ok({ gatehouse, ...tls, closed: NOBODY })
     : err(
         '--closed is missing: beside --connect on another machine Envoys need the HOST:PORT of a Gatehouse with --closed',
       )

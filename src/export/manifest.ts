@@ -36,6 +36,8 @@ export interface ExportAddress {
 export interface ExportTargets {
   /** ext_authz and ext_proc of Gatehouse. */
   readonly gatehouse: ExportAddress
+  /** The name in Gatehouse's certificate; absent: it is reached without TLS. */
+  readonly serverName?: string
   /** What answers 503 to everything, or nobody. */
   readonly closed: ExportAddress
   /** Routes are sealed. Makes the secret of a namespace that has none: 32 letters, digits, - and _ or more. */

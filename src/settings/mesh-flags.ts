@@ -1,7 +1,7 @@
 // The flags of a Gatehouse beside the control plane of somebody else.
 
 import { one, onOff } from './flag.js'
-import { readOneOf, readTcpAddress } from './values.js'
+import { readDomain, readOneOf, readTcpAddress } from './values.js'
 
 /** By the name that Settings uses, as FLAGS. */
 export const MESH_FLAGS = {
@@ -21,6 +21,12 @@ export const MESH_FLAGS = {
     commands: ['translate'],
     meaning:
       "with --for envoy-gateway: HTTPRoutes are printed too, and lead nowhere without Gatehouse's mark, the secret of the Secret gatehouse-seal in their namespace, which is made where it is missing",
+  }),
+  connectTls: one(readDomain, {
+    value: 'NAME',
+    commands: ['translate'],
+    meaning:
+      "with --for envoy-gateway: Envoys connect by TLS, to a certificate of this name whose authority is ca.crt of the ConfigMap gatehouse-ca in the routes' namespace",
   }),
   closed: one(readTcpAddress, {
     value: 'HOST:PORT',

@@ -35,6 +35,24 @@ test('policies have a status on the Gateway of the mesh; its own objects have no
   expect(policy).toContainEqual({ type: 'Accepted', status: 'True', ancestor })
 })
 
+test('a BackendTLSPolicy on a backend of the mesh is the business of the mesh', () => {
+  const policy = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: { name: mcp-server }
+spec:
+  targetRefs: [{ group: gateway.envoyproxy.io, kind: Backend, name: mcp-server }]
+  validation: { hostname: mcp.example, wellKnownCACertificates: System }`
+  const decoded = decodeFile(Buffer.from(policy), 'tls.yaml', kindsOf(API_GROUP))
+  const { resources: own } = collectResources(decoded.resources)
+  const { statuses } = createTranslator({ ...OPTIONS, mesh: 'envoy-gateway' }).translate(
+    { ...resources, backendTlsPolicies: own.backendTlsPolicies },
+    new Map(),
+  )
+  const status = statuses.find(({ kind }) => kind === 'BackendTLSPolicy')
+  expect(status?.conditions).toEqual([])
+})
+
 test('key sets are wanted, and no Envoy is configured', () => {
   const { ir, wanted, attachedRoutes } = createTranslator({
     ...OPTIONS,

@@ -36,6 +36,7 @@ describe('a mesh by Envoy Gateway', () => {
       const translation = translator.translate(resourcesOf(golden.input), new Map())
       const exported = exportEnvoyGateway(translation.mesh ?? [], {
         ...TARGETS,
+        ...(golden.name.startsWith('tls-') && { serverName: 'gatehouse.example' }),
         ...(golden.name.startsWith('sealed-') && { newSeal: () => 'a-new-secret-for-this-namespace-' }),
       })
       const { authz, proc } = translation.ir

@@ -110,7 +110,12 @@ beforeAll(async () => {
     ...gatewayDocuments,
     backend('api', api.port),
     backend('llm', llm.port),
+    route('public', '/public', 'api'),
   )
+  // It looks at files that change only once it has begun to serve.
+  await eventually(async () => {
+    expect((await send(ORIGIN, '/public')).status).toBe(200)
+  }, 90_000)
   await restore()
 }, 300_000)
 

@@ -5,10 +5,13 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportAddress, ExportTargets, Manifest } from '../manifest.js'
 import { CLOSED_BACKEND, GATEHOUSE_BACKEND, GROUP, manifestOf } from './names.js'
 
+/** The ConfigMap with the authority of Gatehouse's certificate, which its administrator makes. */
+const AUTHORITY = 'gatehouse-ca'
+
 /** In the namespaces of the routes. */
 export function backends(
   routes: readonly MeshRoute[],
-  { gatehouse, closed, newSeal }: ExportTargets,
+  { gatehouse, serverName, closed, newSeal }: ExportTargets,
 ): readonly Manifest[] {
   const all = new Set(routes.map(({ namespace }) => namespace))
   const closing = new Set(
@@ -18,11 +21,22 @@ export function backends(
   )
   return [
     ...[...all].map((namespace) =>
-      backend(namespace, GATEHOUSE_BACKEND, gatehouse, { appProtocols: [`${GROUP}/h2c`] }),
+      backend(namespace, GATEHOUSE_BACKEND, gatehouse, connectionTo(serverName)),
     ),
     ...[...closing].map((namespace) => backend(namespace, CLOSED_BACKEND, closed)),
   ]
 }
+
+/** HTTP/2 either way: with TLS Envoy Gateway says so for every gRPC service. */
+const connectionTo = (serverName: string | undefined): object =>
+  serverName === undefined
+    ? { appProtocols: [`${GROUP}/h2c`] }
+    : {
+        tls: {
+          caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: AUTHORITY }],
+          sni: serverName,
+        },
+      }
 
 const backend = (
   namespace: string,

@@ -13,6 +13,14 @@ import { keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
 import { notFound } from './missing-target.js'
 import type { Users } from './policy-status.js'
 
+/** Its targets are of kinds that Gatehouse does not read: backends of a mesh. */
+export const isOnOthersAlone = ({ options }: Context, { spec }: TlsPolicy): boolean =>
+  spec.targetRefs.every(
+    ({ group, kind }) =>
+      !(group === '' && kind === 'Service') &&
+      !(group === options.apiGroup && kind === 'ProxyBackend'),
+  )
+
 export function tlsPolicyStatus(
   context: Context,
   policy: TlsPolicy,

@@ -12,7 +12,7 @@ import type { RouteChunk } from '../routes/route-chunks.js'
 import { isTrue, statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { keyOf, uniqueGateways } from '../world/world.js'
-import { tlsPolicyStatus } from './backend-tls-status.js'
+import { isOnOthersAlone, tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Users, type Uses } from './policy-status.js'
 import { withSharedPorts } from './shared-ports.js'
 
@@ -58,7 +58,11 @@ export function createStatusBuilder(): BuildStatuses {
     let summed: HeirsOfAll | undefined
     const heirs = () => (summed ??= sumHeirs(routes.map((chunk) => chunk.heirs)))
     return concat([
-      resources.backendTlsPolicies.map((policy) => tlsPolicyStatus(context, policy, users)),
+      resources.backendTlsPolicies.map((policy) =>
+        context.options.mesh !== undefined && isOnOthersAlone(context, policy)
+          ? statusOf(policy, [])
+          : tlsPolicyStatus(context, policy, users),
+      ),
       silent(resources.configMaps),
       silent(resources.endpointSlices),
       ...(context.options.mesh === undefined
