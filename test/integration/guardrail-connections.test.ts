@@ -2,6 +2,7 @@
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -184,16 +185,24 @@ test('without a requestTimeout there is no deadline: not of ours, and none of En
 
 test('GUARDRAIL_WEBHOOK_MAX_CONNECTIONS is a limit of connections: who waits for one is asked about later', async () => {
   const held: ServerResponse[] = []
-  const sockets = new Set<unknown>()
+  const open = new Set<Socket>()
+  let most = 0
   stack.webhook.answer((_request, response) => {
-    sockets.add(response.socket)
+    const { socket } = response
+    if (socket !== null && !open.has(socket)) {
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+    }
     held.push(response)
+    most = Math.max(most, held.filter(({ writableEnded }) => !writableEnded).length)
   })
   const answers = Promise.all([1, 2, 3, 4, 5].map(() => stack.post('/requests', chat('hi'))))
   for (let served = 0; served < 5; served++) {
     await eventually(() => expect(held).toHaveLength(Math.min(5, served + 2)))
+    // With several workers a connection of one may take the place of another one's, whose end may be seen later.
+    await eventually(() => expect(open.size).toBeLessThanOrEqual(2))
     held[served]?.end('{"action":{}}')
   }
   expect((await answers).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-  expect(sockets.size).toBeLessThanOrEqual(2)
+  expect(most).toBe(2)
 })
