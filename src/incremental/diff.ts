@@ -13,14 +13,33 @@ export function differences<Element>(
   return unmatched(before.slice(start, before.length - end), now.slice(start, now.length - end))
 }
 
+export interface CommonEnds {
+  readonly start: number
+  readonly end: number
+}
+
+/** Of long lists, by the later one: several ask about the same two. Neither keeps the other alive. */
+const compared = new WeakMap<
+  readonly unknown[],
+  { readonly before: WeakRef<readonly unknown[]>; readonly ends: CommonEnds }
+>()
+
+const LONG = 256
+
 /** How many elements at the start and at the end of two lists are the same objects; no element counts for both. */
-export function commonEnds(
-  before: readonly unknown[],
-  now: readonly unknown[],
-): { readonly start: number; readonly end: number } {
+export function commonEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
+  if (before === now) return { start: now.length, end: 0 }
+  if (now.length < LONG) return compareEnds(before, now)
+  const known = compared.get(now)
+  if (known?.before.deref() === before) return known.ends
+  const ends = compareEnds(before, now)
+  compared.set(now, { before: new WeakRef(before), ends })
+  return ends
+}
+
+function compareEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
   const shorter = Math.min(before.length, now.length)
   let start = 0
-  if (before === now) return { start: shorter, end: 0 }
   while (start < shorter && before[start] === now[start]) start += 1
   let end = 0
   while (end < shorter - start && before[before.length - 1 - end] === now[now.length - 1 - end])

@@ -25,6 +25,21 @@ test('what only moved is no difference', () => {
   expect(differences([1, 2, 3, 4], [4, 2, 1, 3])).toEqual({ removed: [], added: [] })
 })
 
+test('long lists that are compared again, also with others, differ by the same', () => {
+  const one = [...Array(1_000).keys()]
+  const [two, three] = [one.with(7, -1), one.toSpliced(500, 1)]
+  const expected = [
+    [one, two, [7], [-1]],
+    [three, two, [7], [-1, 500]],
+    [one, three, [500], []],
+    [two, three, [-1, 500], [7]],
+  ] as const
+  for (const [before, now, removed, added] of [...expected, ...expected]) {
+    const found = differences(before, now)
+    expect([sorted(found.removed), sorted(found.added)]).toEqual([removed, added])
+  }
+})
+
 test('a map with changes gives what a Map gives, and the one before it what it gave', () => {
   const change = fc.tuple(fc.nat(300).map(String), fc.option(fc.nat(), { nil: undefined }))
   fc.assert(
