@@ -94,11 +94,25 @@ function readRoot({ root, text }: JsonText, headers: HttpHeaderValues): McpReque
   if (root.type !== 'array') {
     const message = readMessage(root, text)
     assertAgreement(message, headers)
-    return { id: message.id, calls: callsOf(message, text) }
+    return { id: message.id, calls: atMost(callsOf(message, text)) }
   }
+  if (root.items.length > MOST_CALLS) throw tooMany()
   const messages = root.items.map((item) => readMessage(item, text))
   assertBatch(messages, headers)
-  return { id: NO_ID, calls: messages.flatMap((message) => callsOf(message, text)) }
+  return { id: NO_ID, calls: atMost(messages.flatMap((message) => callsOf(message, text))) }
+}
+
+/** Of one request. All of them are read, and asked about, without a pause. */
+const MOST_CALLS = 1000
+const tooMany = (): McpProblem =>
+  new McpProblem(
+    'invalid-request',
+    `A request has at most ${String(MOST_CALLS)} messages, and names at most as many resources`,
+  )
+
+function atMost(calls: readonly ReadCall[]): readonly ReadCall[] {
+  if (calls.length > MOST_CALLS) throw tooMany()
+  return calls
 }
 
 const callsOf = ({ calls, id, protocolVersion }: McpMessage, text: string): readonly ReadCall[] =>

@@ -249,6 +249,12 @@ describe('a batch', () => {
     expect(refused({ headers, body })).toBe('read')
   })
 
+  test('of more messages than anybody sends is 400', () => {
+    const many = (count: number) => Array.from({ length: count }, () => rpc('ping'))
+    expect(asked({ body: many(1000) })).toHaveLength(1000)
+    expect(refused({ body: many(1001) })).toEqual([-32_600, null])
+  })
+
   test.each<[string, Headers, object]>([
     ['of another version', { 'mcp-protocol-version': '2025-06-18' }, body],
     ['of a later version', { 'mcp-protocol-version': MODERN }, body],
