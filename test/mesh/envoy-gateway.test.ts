@@ -32,6 +32,8 @@ let webhook: Program
 let idp: TestIdp
 let mesh: EnvoyGateway
 let gatehouse: Gatehouse
+/** Of the folder without it. */
+let exported: string
 const prompts: string[] = []
 
 const policies = (webhookPort: number): readonly object[] => [
@@ -101,7 +103,7 @@ beforeAll(async () => {
       ...['--resources', mesh.folder, '--grpc', GRPC],
     ],
   })
-  const exported = await exportAll()
+  exported = await exportAll()
   await mesh.writeText('gatehouse.yaml', exported)
   await eventually(async () => {
     expect((await send(ORIGIN, '/mcp', initialize)).status).toBe(401)
@@ -220,16 +222,10 @@ const documentStatus = (agent: Agent): Promise<number> =>
   })
 
 test('an export of a folder that holds an export is the same', async () => {
-  const before = await exportAll()
-  await mesh.remove('gatehouse.yaml')
-  expect(await exportAll()).toBe(before)
-  await mesh.writeText('gatehouse.yaml', before)
+  expect(await exportAll()).toBe(exported)
 })
 
 test('without Gatehouse its routes answer 503, and others go on', async () => {
-  await eventually(async () => {
-    expect((await send(ORIGIN, PRM)).status).toBe(200)
-  })
   const token = await idp.token('alice', `${ORIGIN}/mcp`)
   await gatehouse.stop('SIGKILL')
   const answer = await send(ORIGIN, '/mcp', { ...initialize, headers: bearer(token) })
