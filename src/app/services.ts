@@ -67,7 +67,7 @@ export interface TableDeps extends CommonDeps {
   /** Absent: this process alone calls providers. */
   readonly shared?: SharedLimits
   /** Of guarded bodies. */
-  readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs'>
+  readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs' | 'exposesReason'>
   /** Of the rules of a check, and of the header expressions of a webhook call. */
   readonly budget: BudgetLimits
   readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
@@ -104,11 +104,16 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
 
 /** What settings allow one body, and one check; what of it is logged; and how routes are told apart. */
 export const limitsOf = (
-  { maxBodyBytes, bodyTimeout, ruleSteps, ruleBytes, decisionLog, logClaims, routeKey }: Settings,
+  settings: Settings,
   heldBytes: HeldBytes,
 ): Pick<TableDeps, 'bodies' | 'budget' | 'decisionLog' | 'routeKey'> => ({
-  bodies: { maxBodyBytes, heldBytes, bodyTimeoutMs: bodyTimeout },
-  budget: { steps: ruleSteps, bytes: ruleBytes },
-  decisionLog: { choice: decisionLog, claims: logClaims ?? [] },
-  routeKey,
+  bodies: {
+    maxBodyBytes: settings.maxBodyBytes,
+    heldBytes,
+    bodyTimeoutMs: settings.bodyTimeout,
+    exposesReason: settings.exposeReason,
+  },
+  budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
+  decisionLog: { choice: settings.decisionLog, claims: settings.logClaims ?? [] },
+  routeKey: settings.routeKey,
 })

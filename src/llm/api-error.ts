@@ -10,6 +10,8 @@ export interface OwnError {
   readonly message: string
   /** In the words of OpenAI's API, e.g. content_filter; the other forms have no place for it. */
   readonly code: string
+  /** What a webhook gave as its reason, a member of its own in every form. */
+  readonly reason?: string
 }
 
 /** The body of a reply. */
@@ -24,18 +26,19 @@ export function apiError(api: LlmApi, error: OwnError): JsonObject {
   }
 }
 
-export const openAiError = ({ status, message, code }: OwnError): JsonObject => ({
+export const openAiError = ({ status, message, code, reason }: OwnError): JsonObject => ({
   error: {
     message,
     type: status >= 500 ? 'server_error' : 'invalid_request_error',
     param: null,
     code,
+    ...(reason !== undefined && { reason }),
   },
 })
 
-export const anthropicError = ({ status, message }: OwnError): JsonObject => ({
+export const anthropicError = ({ status, message, reason }: OwnError): JsonObject => ({
   type: 'error',
-  error: { type: anthropicType(status), message },
+  error: { type: anthropicType(status), message, ...(reason !== undefined && { reason }) },
 })
 
 function anthropicType(status: number): string {
@@ -44,8 +47,11 @@ function anthropicType(status: number): string {
 }
 
 /** status: a name of google.rpc.Code. */
-export const geminiError = ({ status, message }: OwnError): JsonObject => ({
-  error: { code: status, message, status: RPC_CODES[status] ?? 'UNKNOWN' },
+export const geminiError = ({ status, message, reason }: OwnError): JsonObject => ({
+  error: {
+    ...{ code: status, message, status: RPC_CODES[status] ?? 'UNKNOWN' },
+    ...(reason !== undefined && { reason }),
+  },
 })
 
 const RPC_CODES: Readonly<Record<number, string>> = {

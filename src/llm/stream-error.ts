@@ -26,10 +26,10 @@ const event = (data: JsonObject, name?: string): string =>
   `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 
 /** What the API says at its top level, and what OpenAI's clients look for. */
-const responsesError = ({ status, message, code }: OwnError): JsonObject => ({
+const responsesError = (error: OwnError): JsonObject => ({
   type: 'error',
-  code,
-  message,
+  code: error.code,
+  message: error.message,
   param: null,
-  ...openAiError({ status, message, code }),
+  ...openAiError(error),
 })

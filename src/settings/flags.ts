@@ -244,6 +244,11 @@ export const FLAGS = {
     commands: SERVERS,
     meaning: 'claims of verified tokens that these lines show beside sub, iss and client_id',
   }),
+  exposeReason: onOff({
+    commands: SERVERS,
+    meaning:
+      "the reason that a guardrail webhook gives with a reject also reaches the client, in errors of its API's form and of streams",
+  }),
   accessLog: onOff({
     commands: ['run', 'serve', 'translate', 'demo'],
     meaning: 'Envoy writes a JSON line per request on its standard output',

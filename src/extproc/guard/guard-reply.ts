@@ -3,8 +3,14 @@
 import { apiError } from '../../llm/api-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { jsonReply, type Reply } from '../stream/immediate-response.js'
+import type { Reject } from '../webhook/ask-webhooks.js'
 
-export function rejectReply(status: number, text: string): Reply {
+/** The webhook's own text as it is. Where it has none, a reason makes an error of the client's API. */
+export function rejectReply(api: LlmApi, { status, text, reason }: Reject): Reply {
+  if (text === '' && reason !== undefined && status >= 400) {
+    const error = { status, message: reason, code: 'content_filter', reason }
+    return jsonReply(status, apiError(api, error), REJECTED, NOSNIFF)
+  }
   const hasText = !WITHOUT_CONTENT.has(status)
   return {
     status,
@@ -14,9 +20,11 @@ export function rejectReply(status: number, text: string): Reply {
       ...NOSNIFF,
     },
     body: new TextEncoder().encode(hasText ? text : ''),
-    details: 'gatehouse_guardrail_reject',
+    details: REJECTED,
   }
 }
+
+const REJECTED = 'gatehouse_guardrail_reject'
 
 /** RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: bytes behind them would be read as the next reply. */
 const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304])

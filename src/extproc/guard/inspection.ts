@@ -43,7 +43,7 @@ export async function inspectConversation(
       return text === undefined ? ABORTED : { type: 'passed', text }
     }
     case 'reject':
-      return refused(rejectReply(decision.status, decision.text), 'rejected by a webhook')
+      return refused(rejectReply(conversation.api, decision), 'rejected by a webhook')
     case 'unavailable':
       return refused(unavailable(conversation.api), 'a webhook is unavailable')
     case 'aborted':

@@ -2,7 +2,7 @@
 
 import type { OwnError } from '../../llm/api-error.js'
 import { BUSY } from '../stream/held-bytes.js'
-import type { PhaseVerdict } from '../webhook/ask-webhooks.js'
+import type { PhaseVerdict, Reject } from '../webhook/ask-webhooks.js'
 
 export interface StreamRefusal {
   readonly error: OwnError
@@ -33,13 +33,18 @@ export const unavailableStream = (problem: string): StreamRefusal => ({
   problem,
 })
 
-/** A reject's text reaches the client, as that of a reply that is not streamed does. */
+/** A reject's text reaches the client, as that of a reply that is not streamed does; its reason in place of a missing one. */
 export const streamRefusalOf = (
   decision: Extract<PhaseVerdict, { readonly type: 'reject' | 'unavailable' }>,
 ): StreamRefusal =>
   decision.type === 'reject'
     ? {
-        error: { status: decision.status, message: decision.text, code: 'content_filter' },
+        error: rejectError(decision),
         problem: 'rejected by a webhook',
       }
     : unavailableStream('a webhook is unavailable')
+
+const rejectError = ({ status, text, reason }: Reject): OwnError => ({
+  ...{ status, message: text === '' ? (reason ?? '') : text, code: 'content_filter' },
+  ...(reason !== undefined && { reason }),
+})

@@ -16,6 +16,7 @@ import { inTurns, Pace, type Work } from '../../turns.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
+import { shownReason } from './verdict-reason.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
 import { type WebhookRequest, webhookRequest } from './webhook-request.js'
 
@@ -27,6 +28,8 @@ export interface GuardDeps {
   readonly heldBytes: HeldBytes
   /** --body-timeout: milliseconds for all of a request's body. */
   readonly bodyTimeoutMs: number
+  /** --expose-reason: clients get the reasons of rejects. */
+  readonly exposesReason?: boolean
   /** What the header expressions of one call may spend together; default DEFAULT_BUDGET. */
   readonly headerBudget?: BudgetLimits
   /** Told that they went beyond it, and that headers are left out for that. */
@@ -71,10 +74,18 @@ export interface Question {
 export type PhaseVerdict =
   /** contents: one per entry. needed: characters at the end of a window that a webhook still needs. */
   | { readonly type: 'pass'; readonly contents: readonly string[]; readonly needed: number }
-  | { readonly type: 'reject'; readonly status: number; readonly text: string }
+  | Reject
   | { readonly type: 'unavailable' }
   /** Nobody waits for the answer any more. */
   | { readonly type: 'aborted' }
+
+/** text: may be "". reason: for the client, there with --expose-reason alone. */
+export interface Reject {
+  readonly type: 'reject'
+  readonly status: number
+  readonly text: string
+  readonly reason?: string
+}
 
 export async function askWebhooks(question: Question, deps: GuardDeps): Promise<PhaseVerdict> {
   const { entries } = question
@@ -93,7 +104,7 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     if (question.signal.aborted) return { type: 'aborted' }
     if (!verdict.ok && failureMode === 'FailClosed') return { type: 'unavailable' }
     const passing = verdict.ok ? verdict.value : ALLOW
-    if (passing.type === 'reject') return passing
+    if (passing.type === 'reject') return rejectOf(passing, deps)
     needed = Math.max(needed, passing.holdBack ?? holdBack - 1)
     if (passing.type === 'allow') continue
     const { contents: given } = passing
@@ -105,6 +116,14 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
 }
 
 const ALLOW: Verdict = { type: 'allow' }
+
+const rejectOf = (
+  { type, status, text, reason }: Reject,
+  { exposesReason }: GuardDeps,
+): Reject => ({
+  ...{ type, status, text },
+  ...(exposesReason === true && reason !== undefined && { reason: shownReason(reason) }),
+})
 
 function* shownEntries(
   entries: readonly AskedEntry[],
@@ -148,7 +167,7 @@ async function askOne(
     )
   // Nearly all of them, and metrics count them.
   else if (outcome === 'allow') logger.debug(fields, 'guardrail verdict')
-  else logVerdict(question, compiled, fields, deps)
+  else logVerdict(question, compiled, { ...fields, reason: verdict.value.reason }, deps)
   return verdict
 }
 
@@ -156,7 +175,7 @@ async function askOne(
 function logVerdict(
   question: Question,
   compiled: CompiledWebhook,
-  fields: VerdictFields,
+  { reason, ...fields }: VerdictFields,
   { decisions }: GuardDeps,
 ): void {
   const { request, jwt } = question.attributes
@@ -166,6 +185,7 @@ function logVerdict(
     return {
       decision: outcome === 'reject' ? 'deny' : 'change',
       ...fields,
+      ...(reason !== undefined && { reason: shownReason(hide(reason)) }),
       ...requestOf(question, compiled),
       ...(isObject(jwt?.json) &&
         callerFields(jwt.json, { asked: decisions.claims, verified: true }, hide)),
@@ -184,6 +204,8 @@ interface VerdictFields {
   readonly phase: Phase
   readonly outcome: Outcome
   readonly ms: number
+  /** As the webhook wrote it. */
+  readonly reason: string | undefined
 }
 
 const NO_REQUEST = { headers: new Map<string, string>() }

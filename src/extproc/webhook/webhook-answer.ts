@@ -6,6 +6,7 @@ import { type JsonText, readJsonInSlices, readJsonTextInSlices } from '../../jso
 import type { JsonObjectNode } from '../../json/members.js'
 import { err, ok, type Result } from '../../result.js'
 import { nextTurn, Pace, unitsOf } from '../../turns.js'
+import { reasonOf } from './verdict-reason.js'
 
 export interface Shown {
   readonly role: string
@@ -16,8 +17,14 @@ export interface Shown {
   readonly isWritable: boolean
 }
 
+/** What any verdict may say beside. */
+interface Explained {
+  /** As the webhook wrote it: shownReason() is for everybody else. */
+  readonly reason?: string
+}
+
 /** What a verdict that lets text pass may say of it. */
-export interface Passing {
+export interface Passing extends Explained {
   /** Characters at the end of a window that the webhook still needs; absent: what the policy says. */
   readonly holdBack?: number
 }
@@ -26,7 +33,7 @@ export type Verdict =
   | ({ readonly type: 'allow' } & Passing)
   /** One content per entry that was shown. */
   | ({ readonly type: 'modify'; readonly contents: readonly string[] } & Passing)
-  | { readonly type: 'reject'; readonly status: number; readonly text: string }
+  | ({ readonly type: 'reject'; readonly status: number; readonly text: string } & Explained)
 
 /** The error is a sentence without any text of the answer. */
 export async function readVerdict(
@@ -44,12 +51,20 @@ export async function readVerdict(
   const [body, status] = ['body', 'status_code'].map((name) => action.members.get(name))
   const passing = passingOf(root, read.value)
   if (!passing.ok) return passing
-  if (body === undefined && status === undefined) return ok({ type: 'allow', ...passing.value })
-  if (body?.type === 'string') return readReject(body.value, numberOf(status, read.value))
+  const reason = reasonOf(action)
+  const explained: Explained = reason === undefined ? {} : { reason }
+  if (body === undefined && status === undefined)
+    return ok({ type: 'allow', ...passing.value, ...explained })
+  if (body?.type === 'string') {
+    const reject = readReject(body.value, numberOf(status, read.value))
+    return reject.ok ? ok({ ...reject.value, ...explained }) : reject
+  }
   if (body?.type !== 'object' || status !== undefined)
     return err('the action is neither allow, modify nor reject')
   const contents = await readModify(body, phase, shown)
-  return contents.ok ? ok({ type: 'modify', contents: contents.value, ...passing.value }) : contents
+  return contents.ok
+    ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
+    : contents
 }
 
 const MOST_HELD_BACK = 4096

@@ -143,7 +143,7 @@ describe.each(PHASES)('%s', (phase) => {
     const choices = messages.map((list) => list.map((each) => ({ message: each })))
     const body = fc.oneof(odd, fc.string(), fc.record({ messages, choices }, { requiredKeys: [] }))
     const status_code = fc.oneof(fc.constantFrom(199, 200, 599, 600), fc.double(), odd)
-    const parts = { body, status_code, reason: fc.string() }
+    const parts = { body, status_code, reason: fc.option(fc.string()) }
     const action = fc.oneof(odd, fc.record(parts, { requiredKeys: [] }))
     const answer = fc.oneof({ weight: 9, arbitrary: fc.record({ action }) }, odd)
     await fc.assert(
