@@ -226,3 +226,38 @@ describe('what cannot be read is 502', () => {
     expect([status, body.startsWith(first), body.includes('-32603')]).toEqual([200, true, true])
   })
 })
+
+describe('a batch', () => {
+  const asked = async (count: number): Promise<Answer> =>
+    send(stack.origin, '/raw', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await tokenOf('alice')}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(
+        Array.from({ length: count }, (_, id) => ({ jsonrpc: '2.0', id, method: 'tools/list' })),
+      ),
+    })
+  const answers = (...names: readonly string[]): string =>
+    JSON.stringify(
+      Array.from({ length: 100 }, (_, id) => ({
+        jsonrpc: '2.0',
+        id,
+        result: { tools: names.map((name) => ({ name })) },
+      })),
+    )
+
+  test('has its lists filtered, each by its id', async () => {
+    backend.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answers('a', 'get-sum'))
+    })
+    expect(await asked(100)).toMatchObject({ status: 200, body: answers('a') })
+  })
+
+  test('of more messages than are read is 400, and does not reach the server', async () => {
+    const seen = backend.requests.length
+    expect((await asked(1_001)).status).toBe(400)
+    expect(backend.requests).toHaveLength(seen)
+  })
+})
