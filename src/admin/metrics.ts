@@ -4,21 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { CheckCounts } from './check-counts.js'
 import { CheckDurations } from './check-durations.js'
 import { mergedText, type MetricsJson } from './merged-metrics.js'
-
-export interface KindCount {
-  readonly kind: string
-  readonly accepted: boolean
-  readonly count: number
-}
-
-/** ProxyPolicies by their state. */
-export interface PolicyCounts {
-  readonly attached: number
-  readonly refused: number
-  /** A target does not exist. */
-  readonly without_target: number
-  readonly pending: number
-}
+import { createStateGauges, type StateSource } from './state-gauges.js'
 
 export interface CheckCounters {
   /** route: NAMESPACE/NAME of the HTTPRoute. */
@@ -38,10 +24,8 @@ export interface Metrics {
   readonly guardrails: GuardrailMetrics
   keySetFetch(result: string): void
   translationFailed(): void
-  /** counts: asked when somebody reads the metrics. Whole: kinds that are not in it are gone. */
-  resources(counts: () => readonly KindCount[]): void
-  /** counts: asked when somebody reads the metrics. */
-  policies(counts: () => PolicyCounts): void
+  /** Where the gauges of the state are read from, each time somebody reads the metrics. */
+  state(source: StateSource): void
   /** A worker has ended, and is replaced. */
   workerEnded(): void
   /** The exposition format of /metrics; others: those of other processes. */
@@ -144,9 +128,9 @@ function createXdsMetrics(registers: Registry[]): Pick<Metrics, 'xdsNack' | 'xds
   }
 }
 
-function createResourceMetrics(
+function createArrowMetrics(
   registers: Registry[],
-): Pick<Metrics, 'keySetFetch' | 'translationFailed' | 'resources'> {
+): Pick<Metrics, 'keySetFetch' | 'translationFailed'> {
   const keySetFetches = new Counter({
     name: 'gatehouse_key_set_fetches_total',
     help: 'Fetches of key sets.',
@@ -158,43 +142,9 @@ function createResourceMetrics(
     help: 'Changes that could not be turned into a snapshot because of a bug; the last good one stays in force.',
     registers,
   })
-  let resources = (): readonly KindCount[] => []
-  new Gauge({
-    name: 'gatehouse_resources',
-    help: 'Resources read, by kind and whether they are accepted.',
-    labelNames: ['kind', 'accepted'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { kind, accepted, count } of resources())
-        this.set({ kind, accepted: String(accepted) }, count)
-    },
-  })
   return {
     keySetFetch: (result) => keySetFetches.inc({ result }),
     translationFailed: () => translationFailures.inc(),
-    resources: (counts) => {
-      resources = counts
-    },
-  }
-}
-
-/** Every state has a series, so that an alert on it sees 0 and not nothing. */
-function createPolicyMetrics(registers: Registry[]): Pick<Metrics, 'policies'> {
-  let policies = (): PolicyCounts => ({ attached: 0, refused: 0, without_target: 0, pending: 0 })
-  new Gauge({
-    name: 'gatehouse_policies',
-    help: 'ProxyPolicies by state: attached, refused, without_target, or pending (no Gateway or no keys yet).',
-    labelNames: ['state'] as const,
-    registers,
-    collect() {
-      for (const [state, count] of Object.entries(policies())) this.set({ state }, Number(count))
-    },
-  })
-  return {
-    policies: (counts) => {
-      policies = counts
-    },
   }
 }
 
@@ -211,23 +161,33 @@ function workerEnds(registers: Registry[]): () => void {
   }
 }
 
-/** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
-export function createMetrics(heldBytes = (): number => 0): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
+/** What guarded bodies hold, and what they may; a worker knows its own part alone, and leaves the limit to the main process. */
+function registerHeldBytes(registers: Registry[], held: () => number, limit: number): void {
   new Gauge({
     name: 'gatehouse_held_bytes',
     help: 'Bytes that guarded bodies hold, of those that --held-bytes allows.',
     registers,
     collect() {
-      this.set(heldBytes())
+      this.set(held())
     },
   })
+  new Gauge({
+    name: 'gatehouse_held_bytes_limit',
+    help: 'Bytes that guarded bodies may hold together (--held-bytes).',
+    registers,
+  }).set(limit)
+}
+
+/** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
+export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  registerHeldBytes(registers, heldBytes, heldBytesLimit)
   collectDefaultMetrics({ register: registry })
   return {
     ...createXdsMetrics(registers),
-    ...createResourceMetrics(registers),
-    ...createPolicyMetrics(registers),
+    ...createArrowMetrics(registers),
+    state: createStateGauges(registers),
     checks: createCheckMetrics(registers),
     guardrails: createGuardrailMetrics(registers),
     workerEnded: workerEnds(registers),

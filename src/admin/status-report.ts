@@ -8,7 +8,7 @@ import {
   type ResourceStatus,
   staleConditions,
 } from '../ir/status.js'
-import type { KindCount, PolicyCounts } from './metrics.js'
+import type { KindCount, PolicyCounts } from './state-gauges.js'
 
 /** What is said of any resource that was read; both ends of the arrow fit it. */
 export interface ReadResource {
@@ -201,6 +201,10 @@ const countedAs = memo(({ kind, conditions }: ReportedResource) => {
   const accepted = !conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True')
   return { kind, accepted, key: `${kind} ${accepted}` }
 })
+
+/** For gatehouse_open_routes. */
+export const countOpenRoutes = (resources: readonly ReportedResource[]): number =>
+  resources.reduce((count, { open }) => (open === true ? count + 1 : count), 0)
 
 /** For gatehouse_policies: every ProxyPolicy is in one state. */
 export function countPolicies(resources: readonly ReportedResource[]): PolicyCounts {

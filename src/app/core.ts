@@ -3,7 +3,6 @@
 
 import type { AdminSource } from '../admin/admin-server.js'
 import { createMetrics, type Metrics } from '../admin/metrics.js'
-import { countPolicies, countResources } from '../admin/status-report.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { createTranslator, type Translator } from '../gatewayapi/translator.js'
 import type { GrpcServerOptions } from '../grpc/server.js'
@@ -25,9 +24,10 @@ import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
 import { relayKeys } from './relay-keys.js'
-import { refusals, resourcesReport, unpublished } from './report.js'
+import { refusals, unpublished } from './report.js'
 import { type GrpcListener, type Servers, startServers } from './servers.js'
 import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
+import { createStateSource } from './state-source.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 import { serveByWorkers } from './worker-servers.js'
 
@@ -54,8 +54,9 @@ export interface CoreDeps {
 }
 
 export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
-  const heldBytes = createHeldBytes(settings.heldBytes ?? defaultHeldBytes())
-  const metrics = createMetrics(() => heldBytes.held())
+  const budget = settings.heldBytes ?? defaultHeldBytes()
+  const heldBytes = createHeldBytes(budget)
+  const metrics = createMetrics(() => heldBytes.held(), budget)
   const stopCollecting = startIdleCollection(() => heldBytes.held())
   const envoys = new Envoys()
   const cache = new SnapshotCache()
@@ -80,8 +81,9 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     rememberedTokens: settings.rememberedTokens,
     options: xdsOptions(settings, ownEnvoy, caFile),
     onFailure: () => metrics.translationFailed(),
-    onRun: reportRuns(settings, logger, metrics, onRun),
+    onRun: reportRuns(settings, logger, onRun),
   })
+  metrics.state(createStateSource({ pipeline, envoys, remote }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const adminParts = { pipeline, publisher, envoys, remote, metrics, workers, now }
@@ -194,18 +196,15 @@ const xdsOptions = (
   exclusivePorts: ownEnvoy,
 })
 
-/** What each run of the pipeline changes beside what it publishes: metrics, the log, the heap's growth. */
+/** What each run of the pipeline changes beside what it publishes: the log and the heap's growth. */
 function reportRuns(
   { kubernetes }: Settings,
   logger: Logger,
-  metrics: Metrics,
   onRun: CoreDeps['onRun'],
 ): (state: PipelineState) => void {
   const logProblems = createProblemLog(logger, kubernetes)
   const boundHeap = createHeapGrowth()
   return (state) => {
-    metrics.resources(() => countResources(resourcesReport(state)))
-    metrics.policies(() => countPolicies(resourcesReport(state)))
     boundHeap(countOf(state))
     logProblems(state)
     onRun?.(state)

@@ -66,6 +66,16 @@ export class Envoys {
       this.streams.delete(old.stream)
   }
 
+  /** How many are connected, by version. */
+  versions(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { peer, connected } of this.streams.values()) {
+      const version = peer.envoyVersion ?? 'unknown'
+      if (connected) counts.set(version, (counts.get(version) ?? 0) + 1)
+    }
+    return counts
+  }
+
   anyConnected(): boolean {
     return [...this.streams.values()].some(({ connected }) => connected)
   }

@@ -1,5 +1,21 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.js'
+import type { PolicyCounts, StateSource } from '../../src/admin/state-gauges.js'
+
+const stateWith = (more: Partial<StateSource>): StateSource => ({
+  resources: () => [],
+  policies: () => ({ attached: 0, refused: 0, without_target: 0, pending: 0 }),
+  openRoutes: () => 0,
+  envoys: () => new Map(),
+  keySets: () => [],
+  ...more,
+})
+
+const seriesOf = async (
+  metrics: ReturnType<typeof createMetrics>,
+  name: string,
+): Promise<readonly string[]> =>
+  (await metrics.text()).split('\n').filter((line) => new RegExp(`^${name}[{ ]`).test(line))
 
 test('nodes that make up names make no series without end', async () => {
   const metrics = createMetrics()
@@ -23,10 +39,11 @@ test('policies have a series for each state, before any is known and when none i
     ['attached', 'refused', 'without_target', 'pending'].map(
       (state, at) => `gatehouse_policies{state="${state}"} ${counts[at] ?? 0}`,
     )
+  const some: PolicyCounts = { attached: 3, refused: 1, without_target: 2, pending: 1 }
   expect(await lines()).toEqual(series(0, 0, 0, 0))
-  metrics.policies(() => ({ attached: 3, refused: 1, without_target: 2, pending: 1 }))
+  metrics.state(stateWith({ policies: () => some }))
   expect(await lines()).toEqual(series(3, 1, 2, 1))
-  metrics.policies(() => ({ attached: 0, refused: 0, without_target: 0, pending: 0 }))
+  metrics.state(stateWith({}))
   expect(await lines()).toEqual(series(0, 0, 0, 0))
 })
 
@@ -79,4 +96,51 @@ test('the durations of checks are a histogram of Prometheus', async () => {
     expect.stringMatching(/^gatehouse_check_duration_seconds_sum 7\.30/),
     'gatehouse_check_duration_seconds_count 5',
   ])
+})
+
+test('an Envoy that goes leaves its version at 0, and versions that are made up share one series', async () => {
+  const metrics = createMetrics()
+  expect(await seriesOf(metrics, 'gatehouse_envoys')).toEqual([
+    'gatehouse_envoys{version="unknown"} 0',
+  ])
+  metrics.state(stateWith({ envoys: () => new Map([['1.40.0', 2]]) }))
+  expect(await seriesOf(metrics, 'gatehouse_envoys')).toContain(
+    'gatehouse_envoys{version="1.40.0"} 2',
+  )
+  const made = new Map(Array.from({ length: 1000 }, (_, i) => [`9.${i}.0`, 1]))
+  metrics.state(stateWith({ envoys: () => made }))
+  const lines = await seriesOf(metrics, 'gatehouse_envoys')
+  expect(lines).toHaveLength(20)
+  expect(lines).toContain('gatehouse_envoys{version="1.40.0"} 0')
+  expect(lines).toContain('gatehouse_envoys{version="unknown"} 982')
+})
+
+test('key sets are counted by state, and those that were fetched have the time of it', async () => {
+  const metrics = createMetrics()
+  const fresh = { url: 'https://idp/keys?secret=1', hasKeys: true, isFailing: false, fetchedAt: 9 }
+  const stale = { url: 'https://old/keys', hasKeys: true, isFailing: true, fetchedAt: 7 }
+  const missing = { url: 'https://none/keys', hasKeys: false, isFailing: true }
+  metrics.state(stateWith({ keySets: () => [fresh, stale, missing] }))
+  expect(await seriesOf(metrics, 'gatehouse_key_sets')).toEqual([
+    'gatehouse_key_sets{state="fresh"} 1',
+    'gatehouse_key_sets{state="stale"} 1',
+    'gatehouse_key_sets{state="missing"} 1',
+  ])
+  const times = 'gatehouse_key_set_last_fetch_timestamp_seconds'
+  expect(await seriesOf(metrics, times)).toEqual([
+    `${times}{url="https://idp/keys"} 9`,
+    `${times}{url="https://old/keys"} 7`,
+  ])
+  metrics.state(stateWith({ keySets: () => [fresh] }))
+  expect(await seriesOf(metrics, times)).toEqual([`${times}{url="https://idp/keys"} 9`])
+  const many = Array.from({ length: 500 }, (_, i) => ({ ...fresh, url: `https://${i}/keys` }))
+  metrics.state(stateWith({ keySets: () => many }))
+  expect(await seriesOf(metrics, times)).toHaveLength(100)
+})
+
+test('what may be held is not multiplied by workers', async () => {
+  const worker = createMetrics(() => 5)
+  const text = await createMetrics(() => 1, 100).text([await worker.json()])
+  expect(text).toContain('\ngatehouse_held_bytes 6\n')
+  expect(text).toContain('\ngatehouse_held_bytes_limit 100\n')
 })

@@ -99,6 +99,7 @@ describe.each([1, 2])('with --workers %i', (workers) => {
       expect(await counts()).toEqual({ attached: 3, refused: 1, without_target: 0, pending: 0 })
     })
     expect(await openRoutes()).toEqual(['optional', 'search'])
+    expect(await stack.metrics()).toMatch(/^gatehouse_open_routes 2$/m)
   })
 })
 

@@ -115,6 +115,11 @@ describe('the operator', () => {
     const metrics = await stack.metrics()
     expect(metrics).toMatch(/gatehouse_checks_total\{route="default\/mcp",decision="deny",.*\} \d/)
     expect(metrics).toMatch(/gatehouse_xds_pushes_total\{type="Listener"\} [1-9]/)
+    expect(metrics).toMatch(/^gatehouse_envoys\{version="1\.\d+\.\d+"\} 1$/m)
+    expect(metrics).toMatch(/^gatehouse_key_sets\{state="missing"\} 0$/m)
+    expect(metrics).toMatch(
+      /^gatehouse_key_set_last_fetch_timestamp_seconds\{url="http[^"?]+"\} \d+/m,
+    )
     expect(metrics).toMatch(/gatehouse_key_set_fetches_total\{result="success"\} [1-9]/)
   })
 

@@ -40,6 +40,11 @@ function useAll(metrics: Metrics): void {
   metrics.keySetFetch('success')
   metrics.translationFailed()
   metrics.workerEnded()
-  metrics.resources(() => [{ kind: 'ProxyPolicy', accepted: true, count: 1 }])
-  metrics.policies(() => ({ attached: 1, refused: 0, without_target: 0, pending: 0 }))
+  metrics.state({
+    resources: () => [{ kind: 'ProxyPolicy', accepted: true, count: 1 }],
+    policies: () => ({ attached: 1, refused: 0, without_target: 0, pending: 0 }),
+    openRoutes: () => 0,
+    envoys: () => new Map([['1.40.0', 1]]),
+    keySets: () => [{ url: 'https://a', hasKeys: true, isFailing: false, fetchedAt: 1 }],
+  })
 }

@@ -10,6 +10,7 @@ import type { Logger } from '../../logger.js'
 import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
 import type { StreamRequest } from './ads-stream.js'
 import { AdsStream } from './ads-stream.js'
+import { envoyVersionOf } from './envoy-version.js'
 import { Outgoing, takeInTurn } from './outgoing.js'
 import { Preparation } from './prepare.js'
 import { type AnyRequest, type Dialect, incremental, world } from './protocols.js'
@@ -27,6 +28,8 @@ export interface AdsPeer {
   readonly node: string
   /** node.cluster: the Gateway it serves, "NAMESPACE/NAME", or "*". */
   readonly cluster: string
+  /** MAJOR.MINOR.PATCH; absent: it does not say. */
+  readonly envoyVersion?: string
 }
 
 /** type: a type URL. */
@@ -266,6 +269,7 @@ const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
         stream,
         node: node.id.slice(0, MAX_NAME_LENGTH),
         cluster: node.cluster.slice(0, MAX_NAME_LENGTH),
+        ...envoyVersionOf(node),
       }
 
 const formOf = ({ node }: AnyRequest, protocol: Protocol): SnapshotForm =>
