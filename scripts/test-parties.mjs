@@ -1,5 +1,5 @@
 // npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak, LiteLLM,
-// Presidio, h2spec, a client of grpc-go), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
+// Presidio, h2spec, promtool, a client of grpc-go), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
 // that suite needs is got.
 
 import { spawnSync } from 'node:child_process'
@@ -36,6 +36,7 @@ await runScript(async () => {
   if (wants('browser', 'inspector', 'relay-https', 'keycloak-clients', 'oidc-provider-clients'))
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
+  if (wants('promtool')) env.GATEHOUSE_TEST_PROMTOOL = promtool()
   if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()
   if (wants('keycloak', 'keycloak-clients', 'keycloak-page'))
     env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
@@ -56,6 +57,16 @@ function python(name, title, size) {
 
 function grpcGo() {
   return goProgram({ name: 'grpc-go-client', module: join(folder, 'go'), say })
+}
+
+function promtool() {
+  return goProgram({
+    name: 'promtool',
+    module: join(folder, 'promtool'),
+    part: 'github.com/prometheus/prometheus/cmd/promtool',
+    takes: 'about five minutes',
+    say,
+  })
 }
 
 function installPackages() {

@@ -2,12 +2,15 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import type { AnyObject } from './support/api-call.js'
 import { type ApiServer, startApiServer } from './support/api-server.js'
-import { CHART, helm, type HelmAnswer, render, template } from './support/chart.js'
+import { CHART, helm, type HelmAnswer, render, ROOT, template } from './support/chart.js'
 
 const ENVOYS = [
   {
@@ -113,6 +116,13 @@ test('the ServiceMonitor finds the Service of Gatehouse, and not those of its En
   const { ports } = found[0]?.['spec'] as { readonly ports: readonly { readonly name: string }[] }
   expect(ports.map(({ name }) => name)).toContain(monitor.endpoints[0]?.port)
   expect(ofKind(render({}), 'ServiceMonitor')).toBeUndefined()
+})
+
+test('the PrometheusRule has the alerts of the rules file', () => {
+  const rule = ofKind(render({ 'prometheusRule.create': true }), 'PrometheusRule')
+  const file = readFileSync(resolve(ROOT, 'deploy/prometheus/gatehouse-rules.yaml'), 'utf8')
+  expect(rule?.['spec']).toEqual(parse(file))
+  expect(ofKind(render({}), 'PrometheusRule')).toBeUndefined()
 })
 
 describe('an autoscaled Gatehouse', () => {
