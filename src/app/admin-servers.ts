@@ -1,4 +1,4 @@
-// Settings → the admin server, and beside it the one of the pages that are for people where those listen elsewhere.
+// Starts the admin server and, where the pages for people have an address of their own, a second server for them.
 
 import { type AdminSource, startAdminServer } from '../admin/admin-server.js'
 import { openTokenFile } from '../admin/token-file.js'
@@ -7,17 +7,17 @@ import type { Settings } from '../settings.js'
 import type { ServerAddress } from '../settings/values.js'
 
 export interface AdminServers {
-  /** --admin as bound. */
+  /** Address of --admin as bound. */
   readonly address: string
-  /** Where the status page is, as bound; absent: nowhere. */
+  /** Address of the status page, as bound; absent if it is not served. */
   readonly status?: string
   close(): Promise<void>
 }
 
-/** In a pod, Envoy or another container may be led to any loopback address, so that the pages ask for a token there. */
+/** Default in a cluster. Envoy or another container of the pod can be pointed at loopback: the pages need a token. */
 const IN_CLUSTER: ServerAddress = { type: 'tcp', host: '127.0.0.1', port: 18_002 }
 
-/** Rejects when an address cannot be bound or the token cannot be had; nothing is left bound then. */
+/** Rejects when an address cannot be bound or the token cannot be read or created; nothing is left bound then. */
 export async function startAdminServers(
   settings: Settings,
   source: AdminSource,

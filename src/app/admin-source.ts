@@ -1,4 +1,4 @@
-// The running parts → what the admin server asks them for.
+// Answers what the admin server asks for, from the running parts.
 
 import type { AdminSource } from '../admin/admin-server.js'
 import type { MetricsJson } from '../admin/merged-metrics.js'
@@ -15,12 +15,12 @@ export interface AdminParts {
   readonly envoys: Envoys
   readonly remote: RemoteStore
   readonly metrics: Metrics
-  /** Absent: this process answers itself. */
+  /** Absent: this process answers Envoy itself. */
   readonly workers: { metrics(): Promise<readonly MetricsJson[]> } | undefined
   readonly now: () => number
 }
 
-/** obstacles: why we are not ready; empty: we are. */
+/** obstacles: reasons for not being ready; empty: ready. */
 export function createAdminSource(
   { pipeline, publisher, envoys, remote, metrics, workers, now }: AdminParts,
   obstacles: () => readonly string[],

@@ -1,4 +1,4 @@
-// The address where 503 is the answer to everything: what routes of a mesh lead to whose requests ext_proc answers, or that are sealed.
+// Answers 503 to everything. Routes of a mesh lead here if ext_proc answers their requests or if they are sealed.
 
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'

@@ -1,4 +1,4 @@
-// The state of the pipeline → what the status writer says of each object in the cluster.
+// Derives the status to write for each object in the cluster from the state of the pipeline.
 
 import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
 import { keyIn } from '../gatewayapi/world/world.js'
@@ -8,11 +8,11 @@ import type { Problem } from '../resources/kinds/resources.js'
 import type { ObjectStatus } from '../resources/kubernetes/status-writer.js'
 import type { PipelineState } from './pipeline.js'
 
-/** Nothing is said before everything was read: what refers to a thing that is still to come would be called broken. */
+/** Returns nothing until every kind has been read: a reference to an object still unread would look broken. */
 export function clusterStatuses({ translation, provider }: PipelineState): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
-  // A name is compared sooner than a key is made, for each of thousands.
+  // Comparing names first avoids making a key for each of thousands of statuses.
   const names = new Set([...broken.values()].map(({ name }) => name))
   const said = translation.statuses.map((status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
@@ -33,7 +33,7 @@ interface Broken extends Named {
 
 const objectKey = ({ kind, namespace, name }: Named): string => resourceKey(kind, namespace, name)
 
-/** By objectKey(): several problems of an object are said in one condition. */
+/** Broken objects by objectKey(); one condition lists all problems of an object. */
 function brokenObjects(problems: readonly Problem[]): Map<string, Broken> {
   const broken = new Map<string, Broken>()
   for (const { kind = '', namespace = '', name = '', message } of problems) {
@@ -46,7 +46,7 @@ function brokenObjects(problems: readonly Problem[]): Map<string, Broken> {
   return broken
 }
 
-/** What it takes is gone from broken. */
+/** Adds the problems of the object to its status and removes them from `broken`. */
 function withProblems(status: ResourceStatus, broken: Map<string, Broken>): ResourceStatus {
   const key = objectKey(status)
   const problem = broken.get(key)

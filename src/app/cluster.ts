@@ -1,5 +1,4 @@
-// What Gatehouse is in a cluster beyond what it is beside files: its resources come from the API server, and one replica
-// writes their status back.
+// Connects Gatehouse to a cluster: resources are read from the API server, and one replica writes their status back.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -20,13 +19,13 @@ export interface Cluster {
   onRun(state: PipelineState): void
 }
 
-/** Replicas with the same one take turns; the chart names it after its release. */
+/** Default name of the Lease. Replicas that share it take turns; the chart names it after the release. */
 const DEFAULT_LEASE = 'gatehouse'
 
-/** Milliseconds that an API server which does not answer may hold up our end. */
+/** Longest time that an unresponsive API server may delay the shutdown, in milliseconds. */
 const LEAVE_WITHIN = 2_000
 
-/** Throws an Error for a person when no API server is configured. */
+/** @throws {Error} with a message for a person when no API server is configured. */
 export function createCluster(settings: Settings, logger: Logger): Cluster {
   const { apiGroup, environment } = settings
   const client = createKubernetesClient()
@@ -85,8 +84,8 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
 }
 
 /**
- * The name of this process among the replicas, for the Lease: the pod's, so that a container that starts again goes on at once;
- * without one, a name that no other process on the host has.
+ * Name of this process in the Lease: the pod's name, with which a restarted container resumes immediately,
+ * else a name that no other process on the host has.
  */
 export const leaseIdentity = (environment: Settings['environment']): string =>
   environment['POD_NAME'] ?? `${hostname()}_${randomUUID()}`

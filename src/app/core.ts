@@ -1,4 +1,4 @@
-// The parts between the provider and the servers, wired: pipeline, remote documents, publisher, services, reports.
+// Wires the parts between the provider and the servers: pipeline, remote documents, publisher, services, reports.
 // Opens no socket by itself.
 
 import type { AdminSource } from '../admin/admin-server.js'
@@ -34,22 +34,22 @@ import { serveByWorkers } from './worker-servers.js'
 export interface Core {
   readonly pipeline: Pipeline
   readonly envoys: Envoys
-  /** Binds, and serves Envoys: in this process, or by its workers. */
+  /** Binds the listeners and serves Envoys, in this process or in its workers. */
   serve(listeners: readonly GrpcListener[]): Promise<Servers>
-  /** Why traffic is not served as written yet; empty: it is. */
+  /** Reasons why no snapshot is published yet; empty: one is. */
   unpublished(): readonly string[]
-  /** What connected Envoys do not take; empty: nothing. */
+  /** Configuration that connected Envoys reject (NACK); empty: none. */
   refusals(): readonly string[]
-  /** obstacles: beyond what the core knows. */
+  /** obstacles: reasons for not being ready that the core does not know. */
   adminSource(obstacles: () => readonly string[]): AdminSource
   close(): Promise<void>
 }
 
 export interface CoreDeps {
   readonly logger: Logger
-  /** Envoy is a child of ours, on this machine. */
+  /** Whether Envoy is a child process, on this machine. */
   readonly ownEnvoy: boolean
-  /** Told of every run of the pipeline. */
+  /** Called after every run of the pipeline. */
   readonly onRun?: ((state: PipelineState) => void) | undefined
 }
 
@@ -121,7 +121,7 @@ const servedBy = (
   logger: Logger,
 ): readonly GrpcServerOptions[] => listeners.map((listener) => ({ ...listener, services, logger }))
 
-/** parts: what is made later. A check that waits for fresh keys must find them in the table. */
+/** parts: those created later. A refetch flushes the pipeline: a waiting check must find the new keys in the table. */
 const keySetsOf = (
   parts: () => { readonly remote: RemoteStore; readonly pipeline: Pipeline },
 ): KeySets => ({
@@ -140,7 +140,7 @@ interface WorkerParts extends KeySets {
   readonly logger: Logger
 }
 
-/** undefined: this process answers itself. */
+/** Returns undefined for one worker: this process answers itself. */
 function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | undefined {
   if (settings.workers === 1) return undefined
   const { ads, metrics, logger, refetchKeySet, keySetAnswers } = parts
@@ -153,7 +153,7 @@ function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | und
   })
 }
 
-/** Workers know the addresses of Gatehouse's Service before a table that could lead there. */
+/** Workers are sent the addresses of Gatehouse's Service before any table that could lead there. */
 function translatorOf(
   settings: Settings,
   { tenancy }: OutboundParts,
@@ -192,11 +192,11 @@ const xdsOptions = (
   trustedHops,
   systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
   accessLog,
-  // Envoys beside ours are for `serve`; two `run`s on one port would each get a part of its requests.
+  // Several Envoys on a machine need `serve`; two `run`s on one port would each get some of its requests.
   exclusivePorts: ownEnvoy,
 })
 
-/** What each run of the pipeline changes beside what it publishes: the log and the heap's growth. */
+/** Updates what follows each run, besides what it publishes: the log and the heap's growth. */
 function reportRuns(
   { kubernetes }: Settings,
   logger: Logger,

@@ -1,4 +1,4 @@
-// A bootstrap → an Envoy of our own that is kept running: started again when it dies, drained before it is stopped.
+// Keeps an Envoy child running: restarts it when it dies, drains it before it is stopped.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { askAdmin } from '../envoy/ask-admin.js'
@@ -8,29 +8,29 @@ import { formatAddress, type ServerAddress } from '../settings/values.js'
 
 export interface EnvoyProcessOptions extends EnvoyChildOptions {
   readonly admin: ServerAddress
-  /** Whether it has taken what was published for it, as the ADS server saw. */
+  /** Whether Envoy has acknowledged its configuration, as the ADS server saw. */
   accepted(): boolean
-  /** It died before it ever served: trying again would not help. */
+  /** Called when Envoy died before it ever served: a restart would not help. */
   onHopeless(error: Error): void
 }
 
 export interface EnvoyProcess {
-  /** Why it does not serve; undefined: it does. */
+  /** Why Envoy does not serve; undefined if it does. */
   obstacle(): string | undefined
-  /** Takes no new connection, waits at most so long for requests under way. */
+  /** Stops accepting connections and waits at most `timeoutMs` for the requests in progress. */
   drain(timeoutMs: number): Promise<void>
   stop(): Promise<void>
-  /** For the end of our own process: sends the signal and does not wait. */
+  /** Sends the signal without waiting, for the end of this process. */
   kill(): void
 }
 
 const POLL_MS = 25
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
-// One that ran so long was fine: the next death starts from the shortest wait again.
+// An Envoy that ran this long was healthy: the delay before its restart starts from the shortest again.
 const HEALTHY_MS = 60_000
 
-/** Rejects when the binary cannot be started. */
+/** Starts Envoy and keeps it running. Rejects when the binary cannot be started. */
 export async function runEnvoy(options: EnvoyProcessOptions): Promise<EnvoyProcess> {
   const runner = new EnvoyRunner(options)
   await runner.start()
@@ -112,7 +112,7 @@ class EnvoyRunner implements EnvoyProcess {
   }
 }
 
-/** LIVE, its workers listen and no listener waits for its routes. */
+/** Whether Envoy is LIVE, its workers have started and no listener waits for its routes. */
 async function isServing(admin: ServerAddress): Promise<boolean> {
   if (!(await isLive(admin))) return false
   const stats = await readStats(
@@ -125,13 +125,13 @@ async function isServing(admin: ServerAddress): Promise<boolean> {
   )
 }
 
-/** A request is under way on one of the listeners; the admin address's own do not count. */
+/** Whether a request is in progress on a listener; those on the admin address do not count. */
 async function isBusy(admin: ServerAddress): Promise<boolean> {
   const stats = await readStats(admin, '^http\\..*\\.downstream_rq_active$')
   return [...stats].some(([name, value]) => value > 0 && !name.startsWith('http.admin.'))
 }
 
-/** Empty when nobody answers. */
+/** Statistics that match the filter; empty when the admin address does not answer. */
 async function readStats(
   admin: ServerAddress,
   filter: string,

@@ -1,14 +1,14 @@
-// How many resources there are → how much garbage V8 may let stand beside them.
+// Sets V8's --heap-growing-percent from the number of resources: how much garbage the heap may hold.
 
 import { setFlagsFromString } from 'node:v8'
 
 const MANY = 2_000
-/** Of what is in use. */
+/** Percent of the heap in use. */
 const LITTLE = 80
-/** V8's own choice, two or three times what is in use: it makes the checks of a small configuration cheaper. */
+/** Leaves it to V8, which allows two or three times what is in use: cheaper checks for a small configuration. */
 const FREE = 0
 
-/** Little until the first resources are counted. V8 reads the flag at each full collection. */
+/** Starts with LITTLE, until the first resources are counted. V8 reads the flag at each full collection. */
 export function createHeapGrowth(): (resources: number) => void {
   let percent: number | undefined
   const set = (wanted: number): void => {

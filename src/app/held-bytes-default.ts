@@ -1,10 +1,10 @@
-// What guarded bodies may hold together where nobody has said it: a quarter of the memory that this process may use.
+// Default of --held-bytes, the most that guarded bodies may hold together: a quarter of this process's memory limit.
 
 import { constrainedMemory } from 'node:process'
 import { getHeapStatistics } from 'node:v8'
 
 export function defaultHeldBytes(): number {
-  // 0, or more than there is: the system sets no limit.
+  // 0 or a number larger than the memory means that the system sets no limit.
   const system = constrainedMemory() || Infinity
   return Math.floor(Math.min(getHeapStatistics().heap_size_limit, system) / 4)
 }

@@ -1,29 +1,29 @@
-// Memory that a load has left behind is collected once nothing is under way: V8 collects where memory is asked for, and an
-// idle process asks for none.
+// Collects garbage once the process is idle after load. V8 collects only when memory is allocated, and an idle process
+// allocates none.
 
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** What an idle process is known by. Bytes. */
+/** Signs of an idle process. Sizes are in bytes. */
 export interface IdleSigns {
-  /** Of bodies that are under way. */
+  /** Size of the bodies in progress. */
   readonly held: number
-  /** Of the heap, with garbage. */
+  /** Size of the heap, garbage included. */
   readonly heap: number
-  /** Outside of the heap, with what nobody uses any more. */
+  /** Size of the memory outside the heap, garbage included. */
   readonly external: number
-  /** The part of the time since the last look in which the thread was at work, 0 to 1. */
+  /** Share of the time since the last look in which the thread was busy, 0 to 1. */
   readonly busy: number
 }
 
-/** Looks that must find nothing under way, one after the other. */
+/** Consecutive looks that must find nothing in progress. */
 const QUIET_LOOKS = 3
 const LOOK_MS = 1_000
 const LITTLE_BUSY = 0.05
-/** Less is not worth a collection. */
+/** Least growth that is worth a collection. */
 const WORTHWHILE_BYTES = 16 * 1024 ** 2
-/** A collection of a larger heap would hold up a request that arrives meanwhile for too long: 72 MB take 30 to 90 ms. */
+/** Largest heap to collect: 72 MB take 30 to 90 ms, which delays a request that arrives meanwhile. */
 const MAX_HEAP_BYTES = 96 * 1024 ** 2
 
 /** Decides when to collect. */
@@ -31,7 +31,7 @@ export class IdleCollection {
   readonly #signs: () => IdleSigns
   readonly #collect: () => void
   #quiet = 0
-  /** Of heap and external memory: the least that was seen since the last collection. */
+  /** Least size of heap and external memory since the last collection. */
   #least = Infinity
 
   constructor(signs: () => IdleSigns, collect: () => void) {
@@ -39,7 +39,7 @@ export class IdleCollection {
     this.#collect = collect
   }
 
-  /** To be called once a second. */
+  /** Looks at the signs and collects if the process is idle; call it once a second. */
   look(): void {
     const { held, heap, external, busy } = this.#signs()
     const bytes = heap + external
@@ -49,13 +49,13 @@ export class IdleCollection {
     if (bytes < this.#least + WORTHWHILE_BYTES || heap > MAX_HEAP_BYTES) return
     this.#collect()
     this.#quiet = 0
-    // What is left is in use.
+    // Whatever remains is in use.
     const after = this.#signs()
     this.#least = after.heap + after.external
   }
 }
 
-/** held: bytes of bodies that are under way. Its result ends it. */
+/** Returns a function that stops it. held: bytes of the bodies in progress. */
 export function startIdleCollection(held: () => number): () => void {
   let last: EventLoopUtilization = performance.eventLoopUtilization()
   const signs = (): IdleSigns => {
@@ -73,7 +73,7 @@ export function startIdleCollection(held: () => number): () => void {
 
 let collector: (() => void) | undefined
 
-/** Node has no function for it but the one that V8 gives to contexts made while this flag is set. */
+/** Runs a full collection through the `gc` that V8 gives to contexts made under --expose-gc; Node has none. */
 function collectGarbage(): void {
   if (collector === undefined) {
     setFlagsFromString('--expose-gc')

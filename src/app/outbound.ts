@@ -1,4 +1,4 @@
-// Settings → what calls others: remote documents, names, webhooks.
+// Creates the parts that call other servers: remote documents, names, webhooks.
 
 import type { Metrics } from '../admin/metrics.js'
 import type { RemoteState } from '../ir/remote-target.js'
@@ -15,11 +15,11 @@ export interface OutboundDeps {
   readonly caFile: string
   readonly logger: Logger
   readonly metrics: Metrics
-  /** Of Gatehouse's own Services, as the last translation knows them. */
+  /** Addresses of Gatehouse's own Services, from the last translation. */
   readonly ownAddresses: () => readonly string[]
-  /** Documents or names have changed. */
+  /** Called when documents or names have changed. */
   readonly onChange: () => void
-  /** A document has come, perhaps the same again; answers: how many have. */
+  /** Called for every document fetched, changed or not; answers: how many have been. */
   readonly onAnswer: (id: string, answers: number) => void
   readonly now: () => number
   readonly startTimer: (callback: () => void, ms: number) => () => void
@@ -28,11 +28,11 @@ export interface OutboundDeps {
 export type OutboundParts = ReturnType<typeof createOutbound>
 
 export interface CallsDeps extends Pick<OutboundDeps, 'caFile' | 'ownAddresses'> {
-  /** In front of webhooks; absent: this process alone calls them. */
+  /** Permits for calls to webhooks, shared with other workers; absent: only this process calls them. */
   readonly lines?: WebhookLines
 }
 
-/** What a request may need of others: to register at a provider, to ask webhooks. */
+/** Creates the calls that a request may need: to identity providers and to webhooks. */
 export function createCalls(settings: Settings, { caFile, ownAddresses, lines }: CallsDeps) {
   const tenancy = tenancyOf(settings)
   const calls = {
@@ -87,7 +87,7 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
   }
 }
 
-/** How many names Node asks the system's resolver for at a time: half of the threads that its loop has for slow work. */
+/** Concurrent name lookups: half of the libuv threads, as each lookup blocks one. */
 function resolverPlaces(environment: Environment): number {
   const threads = Number(environment['UV_THREADPOOL_SIZE'] ?? 4)
   return Math.ceil((threads >= 1 ? Math.min(threads, 1024) : 1) / 2)

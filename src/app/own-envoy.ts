@@ -1,4 +1,4 @@
-// Settings of `run` and `demo` → an Envoy of our own that reaches us over a Unix socket.
+// Starts the Envoy of `run` and `demo`, which reaches Gatehouse over a Unix socket.
 
 import { join } from 'node:path'
 import { findEnvoy } from '../envoy/find-envoy.js'
@@ -13,10 +13,10 @@ import { ownConnection } from './own-listeners.js'
 import { ENVOY_ADMIN_SOCKET } from './private-folder.js'
 
 export interface OwnEnvoyDeps {
-  /** A private folder: we listen there for Envoy, and Envoy for our questions. */
+  /** Private folder for the sockets of Gatehouse and of Envoy's admin address. */
   readonly folder: string
   readonly keeper: Keeper
-  /** Ends the search for an Envoy. */
+  /** Aborts the search for an Envoy binary. */
   readonly stop: AbortSignal
   readonly logger: Logger
   accepted(nodeId: string): boolean
@@ -25,11 +25,11 @@ export interface OwnEnvoyDeps {
 
 const NODE_ID = 'gatehouse-run'
 
-/** No port unless one is asked for: it could be taken, and everybody on this machine could ask there. */
+/** Admin address of Envoy: a socket unless a port was asked for, which could be in use and is open to local users. */
 export const envoyAdminOf = ({ given, envoyAdmin }: Settings, folder: string): ServerAddress =>
   given.has('envoyAdmin') ? envoyAdmin : { type: 'unix', path: join(folder, ENVOY_ADMIN_SOCKET) }
 
-/** Rejects (EnvoyNotFound) with a sentence for a person, or with the signal's reason. */
+/** Rejects with EnvoyNotFound, whose message is for a person, or with the signal's reason. */
 export async function startOwnEnvoy(settings: Settings, deps: OwnEnvoyDeps): Promise<EnvoyProcess> {
   const { logger, folder, stop } = deps
   const keep: Keeper['keep'] = (child) => deps.keeper.keep(child)

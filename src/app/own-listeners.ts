@@ -1,4 +1,5 @@
-// Where an Envoy of our own reaches us: one socket for all, and one for each worker, so that it spreads requests over them.
+// Sockets on which the Envoy of `run` reaches Gatehouse: one for all workers and one for each, so that Envoy balances
+// requests over them.
 
 import { join } from 'node:path'
 import type { GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'

@@ -1,4 +1,4 @@
-// Resources and remote documents → translated, built, published: the one arrow, run anew at every change.
+// Translates resources and remote documents, builds a snapshot and publishes it, again at every change.
 
 import { errorText } from '../errors.js'
 import type { Translation } from '../gatewayapi/translator.js'
@@ -14,47 +14,47 @@ export interface PipelineDeps {
     translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
   }
   readonly remote: { want(documents: readonly WantedDocument[]): void; state(): RemoteState }
-  /** Absent: names are for Envoy to resolve. */
+  /** Absent: Envoy resolves the names. */
   readonly names?: { want(names: readonly string[]): void; state(): NameState } | undefined
   readonly publisher: {
     publish(snapshot: Snapshot): boolean
     current(): Snapshot | undefined
   }
   readonly options: XdsOptions
-  /** Verified tokens, for each provider; absent: the default. */
+  /** Verified tokens remembered for each provider; absent: the default. */
   readonly rememberedTokens?: number
   readonly logger: Logger
-  /** A change could not be turned into a snapshot: a bug. */
+  /** Called when a change could not be turned into a snapshot, which is a bug. */
   onFailure(): void
-  /** After every run. */
+  /** Called after every run. */
   onRun(state: PipelineState): void
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
   startTimer(callback: () => void, ms: number): () => void
 }
 
 export interface PipelineState {
-  /** Absent: nothing was read yet. */
+  /** Absent: nothing has been read yet. */
   readonly provider?: ProviderState
-  /** Of the last run that succeeded. */
+  /** Result of the last run that succeeded. */
   readonly translation?: Translation
-  /** Why the last run failed: a bug; the snapshot before it stays in force. */
+  /** Why the last run failed (a bug); the snapshot before it stays in force. */
   readonly failure?: string
 }
 
 export interface Pipeline {
   resourcesChanged(state: ProviderState): void
-  /** Documents or names. */
+  /** Reports that documents or names have changed. */
   remoteChanged(): void
-  /** Runs now what remoteChanged has put off. */
+  /** Runs now if remoteChanged() has scheduled a run. */
   flush(): void
   state(): PipelineState
   close(): void
 }
 
-// Several key sets that arrive at once make one snapshot.
+// Several key sets that arrive together make one snapshot.
 const REMOTE_DEBOUNCE_MS = 20
-// A backend whose name nobody has looked up yet has no endpoints: what leads to it waits for the first answer. At the start
-// Envoys may still serve what they were given before, by addresses that they have.
+// A backend whose name has not been looked up yet has no endpoints, so a snapshot that refers to it waits for the first
+// answer. At startup the wait may be longer: Envoys may still serve their earlier configuration, with known addresses.
 const NAME_PATIENCE_MS = 500
 const FIRST_NAME_PATIENCE_MS = 5_000
 
@@ -97,12 +97,12 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
 }
 
 interface Patience {
-  /** Whether to wait; run() comes again when it has been long enough. */
+  /** Whether to wait for the names; calls run() when the patience has run out. */
   waitsFor(names: readonly string[]): boolean
   close(): void
 }
 
-/** Once it has run out, nothing waits until every name was looked up: new silent ones must not hold up everybody. */
+/** After it has run out, nothing waits until all names are known: new unanswered names must not delay every change. */
 function createPatience(deps: PipelineDeps, run: () => void): Patience {
   let stopTimer: (() => void) | undefined
   let isOver = false
@@ -140,7 +140,7 @@ function advance(provider: ProviderState, deps: PipelineDeps, patience: Patience
   remote.want(translation.wanted)
   names?.want(translation.names)
   const previous = publisher.current()
-  // Decision 27: at the start there is no last good version that a broken document could fall back on.
+  // Decision 27: at startup a broken document has no last good version to fall back on.
   if (previous === undefined && !provider.complete) return translation
   if (patience.waitsFor(translation.names)) return translation
   const snapshot = buildSnapshot(translation.ir, options, previous, rememberedTokens)

@@ -1,5 +1,5 @@
-// A folder that only this user can enter, for sockets and files of one run: removed at its end, or at the start of a
-// later one when its owner was killed.
+// Creates a folder that only this user can enter, for the sockets and files of one run. It is removed at the end of the
+// run or, if the owner was killed, at the start of a later one.
 
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -14,23 +14,23 @@ import { errorText } from '../errors.js'
 export interface PrivateFolder {
   readonly path: string
   remove(): Promise<void>
-  /** For the sudden end of the process. */
+  /** Removes the folder synchronously, for a sudden end of the process. */
   removeNow(): void
 }
 
-/** Of the folder of `run`; each short enough for a sun_path. */
+/** Sockets in the folder of `run`; their paths must fit a sun_path. */
 export const GATEHOUSE_SOCKET = 'gatehouse.sock'
 export const ENVOY_ADMIN_SOCKET = 'envoy-admin.sock'
-/** Listened on as long as the owner lives. */
+/** Socket that the owner listens on for as long as it lives. */
 const OWNER_SOCKET = 'owner.sock'
 
 const LONGEST_SOCKET = ENVOY_ADMIN_SOCKET
-/** Of the path of a socket: sun_path of macOS, which is 4 shorter than that of Linux, without its last NUL. */
+/** Longest path of a socket: sun_path of macOS, which is 4 bytes shorter than that of Linux, without its NUL. */
 const MAX_SOCKET_BYTES = 103
 
 const OURS = /^gatehouse-(run|demo)-/
 
-/** First removes the folders of owners that were killed. Rejects with a sentence for a person. */
+/** Removes the folders of killed owners, then creates one. Rejects with a message for a person. */
 export async function createPrivateFolder(purpose: 'run' | 'demo'): Promise<PrivateFolder> {
   const parent = tmpdir()
   const prefix = join(parent, `gatehouse-${purpose}-`)
@@ -51,7 +51,7 @@ export async function createPrivateFolder(purpose: 'run' | 'demo'): Promise<Priv
 }
 
 async function newFolder(prefix: string): Promise<PrivateFolder> {
-  // mkdtemp makes it 0700.
+  // mkdtemp creates it with mode 0700.
   const path = await mkdtemp(prefix)
   const owner = createServer((socket) => socket.destroy())
   try {
@@ -77,7 +77,7 @@ async function removeLeftFolders(parent: string): Promise<void> {
   await Promise.all(names.map((name) => removeIfLeft(join(parent, name))))
 }
 
-/** Never rejects: what cannot be removed is in nobody's way. */
+/** Removes the folder if its owner is gone. Never rejects: a folder that stays does no harm. */
 async function removeIfLeft(folder: string): Promise<void> {
   try {
     if (!(await isLeft(folder))) return
@@ -88,10 +88,10 @@ async function removeIfLeft(folder: string): Promise<void> {
   }
 }
 
-/** An owner that has just made its folder does not listen yet. */
+/** Age up to which a folder without an owner's socket is kept: its owner may not listen yet. */
 const YOUNG_MS = 60_000
 
-/** By its socket, not by process ids: the owner may live in another container that shares the folder around it. */
+/** Whether the owner is gone. Asks its socket: a process id means nothing where containers share the parent folder. */
 async function isLeft(folder: string): Promise<boolean> {
   const found = await lstat(folder)
   if (!found.isDirectory() || found.uid !== userInfo().uid) return false
@@ -111,7 +111,7 @@ const knock = (socketPath: string): Promise<string | undefined> =>
 
 const ENVOY_END_MS = 2_000
 
-/** One whose keeper was killed too; it still holds its ports. */
+/** Ends an Envoy whose keeper was killed too; it still holds its ports. */
 async function endEnvoy(adminSocket: string): Promise<void> {
   const deadline = Date.now() + ENVOY_END_MS
   while ((await knock(adminSocket)) === undefined && Date.now() < deadline) {

@@ -1,4 +1,4 @@
-// The state of the pipeline after each run → a log line for each problem that is new, and one when all are mended.
+// Logs each new problem in the state of the pipeline once, and one line when all problems are resolved.
 
 import { differences } from '../incremental/diff.js'
 import { type Condition, isBad, placeOf, type ResourceStatus } from '../ir/status.js'
@@ -7,8 +7,8 @@ import { problemLine } from '../resources/decode/problem-line.js'
 import type { PipelineState } from './pipeline.js'
 
 /**
- * What it returns is to be called after every run; what was said once is not said again while it lasts.
- * isCluster: kinds come one after the other, and what refers to one that is still to come is not broken.
+ * Returns a function to call after every run. A problem is logged once for as long as it lasts.
+ * isCluster: kinds are read one after the other, so statuses are ignored until all of them have been.
  */
 export function createProblemLog(
   logger: Logger,
@@ -33,10 +33,10 @@ export function createProblemLog(
   }
 }
 
-/** Decision 27: at the start there is no last good version that a broken document could fall back on. */
+/** Decision 27: at startup a broken document has no last good version to fall back on. */
 const NOTHING_YET = 'nothing is published until every document has been read once'
 
-/** The sentences of all statuses: of thousands those alone are looked at that are others than the last time. */
+/** Returns the problems of all statuses; only those that changed since the last call are looked at. */
 function createStatusProblems(): (statuses: readonly ResourceStatus[]) => readonly string[] {
   let known: readonly ResourceStatus[] = []
   const bad = new Map<ResourceStatus, readonly string[]>()
@@ -55,7 +55,7 @@ function createStatusProblems(): (statuses: readonly ResourceStatus[]) => readon
 const problemsOf = (status: ResourceStatus): readonly string[] =>
   status.conditions.filter(isOurs).map((condition) => sentence(status, condition))
 
-/** The remote store says itself which key set it cannot have, and every one is missing for a moment at the start. */
+/** Whether to log the condition. The remote store logs missing key sets itself; at startup each is missing briefly. */
 const isOurs = (condition: Condition): boolean =>
   isBad(condition) && condition.reason !== 'KeySetUnavailable'
 

@@ -1,4 +1,4 @@
-// Warnings that come back with every attempt (a status that may not be written) → a line of each in ten seconds.
+// Limits warnings that recur with every attempt (a status that may not be written) to one line each in ten seconds.
 
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'

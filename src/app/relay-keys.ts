@@ -1,4 +1,4 @@
-// --relay-key-file → the keys that relays without a keyRef seal with; without the flag `run` makes one, and `serve` has none.
+// Keys that relays without a keyRef seal with, from --relay-key-file. Without the flag `run` creates one, `serve` none.
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -8,14 +8,14 @@ import type { Settings } from '../settings.js'
 
 const KEY_BYTES = 32
 
-/** @throws GatehouseError when a file is no key. Read once: a new key is for a new process. */
+/** Reads the keys once: a new key needs a new process. @throws GatehouseError when a file holds no key. */
 export function relayKeys({
   command,
   relayKeyFile,
 }: Pick<Settings, 'command' | 'relayKeyFile'>): Pick<TranslatorOptions, 'relayKeys'> {
   if (relayKeyFile.length > 0)
     return { relayKeys: { keys: relayKeyFile.map(readKey), areOwn: false } }
-  // Replicas that each made their own could not read what another has sealed.
+  // If each replica created its own key, none could read what another has sealed.
   if (command === 'serve') return {}
   return { relayKeys: { keys: [randomBytes(KEY_BYTES).toString('base64url')], areOwn: true } }
 }

@@ -1,4 +1,4 @@
-// The state of the pipeline, the Envoys and the remote documents → what the admin server shows.
+// Builds what the admin server shows from the state of the pipeline, the Envoys and the remote documents.
 
 import type {
   EnvoyReport,
@@ -17,7 +17,7 @@ import type { Snapshot } from '../snapshot/build-snapshot.js'
 import { dumpXds } from '../xds/translator/dump-xds.js'
 import type { PipelineState } from './pipeline.js'
 
-/** Of a run's state once: several ask for it. */
+/** Report on the resources, built once for each state because several callers ask for it. */
 export const resourcesReport = memo(
   ({ provider, translation }: PipelineState): readonly ReportedResource[] =>
     provider === undefined
@@ -59,7 +59,7 @@ export const remoteReport = (
     }
   })
 
-/** What keeps the first snapshot from being published; empty: it is. */
+/** What prevents the first snapshot from being published; empty: nothing. */
 export function unpublished(
   state: PipelineState,
   snapshot: Snapshot | undefined,
@@ -72,7 +72,7 @@ export function unpublished(
   return problems.length > 0 ? problems : ['the resources are not complete yet']
 }
 
-/** What the connected Envoys do not take, as obstacles to being ready. */
+/** Configuration that connected Envoys reject, as reasons for not being ready. */
 export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
   envoys
     .filter(({ connected }) => connected)
@@ -84,7 +84,7 @@ export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
       ),
     )
 
-/** The model is unredacted, Envoy's resources are redacted. */
+/** Contents of /config_dump. The model is unredacted; Envoy's resources are redacted. */
 export const configDump = (
   snapshot: Snapshot | undefined,
   envoys: readonly EnvoyReport[],

@@ -1,15 +1,15 @@
-// The gRPC services → served on every address, drained and closed together.
+// Serves the gRPC services on several addresses and drains and closes them together.
 
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../grpc/server.js'
 
-/** An address, and how what connects to it is served. */
+/** Address to listen on, and how its connections are served. */
 export interface GrpcListener extends Pick<GrpcServerOptions, 'address' | 'tls'> {
-  /** The number of the worker that its connections are for; absent: they are for all. */
+  /** Number of the worker that takes its connections; absent: all workers do. */
   readonly worker?: number
 }
 
 export interface Servers {
-  /** As bound, in the order given. */
+  /** Addresses as bound, in the order given. */
   readonly addresses: readonly string[]
   setServing(serving: boolean): void
   drain(timeoutMs: number): Promise<void>

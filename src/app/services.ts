@@ -1,4 +1,4 @@
-// The published tables and the xDS cache → the three gRPC services that Envoy calls.
+// Creates the three gRPC services that Envoy calls, from the published tables and the xDS cache.
 
 import type { Metrics } from '../admin/metrics.js'
 import type { BudgetLimits } from '../cel/budget.js'
@@ -32,9 +32,9 @@ interface CommonDeps {
 
 export interface AdsDeps extends CommonDeps {
   readonly cache: SnapshotCache
-  /** Told what each Envoy was sent, accepted and refused. */
+  /** Records what each Envoy was sent, acknowledged and rejected. */
   readonly envoys: Envoys
-  /** Of those who may be sent private keys. */
+  /** Which peers may be sent private keys. */
   readonly trust: PeerTrust
 }
 
@@ -61,21 +61,21 @@ export interface TableDeps extends CommonDeps {
   }
   readonly keySets: KeySets
   readonly callRemote: CallRemote
-  /** For addresses that clients name: to the internet alone. */
+  /** Calls addresses that clients name, on the internet only. */
   readonly callPublic: CallRemote
   readonly pools: WebhookPools
-  /** Absent: this process alone calls providers. */
+  /** Limits shared with other workers; absent: only this process calls providers. */
   readonly shared?: SharedLimits
-  /** Of guarded bodies. */
+  /** Limits for guarded bodies. */
   readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs' | 'exposesReason'>
-  /** Of the rules of a check, and of the header expressions of a webhook call. */
+  /** Budget for the rules of a check, and for the header expressions of a webhook call. */
   readonly budget: BudgetLimits
   readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
-  /** How ext_proc streams without call metadata name their route; absent: they are refused. */
+  /** How to read the route from ext_proc streams without call metadata; absent: these streams fail. */
   readonly routeKey?: Settings['routeKey']
 }
 
-/** ext_authz and ext_proc, in the order in which they are to be drained. */
+/** Creates ext_authz and ext_proc, in the order in which they must be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
   const { metrics, logger, now } = deps
@@ -102,7 +102,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   return [check, process]
 }
 
-/** What settings allow one body, and one check; what of it is logged; and how routes are told apart. */
+/** Reads the limits of bodies and checks, the options of the decision log and the route key from the settings. */
 export const limitsOf = (
   settings: Settings,
   heldBytes: HeldBytes,

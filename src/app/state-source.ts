@@ -1,4 +1,4 @@
-// The running parts → what the gauges of /metrics show.
+// Reads the values for the gauges of /metrics from the running parts.
 
 import type { KeySetState, StateSource } from '../admin/state-gauges.js'
 import { countOpenRoutes, countPolicies, countResources } from '../admin/status-report.js'

@@ -1,8 +1,8 @@
-// The machine → where it keeps the system's certificate authorities.
+// Finds the file with the system's certificate authorities.
 
 import { existsSync } from 'node:fs'
 
-/** Where distributions keep their bundle: Debian (and Envoy's images), Fedora, SUSE, Alpine and macOS. */
+/** CA bundles of Debian (and Envoy's images), Fedora, SUSE, Alpine and macOS. */
 const BUNDLES: readonly [string, ...string[]] = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -10,10 +10,10 @@ const BUNDLES: readonly [string, ...string[]] = [
   '/etc/ssl/cert.pem',
 ]
 
-/** For an Envoy that runs elsewhere: as in its own image. */
+/** CA bundle for an Envoy that runs elsewhere: the one of Envoy's own image. */
 export const ENVOY_CA_FILE = BUNDLES[0]
 
-/** On this machine: SSL_CERT_FILE, as OpenSSL has it, else the distribution's. */
+/** CA bundle of this machine: SSL_CERT_FILE, as OpenSSL reads it, else the distribution's. */
 export function systemCaFile(environment: Readonly<Record<string, string | undefined>>): string {
   const named = environment['SSL_CERT_FILE']
   if (named !== undefined && named !== '') return named

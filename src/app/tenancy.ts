@@ -1,4 +1,5 @@
-// What belongs to Gatehouse in a cluster, and so is not for the backends of its namespaces; and where our own calls may go.
+// Names what belongs to Gatehouse in a cluster and is therefore no destination for backends of other namespaces, and
+// limits where Gatehouse's own calls may go.
 
 import { networkInterfaces } from 'node:os'
 import {
@@ -10,10 +11,10 @@ import type { Tenancy } from '../gatewayapi/world/context.js'
 import { memo } from '../incremental/memo.js'
 import type { Environment, Settings } from '../settings.js'
 
-/** The Service and the Lease of a release have its name. */
+/** Default name of a release, which its Service and its Lease share. */
 export const DEFAULT_RELEASE = 'gatehouse'
 
-/** undefined: the resources are the user's own files, and no namespace is a stranger to another. */
+/** Returns undefined outside a cluster: the resources are the user's own files, and namespaces trust each other. */
 export function tenancyOf({
   kubernetes,
   environment,
@@ -30,7 +31,7 @@ export function tenancyOf({
   }
 }
 
-/** As the downward API tells them, else as the system does; none outside of a pod, whose machine is somebody's own. */
+/** Addresses of the pod, from the downward API and from its network interfaces; outside a pod only from the former. */
 function podAddresses(environment: Environment): readonly string[] {
   const told = `${environment['POD_IPS'] ?? ''},${environment['POD_IP'] ?? ''}`
   const isPod = environment['KUBERNETES_SERVICE_HOST'] !== undefined
@@ -40,7 +41,7 @@ function podAddresses(environment: Environment): readonly string[] {
     .filter((address) => address !== '')
 }
 
-/** Rules for our own calls. ownService: the addresses of Gatehouse's Service, as they are now. */
+/** Rules for Gatehouse's own calls. ownService: the current addresses of Gatehouse's Service. */
 export const callRules = (
   tenancy: Tenancy | undefined,
   allowed: readonly AllowedAddress[],
@@ -50,7 +51,7 @@ export const callRules = (
     ? createAddressRules({ scope: 'metadata', own: new Set(), allowed })
     : rulesBeside('host', tenancy.ownAddresses, allowed, ownService)
 
-/** Rules for what clients make us call: nothing but the internet. */
+/** Rules for calls to addresses that clients name: only the internet. */
 export const publicRules = (
   tenancy: Tenancy | undefined,
   allowed: readonly AllowedAddress[],

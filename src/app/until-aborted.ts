@@ -1,6 +1,6 @@
-// Work that may take long, or hang → its outcome, or the reason of a signal as soon as it aborts.
+// Waits for work that may take long or hang, but no longer than until a signal aborts.
 
-/** The work itself goes on; what it comes to then is nobody's. */
+/** Settles as the work does, or rejects with the signal's reason. An abort does not stop the work. */
 export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)

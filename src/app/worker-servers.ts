@@ -1,4 +1,4 @@
-// Addresses that are listened on here → their connections, handed to workers; the same to the app as servers of our own.
+// Listens in the main process and hands the connections to workers, as the Servers that the app expects.
 
 import { listen, type Listening } from '../grpc/listen.js'
 import { MAX_CONNECTIONS, warnIfOpen } from '../grpc/server.js'

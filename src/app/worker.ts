@@ -1,4 +1,5 @@
-// A worker: the tables that it is told of → checks and processing on the sockets that it is handed.
+// A worker process: runs checks (ext_authz) and processing (ext_proc) on the sockets that it is handed, from the
+// tables that the main process sends.
 
 import type { Socket } from 'node:net'
 import { createMetrics } from '../admin/metrics.js'
@@ -19,18 +20,18 @@ import { createCheckAndProcess, limitsOf } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
 
 export interface Worker {
-  /** What the main process says, in order. @throws {Error} a bug: the worker cannot go on. */
+  /** Handles a message of the main process; call it in their order. @throws {Error} a bug: the worker cannot go on. */
   receive(message: Exclude<ToWorker, { readonly type: 'start' }>, socket?: Socket): void
 }
 
 export interface WorkerDeps {
   readonly logger: Logger
   readonly post: (message: FromWorker) => void
-  /** Everything that it was asked to finish is done. */
+  /** Called when every connection has been drained. */
   readonly onDrained: () => void
 }
 
-/** @throws {Error} a sentence for a person: a certificate cannot be used. */
+/** @throws {Error} with a message for a person when a certificate cannot be used. */
 export async function startWorker(start: WorkerStart, deps: WorkerDeps): Promise<Worker> {
   const worker = new RunningWorker(start, deps)
   await worker.listen(start.listeners)
@@ -127,7 +128,7 @@ class RunningWorker implements Worker {
     })
   }
 
-  /** A socket may be gone by the time that it comes. */
+  /** Serves the socket, or reports it closed if it is gone by the time it arrives. */
   #accept(listener: number, socket: Socket | undefined): void {
     const closed = (): void => this.#deps.post({ type: 'closed', listener })
     const serving = this.#servings[listener]
