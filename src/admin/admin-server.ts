@@ -1,5 +1,5 @@
-// HTTP GET on the admin address → health, readiness, metrics, status, config dump and the status page.
-// Reads only; refuses what a browser asks for on behalf of another site, and pages without the token where there is one.
+// Serves health, readiness, metrics, status, the config dump and the status page on the admin address, read-only.
+// Rejects requests that a browser makes for another site and, where there is a token, pages requested without it.
 
 import { createHash } from 'node:crypto'
 import { unlink } from 'node:fs/promises'
@@ -16,11 +16,11 @@ import { statusPage, STYLE } from './status-page.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
 
-/** What the server shows; each is asked anew per request. */
+/** Source of the pages; each is queried anew for every request. */
 export interface AdminSource {
   status(): StatusReport
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] }
-  /** The model in it is unredacted: the server redacts it. */
+  /** Contains the unredacted model: the server redacts it. */
   configDump(): LazyJson
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
 }
@@ -29,14 +29,14 @@ export interface AdminOptions {
   readonly address: ServerAddress
   readonly source: AdminSource
   readonly logger: Logger
-  /** Probes: health, readiness and metrics alone. All: those, and what resources say. */
+  /** probes: health, readiness and metrics only. all: also the pages that show what is in resources. */
   readonly pages: 'probes' | 'all'
-  /** What all pages but the probes ask for; absent: nothing. */
+  /** Token required for all pages but the probes; absent: none. */
   readonly token?: TokenFile
 }
 
 export interface AdminServer {
-  /** As bound: with the port that the system chose for port 0. */
+  /** Address as bound, with the port that the system chose for port 0. */
   readonly address: string
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export interface AdminServer {
 interface Answer {
   readonly status: number
   readonly type: string
-  /** Pieces: others have their turn between them. */
+  /** An iterable is sent piece by piece, yielding to other work in between. */
   readonly body: string | Iterable<string>
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -63,7 +63,7 @@ const json = (status: number, body: unknown): Answer => ({
 
 type Pages = Readonly<Record<string, (source: AdminSource) => Answer | Promise<Answer>>>
 
-/** For the kubelet and for Prometheus, which have no token. */
+/** Pages for the kubelet and Prometheus, which have no token. */
 const PROBES: Pages = {
   '/healthz': () => text(200, 'ok'),
   '/readyz'(source) {
@@ -76,7 +76,7 @@ const PROBES: Pages = {
   },
 }
 
-/** For people: they say what resources say. */
+/** Pages for people: they show what is in resources. */
 const PRIVATE: Pages = {
   '/': (source) => ({
     status: 200,
@@ -98,7 +98,7 @@ const MISSING_TOKEN: Answer = {
   headers: { 'www-authenticate': 'Basic realm="Gatehouse", charset="UTF-8"' },
 }
 
-/** Throws (Node's listen error) when the address cannot be bound. */
+/** Rejects with Node's listen error when the address cannot be bound. */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
   const { address, logger } = options
   const server = createServer((request, response) => {
@@ -132,8 +132,8 @@ async function answer(
 }
 
 /**
- * Why a request is refused that a browser makes for another site. On loopback the Host must be ours as well: a
- * foreign name that resolves to 127.0.0.1 (DNS rebinding) would otherwise be same-origin to the browser.
+ * Returns why a request that a browser makes for another site is rejected. On loopback the Host must be local as well:
+ * to the browser, a foreign name that resolves to 127.0.0.1 (DNS rebinding) would otherwise be same-origin.
  */
 function foreign(request: IncomingMessage, address: ServerAddress): string | undefined {
   const { origin, host = '', 'sec-fetch-site': site } = request.headers
@@ -188,7 +188,7 @@ async function listen(server: Server, address: ServerAddress): Promise<void> {
   })
 }
 
-/** What a process that is gone left behind; one that somebody listens on stays, and is in use. */
+/** Removes the socket of a process that has ended; a socket that is listened on stays. */
 async function removeDeadSocket(path: string): Promise<void> {
   const isDead = await new Promise<boolean>((resolve) => {
     const socket = connect(path, () => {

@@ -1,4 +1,4 @@
-// Checks, counted in plain maps: a counter with three labels would build a key of them at every check.
+// Counts checks in plain maps: a counter of prom-client with three labels would build a key at every check.
 
 interface Labels {
   readonly route: string
@@ -11,7 +11,7 @@ interface Count extends Labels {
 }
 
 export class CheckCounts {
-  /** By route, then by reason: few of each. */
+  /** Lists of counts by route; few combinations of decision and reason each. */
   private readonly counts = new Map<string, Count[]>()
 
   add(route: string, decision: string, reason: string): void {
@@ -28,7 +28,7 @@ export class CheckCounts {
     known.push({ route, decision, reason, count: 1 })
   }
 
-  /** Hands over what was counted since the last time. */
+  /** Hands over and clears the counts since the last call. */
   flush(take: (labels: Labels, count: number) => void): void {
     for (const { count, ...labels } of [...this.counts.values()].flat()) take(labels, count)
     this.counts.clear()

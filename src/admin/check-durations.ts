@@ -1,4 +1,4 @@
-// The histogram of how long checks take, counted in one array: the library's would make objects at every check.
+// Histogram of check durations in one array: the histogram of prom-client would allocate objects at every check.
 
 import type { Histogram, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
@@ -10,7 +10,7 @@ interface Description {
 }
 
 export class CheckDurations {
-  /** By bucket; the last is for what is beyond all of them. */
+  /** Count for each bucket; the last one is for durations above all bounds. */
   private readonly counts: number[]
   private sum = 0
 
@@ -26,7 +26,7 @@ export class CheckDurations {
     this.sum += seconds
   }
 
-  /** The registry asks a metric for nothing but its values. */
+  /** Registers an object with a name and get(): the registry uses nothing else. */
   register(registry: Registry): void {
     const { name } = this.description
     const get = (): Promise<MetricObjectWithValues<MetricValue<string>>> =>

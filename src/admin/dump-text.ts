@@ -1,23 +1,24 @@
-// The config dump → its text, redacted, in pieces: thousands of routes make 70 MB, which would hold up everybody for seconds.
+// Writes the config dump as redacted text, in pieces: with thousands of routes it is 70 MB, which would block the event
+// loop for seconds.
 
 import type { LazyJson, LazyJsonObject } from '../ir/json.js'
 import { shownMembers } from './redact.js'
 
-/** Characters; a millisecond or two. */
+/** Least length of a piece, in characters: a millisecond or two of work. */
 const PIECE = 64 * 1024
 
 interface Output {
   text: string
 }
 
-/** As JSON.stringify(dump, null, 2) would write it, with a line end. */
+/** Yields the text that JSON.stringify(dump, null, 2) would return, with a final newline. */
 export function* dumpText(dump: LazyJson): Generator<string, void, undefined> {
   const output: Output = { text: '' }
   yield* write(output, dump, '\n')
   yield `${output.text}\n`
 }
 
-/** margin: the line end and blanks before whatever stands beside value. */
+/** margin: the newline and indentation of the line that value starts on. */
 function* write(
   output: Output,
   value: LazyJson,
@@ -44,7 +45,7 @@ function* writeItems(
   const inner = `${margin}  `
   let before = open
   for (const [name, value] of items) {
-    // What the model does not have is absent, or undefined.
+    // Absent members of the model may be undefined.
     if ((value as LazyJson | undefined) === undefined) continue
     output.text += before + inner
     if (name !== undefined) output.text += `${JSON.stringify(name)}: `

@@ -1,13 +1,13 @@
-// Text → HTML that shows it, whatever it holds.
+// Escapes text in HTML templates.
 
-/** HTML that is safe to show as it stands: only markup`` makes it. */
+/** HTML that needs no escaping; only markup`` makes it. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = string | number | Html | readonly Html[]
 
-/** A template whose parts are escaped, but for Html itself. */
+/** Fills a template and escapes all parts that are not Html. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const text = strings.reduce((before, piece, index) => {
     const part = parts[index - 1]

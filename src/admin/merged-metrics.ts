@@ -1,20 +1,20 @@
-// Metrics of several processes → one text, and the counters of those that have ended.
+// Merges the metrics of several processes, and selects those to keep of a process that has ended.
 
 import { AggregatorRegistry, type Registry } from 'prom-client'
 
-/** As getMetricsAsJSON() gives them: plain, so that they can be sent from one process to another. */
+/** Result of getMetricsAsJSON(): plain data that can be sent to another process. */
 export type MetricsJson = readonly object[]
 
 const merge = (parts: readonly MetricsJson[]): Registry =>
   AggregatorRegistry.aggregate(parts.map((part) => [...part]))
 
-/** Each metric by its own rule: sums, but for what is of the process as such. */
+/** Merges each metric by its own aggregator: a sum, except for metrics of the process itself. */
 export const mergedText = (parts: readonly MetricsJson[]): Promise<string> => merge(parts).metrics()
 
 export const sumOf = (parts: readonly MetricsJson[]): Promise<MetricsJson> =>
   merge(parts).getMetricsAsJSON()
 
-/** Counters and histograms alone: a gauge of what has ended is of nothing. */
+/** Returns only counters and histograms: a gauge of a process that has ended means nothing. */
 export const countersOf = (metrics: MetricsJson): MetricsJson =>
   metrics.filter((metric) => {
     const { type } = metric as { readonly type?: unknown }

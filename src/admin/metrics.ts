@@ -1,4 +1,4 @@
-// Events of all parts → Prometheus metrics, under the names that the public interface fixes.
+// Prometheus metrics of all parts, under the names that the public interface fixes.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { CheckCounts } from './check-counts.js'
@@ -24,18 +24,18 @@ export interface Metrics {
   readonly guardrails: GuardrailMetrics
   keySetFetch(result: string): void
   translationFailed(): void
-  /** Where the gauges of the state are read from, each time somebody reads the metrics. */
+  /** Sets the source of the state gauges, which is read at every scrape. */
   state(source: StateSource): void
-  /** A worker has ended, and is replaced. */
+  /** Counts a worker that ended and is replaced. */
   workerEnded(): void
-  /** The exposition format of /metrics; others: those of other processes. */
+  /** Returns the text of /metrics; others: the metrics of other processes. */
   text(others?: readonly MetricsJson[]): Promise<string>
-  /** For another process, which makes a text of its own and of these. */
+  /** Returns the metrics as JSON, for another process to merge into its text. */
   json(): Promise<MetricsJson>
   readonly contentType: string
 }
 
-// Seconds: a check is tens of microseconds; over a second something is stuck.
+// In seconds. A check takes tens of microseconds; one over a second is stuck.
 const CHECK_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1,
 ]
@@ -43,7 +43,7 @@ const CHECK_BUCKETS = [
 const MAX_NODES = 100
 const MAX_NODE_LENGTH = 100
 
-/** A node names itself, so that its names are bounded here, in number and length; the rest count together. */
+/** Returns the label for a node. Nodes name themselves, so number and length are bounded; the rest is "other". */
 function boundedNodes(): (node: string) => string {
   const known = new Set<string>()
   return (node) => {
@@ -53,7 +53,7 @@ function boundedNodes(): (node: string) => string {
   }
 }
 
-// Seconds: a webhook is a word list or a model of its own.
+// In seconds. A webhook may be a word list or run a model.
 const WEBHOOK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
@@ -148,7 +148,7 @@ function createArrowMetrics(
   }
 }
 
-/** Made when the first one ends: without workers there is no such metric. */
+/** Returns a function that counts an ended worker. The counter is created at the first one: most have no workers. */
 function workerEnds(registers: Registry[]): () => void {
   let ends: Counter | undefined
   return () => {
@@ -161,7 +161,7 @@ function workerEnds(registers: Registry[]): () => void {
   }
 }
 
-/** What guarded bodies hold, and what they may; a worker knows its own part alone, and leaves the limit to the main process. */
+/** Registers the bytes that guarded bodies hold, and the limit, which only the main process sets: workers have 0. */
 function registerHeldBytes(registers: Registry[], held: () => number, limit: number): void {
   new Gauge({
     name: 'gatehouse_held_bytes',
@@ -178,7 +178,7 @@ function registerHeldBytes(registers: Registry[], held: () => number, limit: num
   }).set(limit)
 }
 
-/** With a registry of its own: two in one process (tests) do not meet. heldBytes: of guarded bodies, at this moment. */
+/** Creates metrics in a registry of their own, as tests have several. heldBytes: what guarded bodies hold now. */
 export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): Metrics {
   const registry = new Registry()
   const registers = [registry]

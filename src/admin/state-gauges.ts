@@ -1,4 +1,4 @@
-// Gauges of the state in force: resources, policies, open routes, Envoys and key sets, read when /metrics is.
+// Gauges of the state in force: resources, policies, open routes, Envoys and key sets, read at every scrape.
 
 import { Gauge, type Registry } from 'prom-client'
 
@@ -8,7 +8,7 @@ export interface KindCount {
   readonly count: number
 }
 
-/** ProxyPolicies by their state. */
+/** Number of ProxyPolicies in each state. */
 export interface PolicyCounts {
   readonly attached: number
   readonly refused: number
@@ -17,23 +17,23 @@ export interface PolicyCounts {
   readonly pending: number
 }
 
-/** What is known of one key set that is fetched. */
+/** State of a key set that is fetched. */
 export interface KeySetState {
   readonly url: string
-  /** Whether there are keys; without them every token is answered 503. */
+  /** Whether keys are available; without them every token is answered 503. */
   readonly hasKeys: boolean
   /** Whether the last fetch failed. */
   readonly isFailing: boolean
-  /** Seconds since the epoch, of the last fetch that succeeded; absent: none has. */
+  /** When the last fetch succeeded, in seconds since the epoch; absent: never. */
   readonly fetchedAt?: number
 }
 
 export interface StateSource {
-  /** All of them: kinds that are not in it are gone. */
+  /** Returns all counts: the series of a kind that is missing is removed. */
   resources(): readonly KindCount[]
   policies(): PolicyCounts
   openRoutes(): number
-  /** How many are connected, by version. */
+  /** Returns the number of connected Envoys by version. */
   envoys(): ReadonlyMap<string, number>
   keySets(): readonly KeySetState[]
 }
@@ -60,7 +60,7 @@ export function createStateGauges(registers: Registry[]): (source: StateSource) 
   }
 }
 
-/** Every state of policies has a series, so that an alert on it sees 0 and not nothing. */
+/** Every policy state always has a series, for alerts to see 0 instead of no data. */
 function registerResources(registers: Registry[], read: Read): void {
   new Gauge({
     name: 'gatehouse_resources',
@@ -96,7 +96,10 @@ function registerResources(registers: Registry[], read: Read): void {
 const UNKNOWN = 'unknown'
 const MAX_VERSIONS = 20
 
-/** A version that was seen keeps its series at 0, so that an alert sees the last Envoy go. An Envoy names its version: their number is bounded. */
+/**
+ * Keeps the series of a version at 0 once no Envoy has it, for alerts to see the last Envoy disconnect. Envoys report
+ * their versions themselves, so the number of series is bounded.
+ */
 function registerEnvoys(registers: Registry[], read: Read): void {
   const seen = new Set([UNKNOWN])
   new Gauge({
@@ -118,7 +121,7 @@ function registerEnvoys(registers: Registry[], read: Read): void {
 const MAX_KEY_SETS = 100
 const MAX_URL_LENGTH = 200
 
-/** The states count all key sets; those with a series of their own are bounded in number, as tenants name them. */
+/** The states count all key sets. The series by URL are bounded in number, because tenants choose the URLs. */
 function registerKeySets(registers: Registry[], read: Read): void {
   new Gauge({
     name: 'gatehouse_key_sets',
@@ -148,7 +151,7 @@ function stateOf({ hasKeys, isFailing }: KeySetState): 'fresh' | 'stale' | 'miss
   return isFailing ? 'stale' : 'fresh'
 }
 
-/** By URL, of two with one URL the earlier. */
+/** Returns the time of the last fetch by URL; of two key sets with the same URL, the earlier one. */
 function lastFetches(keySets: readonly KeySetState[]): readonly (readonly [string, number])[] {
   const times = new Map<string, number>()
   for (const { url, fetchedAt } of keySets) {
@@ -158,5 +161,5 @@ function lastFetches(keySets: readonly KeySetState[]): readonly (readonly [strin
   return [...times].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_KEY_SETS)
 }
 
-/** Without a query, which may hold more than a place: /metrics asks nobody for a token. */
+/** Removes the query, which may hold a secret: /metrics requires no token. */
 const urlLabel = (url: string): string => (url.split(/[?#]/, 1)[0] ?? '').slice(0, MAX_URL_LENGTH)

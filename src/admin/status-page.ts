@@ -1,4 +1,4 @@
-// A status report → the page at /: what is in force, what is not and why. No scripts, nothing from elsewhere.
+// Renders a status report as the page at /: what is in force, what is not and why. Uses no scripts and loads nothing.
 
 import { isBad, remarksOf } from '../ir/status.js'
 import { Html, markup } from './html.js'
@@ -48,7 +48,7 @@ td.source { min-width: 9rem; }
 }
 `
 
-/** A whole document. */
+/** Returns the whole HTML document. */
 export function statusPage(report: StatusReport): string {
   const state = report.ready
     ? markup`<span class="pill good">Ready</span>`
@@ -120,7 +120,7 @@ const OPEN = markup`<div class="said">
 const fullName = ({ namespace, name }: ReportedResource): string =>
   namespace === '' ? name : `${namespace}/${name}`
 
-/** A condition that is as it should be is its name; one that is not says all it knows. */
+/** A good condition shows only its name; a bad one shows all its details. */
 const conditions = (resource: ReportedResource): readonly Html[] => resource.conditions.map(pill)
 
 function pill(condition: ReportedCondition): Html {

@@ -1,4 +1,4 @@
-// Resources, their conditions, undecodable documents, Envoys and remote documents → what /status says.
+// Builds the report for /status from resources, their conditions, undecodable documents, Envoys and remote documents.
 
 import { memo } from '../incremental/memo.js'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../ir/status.js'
 import type { KindCount, PolicyCounts } from './state-gauges.js'
 
-/** What is said of any resource that was read; both ends of the arrow fit it. */
+/** Identity and source of a resource that was read. */
 export interface ReadResource {
   readonly apiVersion: string
   readonly kind: string
@@ -29,13 +29,13 @@ export interface ReadProblem {
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
-  /** The last good version of the document stays in force. */
+  /** Whether the last good version of the document stays in force. */
   readonly stays?: true
 }
 
 export interface ReportedResource extends ReadResource {
   readonly conditions: readonly ReportedCondition[]
-  /** An HTTPRoute through which anybody's requests reach a backend, because no policy decides who may use it. */
+  /** Whether this is an HTTPRoute that anybody may use, because no policy decides who may. */
   readonly open?: true
 }
 
@@ -44,7 +44,7 @@ export interface ReportedCondition extends Omit<Condition, 'ancestor'> {
   readonly ancestor?: string
 }
 
-/** One Envoy that is, or was, connected by ADS. */
+/** An Envoy that is, or was, connected by ADS. */
 export interface EnvoyReport {
   readonly node: string
   readonly cluster: string
@@ -54,16 +54,16 @@ export interface EnvoyReport {
 
 export interface EnvoyTypeReport {
   readonly type: string
-  /** Version last sent, last accepted and last refused; absent: none yet. */
+  /** Version last sent, last acknowledged and last rejected; absent: none yet. */
   readonly sent?: string
   readonly acked?: string
   readonly nacked?: { readonly version: string; readonly message: string; readonly at: string }
 }
 
-/** Of a type URL, what people call it: "Listener". */
+/** Short name of a type URL: "Listener". */
 export const typeName = (type: string): string => type.slice(type.lastIndexOf('.') + 1)
 
-/** A key set or discovery document that we fetch. */
+/** A key set or discovery document that Gatehouse fetches. */
 export interface RemoteReport {
   readonly kind: 'KeySet' | 'Discovery'
   readonly url: string
@@ -75,18 +75,18 @@ export interface RemoteReport {
 
 export interface StatusReport {
   readonly ready: boolean
-  /** Why not. */
+  /** Why Gatehouse is not ready; empty if it is. */
   readonly reasons: readonly string[]
-  /** Of the snapshot in force. */
+  /** Revision of the snapshot in force. */
   readonly revision?: string
-  /** Why the last change is not in force: a bug of Gatehouse, never a user's mistake. */
+  /** Why the last change is not in force: a bug in Gatehouse, never a user's mistake. */
   readonly failure?: string
   readonly resources: readonly ReportedResource[]
   readonly envoys: readonly EnvoyReport[]
   readonly remote: readonly RemoteReport[]
 }
 
-/** One entry per resource that was read and per document that could not be; sorted by kind, namespace, name, source. */
+/** Returns an entry for each resource and each undecodable document, sorted by kind, namespace, name and source. */
 export function reportResources(
   resources: readonly ReadResource[],
   statuses: readonly ResourceStatus[],
@@ -108,12 +108,12 @@ export function reportResources(
   return all.sort(byKindAndName)
 }
 
-/** The part of a status that does not name its resource. */
+/** A status without the name of its resource. */
 type Said = Pick<ResourceStatus, 'conditions' | 'open'>
 
 const NOTHING: Said = { conditions: [] }
 
-/** The same object while neither of the two says anything else. */
+/** Memoised by the conditions and the resource. */
 const withStatus = (resource: ReadResource, said: Said): ReportedResource =>
   (said.open === true ? openWith : reportedWith)(said.conditions)(resource)
 
@@ -145,7 +145,7 @@ interface Broken {
   readonly messages: string[]
 }
 
-/** Several problems of one document make one entry. */
+/** Groups the problems of each document into one entry. */
 function groupProblems(problems: readonly ReadProblem[]): Map<string, Broken> {
   const broken = new Map<string, Broken>()
   for (const problem of problems) {
@@ -159,7 +159,7 @@ function groupProblems(problems: readonly ReadProblem[]): Map<string, Broken> {
   return broken
 }
 
-/** One that stays is the resource itself; any other is a document beside it, such as a second definition. */
+/** A document whose last good version stays is the resource itself; any other, e.g. a second definition, is not. */
 function problemKey(problem: ReadProblem, resource: ReadResource): string {
   if (resource.name === '') return problem.source
   return problem.stays === true ? documentKey(resource) : `beside ${documentKey(resource)}`
@@ -172,7 +172,7 @@ const identity = memo((resource: Omit<ReadResource, 'source'>): string =>
   [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' '),
 )
 
-/** No namespace is "default": a problem may not say it, and of kinds without one there are no two. */
+/** An absent namespace counts as "default": a problem may lack it, and kinds without namespaces are unambiguous. */
 function documentKey(resource: ReadResource): string {
   const namespace = resource.namespace === '' ? 'default' : resource.namespace
   return `${identity({ ...resource, namespace })} ${fileOf(resource.source)}`
@@ -185,7 +185,7 @@ const orderOf = memo((r: ReportedResource): string =>
 const byKindAndName = (a: ReportedResource, b: ReportedResource): number =>
   orderOf(a) < orderOf(b) ? -1 : 1
 
-/** For gatehouse_resources: a resource counts as accepted unless a condition says otherwise. */
+/** Counts for gatehouse_resources: a resource is accepted unless a condition denies it. */
 export function countResources(resources: readonly ReportedResource[]): readonly KindCount[] {
   const counts = new Map<string, { kind: string; accepted: boolean; count: number }>()
   for (const resource of resources) {
@@ -202,11 +202,11 @@ const countedAs = memo(({ kind, conditions }: ReportedResource) => {
   return { kind, accepted, key: `${kind} ${accepted}` }
 })
 
-/** For gatehouse_open_routes. */
+/** Counts for gatehouse_open_routes. */
 export const countOpenRoutes = (resources: readonly ReportedResource[]): number =>
   resources.reduce((count, { open }) => (open === true ? count + 1 : count), 0)
 
-/** For gatehouse_policies: every ProxyPolicy is in one state. */
+/** Counts for gatehouse_policies: every ProxyPolicy is in one state. */
 export function countPolicies(resources: readonly ReportedResource[]): PolicyCounts {
   const counts = { attached: 0, refused: 0, without_target: 0, pending: 0 }
   for (const resource of resources)
@@ -214,7 +214,7 @@ export function countPolicies(resources: readonly ReportedResource[]): PolicyCou
   return counts
 }
 
-/** One that is neither attached nor refused waits: for a Gateway, or for its keys. */
+/** A policy that is neither attached nor refused is pending: it waits for a Gateway or for its keys. */
 const policyState = memo(({ conditions }: ReportedResource): keyof PolicyCounts => {
   const attached = conditions.filter(({ type }) => type === 'Attached')
   if (conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True'))

@@ -1,4 +1,4 @@
-// The token that the pages of the admin server ask for: read from a file, or made there at the start where there is none.
+// Reads the token that the pages of the admin server require from a file, which is created at startup if missing.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -9,17 +9,17 @@ export interface TokenFile {
 }
 
 const TOKEN_BYTES = 32
-/** A shorter one could be guessed. */
+/** Least length of a token, in characters: a shorter one could be guessed. */
 const SHORTEST = 16
 
-/** Rejects with a sentence for a person when the file holds no token, or can neither be read nor made. */
+/** Rejects with a message for a person when the file holds no token or can be neither read nor created. */
 export async function openTokenFile(path: string): Promise<TokenFile> {
   await makeToken(path)
   await readToken(path)
   return {
     isGiven: async (authorization) => {
       const given = givenToken(authorization)
-      // Read anew each time: a mounted Secret changes.
+      // The file is read each time because a mounted Secret changes.
       return given !== undefined && isSame(given, await readToken(path))
     },
   }
@@ -54,7 +54,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** As a bearer token, or as the password of basic authentication (RFC 7617), which browsers ask for. */
+/** Reads the token from a bearer or basic (RFC 7617, as browsers send it) Authorization header. */
 function givenToken(authorization = ''): string | undefined {
   const space = authorization.indexOf(' ')
   const scheme = authorization.slice(0, Math.max(space, 0)).toLowerCase()
@@ -66,7 +66,7 @@ function givenToken(authorization = ''): string | undefined {
   return colon < 0 ? undefined : pair.slice(colon + 1)
 }
 
-/** In a time that says nothing of either. */
+/** Compares the tokens in constant time. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b))
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
