@@ -1,4 +1,4 @@
-// gatehouse bootstrap: settings → the bootstrap of an Envoy that gets the rest from `gatehouse serve`, as YAML.
+// gatehouse bootstrap: prints, as YAML, the bootstrap of an Envoy that gets its configuration from `gatehouse serve`.
 
 import { stringify } from 'yaml'
 import type { Settings } from '../settings.js'

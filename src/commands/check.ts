@@ -1,4 +1,4 @@
-// gatehouse check: files → what is wrong with them, line by line, and whether there is anything.
+// gatehouse check: prints what is wrong with resource files, a line each, and exits with 1 if anything is.
 
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import {
@@ -83,14 +83,14 @@ function findingsOf(status: ResourceStatus, resources: Resources): readonly Find
   })
 }
 
-/** A part of the resource is not in force as written, or cannot work. */
+/** Whether a part of the resource is not in force as written, or cannot work. */
 const cannotWork = ({ type, reason }: Condition): boolean =>
   reason === 'PartiallyValid' || type === 'PartiallyInvalid'
 
-/** Here every key set is one that was never fetched. */
+/** Whether the condition means anything offline, where no key set is ever fetched. */
 const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
 
-/** Offline this goes without saying. */
+/** Whether a line is worth printing: that nothing has been fetched is obvious offline. */
 const isNews = (line: string): boolean =>
   !line.endsWith('has not been fetched yet') && !isFact(line)
 
@@ -112,7 +112,7 @@ function sourceOf(status: ResourceStatus, resources: Resources): string {
   return found?.source ?? status.kind
 }
 
-/** remarks: how many count as faults. */
+/** Returns the last line. remarks: how many count as faults. */
 function summary({ resources, problems }: ProviderState, wrong: number, remarks: number): string {
   const count = Object.values(resources as unknown as Record<string, readonly unknown[]>).flat()
     .length

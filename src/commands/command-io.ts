@@ -1,16 +1,16 @@
-// What main.ts lends a command of the process: its outputs, its logger and the wish to stop.
+// Access to the process that main.ts gives to a command: outputs, logger and stop signal.
 
 import type { Logger } from '../logger.js'
 
 export interface CommandIo {
-  /** stdout: results only. */
+  /** Writes to stdout; only for results. */
   readonly out: (text: string) => void
-  /** stderr: what is wrong, for a person. */
+  /** Writes to stderr: what is wrong, for a person. */
   readonly err: (text: string) => void
   readonly logger: Logger
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   readonly stop: AbortSignal
-  /** Called when the process ends, however suddenly but by SIGKILL; must do its work at once. */
+  /** Registers a synchronous callback for the end of the process, which runs at any end except SIGKILL. */
   readonly atExit: (callback: () => void) => void
 }
 

@@ -1,4 +1,4 @@
-// gatehouse crds: the API group → the CustomResourceDefinitions of our kinds, as YAML documents.
+// gatehouse crds: prints the CustomResourceDefinitions of Gatehouse's kinds in the API group, as YAML documents.
 
 import { stringify } from 'yaml'
 import { buildCrds } from '../resources/crd/crd.js'

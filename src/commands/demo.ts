@@ -1,4 +1,4 @@
-// gatehouse demo: a whole local stack on loopback, a tour through it, then up until it is asked to stop.
+// gatehouse demo: starts a whole local stack on loopback, takes a tour through it and serves until stopped.
 
 import { isatty } from 'node:tty'
 import { createPrint, type Print } from '../demo/print.js'
@@ -16,7 +16,7 @@ import { startProblem } from './servers.js'
 
 const STDOUT = 1
 
-/** A tour that fails leaves the stack up, to be looked at; the exit code is 1 then. */
+/** Runs the demo. If the tour fails, the stack stays up for inspection and the exit code is 1. */
 export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const print = createPrint(
     io.out,
@@ -76,7 +76,7 @@ function start(
   })
 }
 
-/** Whether it went as it should. */
+/** Takes the tour and returns whether it succeeded. */
 async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<boolean> {
   try {
     await takeTour(`${stack.origin}/mcp`, print)
@@ -91,7 +91,7 @@ async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<
   }
 }
 
-/** Between the lines of the tour only what went wrong has a place; what Envoy warns of is for operators. */
+/** Returns a logger for warnings and errors, to not clutter the tour; Envoy's warnings are left out. */
 const troubleOnly = (logger: Logger): Logger => ({
   debug: () => undefined,
   info: () => undefined,
@@ -101,7 +101,7 @@ const troubleOnly = (logger: Logger): Logger => ({
   error: (fields, message) => logger.error(fields, message),
 })
 
-/** Ports that nobody may choose do not fail: only the gateway's does, and what --admin says. */
+/** Describes an error and its remedy. Only two ports can fail: the gateway's and a given --admin's. */
 function problem(error: unknown, settings: Settings): string {
   const { code, address, port } = error as { code?: string; address?: string; port?: number }
   if (code === 'EADDRNOTAVAIL' && address === settings.listenAddress)
@@ -116,7 +116,7 @@ function problem(error: unknown, settings: Settings): string {
   return startProblem(error)
 }
 
-/** npm keeps flags to itself unless "--" stands before them. */
+/** How to give --port: npm consumes flags unless "--" precedes them. */
 const portFlag = ({ environment }: Settings): string =>
   environment['npm_lifecycle_event'] === 'demo' ? '"npm run demo -- --port N"' : '--port'
 

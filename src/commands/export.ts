@@ -1,4 +1,4 @@
-// gatehouse translate --for envoy-gateway: files → the manifests by which a mesh's Envoys ask Gatehouse, as YAML.
+// gatehouse translate --for envoy-gateway: prints the manifests that make a mesh's Envoys ask Gatehouse, as YAML.
 
 import { randomBytes } from 'node:crypto'
 import { exportEnvoyGateway } from '../export/envoy-gateway/export.js'
@@ -15,10 +15,13 @@ import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { translateOffline } from './offline.js'
 
-/** Nobody listens on the discard port. Envoy Gateway takes loopback addresses only where its Envoys run on its own host. */
+/**
+ * Default of --closed: nobody listens on the discard port. Envoy Gateway accepts loopback addresses only where its
+ * Envoys run on its own host.
+ */
 const NOBODY: ExportAddress = { host: '127.0.0.1', port: 9 }
 
-/** Prints all manifests, or none: what is missing among them would be open. */
+/** Prints all manifests or none: with only some of them, the other routes would be open. */
 export async function exportManifests(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const targets = targetsOf(settings)
   if (!targets.ok) {
@@ -41,7 +44,7 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
   return exported.ok ? 0 : 1
 }
 
-/** error: what is wrong with the command line. */
+/** Reads the addresses from the flags. error: what is wrong with the command line. */
 function targetsOf(settings: Settings): Result<ExportTargets, string> {
   const { connect, connectTls, grpc, closed } = settings
   const gatehouse = connect ?? grpc

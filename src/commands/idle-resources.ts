@@ -1,8 +1,8 @@
-// Resources that nothing is served by, although nothing is wrong with them: worth a line of check, no error.
+// Finds valid resources that serve nothing: `check` prints a note for each, not an error.
 
 import type { Metadata, Resources } from '../resources/kinds/resources.js'
 
-/** apiGroup: that of --api-group. A line each. */
+/** Returns a note for each resource. apiGroup: value of --api-group. */
 export const idleNotes = (resources: Resources, apiGroup: string): readonly string[] => [
   ...foreignGateways(resources, `${apiGroup}/gatehouse`),
   ...resources.httpRoutes.flatMap(({ spec, source, metadata }) =>

@@ -1,4 +1,4 @@
-// Files → their resources and what they translate to, once and without the network: for check and translate.
+// Reads resource files and translates them once, without the network, for `check` and `translate`.
 
 import { meshOf } from '../app/mesh.js'
 import { relayKeys } from '../app/relay-keys.js'
@@ -10,7 +10,7 @@ import type { Settings } from '../settings.js'
 export interface Offline {
   readonly provider: ProviderState
   readonly translation: Translation
-  /** Gateways are a mesh's. */
+  /** Whether the Gateways belong to a mesh. */
   readonly isMesh?: boolean
 }
 

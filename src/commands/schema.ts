@@ -1,4 +1,4 @@
-// gatehouse schema [KIND]: the API group → the JSON Schema of one kind, or of any document that Gatehouse reads.
+// gatehouse schema [KIND]: prints the JSON Schema of one kind, or of any document that Gatehouse reads.
 
 import { anyEditorSchema, editorKinds, editorSchema } from '../resources/crd/editor-schema.js'
 import type { Settings } from '../settings.js'

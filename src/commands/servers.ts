@@ -1,4 +1,4 @@
-// gatehouse run and gatehouse serve: settings → Gatehouse, until it is asked to stop or something fatal fails.
+// gatehouse run and gatehouse serve: run Gatehouse until it is stopped or fails fatally.
 
 import { type App, type AppDeps, startApp } from '../app.js'
 import { startKeeper } from '../envoy/keeper.js'
@@ -8,11 +8,11 @@ import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
-/** gatehouse run: with an Envoy child. */
+/** Runs `gatehouse run`, with an Envoy child. */
 export const run = (settings: Settings, io: CommandIo): Promise<ExitCode> =>
   runServers(settings, io, true)
 
-/** gatehouse serve: for Envoys that run elsewhere. */
+/** Runs `gatehouse serve`, for Envoys that run elsewhere. */
 export const serve = (settings: Settings, io: CommandIo): Promise<ExitCode> =>
   runServers(settings, io, false)
 
@@ -29,7 +29,7 @@ async function runServers(settings: Settings, io: CommandIo, ownEnvoy: boolean):
 }
 
 interface StartOptions {
-  /** With an Envoy of our own. */
+  /** Whether to start an Envoy child. */
   readonly ownEnvoy: boolean
   readonly onFatal: (error: Error) => void
 }
@@ -55,7 +55,7 @@ type Source = Pick<AppDeps, 'provider' | 'onRun'>
 
 async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   if (settings.kubernetes) {
-    // Its library takes half a second to load, which nobody else should wait for.
+    // Imported on demand: the Kubernetes library takes half a second to load.
     const { createCluster } = await import('../app/cluster.js')
     const cluster = createCluster(settings, logger)
     return { provider: cluster.provider, onRun: (state) => cluster.onRun(state) }
@@ -70,7 +70,7 @@ async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   return { provider }
 }
 
-/** What the system says → what a person can do about it. */
+/** Describes an error of the start, with a remedy where one is known. */
 export function startProblem(error: unknown): string {
   const { code, message, hostname, ...at } = error as SystemError
   const isSocket = at.port === undefined || at.port < 0
@@ -89,7 +89,7 @@ export function startProblem(error: unknown): string {
   }
 }
 
-/** What Node adds to errors of listen. */
+/** Properties that Node adds to errors of listen. */
 interface SystemError extends NodeJS.ErrnoException {
   readonly address?: string
   readonly port?: number

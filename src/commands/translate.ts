@@ -1,4 +1,5 @@
-// gatehouse translate: files → one static Envoy configuration, or the parts of it that an Envoy of one's own needs, as YAML.
+// gatehouse translate: prints one static Envoy configuration, or the fragment of it that an existing Envoy needs, as
+// YAML.
 
 import { stringify } from 'yaml'
 import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
@@ -12,8 +13,8 @@ import { exportManifests } from './export.js'
 import { translateOffline } from './offline.js'
 
 /**
- * A document that cannot be read prints nothing; a route that refuses because of its policy is part of the result, but of a
- * fragment, which somebody merges and may leave out.
+ * Prints nothing if a document cannot be read. A route that is refused because of its policy is part of the static
+ * configuration, but an error in a fragment: whoever merges it could leave the refusing route out.
  */
 export async function translate(settings: Settings, io: CommandIo): Promise<ExitCode> {
   if (settings.for === 'envoy-gateway') return exportManifests(settings, io)
