@@ -1,14 +1,14 @@
-// The commands: what each is for, what it takes besides flags, and examples that a stranger can start from.
+// Names, help texts and examples of the commands.
 
-/** The first argument: what is to be done. */
+/** First argument of the command line. */
 export type CommandName =
   'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bootstrap' | 'crds' | 'schema'
 
-/** What help says about a command. */
+/** Help texts of a command. */
 export interface CommandText {
-  /** One line of the list of commands. */
+  /** Line in the list of commands. */
   readonly summary: string
-  /** What stands behind the command's name in the usage line; in brackets: it may be absent. Absent: flags only. */
+  /** Operands in the usage line, optional ones in brackets; absent: the command takes only flags. */
   readonly operands?: string
   readonly about: string
   readonly examples: readonly string[]

@@ -1,17 +1,17 @@
-// What a flag of the command line is: how its text is read, its default, which commands take it.
+// Describes a flag of the command line: how its value is read, its default and the commands that take it.
 
 import type { CommandName } from './commands.js'
 import { readSwitch, type ReadValue } from './values.js'
 
-/** D: the default as it is written, or undefined; M: whether the flag may be given more than once. */
+/** D: type of the default as written, or undefined; M: whether the flag may be given more than once. */
 export interface Flag<T, D extends string | undefined, M extends boolean> {
-  /** The placeholder of its value in help texts; absent: a switch. */
+  /** Placeholder of the value in help texts; absent for a switch. */
   readonly value?: string
   readonly read: ReadValue<T>
   readonly default: D
   readonly many: M
   readonly commands: readonly CommandName[]
-  /** One line for a person; says the default where it is not a plain value. */
+  /** Line of the help text; includes the default if it is not a plain value. */
   readonly meaning: string
 }
 
@@ -21,7 +21,7 @@ interface Description {
   readonly meaning: string
 }
 
-/** It is given once, or not at all. */
+/** Creates a flag without a default that may be given once. */
 export const one = <T>(read: ReadValue<T>, about: Description): Flag<T, undefined, false> => ({
   ...about,
   read,
@@ -29,14 +29,14 @@ export const one = <T>(read: ReadValue<T>, about: Description): Flag<T, undefine
   many: false,
 })
 
-/** It has a default, as it would be written. */
+/** Creates a flag with a default, which is written like a value. */
 export const oneOr = <T>(
   read: ReadValue<T>,
   preset: string,
   about: Description,
 ): Flag<T, string, false> => ({ ...about, read, default: preset, many: false })
 
-/** It may be given more than once. */
+/** Creates a flag that may be given more than once. */
 export const many = <T>(read: ReadValue<T>, about: Description): Flag<T, undefined, true> => ({
   ...about,
   read,
@@ -44,7 +44,7 @@ export const many = <T>(read: ReadValue<T>, about: Description): Flag<T, undefin
   many: true,
 })
 
-/** A switch; off by default. */
+/** Creates a switch, off by default. */
 export const onOff = (about: Omit<Description, 'value'>): Flag<boolean, string, false> => ({
   ...about,
   read: readSwitch,

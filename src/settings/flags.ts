@@ -1,5 +1,5 @@
-// The one table of flags: what each means, which commands take it, how its text is read, its default.
-// Parsing, the environment, help texts and the table of docs/settings.md come from it.
+// The table of all flags: meaning, commands that take it, how its value is read, default. Parsing, the environment,
+// the help texts and the table in docs/settings.md are based on it.
 
 import type { CommandName } from './commands.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'
@@ -24,7 +24,7 @@ import {
 const SERVERS = ['run', 'serve', 'demo'] as const
 const TRANSLATORS = ['run', 'serve', 'demo', 'check', 'translate'] as const
 
-/** By the name that Settings uses; the flag is the same name with dashes (flagName). */
+/** Flags by the name of their property in Settings; the flag itself is that name with dashes (flagName). */
 export const FLAGS = {
   resources: many(readText, {
     value: 'PATH',
@@ -255,7 +255,7 @@ export const FLAGS = {
   }),
 }
 
-/** A flag by its name in Settings, e.g. envoyAdmin. */
+/** Name of a flag's property in Settings, e.g. envoyAdmin. */
 export type FlagKey = keyof typeof FLAGS
 
 type ValueOf<F> =
@@ -267,17 +267,17 @@ type ValueOf<F> =
         : T | undefined
     : never
 
-/** Durations in milliseconds, sizes in bytes. */
+/** Values of all flags: durations in milliseconds, sizes in bytes. */
 export type FlagValues = { readonly [K in FlagKey]: ValueOf<(typeof FLAGS)[K]> }
 
-/** envoyAdmin → envoy-admin. */
+/** Returns the name of the flag: envoyAdmin → envoy-admin. */
 export const flagName = (key: string): string =>
   key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-/** envoyAdmin → GATEHOUSE_ENVOY_ADMIN. */
+/** Returns the environment variable of the flag: envoyAdmin → GATEHOUSE_ENVOY_ADMIN. */
 export const variableName = (key: string): string =>
   `GATEHOUSE_${flagName(key).replaceAll('-', '_').toUpperCase()}`
 
-/** The flags that a command takes, in the order of help. */
+/** Returns the flags that a command takes, in the order of help. */
 export const flagsOf = (command: CommandName): readonly FlagKey[] =>
   (Object.keys(FLAGS) as FlagKey[]).filter((key) => FLAGS[key].commands.includes(command))

@@ -1,9 +1,9 @@
-// The tables of commands and flags → help texts.
+// Writes the help texts from the tables of commands and flags.
 
 import { type CommandName, commandNames, COMMANDS } from './commands.js'
 import { type FlagKey, flagName, FLAGS, flagsOf, variableName } from './flags.js'
 
-/** Of the program as a whole. */
+/** Help text of the program. */
 export function overview(): string {
   const width = Math.max(...commandNames.map((name) => name.length)) + 2
   return [
@@ -23,7 +23,7 @@ export function overview(): string {
   ].join('\n')
 }
 
-/** Of one command. */
+/** Help text of a command. */
 export function commandHelp(command: CommandName): string {
   const text = COMMANDS[command]
   return [

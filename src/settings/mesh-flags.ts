@@ -1,9 +1,9 @@
-// The flags of a Gatehouse beside the control plane of somebody else.
+// Flags for use beside the control plane of a mesh.
 
 import { one, onOff } from './flag.js'
 import { readDomain, readOneOf, readTcpAddress } from './values.js'
 
-/** By the name that Settings uses, as FLAGS. */
+/** Flags by the name of their property in Settings, as in FLAGS. */
 export const MESH_FLAGS = {
   for: one(readOneOf('envoy-gateway', 'envoy'), {
     value: 'MESH',

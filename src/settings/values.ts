@@ -1,14 +1,14 @@
-// One text value of a flag or an environment variable → a typed value, or what was expected instead.
+// Parses the text of a flag or an environment variable into a typed value, or says what was expected.
 
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import type { AllowedAddress } from '../addresses/address-rules.js'
 import { err, ok, type Result } from '../result.js'
 
-/** error: what was expected, as it follows "expected ". */
+/** Parses a value. error: what was expected, to follow "expected ". */
 export type ReadValue<T> = (text: string) => Result<T, string>
 
-/** Where a server listens, or is reached. */
+/** Address on which a server listens or is reached. */
 export type ServerAddress =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'unix'; readonly path: string }
@@ -16,31 +16,31 @@ export type ServerAddress =
 /** A host with a port. */
 export interface TcpAddress {
   readonly type: 'tcp'
-  /** A name or an IP address, without brackets. */
+  /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
 }
 
-/** A resource by namespace and name. */
+/** Namespace and name of a resource. */
 export interface NamespacedName {
   readonly namespace: string
   readonly name: string
 }
 
-/** As users write it: host:port, [ipv6]:port or unix:PATH. */
+/** Formats an address as users write it: host:port, [ipv6]:port or unix:PATH. */
 export function formatAddress(address: ServerAddress): string {
   if (address.type === 'unix') return `unix:${address.path}`
   const host = isIP(address.host) === 6 ? `[${address.host}]` : address.host
   return `${host}:${address.port}`
 }
 
-/** Only processes of this machine (in a cluster: of this pod) reach it, by TCP. */
+/** Whether this is a TCP address that only this machine (in a cluster: this pod) can reach. */
 export const isLoopback = (address: ServerAddress): boolean =>
   address.type === 'tcp' && /^(127\.|::1$|localhost$)/.test(address.host)
 
 interface Logged {
   readonly refusals: boolean
-  /** One of so many that are let in; 0: none. */
+  /** N to log one of N allowed requests; 0: none. */
   readonly oneAllowedOf: number
 }
 
@@ -53,13 +53,13 @@ export const readDecisionLog: ReadValue<Logged> = (text) => {
   return err('refusals, all, all:N (one of N that are let in) or none')
 }
 
-/** Reads names with commas between them. */
+/** Reads names separated by commas. */
 export const readNames: ReadValue<readonly string[]> = (text) => {
   const names = text.split(',').map((name) => name.trim())
   return names.includes('') ? err('names with commas between them, e.g. azp,groups') : ok(names)
 }
 
-/** Reads any text but an empty or blank one. */
+/** Reads any text that is not blank. */
 export const readText: ReadValue<string> = (text) =>
   text.trim() === '' ? err('a value that is not empty') : ok(text)
 
@@ -74,7 +74,7 @@ export const readTcpAddress: ReadValue<TcpAddress> = (text) => {
   return ok({ type: 'tcp', host: match[1] ?? match[2] ?? '', port })
 }
 
-// Envoy refuses a longer pipe path: sun_path has 108 bytes, one of them the end.
+// Envoy rejects a longer pipe path: sun_path has 108 bytes, including the final NUL.
 const MAX_SOCKET_PATH = 107
 
 /** Reads HOST:PORT, [IPv6]:PORT or unix:PATH. */
@@ -89,7 +89,7 @@ export const readServerAddress: ReadValue<ServerAddress> = (text) => {
   return ok({ type: 'unix', path })
 }
 
-/** For what Envoy binds: it takes no names there. */
+/** Reads an address that Envoy binds: IP:PORT or unix:PATH, as Envoy accepts no host names there. */
 export const readEnvoyAddress: ReadValue<ServerAddress> = (text) => {
   const address = readServerAddress(text)
   if (text.startsWith('unix:')) return address
@@ -104,7 +104,7 @@ export const readBindHost: ReadValue<string> = (text) =>
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Milliseconds, from a whole number with a unit. */
+/** Reads a duration, written as a whole number with a unit, in milliseconds. */
 export const readDuration =
   (minMs: number, maxMs: number, range: string): ReadValue<number> =>
   (text) => {
@@ -122,7 +122,7 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
   GiB: 1 << 30,
 }
 
-/** Bytes, from a whole number with or without KiB, MiB or GiB. */
+/** Reads a size in bytes, written as a whole number with or without KiB, MiB or GiB. */
 export const readSize =
   (min: number, max: number, range: string): ReadValue<number> =>
   (text) => {
@@ -133,7 +133,7 @@ export const readSize =
       : err(`a size of ${range}, in bytes or with KiB, MiB or GiB, e.g. 10MiB`)
   }
 
-/** Reads a whole number within bounds, both included. */
+/** Reads a whole number between min and max, inclusive. */
 export const readInteger =
   (min: number, max: number): ReadValue<number> =>
   (text) => {
@@ -145,14 +145,14 @@ export const readInteger =
 
 const MOST_WORKERS = 128
 
-/** "auto": one processor less than this process may use. */
+/** Reads a number of workers; "auto" is one less than the processors that this process may use. */
 export const readWorkers: ReadValue<number> = (text) => {
   if (text.trim().toLowerCase() === 'auto') return ok(Math.max(1, availableParallelism() - 1))
   const given = readInteger(1, MOST_WORKERS)(text)
   return given.ok ? given : err(`${given.error}, or auto`)
 }
 
-/** Case does not matter; the value is the word as it stands in words. */
+/** Reads one of the words, ignoring case, and returns it as spelt in the list. */
 export const readOneOf =
   <const Word extends string>(...words: readonly Word[]): ReadValue<Word> =>
   (text) => {
@@ -178,7 +178,7 @@ export const readDomain: ReadValue<string> = (text) =>
 const ALLOWED =
   'IP, IP/BITS, IP:PORT or IP/BITS:PORT (IPv6 with a port in brackets), e.g. 127.0.0.1:3001 or 169.254.20.0/24'
 
-/** An exception to what backends must not lead to. */
+/** Reads an exception to the addresses that backends must not have. */
 export const readAllowedAddress: ReadValue<AllowedAddress> = (text) => {
   const match =
     /^\[([0-9a-f:.]+)\](?:\/(\d{1,3}))?:(\d{1,5})$/i.exec(text) ??
