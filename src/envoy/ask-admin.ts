@@ -1,4 +1,4 @@
-// Envoy's admin interface, over TCP or a Unix socket: one question → its answer.
+// Sends a request to Envoy's admin interface, over TCP or a Unix socket.
 
 import { request, type RequestOptions } from 'node:http'
 
@@ -9,12 +9,12 @@ export interface AdminAnswer {
   readonly text: string
 }
 
-/** Where an Envoy's admin interface listens. */
+/** Address of an Envoy's admin interface. */
 export type AdminPlace =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'unix'; readonly path: string }
 
-/** undefined: nobody answers, or not within 2 s. */
+/** Resolves with undefined if there is no answer within 2 s. */
 export const askAdmin = (
   place: AdminPlace,
   path: string,

@@ -1,4 +1,4 @@
-// A bootstrap → a running Envoy that is watched: its log lines, when it is live, how it ends.
+// Starts Envoy from a bootstrap, logs its lines and reports how it ended.
 
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,35 +14,35 @@ import { LOG_FORMAT, logEnvoyLine, parseLogLine } from './log-lines.js'
 import { killGroup } from './process-group.js'
 
 export interface EnvoyChildOptions {
-  /** From findEnvoy. */
+  /** Result of findEnvoy(). */
   readonly envoyPath: string
   /** envoy.config.bootstrap.v3.Bootstrap */
   readonly bootstrap: JsonObject
   readonly logger: Logger
-  /** A private one, in which the bootstrap gets a folder of its own; absent: the system's for temporary files. */
+  /** Parent of the folder for the bootstrap; absent: the system's folder for temporary files. */
   readonly folder?: string
   /** Worker threads; absent: one per core. */
   readonly concurrency?: number
-  /** Envoy's own log level; never debug for http and ext_proc, which would write tokens. */
+  /** Log level of Envoy; never debug, at which http and ext_proc log tokens. */
   readonly logLevel?: 'info' | 'warning' | 'error'
-  /** Told of the process, which leads a group of its own: it must not outlive us. */
+  /** Called with the process, which leads its own process group: it must not outlive Gatehouse. */
   readonly keep?: (child: ChildProcess) => void
 }
 
 export interface EnvoyExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** Envoy's last error line; "" when it said nothing. */
+  /** Last error line of Envoy; "" if there was none. */
   readonly reason: string
 }
 
 export interface EnvoyChild {
   readonly pid: number
-  /** When it has ended, for whatever reason; never rejects. */
+  /** Resolves when Envoy has ended, for whatever reason; never rejects. */
   readonly exited: Promise<EnvoyExit>
-  /** SIGTERM, after graceMs SIGKILL; resolves when it has ended. */
+  /** Sends SIGTERM, then SIGKILL after graceMs; resolves when Envoy has ended. */
   stop(graceMs?: number): Promise<EnvoyExit>
-  /** For the end of our own process: SIGTERM without waiting, and no folder is left. */
+  /** Sends SIGTERM without waiting and removes the folder, for the end of this process. */
   kill(): void
 }
 
@@ -50,7 +50,7 @@ const STOP_GRACE_MS = 5_000
 
 type Process = ChildProcessByStdio<null, null, Readable>
 
-/** Rejects when the binary cannot be started. The bootstrap is kept in a folder of its own while Envoy runs. */
+/** Starts Envoy; its bootstrap is kept in a new folder while it runs. Rejects when the binary cannot be started. */
 export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild> {
   const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'gatehouse-envoy-'))
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true })
@@ -59,7 +59,7 @@ export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild
     await writeFile(file, JSON.stringify(options.bootstrap), { mode: 0o600 })
     const child = spawn(options.envoyPath, envoyArguments(file, options), {
       stdio: ['ignore', 'inherit', 'pipe'],
-      // A process group of its own: Ctrl-C on the terminal is for us, who let requests under way finish first.
+      // In its own process group: Ctrl-C on the terminal reaches only Gatehouse, which lets open requests finish.
       detached: true,
     })
     options.keep?.(child)
@@ -75,7 +75,7 @@ export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild
 const envoyArguments = (file: string, options: EnvoyChildOptions): readonly string[] => [
   '--config-path',
   file,
-  // Several Envoys on one machine would otherwise fight over the same shared memory.
+  // Otherwise several Envoys on one machine would use the same shared memory.
   '--disable-hot-restart',
   '--log-level',
   options.logLevel ?? 'warning',
@@ -84,7 +84,7 @@ const envoyArguments = (file: string, options: EnvoyChildOptions): readonly stri
   ...(options.concurrency === undefined ? [] : ['--concurrency', String(options.concurrency)]),
 ]
 
-/** Logs every line, and resolves once the process has ended and its last line is read. */
+/** Logs every line. Resolves once the process has ended and its last line has been read. */
 function watch(child: Process, logger: Logger, clean: () => Promise<void>): Promise<EnvoyExit> {
   let reason = ''
   createInterface({ input: child.stderr }).on('line', (line) => {

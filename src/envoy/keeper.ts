@@ -1,5 +1,5 @@
-// Child processes and folders of ours → ended and removed when we end, however suddenly: by a small process that holds
-// a pipe to us (keeper-main.ts).
+// Ends child processes and removes folders when Gatehouse ends, however suddenly, through a small process that holds a
+// pipe to it (keeper-main.ts).
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -7,7 +7,7 @@ import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../logger.js'
 
-/** What the keeper is told, whole, at every change. */
+/** State sent to the keeper, in full at every change. */
 export interface Kept {
   /** Process ids of the leaders of process groups. */
   readonly groups: readonly number[]
@@ -15,17 +15,17 @@ export interface Kept {
 }
 
 export interface Keeper {
-  /** Until it has ended by itself. child: spawned with `detached`, so that it leads a process group. */
+  /** Keeps the child until it has ended by itself. child: spawned with `detached`, thus leader of a process group. */
   keep(child: ChildProcess): void
   keepFolder(path: string): void
 }
 
 const PROGRAM = fileURLToPath(new URL('./keeper-main.js', import.meta.url))
-/** It does nothing, and is to take as little memory for that as it can. */
+/** Node flags that save memory: the keeper is idle for almost all of its life. */
 const FLAGS = ['--max-old-space-size=16', '--max-semi-space-size=1', '--single-threaded']
 const RESTART_MS = 1_000
 
-/** It ends with us. */
+/** Starts the keeper, which ends with this process. */
 export const startKeeper = (logger: Logger): Keeper => new KeeperProcess(logger)
 
 class KeeperProcess implements Keeper {
@@ -40,17 +40,17 @@ class KeeperProcess implements Keeper {
   }
 
   #start(): void {
-    // As an argument: we may be killed before we could tell it anything.
+    // The state is also an argument: Gatehouse may be killed before it can send anything.
     const keeper = spawn(execPath, [...FLAGS, PROGRAM, this.#kept()], {
       env: {},
-      // A session of its own: what ends our group, or our terminal, is not to end it.
+      // In its own session: signals for Gatehouse's process group or terminal must not end the keeper.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     this.#keeper = keeper
     keeper.unref()
     ;(keeper.stdin as Socket).unref()
-    // That it is gone is seen by its exit.
+    // Its exit is handled below.
     keeper.stdin.on('error', () => undefined)
     keeper.once('error', () => this.#restart(keeper))
     keeper.once('exit', () => this.#restart(keeper))

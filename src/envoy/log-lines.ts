@@ -1,8 +1,8 @@
-// What Envoy writes to stderr → lines of our log, at the matching level.
+// Writes Envoy's stderr lines to Gatehouse's log, at the matching level.
 
 import type { Logger, LogMethods } from '../logger.js'
 
-/** Envoy's --log-format: level and logger before the text, in a form that no message has. */
+/** Value of --log-format: level and logger before the text, in a form that occurs in no message. */
 export const LOG_FORMAT = '[[%l|%n]] %v'
 
 const LINE = /^\[\[(\w+)\|([\w.]+)\]\] (.*)$/
@@ -22,7 +22,7 @@ export interface EnvoyLogLine {
   readonly text: string
 }
 
-/** A line without a level belongs to the message above it, or is the loader's or the kernel's. */
+/** Parses a line. Without a level it continues the message above or comes from the loader or the kernel. */
 export function parseLogLine(line: string): EnvoyLogLine {
   const match = LINE.exec(line)
   if (match === null) return { level: 'warn', text: line }
@@ -30,7 +30,7 @@ export function parseLogLine(line: string): EnvoyLogLine {
   return { level, component: match[2] ?? '', text: match[3] ?? '' }
 }
 
-/** What Envoy warns of although we have asked for it, or say it ourselves with the node and the version. */
+/** Warnings about what Gatehouse asked for, or logs itself with the node and the version. */
 const EXPECTED = [
   /^caught ENVOY_SIGTERM$/,
   /^lds: listener .* config rejected: /,

@@ -1,4 +1,4 @@
-// What pip prints when it fails → one sentence that says why, and what to do.
+// Turns the output of a failed pip into a sentence that gives the cause and the remedy.
 
 const REMEDY =
   'or install Envoy 1.40 yourself and name it with --envoy PATH or ENVOY_PATH, or put it on PATH'
@@ -8,7 +8,7 @@ interface Cause {
   readonly sentence: string
 }
 
-/** The first that fits; pip reports a missing network and a missing wheel in the same last line. */
+/** Known causes; the first match counts. pip's last line is the same for a missing network and a missing wheel. */
 const CAUSES: readonly Cause[] = [
   {
     sign: /DO NOT MATCH THE HASHES/,

@@ -1,14 +1,14 @@
-// A child that leads a process group of its own → a signal to it and to all that it has started.
+// Sends a signal to a child that leads a process group and to everything that it has started.
 
 import type { ChildProcess } from 'node:child_process'
 import { kill } from 'node:process'
 
-/** A wrapper script around Envoy would otherwise end alone. child: spawned with `detached`. */
+/** Signals the whole group: of a wrapper script around Envoy, only the script would end. child: spawned `detached`. */
 export function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   try {
     kill(-pid, signal)
   } catch {
-    // ESRCH: all of them have ended.
+    // ESRCH: all processes have ended.
   }
 }

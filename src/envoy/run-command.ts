@@ -1,24 +1,24 @@
-// A short-lived program → its exit code and what it printed.
+// Runs a short-lived program and returns its exit code and output.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { killGroup } from './process-group.js'
 
 export interface CommandResult {
-  /** null: it was ended by a signal, or took too long. */
+  /** null: the program was ended by a signal or timed out. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** What programs that we wait for are tied to. */
+/** Options that bind a program to the lifetime of its caller. */
 export interface CommandTies {
-  /** Ends the program, and rejects with its reason. */
+  /** Ends the program when it aborts; the promise then rejects with its reason. */
   readonly signal?: AbortSignal
-  /** Told of the process, which leads a group of its own: it must not outlive us. */
+  /** Called with the process, which leads its own process group: it must not outlive Gatehouse. */
   readonly keep?: (child: ChildProcess) => void
 }
 
-/** Rejects with the ErrnoException of spawn when the program cannot be started (ENOENT: it is not there). */
+/** Rejects with the ErrnoException of spawn when the program cannot be started (ENOENT: it does not exist). */
 export const runCommand = (
   program: string,
   args: readonly string[],
@@ -37,7 +37,7 @@ export const runCommand = (
       killGroup(child, 'SIGKILL')
       reject(signal?.reason as Error)
     }
-    // Not spawn's own timeout: its timer would stay, and keep us alive, when the program is not there.
+    // The timer of spawn's own timeout would remain, and keep this process alive, if the program does not exist.
     const timer = setTimeout(() => killGroup(child, 'SIGKILL'), timeoutMs).unref()
     signal?.addEventListener('abort', abort, { once: true })
     child.once('error', reject)

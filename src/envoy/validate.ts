@@ -1,4 +1,4 @@
-// An Envoy configuration → whether a real Envoy accepts it (`--mode validate`); nothing is started.
+// Asks a real Envoy whether it accepts a configuration (`--mode validate`), which starts nothing.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { runCommand } from './run-command.js'
 
 const VALIDATE_TIMEOUT_MS = 60_000
 
-/** config: envoy.config.bootstrap.v3.Bootstrap. error: what Envoy says against it. */
+/** config: envoy.config.bootstrap.v3.Bootstrap. error: Envoy's message. */
 export async function validateConfig(
   envoyPath: string,
   config: JsonObject,

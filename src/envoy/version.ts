@@ -1,4 +1,4 @@
-// An Envoy binary → its version, and whether we can work with it.
+// Reads the version of an Envoy binary and judges whether Gatehouse works with it.
 
 import { errorText } from '../errors.js'
 import { err, ok, type Result } from '../result.js'
@@ -10,12 +10,12 @@ export interface EnvoyVersion {
   readonly patch: number
 }
 
-/** The one that is installed where none is found. */
+/** Version that is installed where no Envoy is found. */
 export const PINNED_VERSION = '1.40.0'
 
-/** Without ext_authz's error replies and the gRPC status_on_error, failures would be answered 403. */
+/** Oldest supported minor: before ext_authz's error replies and the gRPC status_on_error, failures became 403. */
 const OLDEST_MINOR = 37
-/** Older ones have known vulnerabilities in the filters that we use. */
+/** Oldest minor without known vulnerabilities in the filters that Gatehouse uses. */
 const RECOMMENDED_MINOR = 40
 
 const VERSION_TIMEOUT_MS = 20_000
@@ -30,7 +30,7 @@ export function parseVersion(text: string): EnvoyVersion | undefined {
   return { major: Number(match[1]), minor: Number(match[2]), patch: Number(match[3]) }
 }
 
-/** Asks the binary. error: a sentence for a person. Rejects when ties.signal aborts. */
+/** Runs `envoy --version`. error: a sentence for a person. Rejects when ties.signal aborts. */
 export async function readVersion(
   path: string,
   ties: CommandTies = {},
@@ -49,7 +49,7 @@ export async function readVersion(
 
 export type Suitability =
   | { readonly type: 'good' }
-  /** It works; sentence says what speaks against it. */
+  /** Envoy works; sentence names what speaks against it. */
   | { readonly type: 'old'; readonly sentence: string }
   | { readonly type: 'refused'; readonly sentence: string }
 

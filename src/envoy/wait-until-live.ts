@@ -1,4 +1,4 @@
-// Waits until an Envoy has its first configuration and its listeners are active, as its admin address says.
+// Waits until Envoy's admin address reports the first configuration as loaded and its listeners as active.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AdminPlace, askAdmin } from './ask-admin.js'
@@ -6,7 +6,7 @@ import type { EnvoyChild, EnvoyExit } from './child.js'
 
 const POLL_MS = 25
 
-/** GET /ready is 200 once the listeners of the first configuration have everything they refer to. */
+/** Whether GET /ready is 200, i.e. the listeners of the first configuration have everything they refer to. */
 export const isLive = async (admin: AdminPlace): Promise<boolean> =>
   (await askAdmin(admin, '/ready'))?.status === 200
 
@@ -26,10 +26,10 @@ export async function waitUntilLive(
   }
 }
 
-/** At its start Envoy binds its admin address alone. */
+/** Envoy's error when its admin address is in use, the only address it binds during initialization. */
 const TAKEN = /cannot bind '([^']+)': Address already in use.* initializing config/
 
-/** For a person. */
+/** Describes an exit for a person. */
 export function exitSentence({ code, signal, reason }: EnvoyExit): string {
   const taken = TAKEN.exec(reason)?.[1]
   if (taken !== undefined)
