@@ -1,14 +1,14 @@
-// What an export is made of: Kubernetes manifests, their text, and what cannot be said in them.
+// Kubernetes manifests of an export, their text, and problems that prevent it.
 
 import { stringify } from 'yaml'
 
-/** A Kubernetes object that is to be applied. */
+/** A Kubernetes object to apply. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: ManifestMetadata
   readonly spec?: object
-  /** Of a Secret. */
+  /** Data of a Secret. */
   readonly stringData?: Readonly<Record<string, string>>
 }
 
@@ -21,7 +21,7 @@ export interface ManifestMetadata {
 
 /** Why a resource cannot be exported. */
 export interface ExportProblem {
-  /** FILE:LINE of the resource; absent: of none. */
+  /** FILE:LINE of the resource; absent: the problem is not about one. */
   readonly source?: string
   readonly message: string
 }
@@ -32,29 +32,29 @@ export interface ExportAddress {
   readonly port: number
 }
 
-/** Where an export leads Envoys to. */
+/** Addresses that an export refers to. */
 export interface ExportTargets {
-  /** ext_authz and ext_proc of Gatehouse. */
+  /** Address of Gatehouse's ext_authz and ext_proc. */
   readonly gatehouse: ExportAddress
-  /** The name in Gatehouse's certificate; absent: it is reached without TLS. */
+  /** Name in Gatehouse's certificate; absent: Envoys connect without TLS. */
   readonly serverName?: string
-  /** What answers 503 to everything, or nobody. */
+  /** Address that answers 503 to everything, or on which nobody listens. */
   readonly closed: ExportAddress
-  /** Routes are sealed. Makes the secret of a namespace that has none: 32 letters, digits, - and _ or more. */
+  /** Creates the seal of a namespace that has none: at least 32 letters, digits, - and _; absent: nothing is sealed. */
   readonly newSeal?: () => string
 }
 
-/** What generated objects carry, by which they are known again. */
+/** Labels that identify generated objects. */
 export const LABELS = { 'app.kubernetes.io/managed-by': 'gatehouse' } as const
 
-/** Of a generated object. */
+/** Metadata of a generated object. */
 export const metadataOf = (namespace: string, name: string): ManifestMetadata => ({
   namespace,
   name,
   labels: LABELS,
 })
 
-/** YAML documents, one for each manifest. */
+/** Returns a YAML document for each manifest. */
 export const manifestText = (manifests: readonly Manifest[]): string =>
   manifests
     .map((manifest) => stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false }))

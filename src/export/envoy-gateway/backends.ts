@@ -1,14 +1,14 @@
-// Gatehouse and the closed address as Backends, in each namespace that refers to them.
+// Builds Backends for Gatehouse and the closed address in each namespace that refers to them.
 
 import { isIP } from 'node:net'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportAddress, ExportTargets, Manifest } from '../manifest.js'
 import { CLOSED_BACKEND, GATEHOUSE_BACKEND, GROUP, manifestOf } from './names.js'
 
-/** The ConfigMap with the authority of Gatehouse's certificate, which its administrator makes. */
+/** Name of the ConfigMap with the CA of Gatehouse's certificate, which the administrator creates. */
 const AUTHORITY = 'gatehouse-ca'
 
-/** In the namespaces of the routes. */
+/** Returns the Backends for the namespaces of the routes. */
 export function backends(
   routes: readonly MeshRoute[],
   { gatehouse, serverName, closed, newSeal }: ExportTargets,
@@ -27,7 +27,7 @@ export function backends(
   ]
 }
 
-/** HTTP/2 either way: with TLS Envoy Gateway says so for every gRPC service. */
+/** Selects HTTP/2 in both cases: with TLS, Envoy Gateway sets it for every gRPC service. */
 const connectionTo = (serverName: string | undefined): object =>
   serverName === undefined
     ? { appProtocols: [`${GROUP}/h2c`] }

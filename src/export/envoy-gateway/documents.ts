@@ -1,5 +1,5 @@
-// The OAuth documents of an MCP route: an HTTPRoute of their own that leads nowhere, CORS, and ext_proc, which answers. Not a
-// direct response: Envoy's CORS filter leaves those alone, and clients in browsers would fail at the documents.
+// Exports the OAuth documents of an MCP route: an HTTPRoute to the closed Backend, CORS, and ext_proc, which answers.
+// Direct responses would not do: Envoy's CORS filter skips them, and clients in browsers could not read the documents.
 
 import type { MeshDocuments, MeshRoute } from '../../ir/mesh-route.js'
 import { type Manifest, metadataOf } from '../manifest.js'
@@ -11,7 +11,7 @@ import { corsSpec } from './security-policy.js'
 const DOCUMENTS = 'documents'
 const PAGES = 'pages'
 
-/** None: the route has no documents. */
+/** Returns no manifests for a route without documents. */
 export function documentsManifests(route: MeshRoute): readonly Manifest[] {
   const { namespace, documents } = route
   if (documents === undefined) return []
@@ -27,7 +27,7 @@ export function documentsManifests(route: MeshRoute): readonly Manifest[] {
         rules: rulesOf(documents),
       },
     },
-    // The pages of a relay are a rule without CORS: no page of another origin may read them.
+    // The pages of a relay have a rule without CORS: pages of other origins must not read them.
     manifestOf('SecurityPolicy', namespace, name, {
       targetRefs: [targetRef('HTTPRoute', name, DOCUMENTS)],
       cors: corsSpec(documents.cors),

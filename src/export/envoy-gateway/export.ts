@@ -1,5 +1,5 @@
-// The protected HTTPRoutes of an Envoy Gateway → the manifests by which its Envoys ask Gatehouse about them, or why some of
-// them cannot be protected: then there are no manifests at all, as part of them would leave routes open.
+// Exports the manifests that make Envoy Gateway's Envoys ask Gatehouse about the protected HTTPRoutes. If one of the
+// routes cannot be protected, the result is only the problems: some of the manifests would leave other routes open.
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
@@ -12,7 +12,7 @@ import { sealedRoute, sealSecrets, sealsOf } from './sealed-routes.js'
 import { securityPolicy } from './security-policy.js'
 import { clientTrafficPolicy, trafficPolicy } from './traffic-policies.js'
 
-/** Sorted by namespace, name and kind. */
+/** Returns the manifests sorted by namespace, name and kind. */
 export function exportEnvoyGateway(
   routes: readonly MeshRoute[],
   targets: ExportTargets,
@@ -51,7 +51,10 @@ function problemsOf(route: MeshRoute, isSealed: boolean): readonly ExportProblem
   }))
 }
 
-/** The server would read what was not checked: of a lenient one a byte that is not UTF-8 takes the quote behind it along. */
+/**
+ * The MCP server would read other text than was checked: with a lenient decoder, an invalid UTF-8 byte also swallows
+ * the quote after it.
+ */
 const NO_BODIES =
   'rules read mcp, and Envoy Gateway hands bodies to ext_authz as text, in which bytes that are not UTF-8 are replaced: such a body cannot be checked'
 
@@ -63,7 +66,7 @@ const gatewaysOf = (routes: readonly MeshRoute[]): readonly MeshRoute['gateways'
   ).values(),
 ]
 
-/** Two routes whose objects would have one name: one of them would be left open. */
+/** Finds routes whose objects would have the same name: one of the routes would be left open. */
 function sameNames(manifests: readonly Manifest[]): readonly ExportProblem[] {
   const keys = manifests.map(keyOf)
   return [...new Set(keys.filter((key, index) => keys.indexOf(key) !== index))].map((key) => ({

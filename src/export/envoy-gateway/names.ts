@@ -1,17 +1,17 @@
-// The API of Envoy Gateway, and the names that the objects of an export have and refer to each other by.
+// Names and references of exported objects, and their form in Envoy Gateway's API.
 
 import type { MeshParent } from '../../ir/mesh-route.js'
 import type { Manifest } from '../manifest.js'
 import { metadataOf } from '../manifest.js'
 
-/** The API group of Envoy Gateway's own kinds. */
+/** API group of Envoy Gateway's own kinds. */
 export const GROUP = 'gateway.envoyproxy.io'
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 
-/** The Backend that is Gatehouse. */
+/** Name of the Backend for Gatehouse. */
 export const GATEHOUSE_BACKEND = 'gatehouse'
-/** The Backend that no request is answered by. */
+/** Name of the Backend that never serves a request. */
 export const CLOSED_BACKEND = 'gatehouse-closed'
 
 /** Name of the policies on an HTTPRoute. */
@@ -20,7 +20,7 @@ export const policyName = (route: string): string => `gatehouse-${route}`
 /** A reference to a Backend of the same namespace. */
 export const toBackend = (name: string): object => ({ group: GROUP, kind: 'Backend', name })
 
-/** What a policy is about; rule: one rule of it by its name. */
+/** Reference to the target of a policy. rule: name of a rule of the target. */
 export const targetRef = (kind: 'HTTPRoute' | 'Gateway', name: string, rule?: string): object => ({
   group: GATEWAY_API,
   kind,
@@ -58,7 +58,7 @@ export const manifestOf = (
   spec,
 })
 
-/** A duration of the Gateway API (GEP-2257), which has at most five digits of a unit. */
+/** Formats a duration of the Gateway API (GEP-2257), which allows at most five digits per unit. */
 export function durationText(ms: number): string {
   const parts = [
     [Math.floor(ms / 3_600_000), 'h'],

@@ -1,14 +1,15 @@
-// The user's own HTTPRoutes, sealed: without the marks of Gatehouse there is no way to the backends, whatever becomes of its policies.
+// Seals the user's own HTTPRoutes: their backends are unreachable without Gatehouse's marks, whatever happens to its
+// policies.
 
 import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
 import { SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
 import { type Manifest, metadataOf } from '../manifest.js'
 import { CLOSED_BACKEND, durationText, parentRef, toBackend } from './names.js'
 
-/** By namespace. */
+/** Seals by namespace. */
 export type Seals = ReadonlyMap<string, string>
 
-/** Those that are there, and a new one for each namespace that has none. */
+/** Returns the existing seals, and a new one for each namespace that has none. */
 export function sealsOf(routes: readonly MeshRoute[], newSeal: () => string): Seals {
   const known = new Map(
     routes.flatMap(({ namespace, sealing: { secret } }) =>
@@ -19,7 +20,7 @@ export function sealsOf(routes: readonly MeshRoute[], newSeal: () => string): Se
   return new Map([...known, ...[...new Set(lacking)].map((name) => [name, newSeal()] as const)])
 }
 
-/** The Secrets of namespaces that have none. */
+/** Returns Secrets for the namespaces that have none. */
 export function sealSecrets(routes: readonly MeshRoute[], seals: Seals): readonly Manifest[] {
   const known = new Set(
     routes.filter(({ sealing }) => sealing.secret !== undefined).map(({ namespace }) => namespace),
@@ -51,7 +52,7 @@ export function sealedRoute(route: MeshRoute, seal: string): Manifest {
   }
 }
 
-/** Each server that has a say must have had it. */
+/** Names of the headers that must carry the seal: one for each of ext_authz and ext_proc that the route uses. */
 const sealHeaders = ({ authz, isGuarded }: MeshRoute): readonly string[] => [
   ...(authz === undefined ? [] : [SEAL_HEADERS.authz]),
   ...(isGuarded ? [SEAL_HEADERS.guard] : []),
@@ -75,7 +76,7 @@ function openRule(rule: MeshRule, headers: readonly string[], seal: string): obj
   }
 }
 
-/** A rule may have one modifier of request headers. */
+/** Removes the marks through the rule's RequestHeaderModifier, as a rule may have only one. */
 function unmarked(filters: MeshRule['filters'], remove: readonly string[]): readonly object[] {
   const own = filters.find(({ type }) => type === 'RequestHeaderModifier')?.requestHeaderModifier
   const modifier = {

@@ -1,4 +1,4 @@
-// SecurityPolicy: CORS, and ext_authz with the table key as a context extension.
+// Builds the SecurityPolicy: CORS, and ext_authz with the table key as a context extension.
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
@@ -13,10 +13,10 @@ import {
   toBackend,
 } from './names.js'
 
-/** Above the second that a check may wait for a key set's extra fetch. */
+/** Exceeds the one second that a check may wait for the extra fetch of a key set. */
 const CHECK_TIMEOUT = '2s'
 
-/** None: the route is guarded alone, and what it says of CORS is the mesh's. */
+/** Returns no manifest for a route that is only guarded: its CORS is left to the mesh. */
 export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Manifest[] {
   const { namespace, name, authz, cors } = route
   if (authz === undefined) return []
@@ -24,13 +24,13 @@ export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Ma
     manifestOf('SecurityPolicy', namespace, policyName(name), {
       targetRefs: [targetRef('HTTPRoute', name)],
       ...(cors === undefined ? {} : { cors: corsSpec(cors) }),
-      // The mark of a request that is let in takes it to the rule with the backends.
+      // An allowed request carries the mark: recomputing its route selects the rule with the backends.
       extAuth: { ...extAuth(authz), ...(isSealed ? { recomputeRoute: true } : {}) },
     }),
   ]
 }
 
-/** Envoy Gateway's own defaults are 10 s and 403. */
+/** Sets timeout and status explicitly: Envoy Gateway's defaults are 10 s and 403. */
 const extAuth = ({ key }: NonNullable<MeshRoute['authz']>): object => ({
   failOpen: false,
   timeout: CHECK_TIMEOUT,

@@ -1,11 +1,11 @@
-// What Envoy Gateway's defaults would break or open: replies that end after 15 s, and paths with escaped slashes.
+// Overrides defaults of Envoy Gateway that would end replies after 15 s or allow paths with escaped slashes.
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { GatewayName } from '../../ir/status.js'
 import type { Manifest } from '../manifest.js'
 import { durationText, manifestOf, policyName, targetRef } from './names.js'
 
-/** BackendTrafficPolicy. None: Envoy's own limits stay. */
+/** Returns the BackendTrafficPolicy; none if the default limits may apply. */
 export function trafficPolicy(route: MeshRoute): readonly Manifest[] {
   const { namespace, name, isEndless, requestMs } = route
   if (!isEndless && requestMs === undefined) return []
@@ -21,7 +21,7 @@ export function trafficPolicy(route: MeshRoute): readonly Manifest[] {
   ]
 }
 
-/** ClientTrafficPolicy: with escaped slashes a path can be written so that another route than the protected one takes it. */
+/** Returns the ClientTrafficPolicy: a path with escaped slashes could match another route than the protected one. */
 export const clientTrafficPolicy = ({ namespace, name }: GatewayName): Manifest =>
   manifestOf('ClientTrafficPolicy', namespace, policyName(name), {
     targetRefs: [targetRef('Gateway', name)],
