@@ -1,4 +1,4 @@
-// config/demo → a private folder of resources with the addresses of this run, for the user to read and edit.
+// Copies config/demo, with the addresses of this run, to a private folder where the user can read and edit it.
 
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { createPrivateFolder, type PrivateFolder } from '../app/private-folder.js'
 import { type DemoValues, withValues } from './demo-resources.js'
 
-// The same from src/demo and from dist/demo.
+// Resolves to the same folder from src/demo and from dist/demo.
 const SOURCE = fileURLToPath(new URL('../../config/demo/', import.meta.url))
 
 export async function createDemoFolder(values: DemoValues): Promise<PrivateFolder> {

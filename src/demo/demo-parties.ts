@@ -1,8 +1,8 @@
-// Who takes part in the demo: the identity provider that config/demo expects, its users and its client.
+// The demo's identity provider with its users and client, the ports of config/demo and the metadata path of its route.
 
 import type { IdpConfig } from './idp/configuration.js'
 
-/** bob is in no group that the demo's policy lets in. */
+/** Configuration of the identity provider. bob is in no group that the demo's policy allows. */
 export const DEMO_IDP: IdpConfig = {
   shape: { type: 'IdpOne', slug: 'mcp' },
   users: [
@@ -13,7 +13,7 @@ export const DEMO_IDP: IdpConfig = {
   tokenPath: true,
 }
 
-/** The ports that config/demo names; the demo uses others where these are taken. */
+/** Ports in config/demo; the demo uses others where these are in use. */
 export const CONFIG_PORTS = {
   gateway: 8080,
   identityProvider: 9000,
@@ -22,5 +22,5 @@ export const CONFIG_PORTS = {
   guardrailWebhook: 8000,
 } as const
 
-/** Of config/demo's route. */
+/** Path of the authorization server metadata on config/demo's route. */
 export const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server/mcp'

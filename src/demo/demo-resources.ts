@@ -1,4 +1,4 @@
-// The resources of config/demo, as text → the same with the addresses and the API group of this run; comments stay.
+// Replaces addresses and API group in the text of config/demo's resources with those of this run; comments stay.
 
 import { type Document, type Pair, parseAllDocuments, type Scalar, visit } from 'yaml'
 import { CONFIG_PORTS } from './demo-parties.js'
@@ -10,12 +10,12 @@ export type PartyName = keyof typeof CONFIG_PORTS
 
 export interface DemoValues {
   readonly ports: Readonly<Record<PartyName, number>>
-  /** Where clients reach the gateway; IPv6 without brackets. The other parties are at 127.0.0.1. */
+  /** Host on which clients reach the gateway, IPv6 without brackets. The other parties are at 127.0.0.1. */
   readonly gatewayHost: string
   readonly apiGroup: string
 }
 
-/** text: YAML documents. Only ports, URLs and API groups are touched, wherever they stand. */
+/** Replaces ports, URLs and API groups, wherever they occur. text: YAML documents. */
 export function withValues(text: string, values: DemoValues): string {
   const documents = parseAllDocuments(text) as Document[]
   for (const document of documents) {
@@ -29,7 +29,7 @@ export function withValues(text: string, values: DemoValues): string {
     .join('')
 }
 
-/** scheme, host and port of a URL at the party. */
+/** Returns scheme, host and port of the party's URLs. */
 export function originOf(party: PartyName, { ports, gatewayHost }: DemoValues): string {
   const host = party === 'gateway' ? gatewayHost : CONFIG_HOST
   return `http://${host.includes(':') ? `[${host}]` : host}:${String(ports[party])}`
@@ -37,7 +37,7 @@ export function originOf(party: PartyName, { ports, gatewayHost }: DemoValues): 
 
 const parties = Object.keys(CONFIG_PORTS) as PartyName[]
 
-/** Of a listener, a backend or a reference to one. */
+/** Replaces the port of a listener, a backend or a reference to one. */
 function setPort({ key, value }: Pair, { ports }: DemoValues): void {
   if ((key as Scalar).value !== 'port') return
   const port = value as Scalar

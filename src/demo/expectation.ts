@@ -1,8 +1,8 @@
-// What the tour finds → whether it is what was to be expected there.
+// Checks that the tour finds what it expects.
 
 import { GatehouseError } from '../errors.js'
 
-/** The tour cannot go on; the message says what was expected and what came instead. */
+/** Ends the tour; the message says what was expected and what came instead. */
 export class UnexpectedAnswer extends GatehouseError {
   readonly code = 'unexpected_answer'
 
@@ -21,21 +21,21 @@ export function expectStatus(
   )
 }
 
-/** The text of a member of a JSON document. */
+/** Returns a text member of a JSON document. */
 export function memberText(what: string, document: unknown, member: string): string {
   const value = (document as Record<string, unknown> | undefined)?.[member]
   if (typeof value === 'string') return value
   throw new UnexpectedAnswer(`expected a text "${member}" in ${what}, got ${JSON.stringify(value)}`)
 }
 
-/** Its texts, when it is a list. */
+/** Returns a list member of a JSON document, as texts. */
 export function textsOf(what: string, document: unknown, member: string): readonly string[] {
   const value = (document as Record<string, unknown> | undefined)?.[member]
   if (Array.isArray(value)) return value.map(String)
   throw new UnexpectedAnswer(`expected a list "${member}" in ${what}, got ${JSON.stringify(value)}`)
 }
 
-/** As the sample webhook leaves it. */
+/** Checks that an address is masked as the sample webhook does it. */
 export function expectMasked(what: string, text: string): void {
   if (text.includes('@') || !text.includes('[email]'))
     throw new UnexpectedAnswer(`expected [email] and no address in ${what}, got "${text}"`)

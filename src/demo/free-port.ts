@@ -1,11 +1,11 @@
-// A port: checked that it is free, or another one that is.
+// Finds free ports.
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 
-/** The wanted one; 0: any. Rejects with the system's error (EADDRINUSE, EACCES) when it cannot be had. */
+/** Returns the wanted port; 0: any. Rejects with the system's error (EADDRINUSE, EACCES) when it is not available. */
 export async function thePort(wanted: number, host = LOOPBACK): Promise<number> {
   const server = createServer().listen(wanted, host)
   await once(server, 'listening')
@@ -15,5 +15,5 @@ export async function thePort(wanted: number, host = LOOPBACK): Promise<number> 
   return port
 }
 
-/** The wanted one on loopback if it is free, else any. */
+/** Returns the wanted port on loopback if it is free, else any. */
 export const aPort = (wanted: number): Promise<number> => thePort(wanted).catch(() => thePort(0))

@@ -1,4 +1,4 @@
-// An identity provider on loopback, in the shape of IdpOne or IdpTwo: oidc-provider behind their paths.
+// An identity provider on loopback in the shape of IdpOne or IdpTwo: oidc-provider behind their paths.
 
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ export interface IdentityProvider {
   close(): Promise<void>
 }
 
-/** Rejects when the port is taken. port: 0 or absent for a free one. */
+/** Rejects when the port is in use. port: 0 or absent for a free one. */
 export async function startIdentityProvider(
   config: IdpConfig & { readonly port?: number },
   resolve: ResolvePackage = ownPackages,
@@ -42,7 +42,7 @@ export async function startIdentityProvider(
   }
 }
 
-/** The provider itself, for a server that listens at origin. */
+/** Returns the provider's request listener, for a server that listens at origin. */
 export async function identityProviderListener(
   config: IdpConfig,
   origin: string,
@@ -71,7 +71,7 @@ export async function identityProviderListener(
   }
 }
 
-/** Never a question about consent. */
+/** Returns an interaction policy that never asks for consent. */
 function interactions(
   policies: typeof OidcProvider.interactionPolicy,
   { rememberLogin }: IdpConfig,
@@ -91,18 +91,18 @@ function interactions(
   return policy
 }
 
-/** RFC 8252 section 7.3, and localhost: which port and path a client listens on is its own affair. */
+/** Allows any loopback redirect URI: RFC 8252 section 7.3, extended to localhost and any path. */
 function allowLoopbackRedirects(provider: OidcProvider.Provider): void {
   const client = provider.Client.prototype
   client.redirectUriAllowed = (uri: string) =>
     /^https?:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?(\/|$)/.test(uri)
 }
 
-/** Rewrites the request to oidc-provider's own paths; the result is the path below the issuer, if it is there. */
+/** Rewrites the request to oidc-provider's own paths. Returns the path below the issuer, if it is there. */
 function route(request: IncomingMessage, paths: ShapePaths): string | undefined {
   const asked = request.url ?? '/'
   const path = asked.split('?')[0] ?? ''
-  // oidc-provider finds its mount path by comparing originalUrl with url: a scope must be in both.
+  // oidc-provider finds its mount path by comparing originalUrl with url: both need the added scope.
   const original = path === `${paths.mount}/auth` ? withScope(asked) : asked
   Object.assign(request, { originalUrl: original })
   if (path === paths.jwks && !path.startsWith(paths.mount)) request.url = '/jwks'
@@ -114,14 +114,14 @@ function route(request: IncomingMessage, paths: ShapePaths): string | undefined 
   return undefined
 }
 
-/** Without its session cookie every login starts anew, also as another user in the same browser. */
+/** Removes the session cookie: every login starts anew, even as another user in the same browser. */
 function dropSession(request: IncomingMessage): void {
   const cookies = request.headers.cookie?.split(/; */)
   if (cookies === undefined) return
   request.headers.cookie = cookies.filter((cookie) => !cookie.startsWith('_session')).join('; ')
 }
 
-/** A request without scope means the usual ones. */
+/** Adds the usual scopes to a request without any. */
 function withScope(url: string): string {
   return /[?&]scope=/.test(url) ? url : `${url}${url.includes('?') ? '&' : '?'}scope=openid+profile`
 }
@@ -132,7 +132,7 @@ interface Reshaping {
   readonly origin: string
 }
 
-/** What the two providers say otherwise than oidc-provider: the discovery document, and no RFC 9207 iss. */
+/** Adjusts what the two providers do differently: the discovery document, and no RFC 9207 iss. */
 async function reshape(ctx: Context, next: Next, { config, paths, origin }: Reshaping) {
   await next()
   const body: unknown = ctx.body

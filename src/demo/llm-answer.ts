@@ -1,18 +1,18 @@
-// What the demo's model says to a prompt, and the pieces that it says it in.
+// Answers of the demo's model to a prompt, and the pieces in which they are streamed.
 
-/** An address that a model could have learned; the sample webhook masks it. */
+/** Address that a model could have learned; the sample webhook masks it. */
 const ADDRESS = 'carol.jones@staff.example.com'
 
-/** Characters of a piece: words are cut, and the address above wherever it stands. */
+/** Length of a piece in characters: cuts words, and always the address above. */
 const PIECE = 7
 
-/** Shows what reached the model, and holds an address. */
+/** Returns an answer that quotes the prompt as it reached the model and contains an address. */
 export const shortAnswer = (prompt: string): string =>
   `You wrote: "${prompt}" Ask ${ADDRESS} about it.`
 
 /**
- * The same, and long enough to be watched as it comes: what is within 256 characters of a change, on either side, waits
- * (decision 20a), so the address stands more than that behind the start, and more than twice that before the end.
+ * Returns the same kind of answer, long enough to watch it arrive: up to 256 characters on either side of a change are
+ * held back (decision 20a). So the address is farther than that from the start, and than twice that from the end.
  */
 export const longAnswer = (prompt: string): string =>
   `You wrote: "${prompt}" That is all that I was given: the gateway shows every prompt to a guardrail webhook \

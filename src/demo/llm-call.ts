@@ -1,9 +1,9 @@
-// Chat completions as a client with OpenAI's API asks for them and reads them.
+// Requests and reads chat completions as a client of OpenAI's API does.
 
 import { UnexpectedAnswer } from './expectation.js'
 import { MODEL } from './llm-chat.js'
 
-/** Until the whole answer is there. */
+/** Time limit for the whole answer. */
 const TIMEOUT_MS = 20_000
 
 export const chatWith = (content: string, isStream = false): object => ({
@@ -22,7 +22,7 @@ export const openChat = (url: string, chat: object): Promise<Response> =>
 
 export interface ChatAnswer {
   readonly status: number
-  /** JSON, or the text itself. */
+  /** Parsed JSON, or the text if it is not JSON. */
   readonly body: unknown
 }
 
@@ -44,7 +44,7 @@ interface Choice {
   readonly delta?: { readonly content?: string }
 }
 
-/** What the model says in a completion, or in a chunk of one. */
+/** Returns the model's text in a completion or in a chunk of one. */
 export function textIn(completion: unknown): string {
   const { choices } = (completion ?? {}) as { choices?: readonly Choice[] }
   if (choices === undefined)

@@ -1,17 +1,17 @@
-// OpenAI's chat completions as the demo's LLM server reads and writes them.
+// Reads and writes OpenAI's chat completions for the demo's LLM server.
 
 export const MODEL = 'parrot'
 
-/** Seconds since the epoch: of the model, and of everything that it says. */
+/** Creation time of the model and of all its answers, in seconds since the epoch. */
 const CREATED = 1_767_225_600
 
 export interface Asked {
-  /** The text of the last message. */
+  /** Text of the last message. */
   readonly prompt: string
   readonly isStream: boolean
 }
 
-/** undefined: no chat completion is asked for. */
+/** Returns undefined if the body does not ask for a chat completion. */
 export function readChat(body: string): Asked | undefined {
   const { messages, stream } = parseObject(body)
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
@@ -57,7 +57,7 @@ export const completion = (content: string): object => ({
   ],
 })
 
-/** Of a streamed completion: who speaks, then the pieces, then the end. */
+/** Returns the chunks of a streamed completion: the role, the pieces, the end. */
 export const chunksOf = (pieces: readonly string[]): readonly object[] => [
   chunk({ role: 'assistant', content: '' }),
   ...pieces.map((content) => chunk({ content })),

@@ -1,5 +1,5 @@
 // A small LLM server on loopback with OpenAI's API: chat completions, streamed or not, and the list of models.
-// No model is behind it; its answers show what the prompt was when it arrived.
+// It has no model; its answers quote the prompt as it arrived.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -11,26 +11,26 @@ import { chunksOf, completion, modelList, problem, readChat } from './llm-chat.j
 export interface LlmServer {
   readonly host: string
   readonly port: number
-  /** Also breaks open connections. */
+  /** Closes the server and all open connections. */
   close(): Promise<void>
 }
 
 export interface LlmServerOptions {
-  /** 0 or absent for a free one. */
+  /** Port to listen on; 0 or absent for a free one. */
   readonly port?: number
-  /** Told the last message of each prompt. */
+  /** Called with the last message of each prompt. */
   readonly onPrompt?: (text: string) => void
-  /** Told when all of an answer has been sent. */
+  /** Called when an answer has been sent completely. */
   readonly onAnswered?: () => void
 }
 
 const HOST = '127.0.0.1'
-/** Of a request's body. */
+/** Largest body of a request. */
 const MAX_BYTES = 16 * 1024 * 1024
-/** Between two pieces of a stream: all of it takes about three seconds. */
+/** Pause between two pieces of a stream, which takes about three seconds in total. */
 const PIECE_MS = 15
 
-/** Rejects when the port is taken. */
+/** Rejects when the port is in use. */
 export async function startLlmServer(options: LlmServerOptions = {}): Promise<LlmServer> {
   const server = createServer((request, response) => {
     answer(request, response, options).catch(() => response.destroy())
@@ -66,7 +66,7 @@ async function answer(
   if (response.writableEnded) onAnswered?.()
 }
 
-/** Throws when it is larger than the limit, or breaks off. */
+/** Reads the body. Rejects when it exceeds the limit or breaks off. */
 async function read(request: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -82,7 +82,7 @@ function sendJson(response: ServerResponse, status: number, json: object): void 
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
 }
 
-/** With a pause before each; ends with the client. */
+/** Sends each event after a pause; stops when the client disconnects. */
 async function sendEvents(response: ServerResponse, events: readonly object[]): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
   for (const event of events) {

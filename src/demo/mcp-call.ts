@@ -1,17 +1,17 @@
-// JSON-RPC messages of an MCP client over streamable HTTP, one at a time, with the session that the server opens.
+// An MCP client over streamable HTTP that sends JSON-RPC messages one at a time, in the session that the server opens.
 
-/** Until the answer is there. */
+/** Time limit for an answer. */
 const TIMEOUT_MS = 10_000
 const PROTOCOL_VERSION = '2025-11-25'
 
 export interface McpAnswer {
   readonly status: number
   readonly headers: Headers
-  /** The JSON of the answer, also of a server-sent event; undefined: there is none. */
+  /** Parsed JSON of the answer or of its server-sent event; undefined if there is none. */
   readonly body: unknown
 }
 
-/** Sends one message, an object with "jsonrpc", to the MCP server; rejects when there is no answer. */
+/** Sends one message, an object with "jsonrpc", to the MCP server. Rejects when there is no answer. */
 export type SendMessage = (message: object) => Promise<McpAnswer>
 
 export function mcpClient(url: string, token?: string): SendMessage {

@@ -1,11 +1,11 @@
-// A real MCP server (@modelcontextprotocol/server-everything, streamable HTTP) on loopback.
+// Starts a real MCP server (@modelcontextprotocol/server-everything, streamable HTTP) on loopback.
 
 import { ownPackages, type ResolvePackage } from './party-packages.js'
 import { type Program, startProgram } from './program.js'
 
 export type McpServer = Program
 
-/** port: 0 or absent for a free one. Rejects when it does not come up, e.g. because the port is taken. */
+/** Rejects when it does not start, e.g. because the port is in use. port: 0 or absent for a free one. */
 export function startMcpServer(
   port = 0,
   resolve: ResolvePackage = ownPackages,

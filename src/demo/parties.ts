@@ -1,4 +1,4 @@
-// Who stands around the demo's gateway, each started on the port that config/demo names or one that is free.
+// Starts the parties around the demo's gateway, each on the port that config/demo names or on a free one.
 
 import { CONFIG_PORTS, DEMO_IDP } from './demo-parties.js'
 import { aPort } from './free-port.js'
@@ -17,22 +17,22 @@ export interface Parties {
   readonly model: Model
 }
 
-/** What can be seen at the model itself. */
+/** What can be observed at the model itself. */
 export interface Model {
-  /** That has reached it. */
+  /** Returns the last prompt that reached the model. */
   lastPrompt(): string
-  /** It has not said all of its last answer yet. */
+  /** Whether the model is still sending its last answer. */
   isSpeaking(): boolean
 }
 
 export interface Party {
   readonly port: number
   close(): Promise<void>
-  /** Without waiting for its end; absent: it ends with this process. */
+  /** Kills the party without waiting for its end; absent: it ends with this process. */
   kill?(): void
 }
 
-/** started: told of each as soon as it is up, with a place for people to read. packages: what they are made of. */
+/** started: called for each party once it is up; where: its place, for people. packages: where to find their code. */
 export async function startParties(
   started: (name: string, where: string, party: Party) => void,
   packages: ResolvePackage,

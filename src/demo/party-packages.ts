@@ -1,4 +1,4 @@
-// The packages that the demo's parties are made of: found beside Gatehouse in a checkout, else installed once for this user.
+// Finds the npm packages of the demo's parties beside Gatehouse in a checkout, or installs them once for this user.
 
 import { createHash } from 'node:crypto'
 import { access, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -8,27 +8,27 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, type CommandTies, runCommand } from '../envoy/run-command.js'
 
-/** The path of a package's module. Throws when there is no such package. */
+/** Returns the path of a package's module. Throws when there is no such package. */
 export type ResolvePackage = (specifier: string) => string
 
 export interface PartyPackagesOptions extends CommandTies {
-  /** XDG_CACHE_HOME. */
+  /** Environment variables; XDG_CACHE_HOME is read. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Told what takes long. */
+  /** Called with notes about slow steps. */
   readonly note: (sentence: string) => void
 }
 
-// The same from src/demo and from dist/demo.
+// Resolves to the same folder from src/demo and from dist/demo.
 const LIST = fileURLToPath(new URL('../../config/demo-parties/', import.meta.url))
-/** npm publishes no file that is named package-lock.json. */
+/** Names of the files here and when installed: npm does not publish files named package-lock.json. */
 const FILES = { 'package.json': 'package.json', 'npm-shrinkwrap.json': 'package-lock.json' }
 const PARTIES = ['oidc-provider', '@modelcontextprotocol/server-everything/dist/index.js']
 const INSTALL_TIMEOUT_MS = 600_000
 
-/** The packages beside Gatehouse itself: those of a checkout. */
+/** Resolves the packages beside Gatehouse itself, as in a checkout. */
 export const ownPackages: ResolvePackage = createRequire(import.meta.url).resolve
 
-/** Rejects with a sentence for a person when they are not there and cannot be installed, or with the signal's reason. */
+/** Rejects with a message for a person when they are missing and cannot be installed, or with the signal's reason. */
 export async function findPartyPackages(options: PartyPackagesOptions): Promise<ResolvePackage> {
   if (resolvesAll(ownPackages)) return ownPackages
   const lock = await readFile(join(LIST, 'npm-shrinkwrap.json'))
@@ -54,7 +54,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** The folder appears whole or not at all, also when two do this at once. */
+/** Installs the packages. The folder appears complete or not at all, even if two processes install at once. */
 async function install(folder: string, options: PartyPackagesOptions): Promise<void> {
   options.note(
     `installing the demo's identity provider and MCP server into ${folder} (25 MB, once)`,

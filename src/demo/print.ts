@@ -1,19 +1,19 @@
-// What the demo says, as lines for a person; coloured on a terminal only.
+// Prints the demo's output as lines for a person, with colours only on a terminal.
 
 export interface Print {
   line(text?: string): void
   heading(text: string): void
-  /** The next numbered step of the tour. */
+  /** Heading of the next numbered step of the tour. */
   step(title: string): void
   request(method: string, url: string, body?: object): void
   answer(status: number, meaning: string): void
-  /** Something of an answer, or of the stack, with its name. */
+  /** A named detail of an answer or of the stack. */
   detail(name: string, value: string): void
-  /** Part of an answer as it came. */
+  /** Part of an answer, verbatim. */
   text(value: string): void
-  /** Part of a long text, and after how many seconds it came; on as many lines as it needs. */
+  /** Part of a long text and the seconds after which it arrived; uses as many lines as needed. */
   said(seconds: number, text: string): void
-  /** A member a line. */
+  /** A JSON object, one line per member. */
   json(document: object): void
   /** A command to copy, and what it shows. */
   command(purpose: string, ...lines: readonly string[]): void
@@ -27,7 +27,7 @@ const GREEN = '32'
 const YELLOW = '33'
 const CYAN = '36'
 const NAME_WIDTH = 20
-/** Of a long text's lines, without what stands before them. */
+/** Width of the lines of a long text, without their prefix. */
 const TEXT_WIDTH = 68
 
 export function createPrint(write: (text: string) => void, colour: boolean): Print {
@@ -71,6 +71,6 @@ export function createPrint(write: (text: string) => void, colour: boolean): Pri
   }
 }
 
-/** Between words, where there are some. */
+/** Splits a text into lines, between words if possible. */
 const linesOf = (text: string): readonly string[] =>
   text.match(new RegExp(`\\S.{0,${String(TEXT_WIDTH - 1)}}(?=\\s|$)|\\S+`, 'g')) ?? []

@@ -1,4 +1,4 @@
-// A Node program that is an HTTP server, as a child process on loopback that does not outlive this one.
+// Runs a Node program that is an HTTP server as a child process on loopback that does not outlive this process.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,23 +7,23 @@ export interface Program {
   readonly host: string
   readonly port: number
   close(): Promise<void>
-  /** Without waiting for its end. */
+  /** Kills the program without waiting for its end. */
   kill(): void
 }
 
 export interface ProgramStart {
-  /** For messages. */
+  /** Name of the program in messages. */
   readonly name: string
-  /** The path of its JavaScript file. */
+  /** Path of its JavaScript file. */
   readonly file: string
   readonly args?: readonly string[]
-  /** It reads its port in the variable PORT; 0: any that is free. */
+  /** Port, passed in the variable PORT; 0: any free one. */
   readonly port: number
 }
 
 const HOST = '127.0.0.1'
 
-/** Wherever the program wants to listen and on whatever port: this makes it loopback and tells the port. */
+/** Module that makes the program listen on loopback, whatever it asks for, and report its port. */
 const LOOPBACK = `
   import net from 'node:net'
   const { listen } = net.Server.prototype
@@ -33,7 +33,7 @@ const LOOPBACK = `
   }
   globalThis.process.once('disconnect', () => globalThis.process.exit())`
 
-/** Rejects when it does not come up, e.g. because the port is taken. */
+/** Rejects when it does not start, e.g. because the port is in use. */
 export async function startProgram({ name, file, args, port }: ProgramStart): Promise<Program> {
   const child = fork(file, args ?? [], {
     env: { PORT: String(port) },

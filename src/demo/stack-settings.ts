@@ -1,4 +1,4 @@
-// Settings of the demo → where its gateway is and what its Gatehouse runs with: loopback, and ports that are free.
+// Derives the gateway's address and Gatehouse's settings for the demo: on loopback, and with free ports.
 
 import type { Settings } from '../settings.js'
 import { CONFIG_PORTS } from './demo-parties.js'
@@ -6,13 +6,13 @@ import { aPort, thePort } from './free-port.js'
 
 const LOOPBACK = '127.0.0.1'
 const ANY_ADDRESS = ['0.0.0.0', '::']
-/** Enough for what is under way in a demo; a client's open event stream would otherwise hold up every Ctrl-C. */
+/** Enough for a demo's requests; with more, a client's open event stream would delay every Ctrl-C. */
 const DRAIN_MS = 1000
 
 export const listenAddress = ({ given, listenAddress: wanted }: Settings): string =>
   given.has('listenAddress') ? wanted : LOOPBACK
 
-/** Where clients reach the gateway. Rejects with the system's error when its port cannot be had. */
+/** Returns where clients reach the gateway. Rejects with the system's error when its port is not free. */
 export async function gatewayAddress(
   settings: Settings,
 ): Promise<{ readonly host: string; readonly port: number }> {
@@ -21,7 +21,7 @@ export async function gatewayAddress(
   return { host: ANY_ADDRESS.includes(host) ? LOOPBACK : host, port }
 }
 
-/** What the user left to the defaults gives way to what else runs on this machine. */
+/** Returns settings in which defaults, but not given values, avoid what else runs on this machine. */
 export async function appSettings(settings: Settings): Promise<Settings> {
   const { given, admin, drainTimeout } = settings
   return {

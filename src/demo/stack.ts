@@ -1,4 +1,4 @@
-// The demo's whole stack on loopback: its parties, Gatehouse and its Envoy, from config/demo.
+// Starts the demo's whole stack on loopback from config/demo: its parties, Gatehouse and its Envoy.
 
 import { type App, type AppDeps, startApp } from '../app.js'
 import type { PrivateFolder } from '../app/private-folder.js'
@@ -18,39 +18,39 @@ import { appSettings, gatewayAddress } from './stack-settings.js'
 import { untilServing } from './until-serving.js'
 
 export interface DemoStack {
-  /** The gateway's, for clients. */
+  /** Origin of the gateway, for clients. */
   readonly origin: string
   /** Gatehouse's admin address: HOST:PORT or unix:PATH. */
   readonly admin: string
-  /** undefined: there is no Envoy of the demo's own. */
+  /** Admin address of the demo's Envoy; undefined if it has none. */
   readonly envoyAdmin: ServerAddress | undefined
   readonly parties: Parties
-  /** Where the resources are. */
+  /** Folder with the resources. */
   readonly folder: string
-  /** Resolves when the gateway serves the demo's route; rejects when the signal aborts first. */
+  /** Resolves when the gateway serves the demo's routes; rejects when the signal aborts first. */
   ready(signal: AbortSignal): Promise<void>
 }
 
 export interface DemoDeps {
   readonly logger: Logger
-  /** Told what takes long. */
+  /** Called with notes about slow steps. */
   readonly note: (sentence: string) => void
-  /** Told what has started, and where it is. */
+  /** Called with the name and the place of each party that has started. */
   readonly started: (party: string, where: string) => void
-  /** A provider of the resources in a folder. */
+  /** Creates a provider for the resources in a folder. */
   readonly provider: (folder: string) => ResourceProvider
   readonly onFatal: AppDeps['onFatal']
-  /** Ends a start that is under way. */
+  /** Aborts a start in progress. */
   readonly stop: AbortSignal
 }
 
-/** Collects what has been started, so that a start that fails half-way leaves nothing either. */
+/** Keeps track of what has been started, for close() to clean up even a start that failed half-way. */
 export class Demo {
   private app: App | undefined
   private readonly parties: Party[] = []
   private folder: PrivateFolder | undefined
 
-  /** Rejects with a system error (EADDRINUSE), a sentence for a person (no Envoy), or the signal's reason. */
+  /** Rejects with a system error (EADDRINUSE), a message for a person (no Envoy), or the signal's reason. */
   start(settings: Settings, deps: DemoDeps): Promise<DemoStack> {
     return untilAborted(this.begin(settings, deps), deps.stop)
   }
@@ -107,7 +107,7 @@ export class Demo {
     }
   }
 
-  /** There is something to close. */
+  /** Whether there is something to close. */
   get isUp(): boolean {
     return this.parties.length > 0
   }
@@ -120,7 +120,7 @@ export class Demo {
     }
   }
 
-  /** For the sudden end of the process. */
+  /** Ends everything without waiting, for a sudden end of the process. */
   kill(): void {
     this.app?.kill()
     for (const party of this.parties) party.kill?.()

@@ -1,10 +1,10 @@
-// The first half of the tour: from a refused call to a registered client, by the documents that lead there.
+// First part of the tour: from a call without a token to a registered client, by way of the discovery documents.
 
 import { expectStatus, memberText, textsOf, UnexpectedAnswer } from './expectation.js'
 import { INITIALIZE, mcpClient } from './mcp-call.js'
 import type { Print } from './print.js'
 
-/** Of the authorization server's metadata, RFC 8414. */
+/** Endpoints in the authorization server's metadata (RFC 8414). */
 export interface Server {
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
@@ -34,7 +34,7 @@ export async function discover(mcpUrl: string, print: Print): Promise<Discovered
   }
 }
 
-/** The URL in the challenge. */
+/** Returns the URL in the challenge. */
 async function challenge(mcpUrl: string, print: Print): Promise<string> {
   print.step('An MCP client calls without a token')
   print.request('POST', mcpUrl, INITIALIZE)
@@ -58,7 +58,7 @@ const SHOWN = [
   'code_challenge_methods_supported',
 ]
 
-/** issuer: the gateway's own MCP URL; its metadata is at the path that RFC 8414 section 3.1 makes of it. */
+/** issuer: the gateway's own MCP URL; RFC 8414 section 3.1 derives the path of its metadata from it. */
 async function serverMetadata(issuer: string, print: Print): Promise<Server> {
   print.step('It reads about the authorization server (RFC 8414)')
   const { origin, pathname } = new URL(issuer)
@@ -79,7 +79,7 @@ async function serverMetadata(issuer: string, print: Print): Promise<Server> {
   }
 }
 
-/** The client's id. */
+/** Registers a client and returns its id. */
 export async function register(
   { registrationEndpoint }: Server,
   redirectUri: string,

@@ -1,4 +1,4 @@
-// A streamed answer through the guardrail, printed as it comes.
+// Step of the tour: a streamed answer through the guardrail, printed as it arrives.
 
 import { expectMasked, expectStatus } from './expectation.js'
 import { chatWith, openChat, readAnswer, textIn } from './llm-call.js'
@@ -7,7 +7,7 @@ import type { Print } from './print.js'
 
 const PROMPT = 'Tell me about streams.'
 
-/** url: of the gateway's chat completions. Rejects as takeTour does. */
+/** url: the gateway's chat completions. Rejects as takeTour() does. */
 export async function maskedStream(url: string, model: Model, print: Print): Promise<void> {
   print.step('An answer as a stream; the model speaks a few letters at a time')
   const chat = chatWith(PROMPT, true)
@@ -28,7 +28,7 @@ export async function maskedStream(url: string, model: Model, print: Print): Pro
   expectMasked('the stream', whole)
 }
 
-/** A word that is not there to its end waits for the rest of it. */
+/** Yields whole words: an incomplete word waits for its rest. */
 async function* wordsOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const text of texts) {
@@ -39,7 +39,7 @@ async function* wordsOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** What the model says, as it comes; chunks that come together are one. */
+/** Yields the model's text as it arrives; chunks that arrive together are joined. */
 async function* textsOf(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

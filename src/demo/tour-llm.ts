@@ -1,4 +1,4 @@
-// The tour's last part: what a guardrail webhook does to prompts and replies, printed as it happens.
+// Last part of the tour: what a guardrail webhook does to prompts and replies, printed as it happens.
 
 import { expectMasked, expectStatus, UnexpectedAnswer } from './expectation.js'
 import { chatWith, openChat, readAnswer, textIn } from './llm-call.js'
@@ -9,7 +9,7 @@ import { maskedStream } from './tour-llm-stream.js'
 const PROMPT = 'I am bob@example.com. What do you know about me?'
 const BLOCKED_PROMPT = 'The password is swordfish.'
 
-/** origin: the gateway's. Rejects as takeTour does. */
+/** origin: origin of the gateway. Rejects as takeTour() does. */
 export async function takeLlmTour(origin: string, model: Model, print: Print): Promise<void> {
   const url = `${origin}/v1/chat/completions`
   print.heading('The tour: what a guardrail webhook does to LLM traffic')

@@ -1,5 +1,5 @@
 // The tour: what an MCP client does from its first request without a token to a tool call, printed as it happens.
-// Every address but the first is one that the client was told on the way.
+// The client learns every address but the first on the way.
 
 import { expectStatus, UnexpectedAnswer } from './expectation.js'
 import { logIn } from './idp/headless-login.js'
@@ -9,7 +9,7 @@ import { discover, register, type Server } from './tour-discovery.js'
 
 const REDIRECT_URI = 'http://127.0.0.1:33418/callback'
 
-/** mcpUrl: the gateway's. Rejects with an Error that says what was expected and what came instead. */
+/** mcpUrl: MCP URL of the gateway. Rejects with an Error that says what was expected and what came instead. */
 export async function takeTour(mcpUrl: string, print: Print): Promise<void> {
   print.heading('The tour: what an MCP client does to get through')
   const { resource, server, scopes } = await discover(mcpUrl, print)
@@ -80,7 +80,7 @@ function resultOf(message: unknown): object {
   throw new UnexpectedAnswer(`expected a JSON-RPC result, got ${JSON.stringify(message)}`)
 }
 
-/** Only to be shown: the gateway verifies, the tour does not. */
+/** Decodes the claims for display, without verifying the token: the gateway does that. */
 function claimsOf(token: string): Record<string, string | string[]> {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   return JSON.parse(payload) as Record<string, string | string[]>

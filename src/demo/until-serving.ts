@@ -1,4 +1,4 @@
-// A gateway that starts → one that serves the demo's routes, keys and discovery document included.
+// Waits until the gateway serves the demo's routes, including keys and the discovery document.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { SERVER_METADATA_PATH } from './demo-parties.js'
@@ -6,14 +6,14 @@ import { SERVER_METADATA_PATH } from './demo-parties.js'
 const POLL_MS = 50
 const PATIENCE_MS = 30_000
 
-/** Path → what is answered there once it is served. */
+/** Status by path once the path is served. */
 const SERVED: Readonly<Record<string, number>> = {
   '/mcp': 401,
   [SERVER_METADATA_PATH]: 200,
   '/v1/models': 200,
 }
 
-/** Rejects when the signal aborts, or after 30 s with a sentence for a person. admin: HOST:PORT or unix:PATH. */
+/** Rejects when the signal aborts, or after 30 s with a message for a person. admin: HOST:PORT or unix:PATH. */
 export async function untilServing(
   origin: string,
   admin: string,
@@ -38,7 +38,7 @@ async function firstProblem(origin: string, signal: AbortSignal): Promise<string
   return undefined
 }
 
-/** 0: no answer. */
+/** Returns the status of the answer; 0: no answer. */
 async function status(url: string, signal: AbortSignal): Promise<number> {
   try {
     const response = await fetch(url, { signal })

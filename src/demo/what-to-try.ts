@@ -1,4 +1,4 @@
-// The demo is up: where everything is, and commands to try, for a person to copy.
+// Prints where everything is once the demo is up, and commands to copy.
 
 import { join } from 'node:path'
 import { formatAddress, type ServerAddress } from '../settings/values.js'
@@ -8,9 +8,9 @@ import { INITIALIZE } from './mcp-call.js'
 import type { Print } from './print.js'
 import type { DemoStack } from './stack.js'
 
-/** Ends what it prints with a line's end, so that the prompt of the shell stands on its own line. */
+/** Adds a newline to the output: the shell's prompt then starts on its own line. */
 const CURL = `curl -w '\\n'`
-/** Of an event, as soon as it is there. */
+/** Shows the text in each event as soon as it arrives. */
 const SAID = `grep --line-buffered -o '"content":"[^}]*"'`
 
 const ADDRESS_PROMPT = chatWith('I am bob@example.com')

@@ -1,4 +1,4 @@
-// What the identity provider is told to be: an oidc-provider configuration for one shape, its users and its clients.
+// Builds the oidc-provider configuration for one shape, its users and its clients.
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type {
@@ -11,28 +11,28 @@ import type {
 import { memoryAdapters } from './memory-adapter.js'
 import { type Shape, shapeClaims, shapePaths, type User } from './shape.js'
 
-/** Seconds: long enough for an afternoon with the demo. */
+/** Default lifetime of tokens in seconds. */
 const DEFAULT_TOKEN_TTL = 3600
 const SCOPES = ['openid', 'profile', 'email'] as const
 
 export interface IdpConfig {
   readonly shape: Shape
   readonly users: readonly User[]
-  /** The public client that MCP clients get from the gateway's registration; any loopback redirect URI is its own. */
+  /** Public client that MCP clients get from the gateway's registration; accepts any loopback redirect URI. */
   readonly clientId: string
-  /** A confidential client for the client_credentials grant: a service account without any group. */
+  /** Confidential client for the client_credentials grant: a service account without groups. */
   readonly serviceAccount?: { readonly clientId: string; readonly secret: string }
-  /** RFC 9207 `iss` in authorization responses; IdpOne and IdpTwo send none. */
+  /** Whether authorization responses carry the RFC 9207 `iss`; those of IdpOne and IdpTwo do not. */
   readonly sendIss?: boolean
-  /** IdpTwo registers any client, without its management key. */
+  /** Whether IdpTwo registers clients without its management key. */
   readonly openRegistration?: boolean
-  /** Whoever has logged in is not asked again in the same browser; absent: every time, so that one can come back as somebody else. */
+  /** Whether a login lasts in the same browser; absent: every login asks, which allows another user to log in. */
   readonly rememberLogin?: boolean
-  /** GET /token/USER answers with an access token: for the command line, and never for anything but a demo. */
+  /** Whether GET /token/USER answers with an access token: for the command line of a demo, and nothing else. */
   readonly tokenPath?: boolean
-  /** Seconds. */
+  /** Lifetime of tokens in seconds. */
   readonly tokenTtl?: number
-  /** Private signing keys, the first one signs; absent: a fresh RSA key. */
+  /** Private signing keys, of which the first signs; absent: a new RSA key. */
   readonly keys?: readonly JWK[]
 }
 
@@ -79,7 +79,7 @@ const SESSION_TTL = {
 export const findUser = (config: IdpConfig, name: string | undefined): User | undefined =>
   config.users.find((user) => user.name === name)
 
-/** A private RSA key in JWK form. */
+/** Creates a private RSA key as a JWK. */
 export function signingKey(): JWK {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = { use: 'sig', alg: 'RS256', kid: randomBytes(6).toString('hex') }
@@ -134,7 +134,7 @@ function features(config: IdpConfig, issuer: string): Configuration['features'] 
   }
 }
 
-/** Consent is not what this provider is for: whoever logs in has granted what was asked. */
+/** Grants all scopes and resources without consent to whoever logs in. */
 async function grantEverything(ctx: KoaContextWithOIDC) {
   const { oidc } = ctx
   const grant = new oidc.provider.Grant({

@@ -1,4 +1,4 @@
-// The authorization code grant with PKCE without a browser: follows the redirects that a browser would, cookies and all.
+// Logs in by authorization code with PKCE without a browser, following redirects and keeping cookies as one would.
 
 import { createHash, randomBytes } from 'node:crypto'
 
@@ -10,13 +10,13 @@ export interface LoginRequest {
   readonly clientId: string
   readonly redirectUri: string
   readonly scope: string
-  /** RFC 8707. */
+  /** Resource indicator (RFC 8707). */
   readonly resource: string
-  /** login_hint: who logs in. */
+  /** User who logs in, sent as login_hint. */
   readonly user: string
 }
 
-/** The access token; throws an Error that says which step was refused. */
+/** Returns the access token. Rejects with an Error that names the step that failed. */
 export async function logIn(request: LoginRequest): Promise<string> {
   const verifier = randomBytes(32).toString('base64url')
   const callback = await visit(authorizationUrl(request, verifier))
@@ -60,8 +60,8 @@ function authorizationUrl(request: LoginRequest, verifier: string): URL {
 }
 
 /**
- * Follows an authorization URL to the client's redirect URI, which is not called: its URL is the result.
- * The URL names the user by login_hint.
+ * Follows an authorization URL to the client's redirect URI and returns its URL without requesting it.
+ * The authorization URL must name the user by login_hint.
  */
 export async function visit(authorization: URL): Promise<URL> {
   const redirectUri = authorization.searchParams.get('redirect_uri') ?? ''

@@ -1,4 +1,4 @@
-// Login, between oidc-provider's redirect to it and back: the page for people, or none for a login_hint we know.
+// Handles the login between oidc-provider's redirects: shows a page, or skips it if login_hint names a known user.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
@@ -7,7 +7,7 @@ import { loginPage } from './login-page.js'
 
 const MAX_FORM_BYTES = 4096
 
-/** Answers GET and POST of the interaction URL; throws oidc-provider's SessionNotFound for one that is over. */
+/** Answers GET and POST of the interaction URL. Rejects with oidc-provider's SessionNotFound for an expired one. */
 export async function interact(
   provider: Provider,
   config: IdpConfig,

@@ -1,4 +1,4 @@
-// The page on which a person picks who to be. There are no passwords: it is a stand-in on loopback.
+// Page on which a person chooses a user, without a password: the identity provider is a stand-in on loopback.
 
 import type { User } from './shape.js'
 
@@ -18,7 +18,7 @@ const STYLE = `
   button small { display: block; opacity: .7 }
   button.cancel { border: none; text-align: center; color: var(--go) }`
 
-/** HTML; returnTo: where the client wants the answer, for the person to see. */
+/** Returns the HTML of the page. returnTo: the client's redirect URI, shown to the person. */
 export function loginPage(users: readonly User[], client: string, returnTo: string): string {
   const buttons = users.map(
     ({ name, groups }) => `

@@ -1,8 +1,8 @@
-// Storage of the identity provider's sessions, codes and clients: a map in memory that dies with the process.
+// Stores the identity provider's sessions, codes and clients in memory.
 
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
-/** A class per provider, as oidc-provider instantiates one adapter per model; all of them share one map. */
+/** Returns a factory for the adapters of one provider. oidc-provider creates one per model; all share one map. */
 export function memoryAdapters(): (model: string) => Adapter {
   const stored = new Map<string, AdapterPayload>()
   return (model) => new MemoryAdapter(model, stored)

@@ -1,7 +1,7 @@
-// The two identity providers that Gatehouse adapts to (specification, "IdpOne" and "IdpTwo"), as URL shapes and claims:
+// URL shapes and claims of the two identity providers that Gatehouse adapts to (specification, "IdpOne" and "IdpTwo"):
 // where issuer, keys and registration are, and what an access token carries.
 
-/** Someone who can log in; groups go into the token. */
+/** A user who can log in; the token carries the groups. */
 export interface User {
   readonly name: string
   readonly groups: readonly string[]
@@ -20,15 +20,15 @@ export type Shape =
 
 /** Paths on the provider's origin. */
 export interface ShapePaths {
-  /** As in the issuer: with a slash at the end for IdpOne, without for IdpTwo. */
+  /** Path of the issuer: with a trailing slash for IdpOne, without for IdpTwo. */
   readonly issuer: string
-  /** The issuer's path without a slash at its end: every other endpoint is below it. */
+  /** Path of the issuer without a trailing slash: the other endpoints are below it, except those given here. */
   readonly mount: string
   readonly jwks: string
   readonly registration?: string
 }
 
-/** The tenant that IdpTwo's tokens name. */
+/** Tenant in IdpTwo's tokens. */
 export const TENANT = 'T1'
 
 export function shapePaths(shape: Shape): ShapePaths {
@@ -45,7 +45,7 @@ export function shapePaths(shape: Shape): ShapePaths {
   }
 }
 
-/** Claims beside the standard ones; user is absent for a service account. */
+/** Returns the claims besides the standard ones. user: absent for a service account. */
 export function shapeClaims(shape: Shape, user: User | undefined): Record<string, unknown> {
   const groups = user?.groups ?? []
   if (shape.type === 'IdpOne') return { groups }

@@ -1,14 +1,14 @@
-// GET /token/USER → an access token as text: the whole login, with a headless browser, for the command line.
+// Answers GET /token/USER with an access token as text, after a whole headless login, for use on the command line.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { findUser, type IdpConfig } from './configuration.js'
 import { logIn } from './headless-login.js'
 import { shapePaths } from './shape.js'
 
-// Never called: the login ends where the browser would go there.
+// Never requested: the login ends when it would redirect there.
 const REDIRECT_URI = 'http://127.0.0.1/callback'
 
-/** Whether the request was one for a token; the answer comes by itself then. */
+/** Returns whether the request asks for a token; if so, it is answered asynchronously. */
 export function answersToken(
   request: IncomingMessage,
   response: ServerResponse,
