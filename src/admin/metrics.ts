@@ -148,7 +148,7 @@ function createArrowMetrics(
   }
 }
 
-/** Returns a function that counts an ended worker. The counter is created at the first one: most have no workers. */
+/** Returns a function that counts an ended worker; without workers the counter never exists. */
 function workerEnds(registers: Registry[]): () => void {
   let ends: Counter | undefined
   return () => {

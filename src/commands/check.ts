@@ -90,7 +90,7 @@ const cannotWork = ({ type, reason }: Condition): boolean =>
 /** Whether the condition means anything offline, where no key set is ever fetched. */
 const isCheckedOffline = ({ reason }: Condition): boolean => reason !== 'KeySetUnavailable'
 
-/** Whether a line is worth printing: that nothing has been fetched is obvious offline. */
+/** Whether a line is worth printing: no fact, and not that something has not been fetched, which is obvious offline. */
 const isNews = (line: string): boolean =>
   !line.endsWith('has not been fetched yet') && !isFact(line)
 
