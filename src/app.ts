@@ -1,5 +1,5 @@
-// Composition root: provider → translate → publish → servers, and an Envoy of our own under `run`.
-// close() undoes it in the order in which work under way can still finish.
+// Composition root: wires provider, translation, publisher and servers, and an Envoy child under `run`. close() shuts
+// them down in an order that lets requests in progress finish.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AdminServers, startAdminServers } from './app/admin-servers.js'
@@ -20,35 +20,35 @@ import type { ServerAddress } from './settings/values.js'
 export interface AppDeps {
   readonly logger: Logger
   readonly provider: ResourceProvider
-  /** Present: with an Envoy of our own (run, demo), which it ends with us. */
+  /** Ends Envoy when this process ends. Present: with an Envoy child (run, demo). */
   readonly keeper?: Keeper | undefined
-  /** Ends a start that is under way. */
+  /** Aborts a start in progress. */
   readonly stop: AbortSignal
-  /** Told of every run of the pipeline. */
+  /** Called after every run of the pipeline. */
   readonly onRun?: CoreDeps['onRun']
-  /** Something that the process cannot go on without has failed; close() is still to be called. */
+  /** Called when something that the process needs has failed; close() must still be called. */
   onFatal(error: Error): void
 }
 
 export interface App {
-  /** As bound. */
+  /** Admin address as bound. */
   readonly admin: string
-  /** Where our own Envoy is asked; absent: there is none. */
+  /** Admin address of the Envoy child; absent if there is none. */
   readonly envoyAdmin: ServerAddress | undefined
-  /** --grpc as bound; absent: it is not. */
+  /** Address of --grpc as bound; absent if it is not bound. */
   readonly grpc?: string
   /** Drains and closes everything. */
   close(): Promise<void>
-  /** For the sudden end of the process: leaves no child behind. */
+  /** Ends Envoy and removes the private folder synchronously, for a sudden end of the process. */
   kill(): void
 }
 
-/** How long a start that was told to stop waits for what it has begun; the keeper sees to the rest. */
+/** How long an aborted start waits while closing what it has started; the keeper cleans up the rest. */
 const ABANDON_MS = 300
 
 /**
- * Rejects with a sentence for a person when an address is taken or there is no Envoy, and with its reason when deps.stop
- * aborts; nothing is left open then.
+ * Rejects with a message for a person when an address is in use or no Envoy is found, and with the signal's reason when
+ * deps.stop aborts; nothing is left open then.
  */
 export async function startApp(settings: Settings, deps: AppDeps): Promise<App> {
   const app = new RunningApp(settings, deps)
@@ -106,7 +106,7 @@ class RunningApp implements App {
     stop.throwIfAborted()
     const { status } = this.adminServers
     logger.info({ admin: this.admin, status, grpc: this.grpc }, 'Gatehouse listens')
-    // Envoy takes as long to start as the resources to be read.
+    // In parallel: Envoy takes as long to start as the resources take to be read.
     await Promise.all([
       this.startEnvoy(),
       provider.start((state) => this.core.pipeline.resourcesChanged(state)),
@@ -136,7 +136,7 @@ class RunningApp implements App {
         : { cert: grpcTlsCert, key: grpcTlsKey, ...(grpcClientCa && { clientCa: grpcClientCa }) }
     const open = { address: grpc, ...(tls && { tls }) }
     if (this.folder === undefined) return [open]
-    // Our own Envoy comes over sockets; --grpc is for others, and bound only when somebody asks for it.
+    // The Envoy child connects over sockets; --grpc is for other Envoys and only bound if it is given.
     const own = ownListeners(this.folder.path, workers)
     return given.has('grpc') ? [open, ...own] : own
   }
@@ -164,7 +164,7 @@ class RunningApp implements App {
     this.deps.logger.info({}, 'closed')
   }
 
-  /** Without waiting for any work. */
+  /** Closes everything without waiting for requests in progress. */
   async closeAll(): Promise<void> {
     await this.deps.provider.close()
     await this.envoy?.stop()
@@ -181,5 +181,5 @@ class RunningApp implements App {
   }
 }
 
-// Envoy asks for our health every 2 s and leaves us after two answers: requests go to another replica from then on.
+// Time for Envoys to notice the shutdown: they check health every 2 s and after two failures use another replica.
 const NOTICED_MS = 5_000

@@ -1,5 +1,5 @@
-// The decision log: a JSON line for what was refused, or changed, and on request for what was let in. Clients cause these
-// lines without end, so there is one per key in ten seconds, with how many were left out (docs/decision-log.md).
+// The decision log: a JSON line for each refused or changed request and, if asked for, for allowed ones. As clients can
+// cause these lines without end, each key has one in ten seconds, with the number left out (docs/decision-log.md).
 
 import { createLogLimit } from './log-limit.js'
 import type { Logger } from './logger.js'
@@ -8,22 +8,22 @@ export interface DecisionLogOptions {
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** --decision-log. */
+  /** Value of --decision-log. */
   readonly choice: DecisionChoice
-  /** --log-claims. */
+  /** Value of --log-claims. */
   readonly claims: readonly string[]
 }
 
 export interface DecisionChoice {
   readonly refusals: boolean
-  /** One of so many that are let in; 0: none. */
+  /** N to log one of N allowed requests; 0: none. */
   readonly oneAllowedOf: number
 }
 
 export interface DecisionLog {
-  /** Names of claims that lines may hold beside sub, iss and client_id. */
+  /** Names of claims that lines may show besides sub, iss and client_id. */
   readonly claims: readonly string[]
-  /** key: of what is summed up. fields: made only for a line that is written. */
+  /** key: lines with the same key are limited together. fields: called only for a line that is written. */
   refused(key: string, message: string, fields: () => object): void
   allowed(message: string, fields: () => object): void
 }
@@ -35,7 +35,7 @@ export function createDecisionLog({
   claims,
 }: DecisionLogOptions): DecisionLog {
   const limit = createLogLimit(now)
-  // The fields are hidden by us, by name and by content; a claim that was asked for must stay.
+  // Secrets in the fields are hidden here, by name and content; redaction would also hide claims that were asked for.
   const lines = logger.plain ?? logger
   let untold = 0
   return {
@@ -55,24 +55,24 @@ export function createDecisionLog({
   }
 }
 
-/** What a client sends, as far as lines may hold it. */
+/** The parts of a request that lines may show. */
 export interface RequestFacts {
   readonly method: string
   readonly host: string
   readonly pathAndQuery: string
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string | readonly string[]>
 }
 
-/** Longer texts of a client are cut. */
+/** Longest text of a client that is shown whole, in characters. */
 const MAX_TEXT = 256
-/** Shorter words of a credential are none that would help anybody. */
+/** Shortest word of a credential that is hidden; shorter ones are of no use to anybody. */
 const MIN_SECRET = 8
 const LOOKS_LIKE_A_TOKEN = /eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)*/g
 const HIDDEN = '[token]'
 const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
 
-/** Cuts texts, and hides the credentials of this request wherever they stand. */
+/** Truncates a text and hides the credentials of this request in it. */
 export type Hide = (text: string) => string
 
 export function hider({ headers }: Pick<RequestFacts, 'headers'>): Hide {
@@ -86,12 +86,12 @@ export function hider({ headers }: Pick<RequestFacts, 'headers'>): Hide {
   }
 }
 
-/** The headers that requestFields() and hider() look at. */
+/** Headers that requestFields() and hider() read. */
 export const LOGGED_FROM: readonly string[] = [
   ...['x-request-id', 'traceparent', 'authorization', 'proxy-authorization', 'cookie'],
 ]
 
-/** requestId and traceId (of traceparent) where there are any, method, host, and path without query. */
+/** Returns requestId and traceId (from traceparent) if present, method, host, and path without query. */
 export function requestFields(facts: RequestFacts, hide: Hide): object {
   const { headers, method, host, pathAndQuery } = facts
   const id = oneOf(headers.get('x-request-id'))
@@ -109,7 +109,7 @@ const oneOf = (value: string | readonly string[] | undefined): string | undefine
 
 const CALLER = ['sub', 'iss', 'client_id']
 
-/** sub, iss and client_id; of verified claims also those that were asked for, below "claims". */
+/** Returns sub, iss and client_id and, of verified claims, those that were asked for as "claims". */
 export function callerFields(
   claims: Readonly<Record<string, unknown>>,
   { asked, verified }: { readonly asked: readonly string[]; readonly verified: boolean },
@@ -130,7 +130,7 @@ export function callerFields(
 
 const MAX_ITEMS = 8
 
-/** Texts, numbers and lists of them as they are; anything else as JSON text. */
+/** Returns numbers, texts (hidden) and lists of them as they are, and anything else as JSON text. */
 export function loggable(value: unknown, hide: Hide): unknown {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'string') return hide(value)

@@ -1,19 +1,19 @@
-// The end of what somebody waits for, told once: what an AbortSignal tells, without an EventTarget for each and an
-// exception with its stack for each abort. There is one for every request that passes a guard.
+// A lightweight AbortSignal, without an EventTarget per instance or an exception with its stack per abort. Every
+// request that passes a guard has one.
 
-/** An AbortSignal is one too. */
+/** Signals an end, once. An AbortSignal is an Ending, too. */
 export interface Ending {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void): void
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** An ending, and what ends it. */
+/** An Ending with the method that ends it. */
 export class OwnEnding implements Ending {
   aborted = false
   private listeners: (() => void)[] | undefined
 
-  /** Its listeners are called in the order in which they came; nothing happens the second time. */
+  /** Calls the listeners in the order in which they were added; a second call does nothing. */
   abort(): void {
     const { listeners = [] } = this
     this.aborted = true
@@ -21,7 +21,7 @@ export class OwnEnding implements Ending {
     for (const listener of listeners) listener()
   }
 
-  /** One that comes after the end is never called. */
+  /** Adds a listener; one that is added after the end is never called. */
   addEventListener(_type: 'abort', listener: () => void): void {
     if (!this.aborted) (this.listeners ??= []).push(listener)
   }
@@ -32,7 +32,7 @@ export class OwnEnding implements Ending {
   }
 }
 
-/** For who takes nothing else. */
+/** Converts an Ending for APIs that require an AbortSignal. */
 export function abortSignalOf(ending: Ending): AbortSignal {
   const controller = new AbortController()
   if (ending.aborted) controller.abort()

@@ -1,15 +1,15 @@
-// The base of our own errors, and what a log line or a sentence says of an error that anything may have thrown.
+// Base class of Gatehouse's errors, and descriptions of anything thrown, for logs and messages.
 
-/** An error of ours. */
+/** An error that Gatehouse throws. */
 export abstract class GatehouseError extends Error {
-  /** What went wrong, for programs: it stays when the message is worded anew. */
+  /** Identifies the error for programs; unlike the message it is stable. */
   abstract readonly code: string
 }
 
-/** The message of an Error; anything else as a text. */
+/** Returns the message of an Error, or any other value as text. */
 export const errorText = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-/** The name of an Error, or the type of anything else: for logs, where a message could carry what a request carried. */
+/** Returns the name of an Error or the type of any other value, for logs: a message could quote a request. */
 export const errorKind = (error: unknown): string =>
   error instanceof Error ? error.name : typeof error

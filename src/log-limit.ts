@@ -1,12 +1,12 @@
-// Log lines that somebody else can cause without end → at most one per key in ten seconds, with how many were left out.
+// Limits log lines that others can cause without end to one per key in ten seconds, with the number left out.
 
 const EVERY_MS = 10_000
 const MAX_KEYS = 256
-/** Of the keys that come while there are too many. */
+/** Key that all further keys share while there are too many. */
 const OTHERS = ''
 
 export interface LogLimit {
-  /** undefined: no line now. Otherwise how many of this key were left out since its last one. */
+  /** Returns undefined if no line may be written, else how many of this key were left out since its last one. */
   take(key: string): number | undefined
 }
 
@@ -15,7 +15,7 @@ interface Line {
   leftOut: number
 }
 
-/** now: milliseconds since the epoch. Remembers a bounded number of keys, whatever they are. */
+/** Creates a limit that remembers a bounded number of keys. now: milliseconds since the epoch. */
 export function createLogLimit(now: () => number): LogLimit {
   // In the order of their last lines.
   const lines = new Map<string, Line>()

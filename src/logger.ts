@@ -1,5 +1,5 @@
-// What our code needs of a logger, so that pure parts and tests need none of it; and the logger of the program:
-// pino, on stderr, with everything redacted that must never leave the process.
+// The logger interface that the code depends on, and the program's logger: pino on stderr, with redaction of all that
+// must never leave the process.
 
 import { pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
@@ -12,18 +12,18 @@ export interface LogMethods {
 }
 
 export interface Logger extends LogMethods {
-  /** For fields that hold nothing but names and numbers of ours: no secret is looked for in them. */
+  /** Logs without redaction, for fields that are known to hold no secrets. */
   readonly plain?: LogMethods
 }
 
 export interface LoggerOptions {
-  /** A pino level, or "silent". */
+  /** Level of pino, or "silent". */
   readonly level: string
-  /** For people (a terminal) rather than JSON. */
+  /** Whether to format lines for people (a terminal) instead of as JSON. */
   readonly pretty: boolean
-  /** Of every line. */
+  /** Fields of every line. */
   readonly fields?: object
-  /** Where lines go: stderr. */
+  /** Writes a line, to stderr. */
   readonly write: (text: string) => void
 }
 
@@ -46,12 +46,12 @@ const SECRET_NAMES = [
 const path = (prefix: string, name: string): string =>
   name.startsWith('[') ? `${prefix}${name}` : `${prefix}${prefix === '' ? '' : '.'}${name}`
 
-/** Of the fields themselves and up to two levels below: a net under the rule that nobody logs these. */
+/** Paths of the fields and up to two levels below: a safety net under the rule that nobody logs these. */
 const REDACTED = ['', '*', '*.*'].flatMap((prefix) =>
   SECRET_NAMES.map((name) => path(prefix, name)),
 )
 
-/** A line per call: JSON with time (ISO), level (word), msg and the fields; an error under "err". */
+/** Writes a line per call: JSON with time (ISO), level (word), msg and the fields; an error is under "err". */
 export function createLogger(options: LoggerOptions): Logger {
   const format = prettyFactory({ colorize: true, translateTime: 'HH:MM:ss.l' })
   const write = (line: string): void => options.write(options.pretty ? format(line) : line)

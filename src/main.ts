@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
-// Arguments → a command; signals → its end; its answer → the exit code. The only file that touches the process.
+// The program: runs the command that the arguments name, stops it at signals and sets the exit code. Commands reach the
+// process only through it.
 
 import { readFile } from 'node:fs/promises'
 import type { CommandIo, ExitCode } from './commands/command-io.js'
@@ -10,7 +11,7 @@ import type { CommandName } from './settings/commands.js'
 
 type Command = (settings: Settings, io: CommandIo) => Promise<ExitCode>
 
-// Loaded when asked for: `crds` need not load a gRPC server.
+// Loaded on demand: `crds` need not load a gRPC server.
 const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   run: async () => (await import('./commands/servers.js')).run,
   serve: async () => (await import('./commands/servers.js')).serve,
@@ -22,10 +23,10 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   schema: async () => (await import('./commands/schema.js')).schema,
 }
 
-// What a command may still take to close after a bug that nothing caught.
+// Time that a command has to close after an unhandled error.
 const FATAL_CLOSE_MS = 5_000
 
-/** What package.json asks for in "engines". */
+/** Oldest supported Node: "engines" in package.json. */
 const OLDEST_NODE = [22, 19] as const
 
 async function main(): Promise<ExitCode> {
@@ -78,7 +79,7 @@ async function version(): Promise<string> {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** The first signal asks the command to close; a second one does not wait for it. */
+/** The first signal asks the command to close; a second one exits immediately. */
 function stopAtSignals(stop: AbortController): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
@@ -87,7 +88,7 @@ function stopAtSignals(stop: AbortController): void {
     })
 }
 
-/** Nobody reads our results any more (`| head`): that is an end, not an error. */
+/** Stops the command when its results are no longer read (`| head`): that is an end, not an error. */
 function stopWithReader(stop: AbortController): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
@@ -95,12 +96,12 @@ function stopWithReader(stop: AbortController): void {
   })
 }
 
-/** Nobody reads the log any more, or its disk is full: no reason to leave Envoy alone. */
+/** Ignores errors of stderr: a closed log or a full disk is no reason to end. */
 function goOnWithoutLog(): void {
   process.stderr.on('error', () => undefined)
 }
 
-/** What nothing caught is a bug: it is logged, the command closes, and the exit code says so. */
+/** Logs unhandled errors, which are bugs, and closes the command. Returns whether one occurred, for the exit code. */
 function stopAtBugs(stop: AbortController, logger: Logger): () => boolean {
   let died = false
   const onBug = (err: unknown): void => {
@@ -114,7 +115,7 @@ function stopAtBugs(stop: AbortController, logger: Logger): () => boolean {
   return () => died
 }
 
-// Whatever a command has left open must not keep a finished process.
+// Time after which the process exits even if a command has left something open.
 const LINGER_MS = 1_000
 
 try {

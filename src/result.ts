@@ -1,4 +1,4 @@
-// A value or the reasons why there is none: how everything that is pure reports what a user wrote wrong.
+// A value, or the reasons why there is none: how pure code reports mistakes in what a user wrote.
 
 export type Result<T, E> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E }

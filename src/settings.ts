@@ -1,7 +1,7 @@
-// Arguments and environment → Settings of one command, or what is wrong with them, sentence by sentence.
-// The only file that knows process.env; the table of flags is settings/flags.ts. A library for commands (commander) is left: it
-// ends at the first mistake where these sentences name each one, and the table, of which help, variables and README are made,
-// would stay.
+// Parses arguments and environment into the Settings of a command, or into a message for each mistake in them.
+// The only file that knows process.env; the table of flags is settings/flags.ts. A library for commands (commander) is
+// not used: it stops at the first mistake, and the table would remain, as help, variables and README are generated
+// from it.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type CommandName, commandNames, COMMANDS } from './settings/commands.js'
@@ -17,32 +17,32 @@ import { commandHelp, overview } from './settings/help.js'
 import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
 
-/** The value of every flag, and the rest of the command line. */
+/** Values of all flags, and the rest of the command line. */
 export interface Settings extends FlagValues {
   readonly command: CommandName
-  /** The operands: paths of check and translate, the kind of schema. */
+  /** Operands: the paths of check and translate, the kind of schema. */
   readonly paths: readonly string[]
-  /** Flags that were set, by argument or environment, rather than left to their default. */
+  /** Flags that were set, by argument or environment, as opposed to defaults. */
   readonly given: ReadonlySet<FlagKey>
   readonly environment: Environment
 }
 
-/** Variables that are not ours and that Gatehouse reads. */
+/** Environment variables. Gatehouse also reads some that belong to no flag. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What a command line asks for. */
 export type CommandLine =
   | { readonly type: 'settings'; readonly settings: Settings }
-  /** To be printed on stdout. */
+  /** Help text for stdout. */
   | { readonly type: 'help'; readonly text: string }
   | { readonly type: 'version' }
-  /** To be printed on stderr; exit code 2. */
+  /** Messages for stderr, with exit code 2. */
   | { readonly type: 'wrong'; readonly sentences: readonly string[] }
 
-/** The environment of this process. */
+/** Returns the environment of this process. */
 export const ownEnvironment = (): Environment => process.env
 
-/** args: without the interpreter and the script. */
+/** Parses a command line. args: without the interpreter and the script. */
 export function parseCommandLine(args: readonly string[], environment: Environment): CommandLine {
   const [first, ...rest] = args
   if (first === '--version' || first === '-v' || first === 'version') return { type: 'version' }
@@ -76,7 +76,7 @@ function unknownCommand(word: string): CommandLine {
 
 interface Given {
   readonly texts: Map<FlagKey, string[]>
-  /** Keys whose texts came from a variable. */
+  /** Keys whose texts come from an environment variable. */
   readonly variables: Set<FlagKey>
   readonly paths: string[]
   readonly sentences: string[]
@@ -104,7 +104,7 @@ function parseFlags(
   return sentences.length > 0 ? { type: 'wrong', sentences } : { type: 'settings', settings }
 }
 
-/** Arguments → the texts of flags and the operands. */
+/** Reads the texts of flags and the operands from the arguments. */
 function readArguments(command: CommandName, args: readonly string[]): Given {
   const keys = new Map(flagsOf(command).map((key) => [flagName(key), key]))
   const options: NonNullable<ParseArgsConfig['options']> = { help: { type: 'boolean', short: 'h' } }
@@ -185,7 +185,7 @@ function readEnvironment(command: CommandName, environment: Environment, given: 
   }
 }
 
-/** Texts → values; what does not read is said in given.sentences. */
+/** Converts the texts to values and adds a sentence to given.sentences for each text that is invalid. */
 function readValues(command: CommandName, given: Given): FlagValues {
   const own = new Set(flagsOf(command))
   const values: Partial<Record<FlagKey, unknown>> = {}
@@ -207,7 +207,7 @@ function readValues(command: CommandName, given: Given): FlagValues {
 const presets = (preset: string | undefined): readonly string[] =>
   preset === undefined ? [] : [preset]
 
-/** What no flag can say by itself. */
+/** Checks that involve several flags or the operands. */
 function crossChecks(settings: Settings): readonly string[] {
   const sentences: string[] = []
   const { command, paths, resources, grpcTlsCert, grpcTlsKey, grpcClientCa } = settings
@@ -233,7 +233,7 @@ function crossChecks(settings: Settings): readonly string[] {
   return sentences
 }
 
-/** Of port 0 each gets one of its own. */
+/** Whether the two addresses are the same; with port 0 each server gets a port of its own. */
 const collide = (one: ServerAddress, other: ServerAddress): boolean =>
   one.type === 'unix'
     ? other.type === 'unix' && one.path === other.path
@@ -252,14 +252,14 @@ function statusAddress({ kubernetes, status, admin, adminTokenFile }: Settings):
   return sentences
 }
 
-/** A body is held with its text and the question about it. */
+/** Requires three times --max-body-bytes: a body is held together with its text and the question about it. */
 function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
   return heldBytes === undefined || heldBytes >= 3 * maxBodyBytes
     ? []
     : ['--held-bytes is less than three times --max-body-bytes: a body of that size never passed']
 }
 
-/** By a name of Envoy's route an entry of Gatehouse's own routes would be found that is for another mode. */
+/** Requires --for with --route-key: else route names of a mesh would match entries made for Gatehouse's own routes. */
 function ofMesh({ for: mesh, routeKey }: Settings): readonly string[] {
   if (mesh === 'envoy')
     return ['--for envoy belongs to translate: serve answers such an Envoy without it']

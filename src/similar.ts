@@ -1,8 +1,8 @@
-// A misspelt word and the words it may have been meant as → the nearest one, for "did you mean".
+// Finds the word that a misspelt one was probably meant to be, for "did you mean".
 
 /**
- * The nearest candidate within a third of the word's length (at least 1 edit) and mostEdits; upper and lower case count as
- * equal.
+ * Returns the nearest candidate within a third of the word's length (at least 1 edit) and within mostEdits. Case is
+ * ignored.
  */
 export function similarWord(
   word: string,
@@ -21,8 +21,8 @@ export function similarWord(
 }
 
 /**
- * Levenshtein's distance, in which two swapped neighbours count once; beyond the limit some number above it. Only the cells
- * that are at most the limit off the diagonal are computed: no others can be on the way to a distance within it.
+ * Levenshtein distance in which swapping two neighbours counts once; above the limit, the result is some number above
+ * it. Only cells within the limit of the diagonal are computed: no other can be on a path to a distance within it.
  */
 function editDistance(a: string, b: string, limit: number): number {
   let beforeLast: number[] = []

@@ -1,23 +1,23 @@
-// Work that holds nobody up: it is counted, and done in slices between which everybody else has a turn.
+// Cooperative work: it is counted in units and done in slices between which other tasks run.
 
 import type { Ending } from './ending.js'
 
-/** Yields where others may have a turn. */
+/** Work that yields where other tasks may run. */
 export type Work<T> = Generator<undefined, T, undefined>
 
-/** What is short has its result at once: most of it is, and work has objects of its own. */
+/** A result, or the work towards it. Short work, which is most of it, returns a result and saves the generator. */
 export type Soon<T> = T | Work<T>
 
-/** Units of work that are done without a pause: a few milliseconds. One value of JSON is one. */
+/** Units of work in a slice: a few milliseconds. A JSON value is one unit. */
 export const SLICE_UNITS = 4096
 
-/** Characters that cost as much as looking at one value. */
+/** Characters per unit: they cost as much as looking at one JSON value. */
 const UNIT_LENGTH = 256
 
-/** Long texts are worked through in pieces of so many characters. */
+/** Length of the pieces in which long texts are processed, in characters. */
 export const PIECE = 64 * 1024
 
-/** A long text in pieces. No surrogate pair is parted. */
+/** Splits a long text into pieces, never within a surrogate pair. */
 export function* piecesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     const until = from + PIECE
@@ -30,11 +30,11 @@ export function* piecesOf(text: string): Generator<string> {
 
 export const unitsOf = (characters: number): number => 1 + Math.floor(characters / UNIT_LENGTH)
 
-/** Counts the units of one piece of work, across all functions that have a part in it. */
+/** Counts the units of one piece of work across all functions that take part in it. */
 export class Pace {
   private units = 0
 
-  /** Whether others are to have a turn before these units are done. */
+  /** Whether to yield before doing these units. */
   isDue(units = 1): boolean {
     const isDue = this.units > 0 && this.units + units > SLICE_UNITS
     this.units = (isDue ? 0 : this.units) + units
@@ -42,7 +42,7 @@ export class Pace {
   }
 }
 
-/** For what is short. */
+/** Runs short work to the end without letting other tasks run. */
 export function atOnce<T>(work: Work<T>): T {
   for (;;) {
     const step = work.next()
@@ -50,7 +50,7 @@ export function atOnce<T>(work: Work<T>): T {
   }
 }
 
-/** No promise where it is short: nobody need wait for a turn then. undefined: signal has ended it. */
+/** Runs work in slices. Short work returns its result without a promise; undefined: signal ended the work. */
 export function inTurns<T>(work: Work<T>, signal?: Ending): T | undefined | Promise<T | undefined> {
   const step = work.next()
   return step.done === true ? step.value : goOn(work, signal)

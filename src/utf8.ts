@@ -1,11 +1,11 @@
-// Bytes ↔ their text, strictly: what another reader might replace or leave out is no text. Large ones are worked through in
-// slices: 10 MiB at once take more than 20 ms.
+// Converts between bytes and text strictly: bytes that another reader might replace or drop are not accepted. Large
+// inputs are converted in slices, as 10 MiB at once take more than 20 ms.
 
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from './turns.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text, with a byte order mark that it begins with; undefined: not UTF-8. */
+/** Returns the text, including a leading byte order mark; undefined: not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes)
@@ -14,7 +14,7 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The same, in slices. */
+/** Does the same as decodeUtf8(), in slices. */
 export function* decodeUtf8InTurns(bytes: Uint8Array, pace = new Pace()): Work<string | undefined> {
   const pieces: string[] = []
   for (let from = 0; from < bytes.length;) {
@@ -29,7 +29,7 @@ export function* decodeUtf8InTurns(bytes: Uint8Array, pace = new Pace()): Work<s
   return pieces.join('')
 }
 
-/** No character is parted: at most three of its bytes continue it. */
+/** Returns the end of the piece, moved back to not split a character, which has at most three continuation bytes. */
 function endOfPiece(bytes: Uint8Array, at: number): number {
   if (at >= bytes.length) return bytes.length
   let end = at
@@ -37,7 +37,7 @@ function endOfPiece(bytes: Uint8Array, at: number): number {
   return end
 }
 
-/** The bytes of a text, in slices. */
+/** Returns the bytes of a text; works in slices. */
 export function* encodeUtf8InTurns(text: string, pace = new Pace()): Work<Buffer> {
   const parts: Buffer[] = []
   for (const piece of piecesOf(text)) {
@@ -47,10 +47,10 @@ export function* encodeUtf8InTurns(text: string, pace = new Pace()): Work<Buffer
   return yield* joinInTurns(parts, pace)
 }
 
-/** Bytes that are copied as fast as one character is read. */
+/** Bytes that are copied in the time of reading one character. */
 const COPIED = 4
 
-/** All bytes of the parts in one piece, which may be the only part itself. */
+/** Joins the parts in slices; a single part is not copied. */
 export function* joinInTurns(parts: readonly Uint8Array[], pace = new Pace()): Work<Buffer> {
   const [first] = parts
   if (parts.length === 1 && first !== undefined)

@@ -1,5 +1,5 @@
-// The program of a worker: what the main process says → a worker that does it. It ends with the main process, however that
-// ended, and after a bug that nothing caught.
+// Program of a worker: carries out the messages of the main process. Ends with the main process, however that ended,
+// and after an unhandled error.
 
 import type { Socket } from 'node:net'
 import { startWorker, type Worker } from './app/worker.js'
@@ -9,18 +9,18 @@ import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.js'
 
 type Message = Exclude<ToWorker, { readonly type: 'start' }>
 
-/** What is not sent any more has nobody to read it: 'disconnect' ends this process. */
+/** Sends a message and ignores errors: when the main process is gone, 'disconnect' ends this process. */
 function post(message: FromWorker): void {
   process.send?.(message, undefined, {}, () => undefined)
 }
 
-// What Gatehouse is asked to do by a signal is for the main process to say.
+// Signals are ignored: the main process decides what to do about them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())
 process.stderr.on('error', () => undefined)
 
 let worker: Worker | undefined
-/** What came before it had started. */
+/** Messages that arrived before the worker had started. */
 const early: { readonly message: Message; readonly socket: Socket | undefined }[] = []
 
 process.on('message', (message: ToWorker, handle: unknown) => {
@@ -50,7 +50,7 @@ async function start(options: WorkerStart): Promise<void> {
   post({ type: 'ready' })
 }
 
-/** The main process starts another one. */
+/** Ends the worker after an unhandled error; the main process starts another one. */
 function endAtBugs(logger: Logger): void {
   const onBug = (err: unknown): void => {
     logger.error({ err }, 'an error that nothing handles; the worker ends')
