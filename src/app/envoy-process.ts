@@ -71,7 +71,7 @@ class EnvoyRunner implements EnvoyProcess {
     )
   }
 
-  /** Until it serves, and only then: what it refuses later leaves the configuration before in force. */
+  /** Waits until the child serves. Configuration that it rejects later leaves the previous one in force. */
   private async watch(child: EnvoyChild): Promise<void> {
     this.why = 'Envoy has not taken its first configuration yet'
     while (this.child === child && !this.stopping.signal.aborted) {

@@ -28,7 +28,7 @@ export interface OutboundDeps {
 export type OutboundParts = ReturnType<typeof createOutbound>
 
 export interface CallsDeps extends Pick<OutboundDeps, 'caFile' | 'ownAddresses'> {
-  /** Permits for calls to webhooks, shared with other workers; absent: only this process calls them. */
+  /** Queues for webhook connections, which all workers share; absent: only this process calls webhooks. */
   readonly lines?: WebhookLines
 }
 

@@ -1,5 +1,5 @@
-// Sockets on which the Envoy of `run` reaches Gatehouse: one for all workers and one for each, so that Envoy balances
-// requests over them.
+// Sockets on which the Envoy of `run` reaches Gatehouse: one for all workers and, with several workers, one for each,
+// over which Envoy spreads its requests.
 
 import { join } from 'node:path'
 import type { GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'

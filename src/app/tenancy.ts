@@ -14,7 +14,7 @@ import type { Environment, Settings } from '../settings.js'
 /** Default name of a release, which its Service and its Lease share. */
 export const DEFAULT_RELEASE = 'gatehouse'
 
-/** Returns undefined outside a cluster: the resources are the user's own files, and namespaces trust each other. */
+/** Returns undefined without --kubernetes: the resources are the user's own files, and namespaces trust each other. */
 export function tenancyOf({
   kubernetes,
   environment,
