@@ -12,7 +12,7 @@ export interface KindCount {
 export interface PolicyCounts {
   readonly attached: number
   readonly refused: number
-  /** A target does not exist. */
+  /** Policies with a target that does not exist. */
   readonly without_target: number
   readonly pending: number
 }
@@ -48,7 +48,7 @@ const NOTHING: StateSource = {
 
 type Read = () => StateSource
 
-/** Returns the function that sets where the gauges are read from. */
+/** Registers the gauges and returns the function that sets their source. */
 export function createStateGauges(registers: Registry[]): (source: StateSource) => void {
   let source = NOTHING
   const read: Read = () => source
