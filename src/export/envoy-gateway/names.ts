@@ -11,7 +11,7 @@ const GATEWAY_API = 'gateway.networking.k8s.io'
 
 /** Name of the Backend for Gatehouse. */
 export const GATEHOUSE_BACKEND = 'gatehouse'
-/** Name of the Backend that never serves a request. */
+/** Name of the Backend for the closed address, from which no request gets a backend's answer. */
 export const CLOSED_BACKEND = 'gatehouse-closed'
 
 /** Name of the policies on an HTTPRoute. */
