@@ -1,7 +1,7 @@
 // Parses arguments and environment into the Settings of a command, or into a message for each mistake in them.
 // The only file that knows process.env; the table of flags is settings/flags.ts. A library for commands (commander) is
-// not used: it stops at the first mistake, and the table would remain, as help, variables and README are generated
-// from it.
+// not used: it stops at the first mistake, and the table would remain, as help, variables and docs/settings.md are
+// generated from it.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type CommandName, commandNames, COMMANDS } from './settings/commands.js'
