@@ -1,18 +1,18 @@
-// Rules that span fields, for the API server (x-kubernetes-validations): what `gatehouse check` refuses, in the same words,
-// is refused when it is applied. What needs other objects or compiles CEL is left to the status.
+// Validation rules that span fields (x-kubernetes-validations): the API server rejects what `gatehouse check` rejects,
+// with the same messages. Rules that need other objects or compile CEL are left to the status.
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
 import { FRAMING_HEADERS } from '../kinds/proxy-policy.js'
 
 interface Rule {
-  /** CEL over self, the value of the field. */
+  /** A CEL expression over self, the value of the field. */
   readonly rule: string
-  /** A sentence, or CEL that gives one. */
+  /** A sentence, or a CEL expression that evaluates to one. */
   readonly message: string | { readonly expression: string }
 }
 
-/** Path below spec ("*": the items of a list) → its rules; "" is spec itself. */
+/** Rules by path below spec; "*" stands for the items of a list, "" for spec itself. */
 export type RulesByPath = Readonly<Record<string, readonly Rule[]>>
 
 const ROUTE = `t.group == 'gateway.networking.k8s.io' && t.kind == 'HTTPRoute'`
@@ -20,7 +20,10 @@ const GATEWAY = `t.group == 'gateway.networking.k8s.io' && t.kind == 'Gateway'`
 const SERVICE = `t.group == '' && t.kind == 'Service'`
 const IDP_TWO = `has(self.mcp) && has(self.mcp.provider) && self.mcp.provider == 'IdpTwo'`
 
-/** Decision 25a. Messages that quote an item of a list cost the API server more than it allows: the target is not named. */
+/**
+ * Forbids a field for a kind of target (decision 25a). The message omits the target's name: quoting list items exceeds
+ * the API server's cost budget.
+ */
 const misplaced = (field: string, isSet: string, kind: string, target: string): Rule => ({
   rule: `!(${isSet}) || !self.targetRefs.exists(t, ${target})`,
   message: `${field} may not be used with the target ${kind}`,
@@ -30,11 +33,11 @@ const MCP = `has(self.traffic) && has(self.traffic.jwtAuthentication) && has(sel
 const ISSUER_URL = `'^https?://[^/?#@\\\\s]+[^?#\\\\s]*$'`
 const IDP_TWO_ISSUER = `'^https?://[^/?#@\\\\s]+/v1/apps/agentic/[^/?#\\\\s]+/[^/?#\\\\s]+/*$'`
 const NO_KEYS = `!has(p.jwks.remote) && !has(p.jwks.inline)`
-/** With mcp there is one provider. */
+/** Only with mcp, where there is exactly one provider. */
 const HAS_PLACE = `has(self.providers[0].jwks.inline) || (has(self.providers[0].jwks.remote) && has(self.providers[0].jwks.remote.jwksPath))`
 const NO_PATH = `has(p.jwks.remote) && !has(p.jwks.inline) && !has(p.jwks.remote.jwksPath)`
 
-/** RFC 9110 section 5.6.2, token; and what stands for a part of the request. */
+/** A header name (token, RFC 9110 section 5.6.2) or a pseudo-header for a part of the request. */
 const HEADER_NAME = "^([!#$%&'*+.^_`|~0-9A-Za-z-]+|:(?i:path|method|authority))$"
 
 const WEBHOOK_RULES: readonly Rule[] = [
@@ -65,7 +68,7 @@ const INTERVAL_RULES: readonly Rule[] = [
   },
 ]
 
-/** Of a backendRef; for a Service that cannot be told from its name alone where to connect. */
+/** Rules of a backendRef. The name of a Service does not say which port to connect to. */
 const backendRules = (apiGroup: string): readonly Rule[] => [
   {
     rule: `(self.group == '' && self.kind == 'Service') || (self.group == '${apiGroup}' && self.kind == 'ProxyBackend')`,
@@ -111,7 +114,7 @@ const JWT_RULES: readonly Rule[] = [
   },
 ]
 
-/** apiGroup: {policy_api_group} of the specification. */
+/** Returns the rules of ProxyPolicy. apiGroup is {policy_api_group} of the specification. */
 export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
   '': [
     {
@@ -202,7 +205,7 @@ function atMost(name: string, largest: number): Rule {
   }
 }
 
-/** schema: of spec. Throws when a path leads nowhere: a field was renamed. */
+/** Adds the rules to the schema of spec. Throws if the schema lacks a path, as after a field was renamed. */
 export function withRules(schema: JsonObject, rules: RulesByPath): JsonObject {
   return Object.entries(rules).reduce(
     (whole, [path, own]) => addAt(whole, path === '' ? [] : path.split('.'), own),

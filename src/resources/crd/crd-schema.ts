@@ -1,16 +1,16 @@
-// A zod schema → a structural schema of Kubernetes: JSON Schema without what the API server does not allow.
+// Converts a zod schema into a Kubernetes structural schema: JSON Schema without what the API server disallows.
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
 
-/** What documents must look like before defaults are filled in. */
+/** Returns the schema of documents before defaults are filled in. */
 export function structuralSchema(schema: z.ZodType): JsonObject {
   const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
   return structural(JSON.parse(JSON.stringify(json)) as JsonObject)
 }
 
-/** Not of JSON Schema's dialect for Kubernetes, or said otherwise there; example and since are for docs/reference.md. */
+/** Keywords that structural schemas lack or express otherwise; example and since are for docs/reference.md. */
 const DROPPED = new Set([
   '$schema',
   'additionalProperties',
@@ -41,7 +41,7 @@ function nested(key: string, value: Json): Json {
   )
 }
 
-/** An empty schema for further members means a free map. */
+/** Converts additionalProperties; an empty schema allows any members. */
 function members(additional: Json | undefined): JsonObject {
   if (!isJsonObject(additional)) return {}
   return Object.keys(additional).length === 0

@@ -1,4 +1,5 @@
-// The status of our own kinds as structural schemas: conditions, for policies by ancestor (decision 29).
+// Structural schemas for the status of Gatehouse's own kinds: conditions, grouped by ancestor for policies (decision
+// 29).
 
 import type { JsonObject } from '../../ir/json.js'
 

@@ -1,4 +1,4 @@
-// The schemas of our own kinds → CustomResourceDefinitions.
+// Builds the CustomResourceDefinitions of Gatehouse's own kinds from their schemas.
 
 import type { z } from 'zod'
 import type { JsonObject } from '../../ir/json.js'
@@ -77,7 +77,7 @@ const KINDS: readonly OwnKind[] = [
   },
 ]
 
-/** apiGroup: {policy_api_group} of the specification. Sorted by kind. */
+/** Returns the CRDs, sorted by kind. apiGroup is {policy_api_group} of the specification. */
 export const buildCrds = (apiGroup: string): JsonObject[] =>
   KINDS.map((kind) => ({
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -1,4 +1,4 @@
-// The kinds that people write → JSON Schemas (draft 7) for editors: completion, descriptions and mistakes while typing.
+// JSON Schemas (draft 7) for editors, which offer completion, descriptions and errors while typing.
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../ir/json.js'
@@ -7,14 +7,20 @@ import { type Kind, kindsOf } from '../kinds/kinds.js'
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 
-/** The kinds with a schema: ours and those of the Gateway API. Core kinds have Kubernetes' own schemas. */
+/**
+ * The kinds with an editor schema: Gatehouse's own and those of the Gateway API. Kubernetes itself publishes schemas of
+ * core kinds.
+ */
 export const editorKinds = (apiGroup: string): readonly Kind[] =>
   kindsOf(apiGroup).filter(({ strictness }) => strictness !== 'lenient')
 
-/** The schema of a document of one kind. Own kinds take no further field; of the Gateway API's, fields that Gatehouse does not read may follow. */
+/**
+ * Returns the schema of a document of one kind. Own kinds reject other fields; Gateway API kinds allow fields that
+ * Gatehouse does not read.
+ */
 export const editorSchema = (kind: Kind): JsonObject => ({ $schema: DRAFT, ...documentOf(kind) })
 
-/** The schema of any document that Gatehouse reads: checked by its kind; other kinds are let be. */
+/** Returns the schema of any document that Gatehouse reads, selected by its kind; other kinds are not checked. */
 export function anyEditorSchema(apiGroup: string): JsonObject {
   const kinds = editorKinds(apiGroup)
   return {
@@ -63,7 +69,7 @@ const documentOf = ({ group, kind, versions, schema, strictness }: Kind): JsonOb
   ...(strictness === 'own' && { additionalProperties: false }),
 })
 
-/** The fields below spec as documents may have them, before defaults are filled in, with all that is noted of each. */
+/** Returns the schema of the fields below spec before defaults are filled in, with all their annotations. */
 export const fieldsSchema = ({ schema }: Kind): JsonObject => inputSchema(schema)
 
 function inputSchema(schema: z.ZodType): JsonObject {
@@ -75,7 +81,9 @@ function inputSchema(schema: z.ZodType): JsonObject {
 const without = (object: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 
-/** For an editor: objects are closed where unknown fields are errors; what only the reference shows is left out. */
+/**
+ * Adapts a schema for editors: closes objects where unknown fields are errors, and drops what only the reference uses.
+ */
 function tidied(schema: JsonObject, isClosed: boolean): JsonObject {
   const kept = without(schema, ['since', 'propertyNames', 'example'])
   const isFixed = kept['properties'] !== undefined && kept['additionalProperties'] === undefined

@@ -1,11 +1,11 @@
-// Many calls → one: after a quiet while, or when the first of them has waited long enough.
+// Merges many calls into one: after a quiet period, or when the first call has waited long enough.
 
 export interface Debounced {
   call(): void
   cancel(): void
 }
 
-/** Milliseconds: quiet after the last call, and at most maxWait after the first. */
+/** Returns a debounced run: called quiet ms after the last call, and at most maxWait ms after the first. */
 export function debounce(
   run: () => void,
   { quiet, maxWait }: { readonly quiet: number; readonly maxWait: number },

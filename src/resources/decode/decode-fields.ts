@@ -1,4 +1,4 @@
-// Plain values and a schema → the decoded value, or findings: which field, and a sentence of what is wrong with it.
+// Decodes a plain value by a schema, or returns findings: which field is wrong and why.
 
 import type { z } from 'zod'
 import { err, ok, type Result } from '../../result.js'
@@ -8,7 +8,7 @@ import { describeIssue } from './describe-issue.js'
 import { type FieldPath, isMap, valueAt } from './field-path.js'
 import { type UnknownField, unknownFields } from './unknown-fields.js'
 
-/** Something said of a field: at its key or at its value. */
+/** A problem with a field's key or value. */
 export interface Finding {
   readonly path: FieldPath
   readonly part: 'key' | 'value'
@@ -18,16 +18,16 @@ export interface Finding {
 export interface Fields {
   readonly schema: z.core.$ZodType
   readonly value: unknown
-  /** Where the value stands in its document. */
+  /** Path of the value in its document. */
   readonly path: FieldPath
   readonly strictness: Kind['strictness']
-  /** No value is quoted. */
+  /** Whether values are secret and must not be quoted. */
   readonly secret: boolean
 }
 
 export interface DecodedFields {
   readonly value: unknown
-  /** Fields that the API has and Gatehouse does not implement. */
+  /** Fields that the API defines and Gatehouse does not implement. */
   readonly unsupported: readonly FieldPath[]
 }
 
@@ -56,7 +56,10 @@ function describe(issue: z.core.$ZodIssue, root: unknown, fields: Fields): Findi
   }
 }
 
-/** Values of headers, expressions with their literals, key sets: messages stand in logs and statuses. */
+/**
+ * Whether the field may hold a secret, as messages end up in logs and statuses: header values, expressions with their
+ * literals, key sets.
+ */
 const mayBeSecret = (path: FieldPath): boolean =>
   path.some((key, index) => SECRET_FIELDS.has(String(key)) || isWebhookHeaders(path, index)) ||
   (path.at(-1) === 'value' && HEADER_LISTS.has(String(path.at(-3))))
@@ -67,7 +70,10 @@ const isWebhookHeaders = (path: FieldPath, index: number): boolean =>
 const SECRET_FIELDS = new Set(['matchExpressions', 'inline'])
 const HEADER_LISTS = new Set(['headers', 'set', 'add'])
 
-/** Of the Gateway API a newer version may have more fields than we know: only what looks misspelt is an error. */
+/**
+ * Whether an unknown field is an error. A newer Gateway API version may define more fields, so there only likely
+ * misspellings are.
+ */
 const isError = (field: UnknownField, strictness: Kind['strictness']): boolean =>
   strictness === 'own' || (!field.unimplemented && meantField(field) !== undefined)
 
@@ -83,7 +89,7 @@ function describeUnknown(field: UnknownField): Finding {
   return { path: field.path, part: 'key', message: `unknown field, ${expected}` }
 }
 
-/** Tools write null for what they leave out. */
+/** Removes nulls, which tools write for fields that they leave unset. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((entry) => entry !== null).map(withoutNulls)
   if (!isMap(value)) return value

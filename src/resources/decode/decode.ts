@@ -1,4 +1,4 @@
-// One YAML or JSON document → the resources in it (one, or the items of a List), and what is wrong with it.
+// Decodes one YAML or JSON document into its resources (one, or the items of a List) and problems.
 
 import type { Result } from '../../result.js'
 import { similarWord } from '../../similar.js'
@@ -13,20 +13,23 @@ import { type DocumentText, type ParsedDocument, parseYaml } from './yaml-docume
 export interface DecodedResource {
   readonly collection: keyof Resources
   readonly resource: Resource<unknown>
-  /** FILE:LINE:COLUMN of its beginning. */
+  /** FILE:LINE:COLUMN where it begins. */
   readonly position: string
 }
 
 export interface Decoded {
   readonly resources: readonly DecodedResource[]
   readonly problems: readonly Problem[]
-  /** Documents of kinds that are none of ours. */
+  /** Documents of kinds that Gatehouse does not read. */
   readonly notes: readonly Problem[]
 }
 
 const NOTHING: Decoded = { resources: [], problems: [], notes: [] }
 
-/** file: as messages name it. Never throws. A resource with any problem is not among the resources. */
+/**
+ * Decodes the text of a document. Never throws. A resource with any problem is left out. file is the name that messages
+ * use.
+ */
 export function decodeDocument(text: DocumentText, file: string, kinds: readonly Kind[]): Decoded {
   const parsed = parseYaml(text)
   if (parsed.ok) return decodeValue(parsed.value.value, [], contextOf(file, kinds, parsed.value))
@@ -37,15 +40,17 @@ export function decodeDocument(text: DocumentText, file: string, kinds: readonly
   return { ...NOTHING, problems }
 }
 
-/** An object of the API server, with its apiVersion and kind; source: what messages call it. Never throws. */
+/**
+ * Decodes an object of the API server that has apiVersion and kind. Never throws. source is the name that messages use.
+ */
 export const decodeObject = (object: PlainMap, source: string, kinds: readonly Kind[]): Decoded =>
   decodeValue(object, [], { kinds, sourceOf: () => source, positionOf: () => source })
 
 interface Context {
   readonly kinds: readonly Kind[]
-  /** Of a resource: FILE:LINE, or "kubernetes". */
+  /** The source of a resource: FILE:LINE, or "kubernetes". */
   sourceOf(path: FieldPath): string
-  /** FILE:LINE:COLUMN, or "kubernetes". */
+  /** The position of a finding: FILE:LINE:COLUMN, or "kubernetes". */
   positionOf(path: FieldPath, part: Finding['part']): string
 }
 
@@ -118,7 +123,7 @@ function decodeResource(value: PlainMap, path: FieldPath, kind: Kind, context: C
   return { ...NOTHING, resources: [{ collection: kind.collection, resource, position }] }
 }
 
-/** Each costs a search for its position, a line in the log and one in the status. */
+/** Maximum number of findings per resource. Each costs a position lookup, a log line and a line in the status. */
 const MAX_FINDINGS = 50
 
 const atMost = (findings: readonly Finding[]): readonly Finding[] =>
@@ -149,7 +154,10 @@ const unknownAtTop = (value: PlainMap): Finding[] =>
       return { path: [key], part: 'key', message: `unknown field, ${hint}` }
     })
 
-/** path: of the resource within its document (an item of a List); the finding's is within the resource. */
+/**
+ * Converts a finding into a problem. path locates the resource in its document (an item of a List); the finding's path
+ * is relative to that.
+ */
 function problemOf(finding: Finding, path: FieldPath, value: PlainMap, context: Context): Problem {
   const whole = [...path, ...finding.path]
   const field = formatPath(whole)
@@ -160,7 +168,7 @@ function problemOf(finding: Finding, path: FieldPath, value: PlainMap, context: 
   }
 }
 
-/** Whose problem it is, as far as it can be read. */
+/** Returns the identity of the resource, as far as it can be read. */
 function identityOf(value: PlainMap): Partial<Problem> {
   const text = (key: string, from: unknown) => {
     const found = valueAt(from, [key])

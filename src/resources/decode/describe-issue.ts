@@ -1,4 +1,4 @@
-// What a schema found wrong with a value → a sentence: what is there, what was expected.
+// Turns a schema issue into a sentence that says what was found and what was expected.
 
 import type { z } from 'zod'
 import { similarWord } from '../../similar.js'
@@ -7,13 +7,13 @@ const LONGEST_QUOTE = 60
 
 export interface Described {
   readonly issue: z.core.$ZodIssue
-  /** What stands at the issue's path; undefined: nothing. */
+  /** The value at the issue's path; undefined if there is none. */
   readonly value: unknown
-  /** Values are secret: none is quoted. */
+  /** Whether values are secret and must not be quoted. */
   readonly secret: boolean
 }
 
-/** e.g. '"strict" is not one of Strict, Optional, Permissive'. */
+/** Returns a sentence, e.g. '"strict" is not one of Strict, Optional, Permissive'. */
 export function describeIssue({ issue, value, secret }: Described): string {
   const shown = showValue(value, secret)
   switch (issue.code) {
@@ -38,7 +38,7 @@ export function describeIssue({ issue, value, secret }: Described): string {
   }
 }
 
-/** Every number of a resource is an integer. */
+/** Names of the expected types. All numbers in resources are integers. */
 const NAMES: Readonly<Record<string, string>> = {
   object: 'a map',
   record: 'a map',
@@ -56,7 +56,7 @@ function describeType(expected: string, value: unknown, shown: string): string {
   return `${shown} is not ${wanted}${typeHint(expected, value)}`
 }
 
-/** YAML reads 80 as a number and "80" as a string; which of them was written is the usual mistake. */
+/** Hints at missing or superfluous quotes, the usual mistake: YAML reads 80 as a number and "80" as a string. */
 function typeHint(expected: string, value: unknown): string {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return ' (put it in quotes)'
@@ -87,7 +87,7 @@ function describeBound(origin: string, bound: string, shown: string): string {
 
 const tooWhat = (bound: string): string => (bound.startsWith('at least') ? 'few' : 'many')
 
-/** As YAML has it, cut to a line's length; of a secret only its type. */
+/** Quotes the value as in YAML, truncated to fit a line; for a secret, only its type. */
 function showValue(value: unknown, secret: boolean): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'a map'

@@ -1,8 +1,11 @@
-// The path of a field: as people write it, and what a plain value holds there.
+// Field paths: their notation, and the value at a path.
 
 export type FieldPath = readonly PropertyKey[]
 
-/** ["spec", "rules", 0, "name"] → "spec.rules[0].name"; keys that are no plain words in brackets and quotes. */
+/**
+ * Formats a path: ["spec", "rules", 0, "name"] → "spec.rules[0].name". Other keys than plain words are bracketed and
+ * quoted.
+ */
 export const formatPath = (path: FieldPath): string =>
   path
     .map((part, index) => {
@@ -18,7 +21,7 @@ export type PlainMap = Readonly<Record<string, unknown>>
 export const isMap = (value: unknown): value is PlainMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Own members only: what a document does not say is undefined. */
+/** Returns the value at the path; undefined if absent. Inherited members do not count. */
 export const valueAt = (value: unknown, path: FieldPath): unknown =>
   path.reduce<unknown>(
     (inner, part) =>

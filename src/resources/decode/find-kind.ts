@@ -1,13 +1,13 @@
-// apiVersion and kind of a document → the kind that decodes it, or why there is none.
+// Finds the kind that decodes a document by its apiVersion and kind, or says why there is none.
 
 import { similarWord } from '../../similar.js'
 import { type Kind, OTHER_GATEWAY_API_KINDS } from '../kinds/kinds.js'
 
 export type FoundKind =
   | { readonly type: 'kind'; readonly kind: Kind }
-  /** Most likely meant for us. */
+  /** The document is most likely meant for Gatehouse. */
   | { readonly type: 'problem'; readonly field: 'apiVersion' | 'kind'; readonly message: string }
-  /** None of ours: left alone. */
+  /** Gatehouse does not read this kind and ignores it. */
   | { readonly type: 'note'; readonly message: string }
 
 export function findKind(kinds: readonly Kind[], apiVersion: string, kind: string): FoundKind {

@@ -1,8 +1,8 @@
-// A problem as one line: for the log, /readyz and `gatehouse check`.
+// Formats a problem as one line for the log, /readyz and `gatehouse check`.
 
 import { KUBERNETES, type Problem } from '../kinds/resources.js'
 
-/** A file's position says which document it is; what comes from the API server is named. */
+/** Returns the line. A file position identifies the document; a resource from the API server is named instead. */
 export function problemLine({ source, message, kind, namespace = '', name }: Problem): string {
   const who = namespace === '' ? name : `${namespace}/${name}`
   return source === KUBERNETES && name !== undefined

@@ -1,6 +1,6 @@
-// What the files say now, and what was in force before → what may be in force: while a document that has never decoded
-// may hold a policy, new routes wait for it, and policies that are gone stay (it may be one of them, renamed or moved).
-// Otherwise a route would be open for want of a policy that was written.
+// Quarantine: while a document that has never decoded may hold a policy, new routes are withheld, and policies that are
+// gone stay in force (the document may be one of them, renamed or moved). Otherwise a route would be open although its
+// policy was written.
 
 import { differences } from '../../incremental/diff.js'
 import type { HttpRouteSpec } from '../kinds/http-route.js'
@@ -8,22 +8,22 @@ import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../
 import { resourceKeyOf } from './resource-set.js'
 
 export interface ReadState extends ProviderState {
-  /** The problems of documents that have never decoded. */
+  /** Problems of documents that have never decoded. */
   readonly undecoded: readonly Problem[]
-  /** Places that are being written to. */
+  /** Files that are being written to. */
   readonly unsettled?: readonly Unsettled[]
 }
 
 export interface Unsettled {
-  /** e.g. "until FILE has not been written to for 2 s". */
+  /** When the doubt ends, e.g. "until FILE has not been written to for 2 s". */
   readonly until: string
-  /** A policy of any route may be on its way there. */
+  /** Whether a policy of any route may be about to appear there. */
   readonly hasPolicies: boolean
-  /** Keys of the routes there, whose policies may be on their way. */
+  /** Keys of the routes there, whose policies may be about to appear. */
   readonly routes: ReadonlySet<string>
 }
 
-/** Kinds of which a broken document cannot be the policy of a route. */
+/** Kinds whose broken documents cannot be the policy of a route. */
 const HARMLESS = new Set([
   'ProxyBackend',
   'ProxyParameters',
@@ -39,7 +39,10 @@ const HARMLESS = new Set([
   'ConfigMap',
 ])
 
-/** previous: the state in force. Once it was complete, it stays so: later documents leave the last good ones alone. */
+/**
+ * Returns what may be in force. previous is the state in force; once it is complete, it stays complete, as later broken
+ * documents do not displace their last good versions.
+ */
 export function holdBackNewRoutes(
   { undecoded, unsettled = [], ...state }: ReadState,
   previous: ProviderState | undefined,
@@ -51,7 +54,7 @@ export function holdBackNewRoutes(
   const held = onlyIn(httpRoutes, previous.resources.httpRoutes).flatMap((route) =>
     doubtsAbout(route, reasons, unsettled),
   )
-  // Objects of a cluster keep their names: none of them is another one renamed.
+  // Objects of a cluster keep their names, so none of them is a renamed policy.
   const renamed = reasons.some(({ source }) => source !== KUBERNETES) ? reasons : []
   const gone = onlyIn(previous.resources.proxyPolicies, proxyPolicies).flatMap((policy) =>
     doubtsAbout(policy, renamed, unsettled),
@@ -79,7 +82,7 @@ export function holdBackNewRoutes(
   }
 }
 
-/** Those whose key none of the others has. */
+/** Returns the resources whose key is not among the others. */
 function onlyIn<Spec>(
   resources: readonly Resource<Spec>[],
   others: readonly Resource<Spec>[],
@@ -91,13 +94,13 @@ function onlyIn<Spec>(
 
 interface Doubt<Spec> {
   readonly resource: Resource<Spec>
-  /** What is said of a new route, and of a policy that is gone. */
+  /** Messages for a new route (held) and for a policy that is gone (kept). */
   readonly doubt: { readonly held: string; readonly kept: string }
 }
 
 /**
- * By the first document that concerns the resource; a policy of a cluster is for routes, and for Gateways, of its own
- * namespace, and without one it is not known which.
+ * Returns the doubt caused by the first document that concerns the resource. In a cluster, a policy applies to routes
+ * and Gateways of its own namespace; if its namespace is unknown, it may concern any.
  */
 function doubtsAbout<Spec>(
   resource: Resource<Spec>,
@@ -120,7 +123,7 @@ function doubtsAbout<Spec>(
   return [{ resource, doubt: { held, kept } }]
 }
 
-/** Where a policy of a cluster stands that may be in force on a route: its own namespace, and those of its Gateways. */
+/** Returns the namespaces where a cluster policy for the resource may be: its own and those of its Gateways. */
 function policyNamespaces({ kind, metadata, spec }: Resource<unknown>): readonly string[] {
   const parents = kind === 'HTTPRoute' ? (spec as HttpRouteSpec).parentRefs : []
   return [metadata.namespace, ...parents.flatMap(({ namespace }) => namespace ?? [])]

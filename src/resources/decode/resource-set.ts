@@ -1,4 +1,4 @@
-// Decoded resources, in path order → Resources by kind, each sorted; a resource that is defined twice counts once.
+// Collects decoded resources into sorted lists by kind; a resource that is defined twice counts once.
 
 import { isSameRow } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
@@ -6,7 +6,10 @@ import { compareText, patchSorted } from '../../incremental/sorted-list.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { DecodedResource } from './decode.js'
 
-/** GatewayClass and Namespace have no namespace; they and a problem's absent one count as "default". */
+/**
+ * Returns the key of a resource. An empty or absent namespace (cluster-scoped kinds, some problems) counts as
+ * "default".
+ */
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
@@ -14,20 +17,20 @@ export const resourceKeyOf = memo(({ kind, metadata }: Resource<unknown>): strin
   resourceKey(kind, metadata.namespace, metadata.name),
 )
 
-/** What is collected: of two definitions of a resource the first counts; the other is a problem that names both places. */
+/** The collected resources. The first of two definitions counts; the other becomes a problem that names both places. */
 export interface CollectedResources {
   readonly resources: Resources
   readonly problems: readonly Problem[]
 }
 
 export interface ResourceCollector {
-  /** What a place (a file, an object of a cluster) holds now, instead of what it held. */
+  /** Replaces what a place (a file, an object of a cluster) holds. */
   put(place: string, decoded: readonly DecodedResource[]): void
-  /** Of all places, in the order of their names. What did not change is the same object as before. */
+  /** Returns the resources of all places, in order of place name. What did not change stays the same object. */
   collected(): CollectedResources
 }
 
-/** decoded: in its order. */
+/** Collects a list once; on duplicates the earlier definition counts. */
 export function collectResources(decoded: readonly DecodedResource[]): CollectedResources {
   const collector = createResourceCollector()
   collector.put('', decoded)
@@ -36,21 +39,21 @@ export function collectResources(decoded: readonly DecodedResource[]): Collected
 
 interface Definition {
   readonly place: string
-  /** Among those of its place. */
+  /** Position among the definitions of its place. */
   readonly index: number
   readonly decoded: DecodedResource
 }
 
-/** Costs what changes: thousands of places that stay as they are are not looked at again. */
+/** Creates a collector whose cost depends on what changes: unchanged places are not looked at again. */
 export const createResourceCollector = (): ResourceCollector => new Collector()
 
 class Collector implements ResourceCollector {
   readonly #places = new Map<string, readonly DecodedResource[]>()
-  /** By resourceKey(), the one that counts first. */
+  /** Definitions by resourceKey(), the one that counts first. */
   readonly #definitions = new Map<string, readonly Definition[]>()
   /** Keys of resources that are defined more than once. */
   readonly #repeated = new Set<string>()
-  /** What counted when it was collected last, by the keys that have changed since. */
+  /** Keys changed since the last collected(), with the definition that counted then. */
   readonly #changed = new Map<string, DecodedResource | undefined>()
   #collected: CollectedResources = { resources: NO_RESOURCES, problems: [] }
 
@@ -77,7 +80,7 @@ class Collector implements ResourceCollector {
     return this.#collected
   }
 
-  /** own: at this place, instead of those that it had. */
+  /** Replaces the definitions of a key at a place by own. */
   #define(key: string, place: string, own: readonly Definition[]): void {
     const before = this.#definitions.get(key) ?? []
     if (!this.#changed.has(key)) this.#changed.set(key, before[0]?.decoded)
@@ -100,7 +103,7 @@ class Collector implements ResourceCollector {
     const sets: Record<keyof Resources, readonly Resource<unknown>[]> = { ...before }
     for (const [collection, own] of changes)
       sets[collection] = patchSorted(sets[collection], own, byName)
-    // Each collection holds what the schema of its kind has decoded: kinds.ts pairs the two.
+    // Each collection holds what its kind's schema decoded; kinds.ts pairs the two.
     return sets as Resources
   }
 

@@ -1,4 +1,4 @@
-// A schema and the value it is to decode → the fields of the value that the schema does not have.
+// Finds the fields of a value that its schema does not have.
 
 import type { z } from 'zod'
 import { unimplementedFields } from '../kinds/unimplemented.js'
@@ -8,11 +8,11 @@ export interface UnknownField {
   readonly path: FieldPath
   /** The fields that its object may have. */
   readonly known: readonly string[]
-  /** The API has it; Gatehouse does not implement it. */
+  /** Whether the API defines the field and Gatehouse does not implement it. */
   readonly unimplemented: boolean
 }
 
-/** Values of another shape than the schema's are passed over: the schema itself refuses them. */
+/** Returns the unknown fields. Values whose shape does not match are skipped: the schema itself rejects them. */
 export function unknownFields(
   schema: z.core.$ZodType,
   value: unknown,
@@ -57,7 +57,7 @@ function unknownOfObject(
   })
 }
 
-/** The option of a discriminated union that the value is meant as. */
+/** Returns the option of a discriminated union that the value selects. */
 function optionOf(
   def: z.core.$ZodUnionDef,
   value: Readonly<Record<string, unknown>>,

@@ -1,22 +1,22 @@
-// The text of a file → its YAML (or JSON) documents, and a document → plain values with the position of each.
+// Splits the text of a file into YAML (or JSON) documents, and parses a document into plain values with positions.
 
 import type { Document, Node } from 'yaml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { FieldPath } from './field-path.js'
 
 const MAX_DEPTH = 100
-/** Of one map, and of all maps of a document. */
+/** Maximum number of keys in one map, and in all maps of a document. */
 const MAX_MAP_KEYS = 10_000
 const MAX_KEYS = 500_000
 
 /** A piece of a file that holds one document. */
 export interface DocumentText {
   readonly text: string
-  /** Line of the file on which it begins, from 1. */
+  /** The line of the file where it begins, from 1. */
   readonly line: number
 }
 
-/** Splits at "---" lines, which mean a new document wherever they stand. Pieces with comments alone are left out. */
+/** Splits at "---" lines, which always start a new document. Drops pieces that contain only comments. */
 export function splitDocuments(text: string): DocumentText[] {
   const documents: DocumentText[] = []
   let line = 1
@@ -27,7 +27,10 @@ export function splitDocuments(text: string): DocumentText[] {
   return documents
 }
 
-/** Line by line: one pattern for all of them would try every way to cut a banner of "####" into comments. */
+/**
+ * Whether the piece has only comments. Tests each line: one pattern for all would backtrack through every split of a
+ * "####" banner into comments.
+ */
 const isBare = (piece: string): boolean =>
   piece
     .replace(/^---/, '')
@@ -45,11 +48,11 @@ export interface Fault extends Position {
 
 export interface ParsedDocument {
   readonly value: unknown
-  /** Where a field's value stands (its key, with "key"); the nearest place around it where there is none. */
+  /** Returns the position of a field's value ("key": of its key), or of the nearest enclosing node if it has none. */
   readonly positionOf: (path: FieldPath, part: 'key' | 'value') => Position
 }
 
-/** Never throws: what is no YAML, or is made to exhaust us, comes back as faults. */
+/** Parses a document. Never throws: invalid YAML, or YAML built to exhaust resources, yields faults. */
 export function parseYaml({
   text,
   line,
@@ -68,7 +71,7 @@ export function parseYaml({
       stringKeys: true,
       logLevel: 'error',
       lineCounter,
-      // The parser compares each key with all before it; findKeyFaults does it in linear time.
+      // The parser compares each key with all previous ones; findKeyFaults does it in linear time.
       uniqueKeys: false,
     })
     const faults = [...document.errors, ...document.warnings].map((error) => ({
@@ -88,7 +91,7 @@ export function parseYaml({
       return { ok: false, error: [{ message: unfit.message, ...positionOf(unfit.path, 'key') }] }
     return { ok: true, value: { value, positionOf } }
   } catch (error) {
-    // RangeError: the stack's end. ReferenceError: an alias without its anchor, or too many of them.
+    // RangeError: stack overflow. ReferenceError: an alias without its anchor, or too many aliases.
     const message =
       error instanceof ReferenceError ? error.message : 'is nested too deeply or is not YAML'
     return { ok: false, error: [{ message, ...at(0) }] }
@@ -100,7 +103,7 @@ interface KeyFault {
   readonly offset: number
 }
 
-/** Keys that stand twice in a map, or the first map that has too many of them. */
+/** Returns duplicate keys, or the first map that exceeds a limit. */
 function findKeyFaults(document: Document): readonly KeyFault[] {
   const twice: KeyFault[] = []
   let tooMany: KeyFault | undefined
@@ -128,14 +131,14 @@ function findKeyFaults(document: Document): readonly KeyFault[] {
   return tooMany === undefined ? twice : [tooMany]
 }
 
-/** Half of a character: no UTF-8 can hold it, and so no message to Envoy can. */
+/** Whether the text has a lone surrogate: neither UTF-8 nor a message to Envoy can hold one. */
 const isIllFormed = (text: string): boolean => /\p{Surrogate}/u.test(text)
 
 const ILL_FORMED = 'has half of a surrogate pair (\\ud800 to \\udfff), which is no character'
 
 /**
- * A value that later steps must not meet: a cycle or a depth beyond reason, a key that reaches for a prototype, text
- * that cannot be written as UTF-8.
+ * Finds a value that later steps must not see: a cycle or excessive depth, a "__proto__" key, or text that cannot be
+ * encoded as UTF-8.
  */
 function findUnfit(
   value: unknown,

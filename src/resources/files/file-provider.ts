@@ -1,4 +1,4 @@
-// Files and folders, watched → the resources in them, whole, at every change.
+// Watches files and folders and reports all resources in them at every change.
 
 import { watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -17,36 +17,36 @@ import { SeenWrites } from './seen-writes.js'
 import { type Others, othersIn, QUIET_MS } from './unsettled.js'
 
 export interface FileProviderOptions {
-  /** Files, or folders that are read with all below them. */
+  /** Files, and folders that are read recursively. */
   readonly paths: readonly string[]
   /** {policy_api_group} of the specification. */
   readonly apiGroup: string
-  /** A route without a policy is closed; false, if absent. */
+  /** Whether routes without a policy are closed; default false. */
   readonly requirePolicy?: boolean
-  /** A sentence for the log: a folder cannot be watched and is polled instead. */
+  /** Logs a sentence: a folder cannot be watched and is polled instead. */
   readonly onWarning: (message: string) => void
-  /** In this thread, if absent. */
+  /** Default: a reader in this thread. */
   readonly reader?: DocumentReader
-  /** node:fs's watch, if absent. */
+  /** Default: the watch function of node:fs. */
   readonly watch?: WatchFolder
-  /** With more, nothing is read; 20,000, if absent. */
+  /** Maximum number of files, above which nothing is read; default 20,000. */
   readonly maxFiles?: number
-  /** Milliseconds from a look at what watchers told of to a walk; 60,000, if absent. */
+  /** Milliseconds from a look at reported names to a full walk; default 60,000. */
   readonly walkAfter?: number
 }
 
 const DEBOUNCE = { quiet: 50, maxWait: 400 }
-/** A tree that still grows then is looked at again when its watchers say so. */
+/** Maximum number of walks per round. A tree that still grows is walked again at the next watcher event. */
 const MAX_LOOKS = 10
 const POLL_INTERVAL = 1000
-/** Files that the reader is asked for at once: enough for it to know that there is much to read. */
+/** Number of files requested from the reader at once: enough to show the reader how much there is to read. */
 const AT_ONCE = 1024
-/** How long a file that became empty counts as one that is being written. */
+/** How long, in milliseconds, a file that became empty counts as being written. */
 const EMPTY_FOR = 500
-/** After a look at what watchers told of: the system may have dropped some of it. */
+/** Milliseconds from a look at reported names to a full walk, as the system may have dropped events. */
 const WALK_AFTER = 60_000
 
-/** What is said of a folder without resources: most likely it is another one that was meant. */
+/** Warning for a folder without resources: most likely the user meant another one. */
 export const NOTHING_SERVED =
   'nothing to serve; files that end in .yaml, .yml or .json are read, in folders below too'
 
@@ -55,14 +55,14 @@ export const createFileProvider = (options: FileProviderOptions): ResourceProvid
 
 interface WatchedTree {
   readonly tree: FileTree
-  /** Folders that were not watched until now. */
+  /** Folders that were not watched before. */
   readonly opened: ReadonlySet<string>
 }
 
-/** What to look at in one round. */
+/** The files to look at in one round. */
 interface Round {
   readonly found: readonly FoundFile[]
-  /** Paths of files that are there no more. */
+  /** Paths of files that no longer exist. */
   readonly gone: readonly string[]
   readonly opened: ReadonlySet<string>
 }
@@ -73,7 +73,7 @@ class FileProvider implements ResourceProvider {
   readonly #reader
   readonly #files = new KnownFiles()
   readonly #writes = new SeenWrites()
-  /** Of the last walk. */
+  /** The tree of the last walk. */
   #tree: FileTree | undefined
   #names = new ChangedNames()
   readonly #changed = debounce(() => void this.#refresh(), DEBOUNCE)
@@ -121,7 +121,7 @@ class FileProvider implements ResourceProvider {
     await this.#running
   }
 
-  /** One at a time, in order. */
+  /** Runs the rounds one at a time, in order. */
   #refresh(): Promise<void> {
     this.#running = this.#running.then(() => this.#readAll())
     return this.#running
@@ -141,7 +141,7 @@ class FileProvider implements ResourceProvider {
     this.#lookAgain()
   }
 
-  /** Whether any of them holds something else now. */
+  /** Reads the files that changed. Returns whether the content of any of them is different now. */
   async #readFiles({ found, opened }: Round): Promise<boolean> {
     const unknown = found.filter((file) => !this.#isKnown(file)).values()
     let isOther = false
@@ -153,7 +153,7 @@ class FileProvider implements ResourceProvider {
     return isOther
   }
 
-  /** What watchers told of, and what is looked at again by itself. undefined: all of it must be looked at. */
+  /** Looks at the reported names and the restless files; undefined if everything must be looked at. */
   async #changedFiles(names: ChangedNames): Promise<Round | undefined> {
     if (this.#tree === undefined) return undefined
     for (const { folder, name } of this.#files.restless()) names.add(folder, name)
@@ -176,7 +176,7 @@ class FileProvider implements ResourceProvider {
     return { found: tree.files, gone: this.#files.missing(tree), opened }
   }
 
-  /** At what changes although no watcher says so: a file that stays as it is, and the system's "too many open files". */
+  /** Schedules a look at what no watcher reports: files that become quiet or stay empty, and "too many open files". */
   #lookAgain(): void {
     const now = performance.now()
     const waits = this.#files
@@ -191,7 +191,7 @@ class FileProvider implements ResourceProvider {
     if (wait !== Infinity) this.#again = setTimeout(() => void this.#refresh(), wait)
   }
 
-  /** Looks again after it began to watch, so that no change falls between. */
+  /** Walks again after watching new folders, so no change in between is missed. */
   async #watchedTree(): Promise<WatchedTree> {
     const opened = new Set<string>()
     for (let looks = 1; ; looks++) {
@@ -211,7 +211,7 @@ class FileProvider implements ResourceProvider {
     )
   }
 
-  /** What has been quiet for long enough is in force as it is. */
+  /** Puts the content of files that have been quiet for long enough into force. Returns whether there were any. */
   #settle(found: readonly FoundFile[]): boolean {
     const restless = this.#files.restless()
     if (restless.length === 0) return false
@@ -254,7 +254,7 @@ class FileProvider implements ResourceProvider {
     }
   }
 
-  /** Rather than renamed to where it is, whole. What there is at the start is taken as it is. */
+  /** Whether the file was written in place rather than renamed into place. Files at startup count as complete. */
   async #isWrittenInPlace(
     file: FoundFile,
     before: KnownFile | undefined,
@@ -262,7 +262,7 @@ class FileProvider implements ResourceProvider {
   ): Promise<boolean> {
     if (this.#state === undefined) return false
     if (before?.inode === file.inode) return true
-    // What was written before we read it has its event in the queue: it is read in the next turn of the loop.
+    // The event of a write that preceded our read is already queued; the next turns of the event loop deliver it.
     await turn()
     await turn()
     if (this.#writes.has(file.name)) return true

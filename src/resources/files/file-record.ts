@@ -1,5 +1,5 @@
-// The documents of one file, and what it gave before → what it gives now: a document that does not decode
-// leaves its last good version in force (decision 27), and one that did not change is not decoded again.
+// Merges what a file holds now with what it gave before. A document that no longer decodes leaves its last good version
+// in force (decision 27); an unchanged one is not decoded again.
 
 import { type Decoded, type DecodedResource, joinDecoded } from '../decode/decode.js'
 import { resourceKey, resourceKeyOf } from '../decode/resource-set.js'
@@ -11,14 +11,14 @@ export interface FileRecord {
   readonly resources: readonly DecodedResource[]
   readonly problems: readonly Problem[]
   readonly notes: readonly Problem[]
-  /** Of documents that have never decoded: nothing of them is in force. */
+  /** Problems of documents that have never decoded: nothing of them is in force. */
   readonly undecoded: readonly Problem[]
   readonly documents: ReadonlyMap<string, DecodedDocument>
-  /** The system did not let us read the file, which may pass without a change of it. */
+  /** Set if the system could not read the file, which may pass without a change of the file. */
   readonly unread?: true
 }
 
-/** By the hash of its text, in FileRecord.documents. */
+/** A document, keyed in FileRecord.documents by the hash of its text. */
 interface DecodedDocument {
   readonly line: number
   readonly decoded: Decoded
@@ -32,7 +32,7 @@ export const EMPTY_RECORD: FileRecord = {
   documents: new Map(),
 }
 
-/** file: its name in messages. */
+/** Decodes the bytes of a file; file is the name that messages use. */
 export const decodeFile = (
   bytes: Uint8Array,
   file: string,
@@ -41,7 +41,7 @@ export const decodeFile = (
 ): FileRecord =>
   recordOf(decodeDocuments(bytes, file, kinds, previous.documents), file, kinds, previous)
 
-/** read: with what previous does not know. */
+/** Builds the record of a file from what was read of it. Documents that previous knows are not decoded again. */
 export function recordOf(
   read: ReadFile,
   file: string,
@@ -64,14 +64,14 @@ export function recordOf(
   return { ...keepLastGood(joinDecoded(parts), previous, known), documents }
 }
 
-/** A file that cannot be read as a whole: everything it gave before stays. */
+/** Returns the record of a file that cannot be read as a whole: everything it gave before stays. */
 function brokenFile(file: string, message: string, previous = EMPTY_RECORD): FileRecord {
   const problem = { source: file, message }
   const decoded = { resources: [], problems: [problem], notes: [] }
   return { ...keepLastGood(decoded, previous, new Set()), documents: previous.documents }
 }
 
-/** known: the kinds that there are. */
+/** Adds the last good versions of broken documents; known has the names of all kinds. */
 function keepLastGood(
   decoded: Decoded,
   previous: FileRecord,
@@ -81,7 +81,7 @@ function keepLastGood(
   const keysOf = (problem: Problem) => possibleKeys(problem, known)
   const broken = new Set(decoded.problems.flatMap(keysOf))
   const absent = previous.resources.filter(({ resource }) => !present.has(resourceKeyOf(resource)))
-  // A document whose name cannot be read may have been any of those that are gone: all of them stay.
+  // A document without a readable name may have been any of the missing resources, so all of them stay.
   const nameless = broken.delete(undefined)
   const kept = nameless
     ? absent
@@ -109,7 +109,10 @@ function keepLastGood(
   }
 }
 
-/** Of what the document may have been before; undefined: anything. A kind that there is not may stand for any. */
+/**
+ * Returns the keys of resources that the document may have been before; undefined stands for any. An unknown kind may
+ * stand for any kind.
+ */
 function possibleKeys(
   { kind, namespace, name }: Problem,
   known: ReadonlySet<string>,
@@ -119,7 +122,7 @@ function possibleKeys(
   return kinds.map((each) => resourceKey(each, namespace, name))
 }
 
-/** Positions follow a document that moved within its file; what was decoded from it stays the same objects. */
+/** Moves the positions of a document that moved within its file; its decoded specs stay the same objects. */
 function moveLines(decoded: Decoded, lines: number): Decoded {
   if (lines === 0) return decoded
   const move = (source: string) =>

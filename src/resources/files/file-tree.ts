@@ -1,4 +1,4 @@
-// The paths that a user named → the resource files below them, and the folders to watch for changes of either.
+// Walks the paths that a user named and finds the resource files below them and the folders to watch.
 
 import { type BigIntStats, lstat } from 'node:fs'
 import { readdir, readlink, realpath, stat } from 'node:fs/promises'
@@ -10,37 +10,44 @@ const EXTENSIONS = ['.yaml', '.yml', '.json']
 export const MAX_FILES = 20_000
 
 export interface FileTree {
-  /** In no order. */
+  /** The files found, in no particular order. */
   readonly files: readonly FoundFile[]
-  /** Folder → the names in it that matter; undefined: all. */
+  /** The relevant names in each folder to watch; undefined means all. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>
   readonly problems: readonly Problem[]
-  /** Folders and files that cannot be read now, and named folders that are gone: their content is not known. */
+  /** Folders and files that cannot be read now, and named folders that do not exist: their content is unknown. */
   readonly lost: readonly string[]
-  /** Something could not be read, which may pass without a change that a watcher sees. */
+  /** Whether something could not be read. This may pass without a change that a watcher sees. */
   readonly unread: boolean
-  /** Folders that were read, by their absolute paths → as the user's path begins; undefined: read by two of them. */
+  /**
+   * The folders read: absolute path → the same path as the user's begins; undefined if two of the user's paths reach
+   * it.
+   */
   readonly walked: ReadonlyMap<string, string | undefined>
-  /** Absolute paths of what was named, of links, and of what leads there: a change of one may change anything. */
+  /**
+   * Absolute paths of named paths and links, and of the places that lead to them: a change of one may change anything.
+   */
   readonly turns: ReadonlySet<string>
 }
 
 export interface FoundFile {
-  /** As the user's path begins. */
+  /** The path, beginning as the user wrote it. */
   readonly path: string
-  /** Changes with the content: device, inode, size, times. */
+  /** A stamp that changes with the content: device, inode, size, times. */
   readonly stamp: string
-  /** Device and inode: the same as long as it is written to in place. */
+  /** Device and inode, which writing in place does not change. */
   readonly inode: string
-  /** Of its last write, by the clock of its file system: milliseconds since the epoch. */
+  /** When it was last written, by the clock of its file system, in milliseconds since the epoch. */
   readonly writtenAt: number
-  /** Without its folder; what a link leads to in the end. */
+  /** The name without its folder; for a link, the name of its final target. */
   readonly name: string
   readonly isLink: boolean
   readonly size: number
 }
 
-/** Never rejects: what cannot be read is a problem, with the path as its source. */
+/**
+ * Finds all resource files. Never rejects: a path that cannot be read becomes a problem with the path as its source.
+ */
 export async function findFiles(paths: readonly string[], maxFiles = MAX_FILES): Promise<FileTree> {
   const walk = new Walk(maxFiles)
   for (const path of paths) await walk.root(path)
@@ -53,7 +60,7 @@ class Walk {
   readonly #problems: Problem[] = []
   readonly #roots: string[] = []
   readonly #lost: string[] = []
-  /** Their links are, or are being, followed. */
+  /** Paths whose links have been, or are being, followed. */
   readonly #followed = new Set<string>()
   readonly #walked = new Map<string, string | undefined>()
   readonly #turns = new Set<string>()
@@ -82,14 +89,14 @@ class Walk {
       if (found.isDirectory()) await this.#folder(join(path), [])
       else this.#file(join(path), found, await realpath(path))
     } catch (error) {
-      // A named file that is gone was deleted; a named folder may come back with all that was in it.
+      // A named file that does not exist was deleted; a named folder may reappear with all its content.
       const deleted = fileErrorCode(error) === 'ENOENT' && isResourceFile(path)
       if (deleted) this.#problem(path, 'no such file')
       else this.#lose(join(path), lostMessage(error))
     }
   }
 
-  /** above: the real paths of the folders around it, so that a link back to one of them ends the walk. */
+  /** Walks a folder. above has the real paths of its parent folders: a link back to one of them ends the walk. */
   async #folder(path: string, above: readonly string[]): Promise<void> {
     try {
       const real = await realpath(path)
@@ -117,7 +124,7 @@ class Walk {
     this.#walked.set(folder, this.#walked.has(folder) ? undefined : path)
   }
 
-  /** undefined: there is nothing to wait for, as with nearly all of them. */
+  /** Handles one entry. Returns undefined if there is nothing to await, as for nearly all entries. */
   #entry({ path, found, error }: Entry, above: readonly string[]): Promise<void> | undefined {
     if (found === undefined) return this.#missed(path, error)
     if (found.isSymbolicLink()) return this.#link(path, above)
@@ -133,7 +140,10 @@ class Walk {
     }
   }
 
-  /** Not of pipes, sockets and devices: reading one may never end, and with it every later change. */
+  /**
+   * Adds a file or walks a folder. Skips pipes, sockets and devices: reading one may never end and would block all
+   * later changes.
+   */
   #place(
     path: string,
     found: BigIntStats,
@@ -145,24 +155,24 @@ class Walk {
     return undefined
   }
 
-  /** A file that went away since the folder was listed is no problem: the folder's watcher says so too. */
+  /** A file deleted since the folder was listed is not a problem: the folder's watcher reports it too. */
   #missed(path: string, error: unknown): undefined {
     if (fileErrorCode(error) !== 'ENOENT')
       this.#lose(path, `cannot be read: ${fileErrorCode(error)}`)
   }
 
-  /** real: where links lead to. */
+  /** Adds a file; real is its path with links resolved. */
   #file(path: string, found: BigIntStats, real: string): void {
     this.#files.set(resolve(path), foundFile(path, found, real))
   }
 
-  /** Watches every place where the path, or a link on its way, can be replaced. */
+  /** Watches every place where the path, or a link on the way to it, can be replaced. */
   async #follow(path: string): Promise<void> {
     await this.#watchPlace(path)
     await this.#followLinks(path)
   }
 
-  /** Of the folders around it as well: `current/config` changes when the link `current` does. */
+  /** Follows the links of the parent folders as well: `current/config` changes when the link `current` does. */
   async #followLinks(path: string): Promise<void> {
     const above = dirname(path)
     if (above === path || this.#followed.has(path)) return
@@ -197,12 +207,12 @@ class Walk {
 
 interface Entry {
   readonly path: string
-  /** Absent: error says why. */
+  /** Absent if lstat failed; error has the reason. */
   readonly found?: BigIntStats
   readonly error?: unknown
 }
 
-/** real: where links lead to. */
+/** Describes a file; real is its path with links resolved. */
 export function foundFile(path: string, found: BigIntStats, real = path): FoundFile {
   const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = found
   return {
@@ -216,13 +226,13 @@ export function foundFile(path: string, found: BigIntStats, real = path): FoundF
   }
 }
 
-/** Whether a file of this name is read. */
+/** Whether files with this name are read. */
 export const isResourceFile = (path: string): boolean => EXTENSIONS.includes(extname(path))
 
-/** Files that are looked at without a turn for others: about two milliseconds. */
+/** Number of files to lstat before yielding to the event loop, about two milliseconds. */
 const SLICE = 256
 
-/** By callbacks: promises for thousands of files cost more than the files do. */
+/** Uses callbacks: for thousands of files, promises cost more than the calls themselves. */
 const lookAt = (paths: readonly string[]): Promise<readonly Entry[]> =>
   new Promise((done) => {
     const entries: Entry[] = []

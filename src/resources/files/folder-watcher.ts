@@ -1,27 +1,32 @@
-// Folders and the names in them that matter → a call at every change of one of these names.
+// Watches folders and reports every change of a relevant name in them.
 
 import type { FSWatcher } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileErrorCode } from './file-tree.js'
 
-/** Folder → the names in it that matter; undefined: all. */
+/** The relevant names in each folder; undefined means all. */
 export type WatchedFolders = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
 export type WatchFolder = (folder: string) => FSWatcher
 
 export interface FolderWatcherOptions {
-  /** node:fs's watch. */
+  /** The watch function of node:fs. */
   readonly watch: WatchFolder
-  /** event, name: as node:fs has them. folder: that the name is in, or its own. */
+  /**
+   * Called for a change, with event and name as in node:fs. folder is the watched folder; name may be that of the
+   * folder itself.
+   */
   readonly onChange: (event: string, name: string | null, folder: string) => void
-  /** A folder cannot be watched, or its watcher broke; what the system said. */
+  /** Called with the system's error code when a folder cannot be watched or its watcher fails. */
   readonly onFailure: (folder: string, code: string) => void
 }
 
 export interface FolderWatcher {
-  /** Watches these folders and no others. A folder that was replaced by another of its name is watched anew.
-   * Those that were not watched until now: a change in them may have been missed. */
+  /**
+   * Watches exactly these folders; a folder replaced by another of the same name is watched anew. Returns those newly
+   * watched, where a change may have been missed.
+   */
   update(folders: WatchedFolders): Promise<readonly string[]>
   watches(folder: string): boolean
   close(): void
@@ -29,7 +34,7 @@ export interface FolderWatcher {
 
 interface Watched {
   readonly watcher: FSWatcher
-  /** Device and inode: a watcher stays with the folder it was opened on, wherever that is moved. */
+  /** Device and inode: a watcher stays with the folder that it was opened on, even if that is moved. */
   readonly identity: string
   names: ReadonlySet<string> | undefined
 }
@@ -92,7 +97,9 @@ export function createFolderWatcher({
   }
 }
 
-/** A folder that is itself moved away or deleted is told of under its own name. */
+/**
+ * Whether the event concerns a relevant name. A folder that is itself moved or deleted is reported under its own name.
+ */
 const concerns = (name: string, folder: string, names: ReadonlySet<string> | undefined): boolean =>
   names === undefined || names.has(name) || name === basename(folder)
 

@@ -1,4 +1,4 @@
-// The files that were read, and what of them is in force. What a round costs depends on the files that change in it.
+// The files read so far and what of them is in force. The cost of an update depends only on the files that change.
 
 import { basename, dirname, resolve } from 'node:path'
 import { compareText } from '../../incremental/sorted-list.js'
@@ -11,29 +11,29 @@ import { stateOf } from './load-resources.js'
 import { doubtOf, inForceOf, type Others } from './unsettled.js'
 
 export interface KnownFile {
-  /** As FoundFile's. */
+  /** As FoundFile.stamp. */
   readonly stamp: string
-  /** As FoundFile's. */
+  /** As FoundFile.inode. */
   readonly inode: string
   readonly record: FileRecord
-  /** It has been written to in place since it was last quiet. */
+  /** Set while the file has been written in place and was not quiet since. */
   readonly writing?: Writing | undefined
-  /** performance.now() when it was first seen empty; it still counts as what it was. */
+  /** performance.now() when it was first seen empty; its previous content still counts. */
   readonly emptySince?: number
 }
 
 export interface Writing {
-  /** What it held when it was quiet. */
+  /** Content of the file when it was last quiet. */
   readonly before: FileRecord
   /** performance.now() when its last change was seen. */
   readonly since: number
 }
 
-/** A file that changes by time alone. */
+/** A file that must be looked at again as time passes, even without an event. */
 export interface RestlessFile {
   readonly path: string
   readonly file: KnownFile
-  /** Absolute. */
+  /** Absolute path of its folder. */
   readonly folder: string
   readonly name: string
 }
@@ -41,7 +41,7 @@ export interface RestlessFile {
 export class KnownFiles {
   readonly #files = new Map<string, KnownFile>()
   readonly #restless = new Set<string>()
-  /** What files say beside their resources, by path. */
+  /** Records with problems, notes or undecoded documents, by path. */
   readonly #remarks = new Map<string, FileRecord>()
   readonly #collector = createResourceCollector()
   #documents = 0
@@ -58,14 +58,16 @@ export class KnownFiles {
     return this.#files.get(path)
   }
 
-  /** Paths of files that are gone; what is below a folder that is lost as a whole (unmounted) stays. */
+  /**
+   * Returns the paths of files that no longer exist. Files below a folder that is lost as a whole (unmounted) are kept.
+   */
   missing({ files, lost }: FileTree): readonly string[] {
     const present = new Set(files.map(({ path }) => path))
     const isLost = (path: string): boolean => lost.some((folder) => isAtOrBelow(path, folder))
     return [...this.#files.keys()].filter((path) => !present.has(path) && !isLost(path))
   }
 
-  /** None of them has a document. */
+  /** Whether none of the files has a document. */
   areEmpty(): boolean {
     return this.#documents === 0
   }
@@ -98,12 +100,12 @@ export class KnownFiles {
     })
   }
 
-  /** What stays of it where a document of it is broken: what is in force. others: in force. */
+  /** Returns what stays in force of the file if one of its documents is broken. others are the resources in force. */
   lastGood(path: string, file: KnownFile, others: Others): FileRecord {
     return { ...file.record, resources: inForce(path, file, others).resources }
   }
 
-  /** problems: of the folders. others: in force. */
+  /** Returns the state of all files. problems are those of the folders; others are the resources in force. */
   state(problems: readonly Problem[], others: Others): ReadState {
     const written = this.restless().toSorted((a, b) => compareText(a.path, b.path))
     for (const { path, file } of written) this.#count(path, inForce(path, file, others))
@@ -128,7 +130,7 @@ export class KnownFiles {
   }
 }
 
-/** Nothing is left of a file that had resources: most likely it is being written this moment. */
+/** Whether a file that had resources is now empty; most likely it is being written at this moment. */
 export const wasEmptied = (
   record: FileRecord,
   before: KnownFile | undefined,

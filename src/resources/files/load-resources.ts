@@ -1,4 +1,4 @@
-// Files and folders → the resources in them, once: what `check` and `translate` read.
+// Loads the resources of files and folders once, for `check` and `translate`.
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { ReadState, Unsettled } from '../decode/quarantine.js'
@@ -9,7 +9,7 @@ import { type FileRecord, recordOf } from './file-record.js'
 import { findFiles } from './file-tree.js'
 import { readDocuments } from './read-documents.js'
 
-/** paths: files, or folders that are read with all below them. Never rejects: what cannot be read is a problem. */
+/** Loads files, and folders recursively. Never rejects: a path that cannot be read becomes a problem. */
 export async function loadResources(
   paths: readonly string[],
   { apiGroup }: { readonly apiGroup: string },
@@ -23,7 +23,10 @@ export async function loadResources(
   return stateOf(records, collected, tree.problems)
 }
 
-/** records: in path order, at least those that have something to say; collected: what all of them hold. */
+/**
+ * Builds the state. records, in path order, include all with problems or notes; collected has the resources of all
+ * files.
+ */
 export function stateOf(
   records: readonly FileRecord[],
   collected: CollectedResources,

@@ -1,4 +1,4 @@
-// Names in folders that watchers told of → the files that these changes are about, without a walk through thousands of others.
+// Turns the names reported by watchers into changed files, without walking thousands of others.
 
 import { lstat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -10,14 +10,14 @@ import {
   isResourceFile,
 } from './file-tree.js'
 
-/** What watchers told of since the last look. */
+/** The names that watchers reported since the last look. */
 export class ChangedNames {
-  /** By folder. */
+  /** Changed names, by folder. */
   readonly names = new Map<string, Set<string>>()
-  /** A look at the names is not enough. */
+  /** Whether looking at the names alone is not enough. */
   needsWalk = false
 
-  /** name: null: the system does not say which. */
+  /** Adds a reported name; null if the system does not report which. */
   add(folder: string, name: string | null): void {
     if (name === null) this.needsWalk = true
     else this.names.set(folder, (this.names.get(folder) ?? new Set()).add(name))
@@ -25,17 +25,20 @@ export class ChangedNames {
   }
 }
 
-/** With more a walk is quicker, and the system may have dropped some of them. */
+/** Maximum number of names per folder. Above that a walk is faster, and the system may have dropped events. */
 const MOST = 64
 
 export interface Look {
-  /** They are there, and may have changed. */
+  /** Files that exist and may have changed. */
   readonly found: readonly FoundFile[]
-  /** Paths of files that were read before. */
+  /** Paths of files that were read before and no longer exist. */
   readonly gone: readonly string[]
 }
 
-/** tree: of the last walk. isKnown: whether the file of this path was read. undefined: a walk must tell. */
+/**
+ * Looks at the changed names; undefined if a walk is needed. tree is that of the last walk; isKnown says whether the
+ * file at a path was read before.
+ */
 export async function lookAgain(
   tree: FileTree,
   changed: ChangedNames,
@@ -55,13 +58,13 @@ export async function lookAgain(
 }
 
 interface Seen {
-  /** As the user's path begins. */
+  /** The path, beginning as the user wrote it. */
   readonly path: string
-  /** Absent: there is no file of resources at the path. */
+  /** The resource file at the path, if there is one. */
   readonly file?: FoundFile
 }
 
-/** undefined: it is, or was, more than a file. */
+/** Looks at one name; undefined if it is or was more than a file (a folder, a link), so a walk is needed. */
 async function lookAtName(tree: FileTree, folder: string, name: string): Promise<Seen | undefined> {
   const walked = tree.walked.get(folder)
   const place = join(folder, name)

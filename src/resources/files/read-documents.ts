@@ -1,4 +1,4 @@
-// A file → its documents, decoded where they are new; plain values, so that another thread can do it.
+// Reads a file and decodes its new documents; the result is plain values, so it can run in another thread.
 
 import { hash } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -16,28 +16,28 @@ export type ReadFile =
   | {
       readonly type: 'documents'
       readonly documents: readonly ReadDocument[]
-      /** Hash of the file, where a part of it was asked for. */
+      /** Hash of the whole file, set if only a part of it was requested. */
       readonly content?: string
     }
-  /** unread: the system did not let us read it, which may pass without a change of it. */
+  /** unread: the system could not read it, which may pass without a change of the file. */
   | { readonly type: 'broken'; readonly message: string; readonly unread?: true }
 
 export interface ReadDocument {
-  /** Of its text. */
+  /** Hash of its text. */
   readonly hash: string
-  /** Of the file, on which it begins, from 1. */
+  /** The line of the file where it begins, from 1. */
   readonly line: number
-  /** Absent: it is known. */
+  /** Absent if the document is already known. */
   readonly decoded?: Decoded
 }
 
-/** Of the documents of a file each count-th, beginning with the one at index. */
+/** Selects every count-th document of a file, starting at index. */
 export interface Part {
   readonly index: number
   readonly count: number
 }
 
-/** Hashes of documents that need not be decoded. */
+/** Hashes of documents that need not be decoded again. */
 export type KnownDocuments = Pick<ReadonlySet<string>, 'has'>
 
 export interface DocumentReader {
@@ -49,7 +49,7 @@ export interface DocumentReader {
   close(): void
 }
 
-/** In this thread. */
+/** Returns a reader that runs in the current thread. */
 export const readerInPlace = (kinds: readonly Kind[]): DocumentReader => ({
   read: (file, known) => readDocuments(file, kinds, known),
   close: () => undefined,
@@ -71,7 +71,10 @@ export async function readDocuments(
   }
 }
 
-/** undefined: since it was found, a pipe or a device has taken its place. To open that without O_NONBLOCK may never end. */
+/**
+ * Returns the bytes; undefined if a pipe or device has replaced the file, which without O_NONBLOCK might block open()
+ * forever.
+ */
 async function readRegularFile(path: string): Promise<Uint8Array | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -82,7 +85,10 @@ async function readRegularFile(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Of a file that has grown, or that has no end, one byte more than there may be. expected: its size, about. */
+/**
+ * Reads the file, but at most one byte beyond the limit if it has grown or is endless. expected is its approximate
+ * size.
+ */
 async function readAtMost(file: FileHandle, expected: number): Promise<Uint8Array> {
   let bytes = Buffer.allocUnsafe(Math.min(expected, MAX_FILE_BYTES) + 1)
   for (let length = 0; ;) {
@@ -94,7 +100,7 @@ async function readAtMost(file: FileHandle, expected: number): Promise<Uint8Arra
   }
 }
 
-/** file: its name in messages. */
+/** Splits and decodes the documents; file is the name that messages use. */
 export function decodeDocuments(
   bytes: Uint8Array,
   file: string,

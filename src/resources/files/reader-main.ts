@@ -1,4 +1,4 @@
-// The program of the reader's thread: a file's path → its documents, one file after the other.
+// Entry point of the reader thread: reads and decodes the requested files one after the other.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { kindsOf } from '../kinds/kinds.js'

@@ -1,4 +1,5 @@
-// Several reader threads, for the start and for changes of many files: one is kept, others come while there is much to read.
+// A pool of reader threads for startup and for bulk changes: one is permanent, others start while there is much to
+// read.
 
 import { availableParallelism } from 'node:os'
 import type { FoundFile } from './file-tree.js'
@@ -11,20 +12,20 @@ import {
 } from './reader-thread.js'
 
 export interface ReaderPoolOptions extends ReaderThreadOptions {
-  /** Default: one less than the machine has cores, at least 1 and at most 4. */
+  /** Maximum number of threads; default: the machine's cores minus 1, at least 1 and at most 4. */
   readonly maxThreads?: number
-  /** Default: a thread of its own program. onReady: it can be asked. */
+  /** Starts a thread and calls onReady when it can be asked; default: a ReaderThread. */
   readonly startThread?: (onReady: () => void) => ThreadReader
-  /** Bytes of a file that are worth another thread; default 512 KiB. */
+  /** Queued bytes per thread that justify another thread; default 512 KiB. */
   readonly worthBytes?: number
 }
 
 const MOST = 4
-/** A thread takes about as long to load as to read so much. */
+/** Loading a thread takes about as long as reading this many bytes. */
 const WORTH_BYTES = 512 * 1024
-/** To open a file, and to pass on what is in it, costs as much as so many bytes of it. */
+/** Opening a file and passing on its content costs as much as reading this many bytes. */
 const FILE_COST = 4 * 1024
-/** Files of at most so many bytes are given to a thread ahead, so that it need not wait for the next. */
+/** Files up to this size are queued ahead on a thread, which then need not wait for the next one. */
 const SMALL = 64 * 1024
 const AHEAD = 2
 const IDLE_MS = 1_000
@@ -49,7 +50,7 @@ class ReaderPool implements DocumentReader {
   readonly #worth: number
   readonly #threads: ThreadReader[] = []
   readonly #queue: Task[] = []
-  /** Of the queue. */
+  /** Total cost of the queued tasks. */
   #cost = 0
   #idle: NodeJS.Timeout | undefined
   #closed = false
@@ -60,7 +61,7 @@ class ReaderPool implements DocumentReader {
     this.#startThread = () => start(() => this.#assign())
     this.#max = options.maxThreads ?? Math.min(MOST, Math.max(1, availableParallelism() - 1))
     this.#worth = options.worthBytes ?? WORTH_BYTES
-    // It takes a while to load, which the first file should not wait for.
+    // Loading takes a while; starting it now means that the first file need not wait.
     this.#threads.push(this.#startThread())
   }
 
@@ -78,7 +79,7 @@ class ReaderPool implements DocumentReader {
     for (const { done } of this.#queue.splice(0)) done(CLOSED)
   }
 
-  /** Each thread reads all of the file and decodes some of its documents. */
+  /** Reads a large file in parts: each thread reads the whole file and decodes some of its documents. */
   async #readInParts(file: AskedFile, known: Known, count: number): Promise<ReadFile> {
     const indexes = [...Array(count).keys()]
     const parts = await Promise.all(
@@ -128,7 +129,7 @@ class ReaderPool implements DocumentReader {
     })
   }
 
-  /** A moment later, if nothing is to be read until then. */
+  /** Closes all threads but one after an idle period. */
   #endIdle(): void {
     if (this.#threads.length === 1 || this.#threads.some(({ waiting }) => waiting > 0)) return
     clearTimeout(this.#idle)
@@ -139,7 +140,7 @@ class ReaderPool implements DocumentReader {
   }
 }
 
-/** undefined: the file has changed between one and another. */
+/** Merges the parts of a file; undefined if the file changed between two of the reads. */
 function joinParts(parts: readonly ReadFile[]): ReadFile | undefined {
   const broken = parts.find(({ type }) => type === 'broken')
   if (broken !== undefined) return broken

@@ -1,4 +1,4 @@
-// Reads and decodes files in a thread of its own: no file, whatever is in it, holds up a request or ends the process.
+// Reads and decodes files in a worker thread, so no file content can block requests or crash the process.
 
 import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
@@ -11,32 +11,32 @@ export interface ReadQuestion {
   readonly part?: Part | undefined
 }
 
-/** The first says that its program is loaded. */
+/** An answer of the thread; 'loaded', sent first, means that its program is loaded. */
 export type ReadAnswer = ReadFile | 'loaded'
 
 export interface ReaderThreadOptions {
   readonly apiGroup: string
-  /** For one file; default 30 s. */
+  /** Timeout for one file; default 30 s. */
   readonly timeoutMs?: number
-  /** Default half of what this thread may have. */
+  /** Heap limit of the thread in MiB; default: half the limit of the current thread. */
   readonly heapMb?: number
-  /** Of the compiled program. */
+  /** URL of the compiled program. */
   readonly program?: URL
 }
 
 const TIMEOUT_MS = 30_000
 const PROGRAM = new URL('./reader-main.js', import.meta.url)
 
-/** A reader that can be asked for parts of files, and says how busy it is. */
+/** A reader that can read parts of files and reports how busy it is. */
 export interface ThreadReader extends DocumentReader {
   read(
     file: { readonly path: string; readonly size: number },
     known: ReadonlyMap<string, unknown>,
     part?: Part,
   ): Promise<ReadFile>
-  /** Files that it was asked for, and has not answered. */
+  /** Number of files requested and not answered yet. */
   readonly waiting: number
-  /** It has loaded its program, or will when it is asked. */
+  /** Whether its program is loaded, or starts on the next request. */
   readonly isReady: boolean
 }
 
@@ -44,14 +44,14 @@ interface Waiting extends ReadQuestion {
   readonly done: (read: ReadFile) => void
 }
 
-/** It answers in order, one file at a time: when it ends, it was the first that waits that has ended it. */
+/** Answers in order, one file at a time, so if the thread dies, the first waiting file caused it. */
 export class ReaderThread implements ThreadReader {
   readonly #options: ReaderThreadOptions
   readonly #onReady: () => void
   #worker: Worker | undefined
   #waiting: Waiting[] = []
   #deadline: NodeJS.Timeout | undefined
-  /** Only from then on the time is that of the files. */
+  /** Whether the program is loaded. Deadlines apply only from then on, as loading must not count against a file. */
   #isLoaded = false
   #closed = false
 
@@ -93,7 +93,7 @@ export class ReaderThread implements ThreadReader {
     const worker = new Worker(this.#options.program ?? PROGRAM, {
       workerData: this.#options.apiGroup,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapMb) },
-      // Not those of a debugger or a test runner.
+      // Without the flags of a debugger or test runner.
       execArgv: [],
     })
     let problem = 'it ended'
@@ -135,7 +135,7 @@ export class ReaderThread implements ThreadReader {
     }, timeoutMs)
   }
 
-  /** The rest is asked of another thread. */
+  /** Fails the first waiting file and sends the rest to a new thread. */
   #replace(problem: string): void {
     this.#worker = undefined
     this.#isLoaded = false

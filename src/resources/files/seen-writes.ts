@@ -1,14 +1,17 @@
-// Events of folder watchers → which files are being written to, rather than renamed to where they are.
+// Tracks, from watcher events, which files are written in place rather than renamed into place.
 
-/** Longer than an event and the look at the file that it leads to can be apart. */
+/** Exceeds the longest delay between an event and the resulting look at the file, in milliseconds. */
 const REMEMBERED_MS = 10_000
 
-/** By their names alone: a link and what it leads to lie in different folders. */
+/** Files written in place, by name alone, as a link and its target are in different folders. */
 export class SeenWrites {
   readonly #written = new Map<string, number>()
   #anyUntil = 0
 
-  /** event: "rename" (it is new, moved or gone) or "change" (it was written to); null: the system does not say which. */
+  /**
+   * Records an event: "rename" (new, moved or gone) or "change" (written to). name is null if the system does not
+   * report it.
+   */
   saw(event: string, name: string | null): void {
     const now = performance.now()
     if (name === null) this.#anyUntil = now + REMEMBERED_MS
@@ -16,7 +19,7 @@ export class SeenWrites {
     else this.#written.delete(name)
   }
 
-  /** Since it came to be where it is. */
+  /** Whether the file may have been written to since it was created or renamed. */
   has(name: string): boolean {
     const at = this.#written.get(name)
     return performance.now() < Math.max(this.#anyUntil, (at ?? -Infinity) + REMEMBERED_MS)

@@ -1,5 +1,5 @@
-// What a file holds now and what it held before it was written to in place → what of it is in force until it has been
-// quiet for a while. A writer that is not done has cut it anywhere: a policy may still come, or have lost its last rules.
+// Decides what is in force of a file that is written in place, until it has been quiet for a while: an unfinished write
+// may lack a policy, or a policy's last rules.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { DecodedResource } from '../decode/decode.js'
@@ -9,33 +9,35 @@ import type { ProxyPolicySpec } from '../kinds/proxy-policy.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { FileRecord } from './file-record.js'
 
-/** How long a file must not have been written to. */
+/** How long a file must stay unwritten to count as quiet, in milliseconds. */
 export const QUIET_MS = 2_000
 
-/** Kinds that can open something, be it by coming, by going or by a part that is missing. The others change at once. */
+/**
+ * Kinds that can open access when a resource is added, removed or incomplete. Changes of other kinds apply immediately.
+ */
 const WAIT = new Set([
   ...['ProxyPolicy', 'ProxyParameters', 'BackendTLSPolicy', 'ReferenceGrant'],
   ...['HTTPRoute', 'Gateway', 'GatewayClass'],
 ])
 
 export interface Changing {
-  /** For messages. */
+  /** Path of the file, for messages. */
   readonly path: string
   readonly before: FileRecord
   readonly now: FileRecord
   readonly others: Others
 }
 
-/** What of all files is in force, and says whether a policy that is new can open anything. */
+/** The resources in force from all files, which decide whether a new policy can open access. */
 export interface Others extends Pick<
   Resources,
   'proxyPolicies' | 'proxyParameters' | 'gateways' | 'gatewayClasses'
 > {
-  /** The setting: a route without a policy is closed. */
+  /** Whether the setting closes routes without a policy. */
   readonly requirePolicy: boolean
 }
 
-/** resources: in force; absent: there are none yet. */
+/** Completes the resources in force; undefined means that none are in force yet. */
 export const othersIn = (
   resources: Omit<Others, 'requirePolicy'> | undefined,
   requirePolicy = false,
@@ -45,7 +47,7 @@ export const othersIn = (
   requirePolicy,
 })
 
-/** As far as translation is concerned; its documents are those of now. */
+/** Returns the record that the translation uses meanwhile. Its documents are the current ones. */
 export function inForceOf({ path, before, now, others }: Changing): FileRecord {
   const old = byKey(before)
   const current = byKey(now)
@@ -53,14 +55,14 @@ export function inForceOf({ path, before, now, others }: Changing): FileRecord {
     (policy) => old.has(resourceKeyOf(policy)) || !current.has(resourceKeyOf(policy)),
   )
   const guarded = new Set(policies.flatMap(targetsOf))
-  // Beside the defaults of a Gateway, a route's own policy may let in whom those do not.
+  // A route's own policy may admit clients that the defaults of a Gateway do not.
   const isClosed = isClosedWithoutPolicy(others) || policies.some(isOnGateway)
   const resources: DecodedResource[] = []
   const problems: Problem[] = []
   for (const [key, found] of current) {
     const known = old.get(key)
     if (!waits(found) || isSame(found, known)) resources.push(found)
-    // holdBackNewRoutes has them wait.
+    // holdBackNewRoutes withholds it.
     else if (found.resource.kind === 'HTTPRoute' && known === undefined) resources.push(found)
     else if (known !== undefined) {
       resources.push(known)
@@ -76,7 +78,7 @@ export function inForceOf({ path, before, now, others }: Changing): FileRecord {
   return { ...now, resources, problems: [...now.problems, ...problems] }
 }
 
-/** undefined: nothing of the file can open anything. */
+/** Returns what new routes and removed policies must wait for; undefined if nothing in the file can open access. */
 export function doubtOf({ path, before, now }: Omit<Changing, 'others'>): Unsettled | undefined {
   const all = [...before.resources, ...now.resources]
   const routes = now.resources.filter(({ resource }) => resource.kind === 'HTTPRoute')
@@ -101,7 +103,7 @@ const isSame = ({ resource }: DecodedResource, known: DecodedResource | undefine
   isDeepStrictEqual(resource.spec, known.resource.spec) &&
   isDeepStrictEqual(resource.metadata, known.resource.metadata)
 
-/** A route that has no policy may refuse everybody: half of its policy would then let in whom the whole does not. */
+/** Whether a route without a policy may deny every request: half a policy would then admit more than the whole. */
 function isClosedWithoutPolicy({ requirePolicy, ...others }: Others): boolean {
   if (requirePolicy) return true
   const refs = [
@@ -122,7 +124,10 @@ function isClosedWithoutPolicy({ requirePolicy, ...others }: Others): boolean {
 const isOnGateway = ({ spec }: Resource<ProxyPolicySpec>): boolean =>
   spec.targetRefs.some(({ kind }) => kind !== 'HTTPRoute' && kind !== 'Service')
 
-/** A policy of what no policy is on. Beside another one it may let in whom that one does not, be it of a route or its Gateway. */
+/**
+ * Whether the policy can only restrict access: it targets no Gateway, and nothing it targets has a policy yet. Next to
+ * another policy of the route or its Gateway it might admit more.
+ */
 const closes = ({ resource }: DecodedResource, guarded: ReadonlySet<string>): boolean =>
   resource.kind === 'ProxyPolicy' &&
   !isOnGateway(resource as Resource<ProxyPolicySpec>) &&

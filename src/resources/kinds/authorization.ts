@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 
-/** RFC 6749 section 3.3; offline_access is of refresh tokens, and in no access token. */
+/** A scope (RFC 6749 section 3.3). offline_access asks for a refresh token and appears in no access token. */
 const scope = (): z.ZodType<string> =>
   z
     .string()

@@ -1,4 +1,5 @@
-// BackendTLSPolicy (Gateway API v1): the backends that are spoken to over TLS, and what their certificate must be.
+// BackendTLSPolicy (Gateway API v1): which backends Envoy connects to over TLS, and how it validates their
+// certificates.
 
 import { z } from 'zod'
 import { group, kind, name } from './fields.js'

@@ -1,15 +1,15 @@
-// ConfigMap, Namespace and Secret (core v1), as far as Gatehouse reads them.
+// The fields of ConfigMap, Namespace and Secret (core v1) that Gatehouse reads.
 
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 
-/** ConfigMap (core v1), as far as it is read. */
+/** ConfigMap (core v1): the fields that Gatehouse reads. */
 export const configMapData = z.object({ data: z.record(z.string(), z.string()).default({}) })
 
 /** A decoded ConfigMap. */
 export type ConfigMapData = z.infer<typeof configMapData>
 
-/** Namespace (core v1): nothing but its labels is read, which are metadata. */
+/** Namespace (core v1): Gatehouse reads only the labels, which are part of the metadata. */
 export const namespaceData = z.object({})
 
 /** A decoded Namespace. */
@@ -23,7 +23,7 @@ const text = z
     return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
   })
 
-/** Secret (core v1): data from base64, with stringData over it. */
+/** Secret (core v1): decoded data merged with stringData, which takes precedence. */
 export const secretData = z
   .object({
     type: z.string().default('Opaque'),
@@ -32,5 +32,5 @@ export const secretData = z
   })
   .transform(({ type, data, stringData }) => ({ type, data: { ...data, ...stringData } }))
 
-/** data: as text (Latin-1 where it is not UTF-8, so that no byte is lost), with stringData over it (as the API server does). */
+/** A decoded Secret. Data that is not UTF-8 is kept as Latin-1, which loses no byte. stringData takes precedence. */
 export type SecretData = z.infer<typeof secretData>

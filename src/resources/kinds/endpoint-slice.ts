@@ -1,9 +1,9 @@
-// EndpointSlice (discovery.k8s.io/v1); its Service is named by the label kubernetes.io/service-name.
+// EndpointSlice (discovery.k8s.io/v1). The label kubernetes.io/service-name names its Service.
 
 import { z } from 'zod'
 import { port } from './fields.js'
 
-/** Label of an EndpointSlice that names its Service (discovery.k8s.io/v1). */
+/** The label of an EndpointSlice that names its Service (discovery.k8s.io/v1). */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name'
 
 /** EndpointSlice (discovery.k8s.io/v1). */

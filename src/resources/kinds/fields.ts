@@ -6,10 +6,10 @@ import { parseDuration } from './duration.js'
 /** The API group of the Gateway API's kinds. */
 export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io'
 
-/** 1-65535. */
+/** A port number, 1-65535. */
 export const port = () => z.int().min(1).max(65_535)
 
-/** A name of a resource, a field's key or the like: not empty, at most 253 characters. */
+/** A name of a resource, a key of its data or similar: 1 to 253 characters. */
 export const name = () => z.string().min(1).max(253)
 
 /** A namespace. */
@@ -21,14 +21,14 @@ export const group = () => z.string().max(253)
 /** A kind of resource. */
 export const kind = () => z.string().min(1).max(63)
 
-/** A duration of GEP-2257 ("1h30m", "500ms"), decoded to milliseconds. */
+/** A GEP-2257 duration ("1h30m", "500ms"), decoded to milliseconds. */
 export const duration = () =>
   z
     .string()
     .regex(/^([0-9]{1,5}(h|m|s|ms)){1,4}$/, 'is not a duration such as 30s, 500ms or 1m30s')
     .transform(parseDuration)
 
-/** Where a policy's own calls go: a Service, or a ProxyBackend with its group. */
+/** The server that a policy's own calls go to: a Service, or a ProxyBackend with its group. */
 export const backendRef = () =>
   z.object({
     group: group()

@@ -10,7 +10,7 @@ const labelSelector = z.object({
     .array(
       z.object({
         key: z.string().min(1),
-        /** In, NotIn, Exists or DoesNotExist; the API server lets any other by. */
+        /** In, NotIn, Exists or DoesNotExist. The API server also accepts other values. */
         operator: z.string(),
         values: z.array(z.string()).default([]),
       }),

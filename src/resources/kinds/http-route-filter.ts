@@ -1,4 +1,4 @@
-// The filters of an HTTPRoute (Gateway API v1), told apart by their type.
+// The filters of an HTTPRoute (Gateway API v1), discriminated by type.
 
 import { z } from 'zod'
 import { name, port } from './fields.js'
@@ -36,11 +36,11 @@ const cors = z.object({
   allowHeaders: z.array(z.string().min(1)).max(64).default([]),
   exposeHeaders: z.array(z.string().min(1)).max(64).default([]),
   allowCredentials: z.boolean().default(false),
-  /** Seconds. */
+  /** How long a browser may cache the preflight response, in seconds. */
   maxAge: z.int().min(1).default(5),
 })
 
-/** The last three are known and not implemented: a rule that has one cannot be served as it is written. */
+/** The last three types are recognised but not implemented: a rule with one of them cannot be served as written. */
 export const httpRouteFilter = z.discriminatedUnion('type', [
   z.object({ type: z.literal('RequestHeaderModifier'), requestHeaderModifier: headerModifier }),
   z.object({ type: z.literal('ResponseHeaderModifier'), responseHeaderModifier: headerModifier }),

@@ -1,4 +1,4 @@
-// HTTPRoute (Gateway API v1, experimental channel): which requests go where, with what changed on the way.
+// HTTPRoute (Gateway API v1, experimental channel): where requests are routed and how they are modified.
 
 import { z } from 'zod'
 import { duration, GATEWAY_API_GROUP, group, kind, name, namespace, port } from './fields.js'
@@ -50,7 +50,7 @@ const rule = unimplemented(
     matches: z.array(match).max(64).prefault([{}]),
     filters: z.array(httpRouteFilter).max(16).default([]),
     backendRefs: z.array(backendRef).max(16).default([]),
-    /** Milliseconds; 0: none. */
+    /** Milliseconds; 0 means no timeout. */
     timeouts: z
       .object({ request: duration().optional(), backendRequest: duration().optional() })
       .prefault({}),

@@ -1,4 +1,4 @@
-// The kinds that Gatehouse reads: group, versions and schema of each, and how strictly it is decoded (decision 27).
+// The kinds that Gatehouse reads: group, versions, schema and decoding strictness of each (decision 27).
 
 import type { z } from 'zod'
 import { backendTlsPolicySpec } from './backend-tls-policy.js'
@@ -22,14 +22,14 @@ export interface Kind {
   readonly versions: readonly string[]
   readonly collection: keyof Resources
   readonly schema: z.ZodType
-  /** Where the schema's fields stand: below spec, or at the top of the document. */
+  /** Whether the schema describes spec or the whole document. */
   readonly body: 'spec' | 'document'
-  /** own: unknown fields are errors. gateway-api: unsupported, or errors if misspelt. lenient: let be. */
+  /** How unknown fields are treated. own: errors. gateway-api: unsupported, or errors if misspelt. lenient: ignored. */
   readonly strictness: 'own' | 'gateway-api' | 'lenient'
   readonly clusterScoped?: boolean
 }
 
-/** apiGroup: {policy_api_group} of the specification. */
+/** Returns all kinds. apiGroup is {policy_api_group} of the specification. */
 export const kindsOf = (apiGroup: string): readonly Kind[] => [
   own(apiGroup, 'ProxyPolicy', 'proxyPolicies', proxyPolicySpec),
   own(apiGroup, 'ProxyBackend', 'proxyBackends', proxyBackendSpec),
@@ -49,7 +49,7 @@ export const kindsOf = (apiGroup: string): readonly Kind[] => [
   },
 ]
 
-/** Kinds of the Gateway API that Gatehouse does not read, though one of them is spelt much like HTTPRoute. */
+/** Gateway API kinds that Gatehouse does not read. Some are spelt like HTTPRoute but are not misspellings of it. */
 export const OTHER_GATEWAY_API_KINDS: readonly string[] = [
   'GRPCRoute',
   'TCPRoute',

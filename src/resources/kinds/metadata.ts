@@ -1,11 +1,14 @@
-// metadata of any resource: the few members that Gatehouse reads; all others are let be.
+// The metadata fields that Gatehouse reads; all others are ignored.
 
 import { z } from 'zod'
 import type { Metadata } from './resources.js'
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 
-/** Names become parts of table keys and Envoy names, joined by slashes: only Kubernetes' own characters will do. */
+/**
+ * Names become parts of table keys and Envoy names, joined by slashes, so only the characters Kubernetes allows are
+ * valid.
+ */
 const objectMetadata = z.object({
   name: z
     .string()
@@ -24,10 +27,10 @@ const objectMetadata = z.object({
   creationTimestamp: z.string().nullish(),
 })
 
-/** Metadata of a namespaced kind (metav1.ObjectMeta); the namespace is "default" where none is written. */
+/** Metadata of a namespaced kind (metav1.ObjectMeta); the namespace defaults to "default". */
 export const namespacedMetadata = objectMetadata.transform((read) => decoded(read, 'default'))
 
-/** Metadata of a cluster-scoped kind; a namespace that is written is ignored. */
+/** Metadata of a cluster-scoped kind; any namespace in the document is ignored. */
 export const clusterMetadata = objectMetadata.transform(({ namespace: _, ...read }) =>
   decoded(read, ''),
 )

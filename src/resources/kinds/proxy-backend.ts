@@ -1,4 +1,4 @@
-// ProxyBackend: a host outside the cluster, for routes and for the keys of an identity provider.
+// ProxyBackend: a host outside the cluster, used by routes and to fetch the keys of identity providers.
 
 import { z } from 'zod'
 import { port } from './fields.js'

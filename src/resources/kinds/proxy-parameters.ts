@@ -1,4 +1,4 @@
-// ProxyParameters: limits of the proxy that a Gateway or its GatewayClass names by parametersRef.
+// ProxyParameters: proxy limits, referenced by a Gateway or its GatewayClass through parametersRef.
 
 import { z } from 'zod'
 

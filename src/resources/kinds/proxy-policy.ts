@@ -1,5 +1,5 @@
-// ProxyPolicy: who may use a route (tokens, rules), and what its webhooks and backends are held to.
-// Rules that span fields are conditions of the translation, not errors here (decisions 3 and 4).
+// ProxyPolicy: who may use a route (tokens, rules), and the settings of its webhooks and backends. The translation
+// reports rules that span fields as conditions; they are not errors here (decisions 3 and 4).
 
 import { z } from 'zod'
 import type { Json } from '../../ir/json.js'
@@ -169,7 +169,9 @@ const jwtAuthentication = z.object({
     .describe('Leave the Authorization header on requests to the backend.'),
 })
 
-/** They frame a request, or belong to one connection: a wrong one would make another request of it. Lower-case. */
+/**
+ * Header names, in lower case, that frame a request or belong to one connection: a wrong value would alter the request.
+ */
 export const FRAMING_HEADERS: readonly string[] = [
   'connection',
   'content-length',

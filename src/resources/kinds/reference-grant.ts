@@ -1,4 +1,4 @@
-// ReferenceGrant (Gateway API v1): which kinds of which namespaces may refer to resources of this one.
+// ReferenceGrant (Gateway API v1): which kinds in which namespaces may refer to resources of this namespace.
 
 import { z } from 'zod'
 import { group, kind, name, namespace } from './fields.js'

@@ -5,7 +5,7 @@ import { backendRef, duration, name } from './fields.js'
 
 const DAY_MS = 86_400_000
 
-/** What the relay itself says to the provider. Lower-case. */
+/** Parameters, in lower case, that the relay itself sets in its requests to the provider. */
 export const OWN_PARAMETERS: readonly string[] = [
   ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge'],
   ...['code_challenge_method', 'resource', 'prompt', 'login_hint', 'request', 'request_uri'],
@@ -122,5 +122,5 @@ export const relay = z.object({
     .meta({ example: { audience: 'https://mcp.example/mcp' } }),
 })
 
-/** A relay as decoded: durations in milliseconds, defaults filled in. */
+/** A decoded relay: durations in milliseconds, defaults filled in. */
 export type RelaySpec = z.infer<typeof relay>

@@ -1,5 +1,5 @@
-// Everything the users wrote, decoded: what a provider (files, Kubernetes) hands to the translation.
-// Plain values, replaced whole, never mutated; a resource that did not change stays the same object.
+// All decoded user resources, which a provider (files, Kubernetes) passes to the translation. They are immutable plain
+// values, replaced as a whole; a resource that did not change stays the same object.
 
 import type { BackendTlsPolicySpec } from './backend-tls-policy.js'
 import type { ConfigMapData, NamespaceData, SecretData } from './core.js'
@@ -13,30 +13,33 @@ import type { ProxyPolicySpec } from './proxy-policy.js'
 import type { ReferenceGrantSpec } from './reference-grant.js'
 import type { ServiceSpec } from './service.js'
 
-/** A decoded resource. Spec: what its kind's schema gives. */
+/** A decoded resource. Spec is the output of its kind's schema. */
 export interface Resource<Spec> {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: Metadata
   readonly spec: Spec
-  /** FILE:LINE for a person, or "kubernetes". */
+  /** Where the resource was read: FILE:LINE, or "kubernetes". */
   readonly source: string
-  /** Paths of fields that its API has and we do not implement (decision 27), e.g. "spec.rules[0].filters[1].requestMirror". */
+  /**
+   * Paths of fields that its API defines and Gatehouse does not implement (decision 27), e.g.
+   * "spec.rules[0].filters[1].requestMirror".
+   */
   readonly unsupported: readonly string[]
 }
 
-/** Decoded metadata (metav1.ObjectMeta), as far as it is read. */
+/** The metadata fields (metav1.ObjectMeta) that Gatehouse reads. */
 export interface Metadata {
-  /** "" for cluster-scoped kinds. */
+  /** The namespace; "" for cluster-scoped kinds. */
   readonly namespace: string
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly generation?: number
-  /** Milliseconds since the epoch. */
+  /** Creation time, in milliseconds since the epoch. */
   readonly creationTimestamp?: number
 }
 
-/** Each sorted by namespace, then name. */
+/** All resources by kind, each list sorted by namespace, then name. */
 export interface Resources {
   readonly gatewayClasses: readonly Resource<GatewayClassSpec>[]
   readonly gateways: readonly Resource<GatewaySpec>[]
@@ -53,38 +56,43 @@ export interface Resources {
   readonly configMaps: readonly Resource<ConfigMapData>[]
 }
 
-/** A document, or a field of one, that could not be decoded: where, what, and what was expected. */
+/** A document or field that could not be decoded: where, what is wrong, and what was expected. */
 export interface Problem {
-  /** FILE:LINE:COLUMN; the path alone of what cannot be read as a whole. */
+  /** FILE:LINE:COLUMN, or the path alone if the file or folder as a whole cannot be read. */
   readonly source: string
-  /** e.g. 'spec.traffic.jwtAuthentication.mode: "strict" is not one of Strict, Optional, Permissive'. */
+  /** For example 'spec.traffic.jwtAuthentication.mode: "strict" is not one of Strict, Optional, Permissive'. */
   readonly message: string
-  /** As far as they could be read. */
+  /** The identity of the resource, as far as it could be read. */
   readonly apiVersion?: string
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
-  /** The last good version of the document stays in force; the message says so too. */
+  /** Whether the last good version of the document stays in force; the message says so too. */
   readonly stays?: true
 }
 
-/** What a provider reports, whole, at every change. */
+/** The complete state that a provider reports at every change. */
 export interface ProviderState {
-  /** For a document that does not decode now: its last good version (decision 27). */
+  /**
+   * The resources in force. A document that does not decode now is represented by its last good version (decision 27).
+   */
   readonly resources: Resources
   readonly problems: readonly Problem[]
-  /** Documents that are left alone because they are none of ours (a Deployment): worth a line, no error. */
+  /** Documents that Gatehouse ignores because it does not read their kind (a Deployment): logged, but not an error. */
   readonly notes?: readonly Problem[]
-  /** Every document has decoded once (in a cluster: every kind has been listed): only then may a first snapshot be published. */
+  /**
+   * Whether every document has decoded once (in a cluster: every kind has been listed). A first snapshot may be
+   * published only then.
+   */
   readonly complete: boolean
 }
 
 /** A source of resources. */
 export interface ResourceProvider {
-  /** Begins to watch; onChange is called with the first state before the promise resolves, and at every change after it. */
+  /** Starts watching. Calls onChange with the first state before the promise resolves, and again at every change. */
   start(onChange: (state: ProviderState) => void): Promise<void>
   close(): Promise<void>
 }
 
-/** What messages and /status name as the source. */
+/** The source that messages and /status name for resources from the API server. */
 export const KUBERNETES = 'kubernetes'

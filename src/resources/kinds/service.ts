@@ -1,9 +1,9 @@
-// Service (core v1): the parts that tell where its endpoints are.
+// Service (core v1): the fields that locate its endpoints.
 
 import { z } from 'zod'
 import { port } from './fields.js'
 
-/** Service spec (core v1), as far as it is read. */
+/** Service spec (core v1): the fields that Gatehouse reads. */
 export const serviceSpec = z.object({
   type: z.string().default('ClusterIP'),
   externalName: z.string().optional(),
@@ -11,7 +11,7 @@ export const serviceSpec = z.object({
   ports: z
     .array(
       z.object({
-        /** "" when the Service has one port without a name; EndpointSlice ports have the same name. */
+        /** Name of the port, "" if the only port has none. EndpointSlice ports use the same name. */
         name: z.string().default(''),
         port: port(),
         targetPort: z.union([port(), z.string()]).optional(),

@@ -1,4 +1,4 @@
-// traffic.rateLimit and traffic.transformation of a ProxyPolicy: how many requests pass, and the headers that change on the way.
+// traffic.rateLimit and traffic.transformation of a ProxyPolicy: request limits and header changes.
 
 import { z } from 'zod'
 import { duration } from './fields.js'

@@ -1,15 +1,15 @@
-// The library makes an agent for every call, and so a TLS connection for each of thousands of statuses. This keeps one agent,
-// with its connections, for as long as the credentials stay the same.
+// Keeps one HTTPS agent and its connections for as long as the credentials stay the same. The library makes an agent
+// per call, and so a TLS connection for each of thousands of statuses.
 
 import { hash } from 'node:crypto'
 import { Agent, type AgentOptions } from 'node:https'
 
 export interface KeptAgent {
-  /** The agent to use in place of the one that was made for a call; proxies are left as they are. */
+  /** Returns the kept agent instead of the one made for a call. Proxy agents are returned unchanged. */
   instead(made: unknown): unknown
 }
 
-/** An idle connection is closed long before the API server would do it, which a call could meet half-way. */
+/** Closes idle connections long before the API server would, as a call could run into its close. */
 const IDLE_MS = 10_000
 
 export function createKeptAgent(): KeptAgent {

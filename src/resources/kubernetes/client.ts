@@ -1,6 +1,6 @@
-// The API server as plain JSON: one call, or a watch. Who we are there is the library's work: KUBECONFIG, or the pod's
-// service account, whose token it reads again when it changes. Its KubernetesObjectApi is left: it writes no status (a
-// subresource), keeps what it has discovered for as long as it lives, and reads an answer of any size.
+// JSON client of the API server: single calls and watches. The library handles credentials (KUBECONFIG, or the pod's
+// service account, whose token it rereads when it changes). Its KubernetesObjectApi is not used: it cannot write the
+// status subresource, caches discovery forever, and reads answers of any size.
 
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
@@ -10,21 +10,24 @@ import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
 
 export interface KubernetesClient {
-  /** path: with its query. Rejects (KubernetesError) unless the answer is a JSON object with a status of 2xx. */
+  /**
+   * Calls the API server; path includes the query. Rejects (KubernetesError) unless the answer is a JSON object with a
+   * 2xx status.
+   */
   call(method: 'GET' | 'POST' | 'PUT', path: string, body?: JsonObject): Promise<JsonObject>
-  /** For ListWatch, which asks it again and again. */
+  /** The watch for ListWatch, which starts it again and again. */
   readonly watch: Watch
-  /** Its address, for messages. */
+  /** The server's address, for messages. */
   readonly server: string
 }
 
-/** What the API server, or the way to it, said. */
+/** An error reported by the API server or the connection to it. */
 export class KubernetesError extends GatehouseError {
   readonly code = 'kubernetes_call'
 
   constructor(
     message: string,
-    /** HTTP; absent: there was no answer. */
+    /** The HTTP status; absent if there was no answer. */
     readonly status?: number,
   ) {
     super(message)
@@ -32,14 +35,14 @@ export class KubernetesError extends GatehouseError {
   }
 }
 
-/** How long a call may take in all; lists come in pages. */
+/** Timeout of a whole call, in milliseconds; lists are paged. */
 const CALL_TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024
 
-/** What the library names when it has found no configuration. */
+/** The cluster that the library returns if it has found no configuration. */
 const NOBODY = { name: 'cluster', server: 'http://localhost:8080' }
 
-/** Throws an Error for a person when the configuration names no API server. */
+/** Creates the client. Throws an Error with a readable message if the configuration names no API server. */
 export function createKubernetesClient(): KubernetesClient {
   const config = new KubeConfig()
   config.loadFromDefault()
@@ -120,7 +123,7 @@ const reasonOf = (error: Error): string =>
     ? 'no answer in time'
     : ((error as NodeJS.ErrnoException).code ?? error.message)
 
-/** The API server says why in a Status (meta/v1). */
+/** Describes an error answer, with the message of its Status (meta/v1) if there is one. */
 const describe = (status: number, json: ReturnType<typeof parseJson>): string =>
   isJsonObject(json) && typeof json['message'] === 'string'
     ? `HTTP ${status}: ${json['message']}`

@@ -1,4 +1,4 @@
-// Where the API server keeps a kind: found by asking it, as versions come and go with the CRDs that are installed.
+// Finds the API paths of a kind by asking the API server, as the installed CRDs decide which versions are served.
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
@@ -6,15 +6,17 @@ import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
 
 export interface KindPath {
-  /** e.g. "gateway.networking.k8s.io/v1". */
+  /** API version, e.g. "gateway.networking.k8s.io/v1". */
   readonly apiVersion: string
-  /** e.g. "/apis/gateway.networking.k8s.io/v1". */
+  /** Path prefix, e.g. "/apis/gateway.networking.k8s.io/v1". */
   readonly prefix: string
-  /** As paths name it, e.g. "httproutes". */
+  /** Plural name in paths, e.g. "httproutes". */
   readonly plural: string
 }
 
-/** Rejects (KubernetesError) with a sentence that says what to install when the API server does not have it. */
+/**
+ * Finds the path. Rejects (KubernetesError) with a sentence that says what to install if the API server lacks the kind.
+ */
 export async function findKindPath(client: KubernetesClient, kind: Kind): Promise<KindPath> {
   for (const version of kind.versions) {
     const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
@@ -39,7 +41,7 @@ async function resourcesBelow(client: KubernetesClient, prefix: string): Promise
   }
 }
 
-/** list: an APIResourceList (meta/v1). Names with a slash are subresources. */
+/** Returns the plural of a kind in an APIResourceList (meta/v1). Names with a slash are subresources. */
 function pluralOf({ resources }: JsonObject, kind: string): string | undefined {
   if (!Array.isArray(resources)) return undefined
   for (const resource of resources as readonly Json[]) {

@@ -1,5 +1,4 @@
-// Who writes status: the replica that holds a Lease (coordination.k8s.io/v1), renewed while it lives. Every replica serves;
-// one writes.
+// Leader election for status writes by a Lease (coordination.k8s.io/v1): every replica serves, and the holder writes.
 
 import { errorText } from '../../errors.js'
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
@@ -9,24 +8,27 @@ export interface LeaseOptions {
   readonly client: KubernetesClient
   readonly namespace: string
   readonly name: string
-  /** Of this process, among its peers. */
+  /** Identifies this process among the replicas. */
   readonly identity: string
-  /** Called when it was won or lost. */
+  /** Called when the Lease was won or lost. */
   onChange(held: boolean): void
-  /** A sentence for the log. */
+  /** Logs a sentence. */
   onWarning(message: string): void
 }
 
 export interface Lease {
-  /** Gives it up, so that the next one need not wait. */
+  /** Releases the Lease, so the next holder need not wait. */
   close(): Promise<void>
 }
 
 const DURATION_SECONDS = 15
-/** Milliseconds. */
+/** Intervals in milliseconds. */
 const RENEW_EVERY = 5_000
 const LOOK_EVERY = 2_000
-/** Nobody else can have it before the duration is over; we stop earlier than that. */
+/**
+ * How long, in milliseconds, a holder counts on the Lease after a renewal: less than its duration, as another may hold
+ * it after that.
+ */
 const SURE_FOR = 10_000
 
 export function startLease(options: LeaseOptions): Lease {
@@ -78,7 +80,7 @@ class Candidate implements Lease {
   }
 
   #failed(error: unknown): void {
-    // Another one was faster: no trouble.
+    // Another replica was faster, which is no failure.
     const isRace = error instanceof KubernetesError && error.status === 409
     const message = errorText(error)
     if (!isRace && message !== this.#warned)
@@ -105,7 +107,7 @@ class Candidate implements Lease {
       await client.call('PUT', this.#own, newLease(this.#options, lease))
     }
     this.#heldSince = began
-    // A call that hangs, or a process that was stopped, must not leave us writing beside the next holder.
+    // A call that hangs or a suspended process must not keep writing next to the next holder.
     clearTimeout(this.#doubt)
     if (!this.#closed) {
       const sureFor = SURE_FOR - (performance.now() - began)
@@ -114,7 +116,7 @@ class Candidate implements Lease {
     return true
   }
 
-  /** By our own clock alone: a holder that has not renewed it for its whole duration is gone. */
+  /** Whether the holder has not renewed the Lease for its whole duration, measured by the local clock alone. */
   #isExpired(lease: JsonObject): boolean {
     const version = versionOf(lease)
     if (version !== this.#seen.version) this.#seen = { version, at: performance.now() }
@@ -165,7 +167,7 @@ async function release({ client, identity }: LeaseOptions, path: string): Promis
       spec: { ...spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() },
     })
   } catch {
-    // It ends by itself.
+    // The Lease expires by itself.
   }
 }
 
@@ -177,5 +179,5 @@ function versionOf({ metadata }: JsonObject): string {
   return typeof version === 'string' ? version : ''
 }
 
-/** MicroTime (meta/v1). */
+/** Returns the current time as MicroTime (meta/v1). */
 const microTime = (): string => new Date().toISOString().replace(/Z$/, '000Z')

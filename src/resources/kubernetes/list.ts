@@ -1,4 +1,4 @@
-// Every object of a path, page by page.
+// Lists all objects of a path, page by page.
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node'
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
@@ -6,7 +6,10 @@ import { type KubernetesClient, KubernetesError } from './client.js'
 
 const PAGE = 500
 
-/** Rejects (KubernetesError) when a page cannot be had, or its continuation has grown too old: then from the start again. */
+/**
+ * Returns all objects. Rejects (KubernetesError) when a page fails or its continue token has expired; the caller then
+ * starts over.
+ */
 export async function listAll(
   client: KubernetesClient,
   path: string,
@@ -30,7 +33,7 @@ export async function listAll(
 const versionOf = ({ resourceVersion }: JsonObject): string =>
   typeof resourceVersion === 'string' ? resourceVersion : ''
 
-/** What is kept for others, and may be larger than all the rest. */
+/** Metadata for other programs, which may be larger than everything else. */
 const FOR_OTHERS = new Set(['managedFields', 'annotations'])
 
 export function trim(object: JsonObject): KubernetesObject {

@@ -1,5 +1,5 @@
-// Objects as the API server has them → decoded resources: one that did not change stays the same object, and one that
-// does not decode now leaves its last good version in force (decision 27).
+// Stores objects of the API server and decodes them: an unchanged resource stays the same object, and one that no
+// longer decodes leaves its last good version in force (decision 27).
 
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
 import { type DecodedResource, decodeObject } from '../decode/decode.js'
@@ -13,17 +13,20 @@ import type { Kind } from '../kinds/kinds.js'
 import { KUBERNETES, type Problem } from '../kinds/resources.js'
 
 export interface ObjectStore {
-  /** apiVersion: of lists whose items do not say it. False: nothing that we read has changed. */
+  /**
+   * Stores an object. apiVersion is that of the list, as its items may lack it. Returns false if nothing that Gatehouse
+   * reads has changed.
+   */
   put(object: JsonObject, kind: Kind, apiVersion: string): boolean
-  /** False: it was not there. */
+  /** Removes an object; false if it was not stored. */
   remove(object: JsonObject, kind: Kind): boolean
-  /** As it came, for its status. */
+  /** Returns the object as received, for writing its status. */
   raw(key: string): JsonObject | undefined
-  /** Takes what the API server answered to a write of the status for the object, unless a later one has come. */
+  /** Replaces the object by the API server's answer to a status write, unless a later version has arrived. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
   collected(): CollectedResources
   problems(): readonly Problem[]
-  /** Of objects that have never decoded. */
+  /** Returns the problems of objects that have never decoded. */
   undecoded(): readonly Problem[]
 }
 
@@ -75,7 +78,7 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
   }
 }
 
-/** As resourceKey() has it. */
+/** Returns the key of an object, as resourceKey() makes it. */
 export function objectKey({ metadata }: JsonObject, { kind }: Kind): string {
   const { namespace, name } = isJsonObject(metadata) ? metadata : {}
   return resourceKey(kind, textOf(namespace), textOf(name))
@@ -83,7 +86,7 @@ export function objectKey({ metadata }: JsonObject, { kind }: Kind): string {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Of the same object, with the same generation and labels: a change of its status alone. */
+/** Whether both are the same object with the same generation and labels, so that at most its status has changed. */
 function hasSameSpec(before: JsonObject, after: JsonObject): boolean {
   const [a, b] = [before['metadata'], after['metadata']]
   return (
@@ -109,7 +112,10 @@ function decode(
   return { raw, decoded: before?.decoded, problems: stays ? problems.map(staying) : problems }
 }
 
-/** Kinds without a generation: nothing that we read has changed when the result is the same. */
+/**
+ * Returns the previous resource if the result is equal: kinds without a generation change also when nothing that
+ * Gatehouse reads did.
+ */
 const sameOr = (before: DecodedResource | undefined, now: DecodedResource): DecodedResource =>
   before !== undefined && JSON.stringify(before) === JSON.stringify(now) ? before : now
 

@@ -1,5 +1,5 @@
-// The API server → the resources in it, whole, at every change. Nothing is complete before every kind has been listed
-// once (decision 27), so that no route is open for want of its policy.
+// Watches the API server and reports all resources at every change. The state is complete only when every kind has been
+// listed once (decision 27), so no route is open because its policy is missing.
 
 import type { JsonObject } from '../../ir/json.js'
 import { debounce } from '../decode/debounce.js'
@@ -22,25 +22,25 @@ export interface KubernetesProviderOptions {
   readonly client: KubernetesClient
   /** {policy_api_group} of the specification. */
   readonly apiGroup: string
-  /** Empty: all. */
+  /** The namespaces to read; empty for all. */
   readonly namespaces: readonly string[]
-  /** Nothing of an object that is read has changed, but its status may have; by resourceKey(). */
+  /** Called with a resourceKey() when at most the status of an object has changed. */
   onStatus(key: string): void
-  /** An object is another one, or new; by resourceKey(). */
+  /** Called with a resourceKey() when an object is new or has changed. */
   onObject(key: string): void
 }
 
 const DEBOUNCE = { quiet: 30, maxWait: 300 }
-/** Milliseconds for the first lists, and for a single object that something new refers to. */
+/** Milliseconds to wait for the first lists, and for a single object that a new reference names. */
 const PATIENCE = 2_000
 const OBJECT_PATIENCE = 1_000
-/** Read one by one, where something refers to them. */
+/** Kinds whose objects are read one by one, when something refers to them. */
 const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
 
 export interface KubernetesProvider extends ResourceProvider {
-  /** An object as the API server has it, by resourceKey(): for its status. */
+  /** Returns an object as received from the API server, by resourceKey(), for writing its status. */
   raw(key: string): JsonObject | undefined
-  /** As ObjectStore's. */
+  /** As ObjectStore.adopt. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
 }
 
@@ -146,7 +146,7 @@ class Provider implements KubernetesProvider {
     this.#patience = setTimeout(() => this.#report(), left + 1)
   }
 
-  /** Nothing is wrong with what has not been listed yet, for a moment. */
+  /** Whether the initial wait is still on: lists that are missing now are no problem yet. */
   #isBeginning(): boolean {
     return (
       performance.now() < this.#patientUntil &&
@@ -199,7 +199,7 @@ const listScopes = (
     .filter(({ kind }) => !ON_DEMAND.has(kind))
     .flatMap((kind): readonly ReflectorScope[] => {
       if (namespaces.length === 0) return [{ kind }]
-      // Those that are read, by their names: a role with resourceNames is enough.
+      // Only the namespaces that are read, by name: a role with resourceNames suffices.
       if (kind.kind === 'Namespace') return namespaces.map((name) => ({ kind, name }))
       return kind.clusterScoped === true
         ? [{ kind }]
@@ -217,7 +217,7 @@ function kindNamed(kinds: readonly Kind[], name: string): Kind {
   return kind
 }
 
-/** The Gateway itself stays as it is: its first Secrets are read. */
+/** Returns a problem for each Gateway with too many Secrets. The Gateway stays in force with the first of them. */
 const tooManySecrets = (resources: Resources, controllerName: string): readonly Problem[] =>
   gatewaysBeyond(resources, controllerName).map((gateway) => ({
     source: KUBERNETES,
@@ -225,7 +225,7 @@ const tooManySecrets = (resources: Resources, controllerName: string): readonly 
     ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', ...gateway, stays: true },
   }))
 
-/** While they cannot be read, the policy of a new route may be among those that were missed. */
+/** Returns a problem if ProxyPolicies cannot be read: the policy of a new route may be among those missed. */
 const unreadPolicies = ({ scope, reflector }: Watched): readonly Problem[] =>
   scope.kind.kind === 'ProxyPolicy' && reflector.problem() !== undefined
     ? [

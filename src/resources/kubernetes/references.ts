@@ -1,4 +1,4 @@
-// The Secrets and ConfigMaps that other resources name: no others are read.
+// Finds the Secrets and ConfigMaps that other resources refer to; no others are read.
 
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
@@ -11,8 +11,8 @@ export interface ObjectReference {
 }
 
 /**
- * Sorted and unique. A Secret of another namespace is read only when a ReferenceGrant of that namespace lets it be, and
- * none that only Gateways of other controllers name.
+ * Returns the references, sorted and unique. A Secret of another namespace needs a ReferenceGrant there. Secrets that
+ * only Gateways of other controllers name are left out.
  */
 export function referencedObjects(
   resources: Resources,
@@ -27,10 +27,13 @@ export function referencedObjects(
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
 }
 
-/** Above any Gateway with a certificate for each of its listeners, of which it may have 64; each Secret is a watch. */
+/**
+ * Maximum number of Secrets per Gateway, each of which is a watch: one certificate for each of its listeners, at most
+ * 64.
+ */
 export const MOST_SECRETS = 64
 
-/** Gateways with more Secrets than are read. */
+/** Returns the Gateways that refer to more Secrets than are read. */
 export const gatewaysBeyond = (
   resources: Resources,
   controllerName: string,
@@ -54,7 +57,7 @@ interface ResourceName {
 
 interface GatewaySecrets {
   readonly gateway: ResourceName
-  /** Unique, in the order of the listeners. */
+  /** The unique Secrets, in the order of the listeners. */
   readonly secrets: readonly ObjectReference[]
 }
 
@@ -103,7 +106,7 @@ const grants = (
       group === '' && kind === to.kind && (name === undefined || name === to.name),
   )
 
-/** Of the policy's own namespace. */
+/** Returns the Secrets of relays, in the namespace of the policy. */
 const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] =>
   proxyPolicies.flatMap(({ metadata, spec }) => {
     const { keyRef = [], clientSecretRef } = spec.traffic?.jwtAuthentication?.mcp?.relay ?? {}

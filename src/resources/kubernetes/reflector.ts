@@ -1,5 +1,5 @@
-// One kind (of one namespace, or one object) of the API server, kept in step: listed, then watched with bookmarks, listed
-// anew after 410 Gone, tried again for ever with growing pauses. What was learnt stays while the API server is away.
+// Mirrors one kind (of one namespace, or one object) of the API server: lists, then watches with bookmarks, lists again
+// after 410 Gone, and retries forever with growing pauses. Keeps what it has while the API server is away.
 
 import { type KubernetesObject, ListWatch, type Watch } from '@kubernetes/client-node'
 import type { JsonObject } from '../../ir/json.js'
@@ -11,31 +11,31 @@ import { patientWatch } from './watch.js'
 
 export interface ReflectorScope {
   readonly kind: Kind
-  /** Absent: all, or the kind has none. */
+  /** Absent for all namespaces or a cluster-scoped kind. */
   readonly namespace?: string
-  /** This object alone. */
+  /** Restricts the scope to the object with this name. */
   readonly name?: string
-  /** What may not be read counts as what is not there. */
+  /** Treats a forbidden object as absent. */
   readonly isOptional?: true
 }
 
 export interface ReflectorEvents {
-  /** An object is there, or has changed. */
+  /** Called when an object was added or has changed. */
   put(object: JsonObject, path: KindPath): void
   remove(object: JsonObject): void
-  /** synced() or problem() has changed. */
+  /** Called when the result of synced() or problem() has changed. */
   changed(): void
 }
 
 export interface Reflector {
-  /** It has been listed once; of what is optional also: it may not be read. */
+  /** Whether it has been listed once; also true if reading an optional object is forbidden. */
   synced(): boolean
-  /** Why it cannot be read now; absent: it can. */
+  /** Returns why it cannot be read now; undefined if it can. */
   problem(): string | undefined
   close(): void
 }
 
-/** Milliseconds. */
+/** Pauses in milliseconds. */
 const FIRST_PAUSE = 200
 const LONGEST_PAUSE = 15_000
 
@@ -83,7 +83,7 @@ class RunningReflector implements Reflector {
 
   async run(): Promise<void> {
     try {
-      // Found anew each time: the CRD may have come, or serve another version now.
+      // Looked up on each try: the CRD may have been installed or may serve another version now.
       this.#path = await findKindPath(this.#client, this.#scope.kind)
       if (this.#closed) return
       this.#informer ??= this.#createInformer()
@@ -99,7 +99,7 @@ class RunningReflector implements Reflector {
       if (this.#path === undefined) throw new Error('the path of the kind is not known yet')
       return this.#path
     }
-    // A list that was asked for before the end may come after it.
+    // A list requested before close() may arrive after it.
     return informerOf(this.#client, this.#scope, path, {
       put: (object, from) => {
         if (!this.#closed) this.#events.put(object, from)
@@ -136,12 +136,15 @@ class RunningReflector implements Reflector {
 }
 
 interface InformerEvents extends ReflectorEvents {
-  /** Everything that was listed has been put. */
+  /** Called when every listed object has been put. */
   reached(): void
   failed(error: unknown): void
 }
 
-/** path: where it is now. What was listed at another one stays known, so that it is missed when it has gone. */
+/**
+ * Creates the informer. path returns the current location of the kind. Objects listed at a previous one stay known, so
+ * their removal is noticed.
+ */
 function informerOf(
   client: KubernetesClient,
   { namespace, name }: ReflectorScope,
@@ -170,12 +173,12 @@ function informerOf(
   return informer
 }
 
-/** What came over the wire is JSON. */
+/** Returns the object as JSON, which it is as received. */
 const jsonOf = (object: KubernetesObject): JsonObject => object as JsonObject
 
 /**
- * An answer: whoever refers to such an object is told that it is not there. To wait for it would let anybody who writes
- * a Gateway keep every replica from starting.
+ * Whether access is forbidden, which counts as an answer: references to the object report that it does not exist.
+ * Waiting for it would let anyone who writes a Gateway keep every replica from starting.
  */
 const isForbidden = (error: unknown): boolean =>
   (error instanceof KubernetesError ? error.status : statusOfWatch(error)) === 403

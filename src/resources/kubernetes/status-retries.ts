@@ -1,30 +1,29 @@
-// When a status is written again that could not be written, or that somebody else has overwritten: after a pause of its
-// object's own, which grows for as long as the status does not stay.
+// Per-object exponential backoff for status writes that failed or were overwritten.
 
 export interface StatusRetries {
-  /** Again after a pause. */
+  /** Schedules a retry after a pause. */
   later(key: string): void
-  /** Those whose pause is over; whoever takes one deletes it. */
+  /** Keys whose pause is over. The caller removes those it takes. */
   readonly due: Set<string>
-  /** It is written; if it stays so for a while, the next pause is short again. */
+  /** Records a successful write. If the status stays as written for a while, the next pause is short again. */
   written(key: string): void
-  /** What is to be written has changed: no pause counts any more. */
+  /** Drops the pause of an object, as the wanted status has changed. */
   forget(key: string): void
   clear(): void
 }
 
-/** Milliseconds. */
+/** Pauses in milliseconds. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 30_000
 
 interface Pause {
   readonly milliseconds: number
   readonly until: number
-  /** Since when it is as it should be. */
+  /** performance.now() of the last successful write. */
   readonly written?: number
 }
 
-/** onDue is called every half second while there is anything to be tried again. */
+/** Creates the schedule. Calls onDue every half second while any retry is pending. */
 export function createStatusRetries(onDue: () => void): StatusRetries {
   const pauses = new Map<string, Pause>()
   const waiting = new Set<string>()
@@ -69,7 +68,10 @@ export function createStatusRetries(onDue: () => void): StatusRetries {
   }
 }
 
-/** Two that write over each other succeed each time: success alone makes no pause shorter. */
+/**
+ * Returns the next pause. Success alone does not shorten it: two writers that overwrite each other both succeed each
+ * time.
+ */
 function pauseAfter(before: Pause | undefined, now: number): number {
   const hasStayed = before?.written !== undefined && now - before.written > LONGEST_PAUSE
   return before === undefined || hasStayed

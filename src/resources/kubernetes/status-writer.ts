@@ -1,5 +1,5 @@
-// Writes what we say of the resources into their objects: one replica at a time, only what has changed, tried again after
-// conflicts and failures.
+// Writes the statuses of resources into their objects: from one replica at a time, only what changed, with retries
+// after conflicts and failures.
 
 import { isDeepStrictEqual } from 'node:util'
 import { errorText } from '../../errors.js'
@@ -19,13 +19,13 @@ export interface StatusWriterOptions {
   readonly client: KubernetesClient
   /** {policy_api_group} of the specification. */
   readonly apiGroup: string
-  /** An object as it was last read, by resourceKey(). */
+  /** Returns an object as last read, by resourceKey(). */
   raw(key: string): JsonObject | undefined
-  /** The API server's answer to a write of basis is what the object is now, until the watch has caught up. */
+  /** Stores the API server's answer to a write of basis as the object, until the watch has caught up. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
-  /** Whether it is ours to write. */
+  /** Whether this replica may write statuses. */
   mayWrite(): boolean
-  /** A sentence for the log. */
+  /** Logs a sentence. */
   onWarning(message: string): void
 }
 
@@ -35,13 +35,16 @@ export interface ObjectStatus extends StatusContent {
 }
 
 export interface StatusWriter {
-  /** Everything that is said now. */
+  /** Sets all wanted statuses. */
   update(said: readonly ObjectStatus[]): void
-  /** The object is another one: the next update looks at it again, whatever is said. */
+  /**
+   * Marks an object that was replaced or is new: the next update compares its status even if the wanted one is
+   * unchanged.
+   */
   touched(key: string): void
-  /** Looks again at one whose status has changed: somebody else may have overwritten ours. */
+  /** Compares the status of an object again after a change of the status: another writer may have overwritten it. */
   changed(key: string): void
-  /** Looks again at everything: it may have become ours to write. */
+  /** Compares all statuses again: this replica may have gained the right to write. */
   refresh(): void
   close(): Promise<void>
 }
@@ -58,9 +61,9 @@ class Writer implements StatusWriter {
   readonly #paths: StatusPaths
   readonly #wanted = new Map<string, ObjectStatus>()
   #said: readonly ObjectStatus[] = []
-  /** Of what is said anew, or of objects that are others, since the last look. */
+  /** Keys of statuses and objects that changed since the last comparison. */
   readonly #touched = new Set<string>()
-  /** What was compared last: thousands stay the same at every change. */
+  /** What was compared last, as thousands stay the same at every change. */
   readonly #looked = new Map<
     string,
     { readonly object: JsonObject; readonly said: StatusContent }
@@ -68,7 +71,7 @@ class Writer implements StatusWriter {
   readonly #queue = new Set<string>()
   readonly #running = new Set<Promise<void>>()
   readonly #retries: StatusRetries
-  /** Until the next look: what has failed would fail again. */
+  /** Suspends retries until the next check: after a failure, others would most likely fail too. */
   #isResting = false
   #closed = false
 
@@ -79,7 +82,7 @@ class Writer implements StatusWriter {
     this.#paths = new StatusPaths(options.client)
     this.#retries = createStatusRetries(() => {
       this.#isResting = false
-      // Who writes later looks at everything anew.
+      // The replica that writes next compares everything anew.
       if (this.#closed || !options.mayWrite()) this.#retries.clear()
       this.#pump()
     })
@@ -123,7 +126,7 @@ class Writer implements StatusWriter {
     this.#retries.clear()
   }
 
-  /** Who may not write remembers them: it may have to write later. */
+  /** Compares the touched keys. A replica that may not write keeps them, as it may have to write later. */
   #lookAtTouched(): void {
     if (!this.#options.mayWrite()) return
     for (const key of this.#touched) {
@@ -143,7 +146,7 @@ class Writer implements StatusWriter {
     if (saysNothingNew && before.object === object) return
     this.#looked.set(key, { object, said })
     if (this.#statusFor(object, said) === undefined) return
-    // Overwritten; or the watch still shows what was before our last write.
+    // Overwritten, or the watch still shows the state before the last write.
     if (saysNothingNew && generationOf(before.object) === generationOf(object)) {
       if (!this.#queue.has(key)) this.#retries.later(key)
       return
@@ -192,9 +195,9 @@ class Writer implements StatusWriter {
 
   #failed(key: string, said: ObjectStatus, error: unknown): void {
     const status = error instanceof KubernetesError ? error.status : undefined
-    // Gone, or served in another version now.
+    // The object no longer exists, or its kind is served in another version now.
     if (status === 404) this.#paths.clear()
-    // What has changed in the meantime is brought by the watch.
+    // On a conflict the watch delivers the changed object.
     else if (status !== 409) {
       const message = errorText(error)
       const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
@@ -209,7 +212,7 @@ class Writer implements StatusWriter {
   }
 }
 
-/** Where statuses are written, by kind: asked of the API server once. */
+/** Paths of statuses by kind; the API server is asked once per kind. */
 class StatusPaths {
   readonly #client: KubernetesClient
   readonly #kinds = new Map<string, Promise<KindPath>>()
@@ -244,19 +247,22 @@ class StatusPaths {
 
 const keyOf = memo(({ kind, namespace, name }: ObjectStatus) => resourceKey(kind, namespace, name))
 
-/** Conditions that say the same are the same object; what is attached is counted anew each time. */
+/**
+ * Whether both statuses are equal. Equal conditions are the same object; the counts of attached routes are new each
+ * time.
+ */
 const saysTheSame = (a: StatusContent, b: StatusContent): boolean =>
   a.conditions === b.conditions && isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes)
 
 const jsonOf = (object: object): JsonObject => object as JsonObject
 
-/** Of its spec. */
+/** Returns the generation of the object, which changes with its spec. */
 const generationOf = ({ metadata }: JsonObject): unknown =>
   isJsonObject(metadata) ? metadata['generation'] : undefined
 
-/** Seconds, as the API server writes them. */
+/** Returns the current time with a precision of seconds, in the API server's format. */
 const timeNow = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z')
 
-/** Its resourceVersion makes a conflict of any change in between. */
+/** Returns the metadata. Its resourceVersion makes any change in between a conflict. */
 const metadataOf = ({ metadata }: JsonObject): JsonObject =>
   isJsonObject(metadata) ? metadata : {}

@@ -1,5 +1,5 @@
-// What we say of a resource → the status that its object gets (Gateway API: GatewayStatus, RouteStatus, PolicyStatus).
-// Pure: what other controllers wrote stays, and times change only with the status that they are of.
+// Computes the status of an object from its conditions (Gateway API: GatewayStatus, RouteStatus, PolicyStatus). Pure:
+// keeps what other controllers wrote, and changes a transition time only with its status.
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import type { Condition, GatewayName } from '../../ir/status.js'
@@ -8,18 +8,18 @@ import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 export interface StatusContent {
   readonly kind: string
   readonly conditions: readonly Condition[]
-  /** Of a Gateway: by listener. */
+  /** The number of attached routes per listener, for a Gateway. */
   readonly attachedRoutes?: ReadonlyMap<string, number>
 }
 
 export interface StatusContext {
-  /** <api group>/gatehouse. */
+  /** The controller name, <api group>/gatehouse. */
   readonly controllerName: string
-  /** RFC 3339, for conditions that change now. */
+  /** The current time (RFC 3339), for conditions that change now. */
   readonly now: string
 }
 
-/** undefined: the object has this status already, or its kind has none. */
+/** Returns the new status; undefined if the object has it already or its kind has none. */
 export function statusFor(
   object: JsonObject,
   said: StatusContent,
@@ -35,7 +35,7 @@ export function statusFor(
   return after === undefined || isSame(before, after) ? undefined : after
 }
 
-/** What cannot be decoded is said of the object as it is now. */
+/** Adds the object's current generation to conditions without one: those of an object that cannot be decoded. */
 function observed({ metadata }: JsonObject, { conditions }: StatusContent): readonly Condition[] {
   const { generation } = objectOf(metadata)
   return typeof generation === 'number'
@@ -92,7 +92,7 @@ const gatewayStatus: Writer = (object, before, { conditions, attachedRoutes }, c
 
 const HTTP_ROUTE = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute' }
 
-/** Of a listener's spec: what it may have of what we have. */
+/** Returns the route kinds that the listener allows and Gatehouse supports. */
 function supportedKinds(listener: JsonObject | undefined): readonly JsonObject[] {
   const { protocol, allowedRoutes } = listener ?? {}
   if (protocol !== 'HTTP' && protocol !== 'HTTPS') return []
@@ -137,7 +137,10 @@ const policyStatus: Writer = (object, before, { kind, conditions }, context) => 
   return entries(before, { list: 'ancestors', ref: 'ancestorRef', max: 16 }, ancestors, context)
 }
 
-/** A BackendTLSPolicy on a Service that no Gateway of ours uses is for others to speak of. */
+/**
+ * Whether the target is in Gatehouse's API group. Other controllers report on a BackendTLSPolicy of a Service that no
+ * Gateway of Gatehouse uses.
+ */
 const isOwnGroup = (group: Json | undefined, { controllerName }: StatusContext): boolean =>
   typeof group === 'string' && controllerName === `${group}/gatehouse`
 
@@ -146,7 +149,7 @@ const gatewayAsAncestor = ({ namespace, name }: GatewayName): JsonObject => ({
   ...{ namespace, name },
 })
 
-/** A policy that no Gateway serves yet is spoken of where its author looks: at its target. */
+/** Returns the target as the ancestorRef until a Gateway serves the policy, as its author looks there. */
 function targetAsAncestor(
   target: JsonObject | undefined,
   object: JsonObject,
@@ -159,11 +162,13 @@ function targetAsAncestor(
 interface EntryShape {
   readonly list: 'parents' | 'ancestors'
   readonly ref: 'parentRef' | 'ancestorRef'
-  /** What the API lets a status have. */
+  /** Maximum number of entries that the API allows. */
   readonly max: number
 }
 
-/** Our entries among those of other controllers, which stay as and where they are. */
+/**
+ * Returns the status with Gatehouse's entries replaced. Those of other controllers stay unchanged, in front of them.
+ */
 function entries(
   before: JsonObject,
   { list, ref, max }: EntryShape,
@@ -189,7 +194,9 @@ function entries(
 
 const MAX_MESSAGE = 32_768
 
-/** A condition keeps its time while its status is the same; the first of a type counts. */
+/**
+ * Merges conditions. A condition keeps its transition time while its status is the same; the first of a type counts.
+ */
 function merged(
   before: Json | undefined,
   conditions: readonly Condition[],
@@ -236,7 +243,7 @@ const textOf = (json: Json | undefined): string | undefined =>
 const namespaceOf = ({ metadata }: JsonObject): string =>
   textOf(objectOf(metadata)['namespace']) ?? ''
 
-/** Whatever the order of members. */
+/** Whether both values are equal, regardless of member order. */
 function isSame(a: Json | undefined, b: Json | undefined): boolean {
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((each, index) => isSame(each as Json, b[index] as Json))

@@ -1,5 +1,5 @@
-// A watch that asks for bookmarks, ends by itself after some seconds (so that a connection that died unseen is noticed),
-// and never comes back faster than a pause when the API server closes it at once.
+// Wraps a watch: requests bookmarks, limits its duration to some seconds (which detects dead connections), and delays
+// the next watch when the API server closes this one immediately.
 
 import type { Watch } from '@kubernetes/client-node'
 import { isJsonObject, type Json } from '../../ir/json.js'
@@ -8,18 +8,18 @@ import { trim } from './list.js'
 type WatchCall = Watch['watch']
 
 /**
- * Seconds. A connection of which one side alone knows that it is dead says nothing, and neither does one on which nothing
- * happens: only an end that does not come tells them apart, within 9 s. The API server sends a bookmark 2 s before the
- * end, so that the next watch goes on there. Replicas should not all come back at once.
+ * Duration of a watch, in seconds. A half-open connection is as silent as an idle one; only a missing end reveals it,
+ * within 9 s. The API server sends a bookmark 2 s before the end, where the next watch continues. The spread keeps
+ * replicas from reconnecting all at once.
  */
 const LASTS = { atLeast: 5, spread: 2 }
 const GRACE_SECONDS = 2
-/** Milliseconds. */
+/** Shortest time between the starts of two watches, in milliseconds. */
 const SHORTEST_WATCH = 1_000
-/** The API server answers before anything has happened. */
+/** Timeout for the response headers, in milliseconds: the API server sends them before the first event. */
 const ANSWER_WITHIN = 30_000
 
-/** reached: called once a watch runs, which is after all that was listed has been told. */
+/** Wraps inner. reached is called once a watch runs, which is after all listed objects were reported. */
 export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'watch'> => ({
   watch: async (path, query, onEvent, onDone) => {
     const timeoutSeconds = Math.round(LASTS.atLeast + Math.random() * LASTS.spread)
@@ -46,14 +46,14 @@ export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'wa
       if (!hasEnded) reached()
       return running.controller
     } catch (error) {
-      // Whoever called may not wait for this promise: the end of the watch before it may have been the call.
+      // The caller may not await this promise: the end of the previous watch may have made the call.
       done(error)
       return new AbortController()
     }
   },
 })
 
-/** Without it a request that is never answered would wait as long as its connection lives. */
+/** Limits the wait for a response: an unanswered request would otherwise last as long as its connection. */
 async function inTime(asked: Promise<AbortController>): Promise<AbortController> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
