@@ -1,4 +1,4 @@
-// The bootstrap of an Envoy that gets everything else from Gatehouse over ADS.
+// Builds the bootstrap of an Envoy that gets everything else from Gatehouse over ADS.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -31,30 +31,30 @@ import {
 import { LAYERED_RUNTIME } from './runtime.js'
 
 export interface BootstrapOptions {
-  /** Which Gateway this Envoy serves: "*" or "NAMESPACE/NAME". */
+  /** The Gateway that this Envoy serves: "*" or "NAMESPACE/NAME". */
   readonly nodeCluster: string
-  /** Tells Envoys apart in logs and status. */
+  /** Identifies the Envoy in logs and status. */
   readonly nodeId: string
   readonly connection: GatehouseConnection
   readonly envoyAdmin: AdminAddress
-  /** Ask for the state of the world at every change; otherwise for what changed (delta xDS). */
+  /** Whether to request the state of the world at every change instead of only the changes (delta xDS). */
   readonly world?: boolean
 }
 
-/** Where Envoy's own admin interface listens: an IP address, or a Unix socket that its user and group may connect to. */
+/** Address of Envoy's admin interface: an IP address, or a Unix socket that its user and group may connect to. */
 export type AdminAddress = GatehouseAddress
 
-/** Octal 0660. Envoy ends at the start when the folder of the socket is not there. */
+/** File mode of the admin socket. Envoy exits at startup if the socket's folder does not exist. */
 const ADMIN_SOCKET_MODE = 0o660
 
 /** envoy.config.bootstrap.v3.Admin */
 export const buildAdmin = (admin: AdminAddress): Admin =>
   create(AdminSchema, { address: envoyAddress(admin, ADMIN_SOCKET_MODE) })
 
-/** Envoy's default may wait 30 s: what was changed while Gatehouse was away would be as late. */
+/** Reconnect backoff. Envoy's default may wait 30 s, which would delay changes made while Gatehouse was away. */
 const RECONNECT = { baseInterval: durationOf(250), maxInterval: durationOf(3_000) }
 
-/** Envoy counts file descriptors, not memory: without a limit (it warns of that) a flood of connections takes all of them. */
+/** Limit of open connections. Without one, of which Envoy warns, a flood of connections takes all file descriptors. */
 const MOST_CONNECTIONS = 50_000n
 
 /** envoy.config.overload.v3.OverloadManager; the connections of the admin address do not count. */
@@ -101,6 +101,6 @@ export const buildBootstrap = (options: BootstrapOptions): Bootstrap =>
     },
   })
 
-/** The bootstrap in the form that Envoy reads from a file. */
+/** Returns the bootstrap as the JSON that Envoy reads from a file. */
 export const bootstrapJson = (bootstrap: Bootstrap): JsonObject =>
   messageJson(BootstrapSchema, bootstrap)

@@ -1,24 +1,26 @@
-// A static configuration → the parts of it that somebody puts into an Envoy of their own: what the connection manager of each
-// filter chain needs, and clusters. Addresses, TLS, access logs and what is trusted of proxies in front stay as they are there.
+// Extracts the parts of a static configuration to merge into another Envoy: the clusters, and what each filter chain's
+// connection manager needs. Addresses, TLS, access logs and the trust in proxies stay as they are there.
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import { ROUTER_FILTER } from '../translator/filter-names.js'
 
-/** Fields of an HttpConnectionManager without which a route could be passed by, or answers would say less. */
+/**
+ * Fields of an HttpConnectionManager without which a route could be bypassed or answers would carry less information.
+ */
 const MANAGER_FIELDS = [
   'normalize_path',
   'merge_slashes',
   'path_with_escaped_slashes_action',
   'strip_trailing_host_dot',
   'early_header_mutation_extensions',
-  // Headers with "_", which backends may take for those that a policy sets with "-".
+  // Rejects headers with "_", which backends may confuse with those with "-" that a policy sets.
   'common_http_protocol_options',
   'always_set_request_id_in_response',
   'local_reply_config',
   'route_config',
 ] as const
 
-/** config: bootstrapJson() of buildStaticConfig(). */
+/** Returns the fragment; config is bootstrapJson() of buildStaticConfig(). */
 export function fragmentOf(config: JsonObject): JsonObject {
   const { listeners = [], clusters = [] } = objectOf(config['static_resources'])
   const chains = listOf(listeners).flatMap((listener) =>
@@ -44,7 +46,7 @@ function managerOf(chain: JsonObject): JsonObject {
   const filters = listOf(manager['http_filters'])
   return {
     ...Object.fromEntries(fields),
-    // In front of the router, in this order.
+    // The filters before the router, in this order.
     http_filters: filters.filter((each) => objectOf(each)['name'] !== ROUTER_FILTER),
   }
 }

@@ -1,5 +1,5 @@
-// The three clusters of Envoy's bootstrap that lead to Gatehouse: for ADS, ext_authz and ext_proc. They stand in
-// the bootstrap, not in CDS, so that replicas publish the same. Separate, so that each has its own connections and breakers.
+// Builds the three clusters that lead to Gatehouse: for ADS, ext_authz and ext_proc. They are in the bootstrap, not in
+// CDS, so that all replicas publish the same resources; each has its own connections and breakers.
 
 import { isIP } from 'node:net'
 import { create } from '@bufbuild/protobuf'
@@ -44,16 +44,16 @@ import {
 } from '../translator/messages.js'
 import { nameMatcher, serverName } from '../translator/upstream-tls.js'
 
-/** Where Envoy reaches Gatehouse. */
+/** The address where Envoy reaches Gatehouse. */
 export type GatehouseAddress =
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
   | { readonly type: 'unix'; readonly path: string }
 
-/** TLS towards Gatehouse; paths are on Envoy's machine. */
+/** TLS settings for connections to Gatehouse; paths are on Envoy's machine. */
 export interface GatehouseTls {
-  /** Authorities (PEM) that Gatehouse's certificate must be signed by. */
+  /** Certificate authorities (PEM) that must have signed Gatehouse's certificate. */
   readonly caFile: string
-  /** The name that the certificate must carry. */
+  /** The name that the certificate must contain. */
   readonly serverName: string
   /** Envoy's own certificate and key (PEM), for mutual TLS. */
   readonly clientCertificate?: { readonly certFile: string; readonly keyFile: string }
@@ -61,7 +61,7 @@ export interface GatehouseTls {
 
 export interface GatehouseConnection {
   readonly address: GatehouseAddress
-  /** Where checks and processing go instead: each worker by itself, so that Envoy spreads requests, not connections. */
+  /** Addresses of the workers, for checks and processing: Envoy then spreads requests, not connections, among them. */
   readonly workers?: readonly GatehouseAddress[]
   readonly tls?: GatehouseTls
 }
@@ -69,8 +69,8 @@ export interface GatehouseConnection {
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Every request of a guarded route holds an ext_proc stream to its end; Envoy's default is 1024. A request whose connection
- * ends under it is tried again by Envoy, and by default no more than 3 at a time: all others would be 503.
+ * Limits far above Envoy's defaults. Every request of a guarded route holds an ext_proc stream to its end, of which
+ * Envoy allows 1024. Envoy retries requests whose connection ended, but only 3 at a time: all others would be 503.
  */
 const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
   thresholds: [
@@ -83,13 +83,13 @@ const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
   ],
 })
 
-/** What our server allows (MAX_CONCURRENT_STREAMS): Envoy knows it before our SETTINGS come. */
+/** Gatehouse's MAX_CONCURRENT_STREAMS, so that Envoy knows it before the SETTINGS frame arrives. */
 const MAX_CONCURRENT_STREAMS = 4_096
 
 /**
- * Frames to us that wait for the socket, of which Envoy lets 1,000 wait by default and then ends the connection with all
- * that is under way on it: clients that give up their requests, a thousand while we do something else, would be 503 for all
- * others. The keepalive ends what nobody reads.
+ * Maximum number of frames waiting for the socket. At Envoy's default of 1,000 it closes the connection with everything
+ * in flight: a thousand cancelled requests while Gatehouse is busy would be 503 for all other clients. The keepalive
+ * closes connections that nobody reads.
  */
 const MAX_WAITING_FRAMES = 1_000_000
 
@@ -99,7 +99,10 @@ const keepalive = (intervalMs: number, timeoutMs: number): KeepaliveSettings =>
     timeout: durationOf(timeoutMs),
   })
 
-/** Requests wait for checks and guards: where nobody is at home they must end soon, within 1.15 s (jitter) and 3 s. */
+/**
+ * Requests wait for checks and guards, so a dead connection must be closed soon: a ping within 1.15 s (jitter), timeout
+ * 3 s.
+ */
 const REQUESTS_KEEPALIVE = keepalive(1_000, 3_000)
 const ADS_KEEPALIVE = keepalive(30_000, 5_000)
 
@@ -124,7 +127,7 @@ const http2 = (
   }),
 })
 
-/** A replica that drains says so; a connection alone would not. */
+/** A draining replica reports that by its health; its open connections would not show it. */
 const HEALTH_CHECK: HealthCheck = create(HealthCheckSchema, {
   timeout: durationOf(1_000),
   interval: durationOf(2_000),
@@ -134,7 +137,7 @@ const HEALTH_CHECK: HealthCheck = create(HealthCheckSchema, {
   healthChecker: { case: 'grpcHealthCheck', value: {} },
 })
 
-/** mode: of a Unix socket that Envoy makes, octal. */
+/** Returns an address. mode (octal) is for Unix sockets that Envoy creates. */
 export const envoyAddress = (address: GatehouseAddress, mode = 0): Address =>
   address.type === 'unix'
     ? create(AddressSchema, { address: { case: 'pipe', value: { path: address.path, mode } } })
@@ -175,11 +178,11 @@ const transportSocket = ({
 interface Care {
   readonly keepalive: KeepaliveSettings
   readonly healthChecks: HealthCheck[]
-  /** Absent: the address of the connection. */
+  /** Absent for the address of the connection. */
   readonly endpoints?: readonly GatehouseAddress[] | undefined
 }
 
-/** STRICT_DNS: Envoy resolves the name. */
+/** Returns the discovery type; with STRICT_DNS Envoy resolves the name itself. */
 const discoveryFields = (address: GatehouseAddress): FieldsOf<typeof ClusterSchema> =>
   isResolved(address)
     ? { clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STATIC } }
@@ -207,11 +210,11 @@ const buildGatehouseCluster = (
     transportSocket: tls && transportSocket(tls),
   })
 
-/** The cluster of ADS. */
+/** Returns the cluster for ADS. */
 export const buildXdsCluster = (connection: GatehouseConnection): Cluster =>
   buildGatehouseCluster(XDS_CLUSTER, connection, { keepalive: ADS_KEEPALIVE, healthChecks: [] })
 
-/** The clusters of ext_authz and ext_proc. */
+/** Returns the clusters for ext_authz and ext_proc. */
 export const buildServerClusters = (connection: GatehouseConnection): readonly Cluster[] =>
   [EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER].map((name) =>
     buildGatehouseCluster(name, connection, {

@@ -1,12 +1,12 @@
-// What we set of Envoy's runtime, in every configuration of an Envoy that we write.
+// The Envoy runtime settings of every configuration that Gatehouse writes.
 
 import { create } from '@bufbuild/protobuf'
 import { LayeredRuntimeSchema } from '../../grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 
 /**
- * envoy.config.bootstrap.v3.LayeredRuntime. Envoy's own limit of 100 instructions refuses patterns as plain as
- * [0-9a-f]{64}, and with one of them the whole route configuration; how long patterns may be is checked before.
- * The admin layer is what Envoy has without any of this.
+ * envoy.config.bootstrap.v3.LayeredRuntime. Envoy's default limit of 100 instructions rejects patterns as simple as
+ * [0-9a-f]{64}, and with one of them the whole route configuration; the length of patterns is checked earlier. The
+ * admin layer is Envoy's default.
  */
 export const LAYERED_RUNTIME = create(LayeredRuntimeSchema, {
   layers: [

@@ -1,5 +1,5 @@
-// Ir → one static Envoy configuration that needs no xDS server: what `gatehouse translate` prints. ext_authz and
-// ext_proc still lead to Gatehouse.
+// Builds one static Envoy configuration from the Ir, which needs no xDS server: the output of `gatehouse translate`.
+// ext_authz and ext_proc still lead to Gatehouse.
 
 import { create } from '@bufbuild/protobuf'
 import { type Any, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt'
@@ -45,11 +45,14 @@ export interface StaticConfigOptions {
   readonly xds: XdsOptions
   readonly connection: GatehouseConnection
   readonly envoyAdmin: AdminAddress
-  /** inline: private keys stand in the result. Otherwise: a folder on Envoy's machine that holds NAMESPACE.NAME.crt and .key. */
+  /**
+   * inline: private keys are part of the result. Otherwise: a folder on Envoy's machine with NAMESPACE.NAME.crt and
+   * .key.
+   */
   readonly certificates: 'inline' | { readonly folder: string }
 }
 
-/** rds becomes the route configuration itself. */
+/** Replaces rds by the route configuration itself. */
 function staticManager(packed: Any, routes: readonly EncodedRoutes[]): Any {
   const manager = anyUnpack(packed, HttpConnectionManagerSchema)
   if (manager?.routeSpecifier.case !== 'rds') return packed
@@ -64,7 +67,7 @@ function staticRoutes(name: string, routes: readonly EncodedRoutes[]): RouteConf
   return decode(RouteConfigurationSchema, found.whole())
 }
 
-/** A certificate without sds_config is one of static_resources.secrets. */
+/** Removes sds_config: a certificate without it is one of static_resources.secrets. */
 function staticTls(packed: Any): Any {
   const tls = anyUnpack(packed, DownstreamTlsContextSchema)
   if (tls === undefined) return packed
@@ -90,7 +93,7 @@ function staticListener(resource: EncodedResource, routes: readonly EncodedRoute
   return listener
 }
 
-/** eds becomes the endpoints themselves. */
+/** Replaces eds by the endpoints themselves. */
 function staticCluster(
   resource: EncodedResource,
   endpoints: ReadonlyMap<string, EncodedResource>,

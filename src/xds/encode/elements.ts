@@ -1,8 +1,8 @@
-// Encoded messages → elements of a repeated field, since a protobuf message is its fields one after the other, in any order.
+// Joins encoded messages into a repeated field: a protobuf message is the concatenation of its fields in any order.
 
 import type { DescMessage } from '@bufbuild/protobuf'
 
-/** The bytes of a field of a message that holds these messages. list: the name of the field, as Envoy has it. */
+/** Returns a function that encodes a repeated field with these messages. list is the field's name in Envoy's API. */
 export function elementsOf(
   schema: DescMessage,
   list: string,

@@ -1,5 +1,5 @@
-// Route configurations, which hold virtual hosts, which hold thousands of routes, of which most stay as they are: their bytes
-// are put together from bytes, since a protobuf message is its fields one after the other, in any order.
+// Encodes route configurations and virtual hosts by joining the bytes of their parts. Most of thousands of routes stay
+// as they are, and a protobuf message is the concatenation of its fields in any order.
 
 import type { DescMessage } from '@bufbuild/protobuf'
 import {
@@ -21,7 +21,7 @@ export interface EncodedRoute extends Encoded {
   readonly name: string
 }
 
-/** envoy.config.route.v3.VirtualHost: a resource of its own (VHDS), or a part of its route configuration. */
+/** envoy.config.route.v3.VirtualHost: a separate resource (VHDS), or a part of its route configuration. */
 export interface EncodedHost {
   readonly resource: EncodedResource
   /** The message without its routes. */
@@ -32,9 +32,12 @@ export interface EncodedHost {
 export interface EncodedRoutes {
   readonly name: string
   readonly hosts: readonly Chunk<EncodedHost>[]
-  /** Envoy finds the virtual hosts by the name of the route configuration (VHDS), and a change in one sends that one. */
+  /**
+   * Without virtual hosts, which Envoy fetches by the name of the route configuration (VHDS); a change of a host sends
+   * only that host.
+   */
   readonly split: EncodedResource
-  /** With the virtual hosts in it. Made when somebody asks: it is large, and most Envoys never do. */
+  /** With the virtual hosts. Built on demand, as it is large and most Envoys never need it. */
   readonly whole: () => EncodedResource
 }
 
@@ -44,9 +47,12 @@ export function encodeRoute(route: Route): EncodedRoute {
 }
 
 export interface RoutesEncoder {
-  /** host: without routes, which are put behind it. */
+  /** Encodes a virtual host. host has no routes; they are appended. */
   readonly encodeHost: (host: VirtualHost, routes: readonly EncodedRoute[]) => EncodedHost
-  /** configuration: without virtual hosts, which are put behind it. vhds: where they are to be fetched. */
+  /**
+   * Encodes a route configuration. configuration has no virtual hosts; they are appended. vhds says where to fetch
+   * them.
+   */
   readonly encodeRoutes: (
     configuration: RouteConfiguration,
     vhds: RouteConfiguration['vhds'],
@@ -54,7 +60,7 @@ export interface RoutesEncoder {
   ) => EncodedRoutes
 }
 
-/** The encoder of one translator. It remembers the bytes of chunks. */
+/** Creates the encoder of one translator, which memoises the bytes of chunks. */
 export function createRoutesEncoder(): RoutesEncoder {
   const chunksOf = createChunker<EncodedRoute>(({ name }) => name)
   const routeElements = memo((routes: Chunk<EncodedRoute>) => elementsOfHost(routes))
@@ -69,7 +75,7 @@ export function createRoutesEncoder(): RoutesEncoder {
       const own = encode(VirtualHostSchema, host, host.name)
       const all = joined(own, chunks.map(routeElements))
       const resource = resourceOf(VirtualHostSchema, host.name, all)
-      // Its bytes begin with these.
+      // The encoding begins with these bytes.
       return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }
     },
     encodeRoutes(configuration, vhds, hosts) {
@@ -78,7 +84,7 @@ export function createRoutesEncoder(): RoutesEncoder {
         encode(RouteConfigurationSchema, own, name)
       const resource = (encoded: Encoded): EncodedResource =>
         resourceOf(RouteConfigurationSchema, name, encoded)
-      // One that has no hosts says so itself: Envoy would wait for the first of them, and its listener with it.
+      // A configuration without hosts omits vhds: Envoy would wait for the first host and hold back the listener.
       const split = encodeOwn(hosts.length === 0 ? configuration : { ...configuration, vhds })
       let whole: EncodedResource | undefined
       return {
@@ -92,7 +98,7 @@ export function createRoutesEncoder(): RoutesEncoder {
   }
 }
 
-/** Encoded parts of a message as elements of its list of them. */
+/** Returns a function that encodes parts of a message as elements of a repeated field. */
 function elements(schema: DescMessage, list: string): (parts: readonly Encoded[]) => Encoded {
   const bytesOf = elementsOf(schema, list)
   return (parts) => ({

@@ -1,8 +1,6 @@
-// Envoy's messages → the bytes that an Envoy gets, with a version that says what is in them.
-//
-// The same fields give the same bytes in every process, as long as maps are filled in one order: protobuf-es writes an
-// entry where it was put in. A message is let go when it is encoded, since it takes several times as much memory: who
-// wants to read it again decodes it (read.ts).
+// Encodes Envoy messages into the bytes sent, with a version derived from the content. The same fields give the same
+// bytes in every process if maps are filled in a fixed order, as protobuf-es writes entries in insertion order. A
+// message is dropped once encoded, since it takes several times as much memory; read.ts decodes it again.
 
 import { hash } from 'node:crypto'
 import { create, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf'
@@ -28,26 +26,26 @@ import { TYPE_URL_PREFIX } from './type-urls.js'
 
 export interface Encoded {
   readonly bytes: Uint8Array
-  /** Hash of the content: the same content has the same version, in every process. */
+  /** Hash of the content, so equal content has the same version in every process. */
   readonly version: string
 }
 
 export interface EncodedResource {
   readonly typeUrl: string
   readonly name: string
-  /** Of Encoded. */
+  /** As Encoded.version. */
   readonly version: string
   readonly any: Any
 }
 
-/** A message that cannot be sent: it has no name, or a field a value that its type does not have. A bug of ours. */
+/** A bug in Gatehouse: a message that cannot be sent, as it lacks a name or a field's value does not fit its type. */
 export class EncodeError extends GatehouseError {
   readonly code = 'invalid_resource'
 
   override readonly name = 'EncodeError'
 }
 
-/** label: of the message, for the error. @throws {EncodeError} */
+/** Encodes a message; label names it in the error. @throws {EncodeError} */
 export function encode<Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,
@@ -61,11 +59,14 @@ export function encode<Desc extends DescMessage>(
   }
 }
 
-/** 132 bits of SHA-256. */
+/** Returns 132 bits of SHA-256. */
 export const hashOf = (content: Uint8Array | string): string =>
   hash('sha256', content, 'base64url').slice(0, 22)
 
-/** @throws {EncodeError} Envoy refuses a resource without a name, and what comes with it. */
+/**
+ * Wraps encoded bytes as a resource. @throws {EncodeError} without a name: Envoy would reject it and everything sent
+ * with it.
+ */
 export function resourceOf(
   schema: DescMessage,
   name: string,

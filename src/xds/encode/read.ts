@@ -1,4 +1,4 @@
-// Encoded resources → messages again, and messages → the JSON that Envoy reads and people are shown.
+// Decodes encoded resources, and converts messages to the JSON that Envoy reads and people see.
 
 import { type DescMessage, fromBinary, type MessageShape, toJson } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
@@ -6,20 +6,20 @@ import { registry } from '../../grpc/protos.js'
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { EncodedResource } from './encode.js'
 
-/** The resource, as Envoy decodes it. schema: of its type. */
+/** Decodes the resource as Envoy does. schema is that of its type. */
 export const decode = <Desc extends DescMessage>(
   schema: Desc,
   { any }: EncodedResource,
 ): MessageShape<Desc> => fromBinary(schema, any.value)
 
-/** Proto3 JSON with Envoy's field names. What identifies an object stands first in it: "@type", then "name". */
+/** Returns proto3 JSON with Envoy's field names. The identifying members are first: "@type", then "name". */
 export const messageJson = <Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,
 ): JsonObject =>
   nameFirst(toJson(schema, message, { registry, useProtoFieldName: true })) as JsonObject
 
-/** The same of a resource, with its "@type". */
+/** Returns the JSON of a resource, with its "@type". */
 export const resourceJson = ({ any }: EncodedResource): JsonObject => messageJson(AnySchema, any)
 
 function nameFirst(json: Json): Json {

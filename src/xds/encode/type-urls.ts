@@ -1,4 +1,4 @@
-// The types of xDS resources that we serve, by the URL that stands in Any and in discovery requests.
+// The xDS resource types that Gatehouse serves, by the URL used in Any and discovery requests.
 
 export const TYPE_URL_PREFIX = 'type.googleapis.com/'
 
@@ -9,7 +9,7 @@ export const ROUTE_TYPE = 'type.googleapis.com/envoy.config.route.v3.RouteConfig
 export const VIRTUAL_HOST_TYPE = 'type.googleapis.com/envoy.config.route.v3.VirtualHost'
 export const SECRET_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'
 
-/** In the order in which changes are sent, so that nothing names what Envoy does not have yet. */
+/** The types in the order in which changes are sent, so nothing names what Envoy does not have yet. */
 export const PUSH_ORDER: readonly string[] = [
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -19,6 +19,6 @@ export const PUSH_ORDER: readonly string[] = [
   SECRET_TYPE,
 ]
 
-/** "type.googleapis.com/a.b.Listener" → "Listener": the label of metrics and messages. */
+/** Returns the short name for metrics and messages: "type.googleapis.com/a.b.Listener" → "Listener". */
 export const shortType = (typeUrl: string): string =>
   typeUrl.slice(Math.max(typeUrl.lastIndexOf('.'), typeUrl.lastIndexOf('/')) + 1)

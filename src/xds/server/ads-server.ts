@@ -1,4 +1,4 @@
-// The ADS service: every connected Envoy gets its gateway's snapshot, state of the world or incremental.
+// The ADS service: sends every connected Envoy the snapshot of its gateway, as state of the world or incrementally.
 
 import { errorText } from '../../errors.js'
 import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/discovery/v3/ads_pb.js'
@@ -24,18 +24,18 @@ import { takesVirtualHosts } from './vhds.js'
 export interface AdsPeer {
   /** Unique among the streams of this process. */
   readonly stream: number
-  /** node.id */
+  /** The node.id of the Envoy. */
   readonly node: string
-  /** node.cluster: the Gateway it serves, "NAMESPACE/NAME", or "*". */
+  /** The node.cluster of the Envoy: the Gateway it serves, "NAMESPACE/NAME", or "*". */
   readonly cluster: string
-  /** MAJOR.MINOR.PATCH; absent: it does not say. */
+  /** MAJOR.MINOR.PATCH; absent if the Envoy does not report it. */
   readonly envoyVersion?: string
 }
 
-/** type: a type URL. */
+/** Observes ADS streams; type is always a type URL. */
 export interface AdsObserver {
   onSent?(peer: AdsPeer, type: string, version: string): void
-  /** isAll: nothing of the type is refused. */
+  /** Called on an ACK; isAll is true if no resource of the type is rejected. */
   onAck?(peer: AdsPeer, type: string, version: string, isAll: boolean): void
   onNack?(peer: AdsPeer, type: string, version: string, message: string): void
   onClose?(peer: AdsPeer): void
@@ -45,18 +45,18 @@ export interface AdsOptions extends AdsObserver {
   readonly cache: SnapshotCache
   readonly logger: Logger
   readonly metrics: {
-    /** type: short, e.g. "Listener". */
+    /** Counts a response; type is short, e.g. "Listener". */
     xdsPush(type: string): void
     xdsNack(type: string, node: string): void
   }
-  /** Whether private keys may go to the other end (decision 32). */
+  /** Whether private keys may be sent to the peer (decision 32). */
   mayReceiveSecrets(peer: Peer): boolean
-  /** How long changes wait for the answer to what they build on; default 3,000. */
+  /** How long, in milliseconds, changes wait for the answer to what they depend on; default 3,000. */
   readonly patienceMs?: number
 }
 
 export interface AdsService extends GrpcService {
-  /** Every connected Envoy works with the current listeners and routes. */
+  /** Whether every connected Envoy works with the current listeners and routes. */
   settled(): boolean
   /** Ends every stream. */
   close(): void
@@ -65,16 +65,16 @@ export interface AdsService extends GrpcService {
 interface Open {
   readonly peer: AdsPeer
   readonly stream: AdsStream
-  /** Of lines that the client can cause. */
+  /** Limits log lines that the client can cause. */
   readonly limit: LogLimit
   readonly end: () => void
-  /** It waits for its turn to be told of a change. */
+  /** Whether it waits for its turn to push a change. */
   isBehind: boolean
 }
 
 const PATIENCE_MS = 3_000
 const MAX_REASON_LENGTH = 2_000
-/** Above any NAMESPACE/NAME: what a client calls itself stays in logs and status. */
+/** Longer than any NAMESPACE/NAME; limits client-supplied names, which stay in logs and status. */
 const MAX_NAME_LENGTH = 400
 
 export function createAdsService(options: AdsOptions): AdsService {
@@ -111,7 +111,7 @@ export function createAdsService(options: AdsOptions): AdsService {
   }
 }
 
-/** Each stream once, however many changes there are until it has its turn. */
+/** Pushes each stream once, however many changes occur before its turn. */
 function pushAll(open: ReadonlySet<Open>, turns: Turns): void {
   for (const entry of open) {
     if (entry.isBehind) continue
@@ -189,7 +189,7 @@ function serveStream<Request extends AnyRequest>(serving: Serving<Request>): Str
   }
 }
 
-/** Of a request, as much as one resource of a response. */
+/** Bytes of a request that cost as much as one resource of a response. */
 const BYTES_A_UNIT = 64
 
 function decodeRequest<Request>(dialect: Dialect<Request>, bytes: Uint8Array): Request {
@@ -200,7 +200,7 @@ function decodeRequest<Request>(dialect: Dialect<Request>, bytes: Uint8Array): R
   }
 }
 
-/** What the first request of a stream says, and where its responses go. */
+/** What the first request of a stream determines, and the output for its responses. */
 interface Begun {
   readonly outgoing: Outgoing
   readonly peer: AdsPeer

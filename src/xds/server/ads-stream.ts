@@ -1,4 +1,4 @@
-// One ADS stream: requests in, responses out, in an order that never leaves Envoy with a reference to nothing.
+// One ADS stream: handles requests and sends responses in an order that never leaves Envoy with a dangling reference.
 
 import type { EncodedResource } from '../encode/encode.js'
 import {
@@ -14,49 +14,49 @@ import type { MayRemove, Protocol, Push } from './type-stream.js'
 import { TypeStream } from './type-stream.js'
 import { hostsOf, routeConfigurationOf } from './vhds.js'
 
-/** Changes of a type wait until Envoy has answered for these: what a listener or route names must be there first. */
+/** Types whose responses Envoy must answer first: what a listener or route names must exist before it is sent. */
 const WAITS_FOR: ReadonlyMap<string, readonly string[]> = new Map([
   [LISTENER_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE]],
   [ROUTE_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE]],
   [VIRTUAL_HOST_TYPE, [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE]],
 ])
 
-/** Deletions (but for virtual hosts) wait until these are in force as wanted: make before break. */
+/** Make before break: deletions, except of virtual hosts, wait until these types are in force as wanted. */
 const REFERRERS = [LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE]
 
-/** Above any configuration; an incremental client could add names for ever. */
+/** More names than any configuration has; limits an incremental client, which could add names forever. */
 const MAX_NAMES = 100_000
 
 const NOTHING: ResourceMap = new Map()
 
-/** A request of either protocol, in one form. */
+/** A request of either protocol in a common form. */
 export interface StreamRequest {
   readonly typeUrl: string
   readonly nonce: string
-  /** Present: Envoy refuses what the nonce stands for. */
+  /** The error of a NACK of the response with this nonce; absent otherwise. */
   readonly refusal?: string
-  /** State of the world: the version that Envoy has, also from a stream before. */
+  /** State of the world: the version that Envoy has, possibly from an earlier stream. */
   readonly version?: string
-  /** Brings the subscription up to date; first: of its type on this stream. */
+  /** Updates the subscription; first is true for the first request of its type on this stream. */
   subscribe(type: TypeStream, first: boolean): void
 }
 
 export interface StreamOptions {
   readonly protocol: Protocol
-  /** undefined: there is no snapshot yet. */
+  /** Returns the current snapshot; undefined if there is none yet. */
   snapshot(): NodeSnapshot | undefined
-  /** sent is called when there is room for more. */
+  /** Writes a response; calls sent when there is room for more. */
   write(push: Push, sent: () => void): void
-  /** State of the world: the clusters of a version that this Envoy may have from a stream before. */
+  /** State of the world: returns the clusters of a version that this Envoy may have from an earlier stream. */
   clustersOf?(version: string): readonly EncodedResource[] | undefined
-  /** isAll: nothing of the type is refused. */
+  /** Called on an ACK; isAll is true if no resource of the type is rejected. */
   onAck(typeUrl: string, version: string, isAll: boolean): void
   onNack(typeUrl: string, version: string, reason: string): void
-  /** How long an answer that does not come holds up changes that wait for it, in milliseconds. */
+  /** How long, in milliseconds, a missing answer delays the changes that wait for it. */
   readonly patienceMs: number
 }
 
-/** What is wanted, and when that is looked at, by performance.now(). */
+/** The wanted snapshot, and the time of the check by performance.now(). */
 interface Look {
   readonly snapshot: NodeSnapshot
   readonly now: number
@@ -75,7 +75,7 @@ export class AdsStream {
     this.#options = options
   }
 
-  /** Throws when it asks for too much: the stream must end. */
+  /** Handles a request. Throws if it asks for too many names; the stream must then end. */
   handle(request: StreamRequest): void {
     const known = this.#types.get(request.typeUrl)
     const type = known ?? new TypeStream(request.typeUrl, this.#options.protocol)
@@ -91,11 +91,11 @@ export class AdsStream {
     this.push()
   }
 
-  /** Sends what is due, one response at a time; called at every change. */
+  /** Sends what is due, one response at a time; called on every change. */
   push(): void {
     const snapshot = this.#options.snapshot()
     if (snapshot === undefined || this.#writing || this.#closed) return
-    // One clock for both: what waits now must be looked at again later, however little is left to wait.
+    // Both checks use one timestamp: what waits now must be checked again later, however short the remaining wait.
     const now = performance.now()
     for (const type of this.#inOrder()) {
       if (this.#mustWait(type, now)) continue
@@ -108,7 +108,7 @@ export class AdsStream {
     this.#lookAgain(now)
   }
 
-  /** Envoy works with the listeners and routes of the snapshot. */
+  /** Whether Envoy works with the listeners and routes of the snapshot. */
   isCurrent(): boolean {
     const snapshot = this.#options.snapshot()
     return (
@@ -145,14 +145,17 @@ export class AdsStream {
     })
   }
 
-  /** A cluster that changes waits for its endpoints (15 s at most), for which Envoy does not ask again. */
+  /**
+   * Marks endpoints for resending: a changed cluster waits up to 15 s for its endpoints, and Envoy does not request
+   * them again.
+   */
   #forgetEndpointsOf(clusters: Iterable<string>): void {
     this.#types.get(ENDPOINT_TYPE)?.delivery.forget(clusters)
   }
 
   /**
-   * Envoy drops the virtual hosts of a route configuration that it does not have, and accepts them all the same; or it
-   * has kept that, and hosts from before that are wanted no more.
+   * Marks the virtual hosts below these configurations for resending. Envoy accepts but drops hosts of a route
+   * configuration that it lacks; or it has kept the configuration, with outdated hosts.
    */
   #doubtHostsBelow(configurations: readonly string[]): void {
     if (configurations.length === 0) return
@@ -162,7 +165,10 @@ export class AdsStream {
       ?.delivery.doubt((host) => below.has(routeConfigurationOf(host)))
   }
 
-  /** State of the world: a later response makes it void. An incremental one says what changes, and so counts. */
+  /**
+   * Whether the answer is outdated. State of the world: a later response voids it. An incremental request carries
+   * changes and always counts.
+   */
   #isStale(type: TypeStream, nonce: string): boolean {
     return this.#options.protocol === 'state-of-the-world' && nonce !== '' && nonce !== type.nonce
   }
@@ -182,7 +188,10 @@ export class AdsStream {
     return PUSH_ORDER.flatMap((typeUrl) => this.#types.get(typeUrl) ?? [])
   }
 
-  /** One that it waits for is not answered yet; nor its own last one, unless Envoy asked for more. */
+  /**
+   * Whether the type must wait for an answer: of a type that it depends on, or to its own last response, unless Envoy
+   * asked for more.
+   */
   #mustWait({ typeUrl, owed }: TypeStream, now: number): boolean {
     return [...(owed ? [] : [typeUrl]), ...(WAITS_FOR.get(typeUrl) ?? [])].some((other) => {
       const since = this.#types.get(other)?.delivery.waitingSince
@@ -197,8 +206,8 @@ export class AdsStream {
   }
 
   /**
-   * Nothing names a virtual host. But a listener that is gone or has another route configuration now serves the
-   * connections that it has with the hosts of its old one, until Envoy says that it needs that no more.
+   * Decides which virtual hosts may be removed. Nothing refers to them, but a draining listener still serves its
+   * connections with the hosts of its old route configuration, until Envoy unsubscribes from that.
    */
   #mayRemoveHost(snapshot: NodeSnapshot): MayRemove {
     const routes = this.#types.get(ROUTE_TYPE)
@@ -219,12 +228,18 @@ export class AdsStream {
     })
   }
 
-  /** An Envoy that comes back asks for clusters first, and has listeners and routes of which it has not spoken yet. */
+  /**
+   * Returns when the stream began, until Envoy requests listeners: a reconnecting Envoy requests clusters first and may
+   * have listeners and routes that it has not reported yet.
+   */
   #startingSince(): readonly number[] {
     return this.#types.has(LISTENER_TYPE) ? [] : [this.#begun]
   }
 
-  /** Route configurations are not asked whether any must go: Envoy keeps them as long as a listener names them. */
+  /**
+   * Whether the type is in force as wanted. Route configurations to remove do not count: Envoy keeps them as long as a
+   * listener names them.
+   */
   #isInForce(type: TypeStream, look: Look): boolean {
     const wanted = this.#wanted(type, look.snapshot)
     if (!type.delivery.isCurrent(wanted)) return false
@@ -232,7 +247,10 @@ export class AdsStream {
     return type.typeUrl === ROUTE_TYPE || !gone.some(this.#mayRemove(type, look))
   }
 
-  /** When an answer (or a first request) is overdue, what waits for it goes ahead; what was refused is sent again. */
+  /**
+   * Schedules the next check: overdue answers (or first requests) no longer delay what waits for them, and rejected
+   * resources are retried.
+   */
   #lookAgain(now: number): void {
     clearTimeout(this.#timer)
     const { patienceMs } = this.#options

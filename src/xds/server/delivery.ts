@@ -1,4 +1,4 @@
-// What one stream has been given of one type, what is under way to it, and what it has refused.
+// Per-type stream state: held, in-flight and rejected versions.
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
@@ -14,15 +14,18 @@ import { Refusals } from './refusals.js'
 import { resourceChanges, type ResourceMap } from './snapshot-cache.js'
 
 export interface Changes {
-  /** New, or of another version, and no refusal of this version keeps it back for now. */
+  /** New or changed resources that no NACK of their version holds back for now. */
   readonly updated: readonly EncodedResource[]
-  /** Held, and wanted no more. */
+  /** Names of resources held but no longer wanted. */
   readonly gone: readonly string[]
-  /** As gone, but their removal was refused: to be removed with something else, not by one more response. */
+  /**
+   * Like gone, but their removal was rejected: they are removed along with other changes, not by a response of their
+   * own.
+   */
   readonly lingering: readonly string[]
 }
 
-/** A response, as far as it matters here. */
+/** The parts of a response that matter here. */
 interface Sent {
   readonly nonce: string
   readonly version: string
@@ -30,50 +33,50 @@ interface Sent {
   readonly removed: readonly string[]
 }
 
-/** In place of a version. */
+/** Stands for a removal in place of a version. */
 const REMOVAL = ''
 
 export class Delivery {
   readonly #isDivisible: boolean
   readonly #held = new HeldResources()
   readonly #refused = new Refusals()
-  /** Of those that were refused together with others. */
+  /** Names rejected together with others. */
   readonly #suspects = new Suspects()
-  /** Of the last map that was asked about, as long as nothing changes here. */
+  /** The result for the last map, until anything changes here. */
   #known: { readonly wanted: ResourceMap; readonly changes: Changes } | undefined
-  /** The last map that was asked about. */
+  /** The last map passed to changes(). */
   #wanted: ResourceMap | undefined
-  /** Names of which what is held may not be what is wanted: of thousands the others need no look. */
+  /** Names whose held version may differ from the wanted one; all others need no check. */
   readonly #open = new Set<string>()
   readonly #inFlight = new InFlightResponses()
 
-  /** isDivisible: a response may hold some of the resources that changed, and leave the others for later. */
+  /** isDivisible: whether a response may have some of the changed resources and leave the others for later. */
   constructor(isDivisible: boolean) {
     this.#isDivisible = isDivisible
   }
 
-  /** When the last response was sent that is not answered yet, by performance.now(). */
+  /** When the last unanswered response was sent, by performance.now(). */
   get waitingSince(): number | undefined {
     return this.#inFlight.lastSentAt
   }
 
-  /** Something was refused, and not accepted in another version or taken away since. */
+  /** Whether anything rejected was neither accepted in another version nor removed since. */
   get hasRefused(): boolean {
     return this.#refused.size + this.#suspects.size > 0
   }
 
-  /** Envoy has a version of it. */
+  /** Whether Envoy has any version of it. */
   holds(name: string): boolean {
     const held = this.#held.get(name)
     return held !== undefined && held.isRefused !== true
   }
 
-  /** Envoy has it in this version. */
+  /** Whether Envoy has it in this version. */
   has({ name, version }: EncodedResource): boolean {
     return this.#held.get(name)?.version === version
   }
 
-  /** Names of what was sent and is not answered yet. */
+  /** Returns the names in unanswered responses. */
   underWay(): Iterable<string> {
     return this.#inFlight.names()
   }
@@ -120,12 +123,12 @@ export class Delivery {
     this.#open.add(name)
   }
 
-  /** When refusals are due to be sent again, by performance.now(); undefined: none is. */
+  /** When rejected resources are due for a retry, by performance.now(); undefined if none is. */
   get retryAt(): number | undefined {
     return this.#refused.nextAt
   }
 
-  /** The next responses have what is due to be sent again, each by itself. */
+  /** Schedules what is due for a retry, each in a response of its own. */
   retry(now: number): void {
     for (const name of this.#refused.takeDue(now)) {
       this.#known = undefined
@@ -133,7 +136,7 @@ export class Delivery {
     }
   }
 
-  /** What is no suspect; or else one group of suspects, and nothing with it. */
+  /** Returns what the next response may have: everything that is not suspect, or else one group of suspects alone. */
   forOneResponse({ updated, gone, lingering }: Changes): Changes {
     if (this.#suspects.size === 0) return { updated, gone, lingering }
     const first = this.#suspects.firstGroup([...updated.map(({ name }) => name), ...gone])
@@ -145,7 +148,7 @@ export class Delivery {
     }
   }
 
-  /** Nothing under way, nothing to send, nothing refused: Envoy works with what is wanted. */
+  /** Whether Envoy works with what is wanted: nothing is in flight, to be sent or rejected. */
   isCurrent(wanted: ResourceMap): boolean {
     if (this.#inFlight.size > 0 || this.changes(wanted).updated.length > 0) return false
     return [...this.#refused.versions()].every(
@@ -153,7 +156,7 @@ export class Delivery {
     )
   }
 
-  /** Held resources that are wanted no more, to be kept a little longer. */
+  /** Returns held resources that are no longer wanted, to be kept a little longer. */
   leftovers(wanted: ResourceMap): EncodedResource[] {
     return [...this.#held.entries()].flatMap(([name, { resource }]) =>
       resource === undefined || wanted.has(name) ? [] : [resource],
@@ -168,7 +171,7 @@ export class Delivery {
     this.#inFlight.add(nonce, { version, sentAt: performance.now(), changed, removed })
   }
 
-  /** Envoy had nothing, and this is all that it is to have. */
+  /** Whether Envoy had nothing and the response has everything that is wanted. */
   #hasAll(resources: readonly EncodedResource[]): boolean {
     return (
       this.#held.isEmpty &&
@@ -198,7 +201,7 @@ export class Delivery {
     return () => changed
   }
 
-  /** The version that the nonce stands for; undefined: none that is waited for. */
+  /** Records an ACK. Returns the version of the response; undefined if no response with this nonce is waiting. */
   accepted(nonce: string): string | undefined {
     const answered = this.#inFlight.take(nonce)
     if (!this.hasRefused) return answered?.version
@@ -209,7 +212,10 @@ export class Delivery {
     return answered?.version
   }
 
-  /** As accepted(). Envoy may have taken a part of it, so nothing is assumed of what had changed. */
+  /**
+   * Records a NACK; returns like accepted(). Envoy may have applied a part, so nothing is assumed about what had
+   * changed.
+   */
   refused(nonce: string): string | undefined {
     this.#known = undefined
     const answered = this.#inFlight.take(nonce)
@@ -238,8 +244,8 @@ export class Delivery {
   }
 
   /**
-   * Removals go first and by themselves: Envoy may have done them, and would say on its next stream that it has what it
-   * removed.
+   * Makes the rejected names suspects. Removals go first, by themselves: Envoy may have applied them, but would still
+   * list the removed resources on its next stream.
    */
   #suspect(changed: ChangedResources, removed: InFlight['removed']): void {
     if (changed.size === 0) return this.#suspects.addHalves(removed)
@@ -248,20 +254,20 @@ export class Delivery {
     this.#suspects.addHalves([...changed.keys()].filter((name) => !removals.has(name)))
   }
 
-  /** What an incremental client says it has from an earlier stream. */
+  /** Records what an incremental client reports to have from an earlier stream. */
   alreadyHeld(versions: Readonly<Record<string, string>>): void {
     this.#known = undefined
     for (const [name, version] of Object.entries(versions)) this.#hold(name, { version })
   }
 
-  /** State of the world: what Envoy has from an earlier stream. */
+  /** State of the world: records what Envoy has from an earlier stream. */
   stillHas(resources: readonly EncodedResource[]): void {
     this.#known = undefined
     for (const resource of resources)
       this.#hold(resource.name, { version: resource.version, resource })
   }
 
-  /** As if never sent: the next response has them. */
+  /** Treats the resources as never sent; the next response has them. */
   forget(names: Iterable<string>): void {
     this.#known = undefined
     for (const name of names) {
@@ -272,7 +278,7 @@ export class Delivery {
     }
   }
 
-  /** Envoy may have any version of them, or none: they are sent, or removed, again. */
+  /** Records that Envoy may have any version of them, or none: they are sent or removed again. */
   doubt(isMeant: (name: string) => boolean): void {
     const meant = [...this.#held.keys()].filter(isMeant)
     this.forget(meant)

@@ -1,4 +1,4 @@
-// Discovery requests of either protocol → what changes in the subscription to their type.
+// Converts discovery requests of either protocol into changes of the subscription to their type.
 
 import type {
   DeltaDiscoveryRequest,
@@ -7,7 +7,7 @@ import type {
 import type { StreamRequest } from './ads-stream.js'
 import type { TypeStream } from './type-stream.js'
 
-/** State of the world: the request holds the whole list of names. */
+/** State of the world: the request has the complete list of names. */
 export const subscribeToWorld = (request: DiscoveryRequest): StreamRequest => ({
   ...common(request),
   version: request.versionInfo,
@@ -19,7 +19,7 @@ export const subscribeToWorld = (request: DiscoveryRequest): StreamRequest => ({
   },
 })
 
-/** Incremental: the request holds what comes and what goes, and at first what Envoy has already. */
+/** Incremental: the request has the added and removed names, and the first one also has what Envoy already holds. */
 export const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamRequest => ({
   ...common(request),
   subscribe: (type, first) => {
@@ -28,7 +28,7 @@ export const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamReques
     if (first) type.delivery.alreadyHeld(request.initialResourceVersions)
     else type.delivery.forget(come)
     if (go.length > 0) type.delivery.forgetUnless((name) => type.subscription.wants(name))
-    // Still wanted by the wildcard: Envoy has dropped it and must be told again.
+    // Still wanted by the wildcard: Envoy has dropped it and must receive it again.
     const again = go.filter((name) => type.subscription.wants(name))
     type.delivery.forget(again)
     if (first || come.length + again.length > 0) ask(type, [...come, ...again])

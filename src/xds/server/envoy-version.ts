@@ -1,8 +1,8 @@
-// The version of an Envoy, from what it says of itself when it connects.
+// Reads the version that an Envoy reports when it connects.
 
 import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 
-/** MAJOR.MINOR.PATCH, as a field of its own; nothing for a client that does not say it. */
+/** Returns the version, MAJOR.MINOR.PATCH, as a field; no field for a client that does not report it. */
 export function envoyVersionOf({ userAgentVersionType: agent }: Node): {
   readonly envoyVersion?: string
 } {

@@ -1,19 +1,20 @@
-// What one stream holds of one type, by name: all of a map that other streams share, but for what is noted here.
+// The resources of one type that one stream holds, by name: a map shared with other streams, plus the deviations noted
+// here.
 
 import { memo } from '../../incremental/memo.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
 export interface HeldVersion {
-  /** "": Envoy may have any version of it, after a refusal. */
+  /** The version; "" if Envoy may have any version, as after a NACK. */
   readonly version: string
-  /** Absent: known by an incremental client's word only. */
+  /** The resource; absent if only an incremental client's report is known. */
   readonly resource?: EncodedResource
-  /** Envoy refused the first version that it was sent, and has none. */
+  /** Set if Envoy rejected the first version sent, and so has none. */
   readonly isRefused?: true
 }
 
-/** Hundreds of streams hold the same thousands. */
+/** Memoised, as hundreds of streams hold the same thousands of resources. */
 const heldOf = memo((resource: EncodedResource): HeldVersion => ({
   version: resource.version,
   resource,
@@ -23,7 +24,7 @@ const NOTHING: ResourceMap = new Map()
 
 export class HeldResources {
   #shared = NOTHING
-  /** undefined: not held, though it is in the shared map. */
+  /** Entries that deviate from the shared map; undefined means not held although it is in that map. */
   readonly #own = new Map<string, HeldVersion | undefined>()
 
   get isEmpty(): boolean {
@@ -48,7 +49,7 @@ export class HeldResources {
     this.#own.set(resource.name, heldOf(resource))
   }
 
-  /** All of it, and nothing else. */
+  /** Holds exactly these resources. */
   setAll(resources: ResourceMap): void {
     this.#shared = resources
     this.#own.clear()

@@ -1,28 +1,28 @@
-// Responses of one type that one stream was sent and has not answered, by nonce, in the order sent.
+// Unanswered responses of one type on one stream, by nonce, in the order sent.
 
 import type { EncodedResource } from '../encode/encode.js'
 
 export interface SentChange {
-  /** Sent. */
+  /** The version sent. */
   readonly version: string
-  /** Envoy had no version of it before. */
+  /** Whether Envoy had no version of it before. */
   readonly isNew: boolean
-  /** What Envoy had, where that is known. */
+  /** What Envoy had before, if known. */
   readonly before?: EncodedResource
 }
 
-/** By name. */
+/** Changed resources by name. */
 export type ChangedResources = ReadonlyMap<string, SentChange>
 
 export interface InFlight {
   readonly version: string
   readonly sentAt: number
-  /** Made when somebody asks: of thousands nobody does, as a rule. */
+  /** Computed on demand, as usually nobody asks for the thousands of changes. */
   readonly changed: () => ChangedResources
   readonly removed: readonly string[]
 }
 
-// An incremental client may be owed several responses at once; one that answers none is not worth more memory.
+// An incremental client may have several responses unanswered; this limits the memory for one that answers none.
 const MAX_IN_FLIGHT = 64
 
 export class InFlightResponses {
@@ -32,12 +32,12 @@ export class InFlightResponses {
     return this.#byNonce.size
   }
 
-  /** When the last response was sent that is not answered yet, by performance.now(). */
+  /** When the last unanswered response was sent, by performance.now(). */
   get lastSentAt(): number | undefined {
     return [...this.#byNonce.values()].at(-1)?.sentAt
   }
 
-  /** Of the resources in all of them. */
+  /** Names of the resources in all unanswered responses. */
   *names(): Iterable<string> {
     for (const { changed } of this.#byNonce.values()) yield* changed().keys()
   }
@@ -48,7 +48,10 @@ export class InFlightResponses {
       if (this.#byNonce.size > MAX_IN_FLIGHT) this.#byNonce.delete(old)
   }
 
-  /** Envoy answers in order: what was sent before and not answered is settled with it. undefined: it is not waited for. */
+  /**
+   * Removes and returns the response with this nonce; undefined if none is waiting. Envoy answers in order, so earlier
+   * unanswered responses are settled with it.
+   */
   take(nonce: string): InFlight | undefined {
     const answered = this.#byNonce.get(nonce)
     if (answered === undefined) return undefined

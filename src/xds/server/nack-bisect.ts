@@ -1,7 +1,7 @@
-// What was refused together, so that nobody knows which of it is bad: halved until that is known (group testing).
+// Bisects NACKed batches to isolate the bad resource (group testing).
 
 export class Suspects {
-  /** name → the number of its group, from 1 on: the lower, the sooner. */
+  /** Group number by name, from 1; lower groups are sent first. */
   readonly #groups = new Map<string, number>()
   #last = 0
 
@@ -13,7 +13,7 @@ export class Suspects {
     return this.#groups.delete(name)
   }
 
-  /** A new group, after all others: the larger ones come first, so that most of what is good is soon in force. */
+  /** Adds a group after all others. Larger groups are sent first, so most good resources are soon in force. */
   add(names: readonly string[]): void {
     this.#last += 1
     for (const name of names) this.#groups.set(name, this.#last)
@@ -25,12 +25,12 @@ export class Suspects {
     this.add(names.slice(middle))
   }
 
-  /** 0: no suspect. */
+  /** Returns the group of a name; 0 if it is not suspect. */
   groupOf(name: string): number {
     return this.#groups.get(name) ?? 0
   }
 
-  /** Of the groups of these names the one that comes first. */
+  /** Returns the group of these names that is sent first. */
   firstGroup(names: Iterable<string>): number {
     let first = Infinity
     for (const name of names) first = Math.min(first, this.groupOf(name))

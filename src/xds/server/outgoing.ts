@@ -1,4 +1,4 @@
-// What a stream sends and takes, in turns with the others: one response after the other, as fast as Envoy takes them.
+// Flow control of a stream, in turns with the others: one response after the other, as fast as Envoy reads.
 
 import type { StreamCall } from '../../grpc/service.js'
 import type { Turns } from './turns.js'
@@ -13,7 +13,7 @@ export class Outgoing {
     this.#turns = turns
   }
 
-  /** sent: called later, when there is room for more. */
+  /** Sends a response; calls sent later, when there is room for more. */
   send(response: readonly Buffer[], sent: () => void): void {
     if (this.#call.sendParts(response)) setImmediate(() => this.#turns.run(sent))
     else this.#sent = sent
@@ -26,7 +26,7 @@ export class Outgoing {
   }
 }
 
-/** One message at a time: who sends more is held back. */
+/** Processes one message at a time; pauses the call while a message waits for its turn. */
 export function takeInTurn(call: StreamCall, turns: Turns, take: () => void): void {
   let isPaused = false
   const isDone = turns.run(() => {

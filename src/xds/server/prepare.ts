@@ -1,4 +1,5 @@
-// A new snapshot → what the first Envoy that asks would otherwise wait for, made in turns: versions, bytes of responses.
+// Computes versions and response bytes of a new snapshot in turns, so that the first Envoy to request them need not
+// wait.
 
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { listOf } from '../../incremental/named-map.js'
@@ -6,7 +7,7 @@ import type { EncodedResource } from '../encode/encode.js'
 import { type NodeSnapshot, versionSum } from './snapshot-cache.js'
 import type { Turns } from './turns.js'
 
-/** Resources of one job. */
+/** Maximum number of resources per job. */
 const MOST = 512
 
 export class Preparation {
@@ -19,7 +20,7 @@ export class Preparation {
     this.#encode = encode
   }
 
-  /** What was not prepared yet: of one change among thousands, little. */
+  /** Prepares what is new in the snapshot: little, if one of thousands of resources changed. */
   begin(snapshot: NodeSnapshot): void {
     const chunks = [...snapshot.values()]
       .flatMap((resources) => namedChunks(listOf(resources)))

@@ -1,4 +1,4 @@
-// The two forms of the protocol, state of the world and incremental: their requests as ours.
+// The two xDS protocols, state of the world and incremental: decodes their requests into the common form.
 
 import { fromBinary } from '@bufbuild/protobuf'
 import {
@@ -15,7 +15,7 @@ export type AnyRequest = DiscoveryRequest | DeltaDiscoveryRequest
 
 export interface Dialect<Request> {
   readonly protocol: Protocol
-  /** Throws for bytes that are no request. */
+  /** Decodes a request; throws if the bytes are not one. */
   readonly decode: (bytes: Uint8Array) => Request
   readonly read: (request: Request) => StreamRequest
 }

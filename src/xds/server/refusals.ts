@@ -1,32 +1,35 @@
-// What an Envoy refused of one type, and when each of it is sent again: a refusal may be cured without a new version (a port
-// that another process had, a file that was not there yet).
+// Retry schedule for NACKed resources of one type: the cause may pass without a new version (a port that another
+// process had, a file that did not exist yet).
 
 interface Refusal {
   readonly version: string
   readonly pauseMs: number
-  /** By performance.now(). */
+  /** When it is due, by performance.now(). */
   readonly dueAt: number
-  /** It is not sent again yet. */
+  /** Whether it still waits to be sent again. */
   readonly waits: boolean
 }
 
 const FIRST_PAUSE_MS = 1_000
 const LAST_PAUSE_MS = 60_000
-/** Each is sent by itself, so that an incurable one does not hold up another; few at a time, so that thousands keep nobody busy. */
+/**
+ * Maximum number of retries at a time. Each is sent by itself, so an incurable one does not block others; few at a
+ * time, so thousands of them cause little load.
+ */
 const TRIALS = 8
 const TRIAL_EVERY_MS = 1_000
 
 export class Refusals {
   readonly #byName = new Map<string, Refusal>()
   #lastTrial = -Infinity
-  /** Nothing is due before it: asked at every look, so that it is kept rather than found. */
+  /** Earliest time at which anything is due; kept because every check asks for it. */
   #firstDue = Infinity
 
   get size(): number {
     return this.#byName.size
   }
 
-  /** The pause begins anew with another version, and doubles with each refusal of the same one. */
+  /** Records a NACK. The pause starts over with another version and doubles with each NACK of the same one. */
   add(name: string, version: string, now: number): void {
     const before = this.#byName.get(name)
     const pauseMs =
@@ -39,25 +42,25 @@ export class Refusals {
     return this.#byName.delete(name)
   }
 
-  /** Refused in this version, and not to be sent again yet. */
+  /** Whether this version was rejected and must not be sent again yet. */
   waits(name: string, version: string): boolean {
     const refusal = this.#byName.get(name)
     return refusal?.waits === true && refusal.version === version
   }
 
-  /** Of every refusal, also while it is sent again. */
+  /** Names and versions of everything rejected, including what is being sent again. */
   *versions(): Iterable<readonly [name: string, version: string]> {
     for (const [name, { version }] of this.#byName) yield [name, version]
   }
 
-  /** When to ask for what is due, by performance.now(); undefined: nothing waits. */
+  /** When to call takeDue() next, by performance.now(); undefined if nothing waits. */
   get nextAt(): number | undefined {
     return Number.isFinite(this.#firstDue)
       ? Math.max(this.#firstDue, this.#lastTrial + TRIAL_EVERY_MS)
       : undefined
   }
 
-  /** Names that are due now, the oldest first: they wait no more. */
+  /** Removes the wait from the names that are due, and returns them, oldest first. */
   takeDue(now: number): readonly string[] {
     if (now < this.#firstDue || now < this.#lastTrial + TRIAL_EVERY_MS) return []
     const waiting = [...this.#byName]

@@ -1,4 +1,4 @@
-// Pushes → responses as bytes. Those of resources are kept by chunks, as hundreds of streams are sent the same thousands.
+// Encodes pushes as responses. Keeps the bytes of resources per chunk, as hundreds of streams get the same thousands.
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
@@ -13,16 +13,16 @@ import { elementsOf } from '../encode/elements.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { Protocol, Push } from './type-stream.js'
 
-/** envoy.service.discovery.v3.DiscoveryResponse, or DeltaDiscoveryResponse, in parts that streams share. */
+/** Encodes an envoy.service.discovery.v3.DiscoveryResponse or DeltaDiscoveryResponse, in parts that streams share. */
 export type EncodeResponse = (push: Push) => readonly Buffer[]
 
 export interface ResponseEncoders {
   readonly of: Readonly<Record<Protocol, EncodeResponse>>
-  /** Makes what incremental responses with these resources will be put together from. */
+  /** Encodes in advance the parts of incremental responses with these resources. */
   readonly prepare: (chunk: Chunk<EncodedResource>) => void
 }
 
-/** The encoders of one server. */
+/** Creates the encoders of one server. */
 export function createResponseEncoders(): ResponseEncoders {
   const elements = (
     of: (messages: readonly Uint8Array[]) => Buffer,

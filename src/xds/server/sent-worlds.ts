@@ -1,16 +1,17 @@
-// The clusters that Envoys were sent as the state of the world, by version: one that comes back names the version it has, and
-// what is gone since then must stay until its routes have changed. A response without them would delete them at once.
+// The clusters that Envoys were sent as the state of the world, by version. A reconnecting Envoy names its version, and
+// clusters removed since must stay until its routes have changed: a response without them would delete them
+// immediately.
 
 import type { EncodedResource } from '../encode/encode.js'
 
-/** Resources in all; the oldest responses are forgotten first. */
+/** Maximum number of resources in total; the oldest responses are dropped first. */
 const MOST = 100_000
 
 export class SentWorlds {
   readonly #byVersion = new Map<string, readonly EncodedResource[]>()
   #size = 0
 
-  /** cluster: node.cluster, as no Envoy may learn what another gateway has. */
+  /** Stores the clusters of a version. cluster is node.cluster, as no Envoy may learn what another gateway has. */
   remember(cluster: string, version: string, world: readonly EncodedResource[]): void {
     const key = keyOf(cluster, version)
     this.#forget(key)
@@ -22,7 +23,7 @@ export class SentWorlds {
     }
   }
 
-  /** undefined: not known any more, or sent by another process. */
+  /** Returns the clusters of a version; undefined if dropped or sent by another process. */
   recall(cluster: string, version: string): readonly EncodedResource[] | undefined {
     return this.#byVersion.get(keyOf(cluster, version))
   }

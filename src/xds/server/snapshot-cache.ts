@@ -1,4 +1,4 @@
-// The configuration of every gateway as it should be: set whole, told to the streams that serve it.
+// Holds the current configuration of every gateway and notifies the streams that serve it.
 
 import { hash } from 'node:crypto'
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
@@ -8,25 +8,25 @@ import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { SentWorlds } from './sent-worlds.js'
 
-/** By name. */
+/** Resources by name. */
 export type ResourceMap = ReadonlyMap<string, EncodedResource>
-/** By type URL. */
+/** Resources of one Envoy, by type URL. */
 export type NodeSnapshot = ReadonlyMap<string, ResourceMap>
-/** What the Envoys of one gateway get, in the two forms that they take. */
+/** The snapshot of one gateway, in the two forms that Envoys accept. */
 export interface GatewaySnapshot {
-  /** Virtual hosts are resources of their own, which their route configuration has Envoy ask for (VHDS). */
+  /** Virtual hosts are separate resources, which Envoy requests for their route configuration (VHDS). */
   readonly split: NodeSnapshot
-  /** Virtual hosts stand in their route configuration. */
+  /** Virtual hosts are part of their route configuration. */
   readonly whole: () => NodeSnapshot
 }
 export type SnapshotForm = keyof GatewaySnapshot
-/** By node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
+/** Snapshots by node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
 export type XdsSnapshot = ReadonlyMap<string, GatewaySnapshot>
 
 const EMPTY: NodeSnapshot = new Map()
 
 export class SnapshotCache {
-  /** What Envoys that ask for the state of the world may come back with. */
+  /** Clusters sent as the state of the world, for Envoys that reconnect. */
   readonly worlds = new SentWorlds()
   #current: XdsSnapshot | undefined
   readonly #listeners = new Set<() => void>()
@@ -36,20 +36,20 @@ export class SnapshotCache {
     for (const listener of [...this.#listeners]) listener()
   }
 
-  /** undefined: nothing was ever set. An unknown gateway's is empty. */
+  /** Returns the snapshot of a node; undefined if none was ever set, empty for an unknown gateway. */
   forNode(cluster: string, form: SnapshotForm): NodeSnapshot | undefined {
     if (this.#current === undefined) return undefined
     const gateway = this.#current.get(cluster)
     return (form === 'split' ? gateway?.split : gateway?.whole()) ?? EMPTY
   }
 
-  /** What most Envoys get, where all get the same; undefined: there are several Gateways, or nothing was ever set. */
+  /** Returns the snapshot that most Envoys get; undefined if there are several Gateways or none was ever set. */
   forAll(): NodeSnapshot | undefined {
     const gateways = new Set(this.#current?.values())
     return gateways.size === 1 ? [...gateways][0]?.split : undefined
   }
 
-  /** listener is called after every set; the result unsubscribes. */
+  /** Calls listener after every set(); the result unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -59,8 +59,8 @@ export class SnapshotCache {
 const versions = new WeakMap<ResourceMap, string>()
 
 /**
- * Version of a set of resources of one type, by their names and versions, whatever their order: the sum of a number that
- * stands for each, so that a change of one among thousands costs one hash.
+ * Returns the version of a set of resources of one type, by their names and versions in any order: the sum of one
+ * number per resource, so changing one of thousands costs one hash.
  */
 export function versionOf(resources: ResourceMap): string {
   const known = versions.get(resources)
@@ -79,18 +79,18 @@ const numberOf = memo(({ name, version }: EncodedResource): bigint => {
   return BigInt(`0x${digest.slice(0, BITS / 4)}`)
 })
 
-/** A part of versionOf(). */
+/** Returns a chunk's share of versionOf(). */
 export const versionSum = memo((resources: Chunk<EncodedResource>): bigint =>
   resources.reduce((sum, resource) => sum + numberOf(resource), 0n),
 )
 
-/** By the earlier one: each stream asks the same. */
+/** Differences by the earlier map, as each stream asks for the same ones. */
 const changes = new WeakMap<
   ResourceMap,
   { readonly now: ResourceMap; readonly found: Differences<EncodedResource> }
 >()
 
-/** The resources that are not in both. */
+/** Returns the resources that are in only one of the maps. */
 export function resourceChanges(
   before: ResourceMap,
   now: ResourceMap,

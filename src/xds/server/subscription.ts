@@ -1,10 +1,10 @@
-// What one stream wants of one type: names, all of them, or both; by the rules of the xDS protocol.
+// The subscription of one stream to one type: names, a wildcard, or both, by the rules of the xDS protocol.
 
 import { CLUSTER_TYPE, LISTENER_TYPE, VIRTUAL_HOST_TYPE } from '../encode/type-urls.js'
 
 const WILDCARD = '*'
 
-/** Types of which an empty subscription means everything, until the stream first names something. */
+/** Whether an empty subscription to the type means everything, until the stream first names something. */
 const hasImplicitWildcard = (typeUrl: string): boolean =>
   [CLUSTER_TYPE, LISTENER_TYPE, VIRTUAL_HOST_TYPE].includes(typeUrl)
 
@@ -22,7 +22,7 @@ export class Subscription {
     return this.#wildcard
   }
 
-  /** The same object as long as they are the same. */
+  /** The subscribed names; the same object until they change. */
   get names(): ReadonlySet<string> {
     return this.#names
   }
@@ -31,7 +31,7 @@ export class Subscription {
     return this.#wildcard || this.#names.has(name)
   }
 
-  /** State of the world: the whole list, every time. Returns what was not wanted before. */
+  /** State of the world: replaces the complete list. Returns what was not wanted before. */
   replace(names: readonly string[]): readonly string[] {
     if (names.length > 0) this.#implicit = false
     const before = { wildcard: this.#wildcard, names: this.#names }
@@ -41,7 +41,7 @@ export class Subscription {
     return this.#wildcard && !before.wildcard ? [...added, WILDCARD] : added
   }
 
-  /** Incremental: what comes and what goes. */
+  /** Incremental: adds and removes names. */
   change(subscribe: readonly string[], unsubscribe: readonly string[]): void {
     if (subscribe.length > 0) this.#implicit = false
     if (subscribe.includes(WILDCARD)) this.#wildcard = true

@@ -1,18 +1,18 @@
-// What ADS streams have to do, in turns of the event loop: a hundred Envoys that connect at once, or that are told of a
-// change, must not hold up checks.
+// Spreads the work of ADS streams over turns of the event loop: a hundred Envoys that connect or are updated at once
+// must not delay checks.
 
-/** Units of work in one turn: a few milliseconds. One resource of a response is one. */
+/** Maximum units of work per turn, a few milliseconds; one resource of a response is one unit. */
 const MOST = 1_024
-/** Of a job that sends nothing. */
+/** Units of a job that sends nothing. */
 const JOB = 128
 
 export class Turns {
   readonly #waiting: (() => void)[] = []
-  /** Done since the last turn. */
+  /** Units spent since the last turn. */
   #units = 0
   #next: NodeJS.Immediate | undefined
 
-  /** At once (true), while there is time in this turn; else in a later one, behind what waits. job: never throws. */
+  /** Runs the job now and returns true if this turn has time left; otherwise queues it. The job must not throw. */
   run(job: () => void): boolean {
     const isNow = this.#waiting.length === 0 && this.#units < MOST
     if (isNow) this.#do(job)
@@ -21,7 +21,7 @@ export class Turns {
     return isNow
   }
 
-  /** Of the job that runs, beside what every job costs. */
+  /** Adds units for the running job to its fixed cost. */
   spend(units: number): void {
     this.#units += units
   }

@@ -1,4 +1,4 @@
-// One type on one stream: what is subscribed to, what is to be sent next.
+// One type on one stream: its subscription, and the next response.
 
 import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../encode/type-urls.js'
@@ -7,21 +7,21 @@ import type { ResourceMap } from './snapshot-cache.js'
 import { versionOf } from './snapshot-cache.js'
 import { Subscription } from './subscription.js'
 
-/** A response, before it has the form of one protocol or the other. */
+/** A response, independent of the protocol. */
 export interface Push {
   readonly typeUrl: string
   readonly version: string
   readonly nonce: string
   readonly resources: readonly EncodedResource[]
-  /** Names of those that Envoy has no version of. */
+  /** Names of resources that Envoy has no version of. */
   readonly fresh: readonly string[]
-  /** Names of those that Envoy has another version of, or none. */
+  /** Names of resources that Envoy has another version of, or none. */
   readonly changed: readonly string[]
-  /** Incremental only. */
+  /** Names of removed resources, which only the incremental protocol sends. */
   readonly removed: readonly string[]
 }
 
-/** Nothing that is left still refers to what goes. */
+/** Whether a resource may be removed, as nothing that stays refers to it. */
 export type MayRemove = (name: string) => boolean
 
 export type Protocol = 'state-of-the-world' | 'incremental'
@@ -43,13 +43,13 @@ const named = (all: ResourceMap, names: ReadonlySet<string>): ResourceMap =>
 export class TypeStream {
   readonly subscription: Subscription
   readonly delivery: Delivery
-  /** The next response is owed, even if it holds nothing new. */
+  /** Whether a response is due even if it has nothing new. */
   owed = false
-  /** "": nothing was sent yet. */
+  /** Nonce of the last response; "" before the first. */
   nonce = ''
   /** The last result of wanted(). */
   #named: Named | undefined
-  /** Names that an incremental client asked for and that may not exist. */
+  /** Names that an incremental client requested and that may not exist. */
   readonly #asked = new Set<string>()
 
   constructor(
@@ -65,7 +65,10 @@ export class TypeStream {
     this.owed = true
   }
 
-  /** all: the type's resources in the snapshot. The same object for the same one, while the names are the same. */
+  /**
+   * Returns the subscribed resources; all has those of the type in the snapshot. The result is the same object while
+   * all and the names are.
+   */
   wanted(all: ResourceMap): ResourceMap {
     const { wildcard, names } = this.subscription
     if (wildcard) return all
@@ -74,7 +77,7 @@ export class TypeStream {
     return this.#named.wanted
   }
 
-  /** The response that is due; undefined: none. */
+  /** Returns the next response; undefined if none is due. */
   next(wanted: ResourceMap, mayRemove: MayRemove, nonce: string): Push | undefined {
     const changes = this.delivery.changes(wanted)
     const removable = changes.gone.filter(mayRemove)
@@ -97,7 +100,7 @@ export class TypeStream {
     removed: readonly string[],
   ): Push {
     if (!this.#isComplete()) {
-      // Envoy is not told: it keeps them for as long as it asks for them.
+      // Envoy is not told: it keeps them as long as it requests them.
       this.delivery.forget(removed)
       return this.#send(nonce, versionOf(wanted), updated, [])
     }
@@ -123,7 +126,7 @@ export class TypeStream {
     return push
   }
 
-  /** State of the world: what is absent from a response is deleted, so that it must be complete. */
+  /** Whether a state-of-the-world response must be complete, as Envoy deletes what is absent from it. */
   #isComplete(): boolean {
     return this.typeUrl === CLUSTER_TYPE || this.typeUrl === LISTENER_TYPE
   }

@@ -1,4 +1,4 @@
-// Virtual hosts as resources of their own (VHDS): which route configuration they belong to, and which Envoys take them.
+// Virtual hosts as separate resources (VHDS): which route configuration they belong to, and which Envoys accept them.
 
 import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
@@ -7,10 +7,13 @@ import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
-/** The part of the name before the last "/": by it Envoy finds out whom a host that it is sent belongs to. */
+/**
+ * Returns the route configuration of a virtual host: the part of its name before the last "/", which Envoy goes by as
+ * well.
+ */
 export const routeConfigurationOf = (host: string): string => host.slice(0, host.lastIndexOf('/'))
 
-/** The hosts of the route configurations that Envoy has. */
+/** Returns the hosts of the route configurations that Envoy has. */
 export function hostsOf(
   hosts: ResourceMap,
   isHeld: (configuration: string) => boolean,
@@ -30,10 +33,10 @@ const configurationsOfChunk = memo((hosts: Chunk<EncodedResource>): readonly str
   ...new Set(hosts.map(({ name }) => routeConfigurationOf(name))),
 ])
 
-/** The first Envoy that this was seen to work with over one delta ADS stream. */
+/** The first Envoy version with which this was seen to work over one delta ADS stream. */
 const SINCE = { major: 1, minor: 40 }
 
-/** Only Envoys that ask for changes (delta) can; the others get whole route configurations. */
+/** Whether the Envoy accepts virtual hosts. Only those on delta xDS can; all others get whole route configurations. */
 export function takesVirtualHosts(node: Node | undefined): boolean {
   const { userAgentVersionType: agent } = node ?? {}
   if (agent?.case !== 'userAgentBuildVersion') return false

@@ -1,4 +1,5 @@
-// One JSON line per request on Envoy's standard output. No header or claim values: they may be secrets.
+// Builds an access log with one JSON line per request on Envoy's standard output. It has no header or claim values,
+// which may be secrets.
 
 import { create } from '@bufbuild/protobuf'
 import {

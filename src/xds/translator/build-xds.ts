@@ -1,4 +1,4 @@
-// Ir → the xDS resources of every kind of Envoy that may ask: of one Gateway, or of all of them.
+// Builds the xDS resources from the Ir for each kind of Envoy: one that serves one Gateway, or all of them.
 
 import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
 import { isSameRow } from '../../incremental/diff.js'
@@ -22,7 +22,7 @@ import { createRouteConfigurationBuilder } from './virtual-host.js'
 import type { XdsOptions } from './xds-resources.js'
 import { EVERY_GATEWAY, type XdsByNode, type XdsResources } from './xds-resources.js'
 
-/** Of two gateways that bind the same port, the first keeps it: one Envoy cannot bind it twice. */
+/** Keeps the first of several listeners on the same port: one Envoy cannot bind it twice. */
 function onePerPort(listeners: readonly Listener[]): readonly Listener[] {
   const ports = new Set<number>()
   return listeners.filter(({ port }) => !ports.has(port) && ports.add(port))
@@ -31,7 +31,7 @@ function onePerPort(listeners: readonly Listener[]): readonly Listener[] {
 const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
   listeners.flatMap((listener) => listener.chains)
 
-/** Which of the destinations are named below filter chains: the list itself when all of them are. */
+/** Returns the destinations that are named below the filter chains; the same list if all of them are. */
 type Reachable = (
   destinations: readonly Destination[],
   chains: readonly FilterChain[],
@@ -45,11 +45,11 @@ function createReachable(): Reachable {
         : [],
     ),
   )
-  /** Each once. */
+  /** The unique names in a chunk of hosts. */
   const namedByHosts = memo((hosts: Chunk<VirtualHost>): readonly string[] => [
     ...new Set(hosts.flatMap(({ routes }) => namedChunks(routes).flatMap(namedByRoutes))),
   ])
-  /** Looked for anew when other names come. */
+  /** Recomputed only when the names differ. */
   const reachableIn = memo((destinations: readonly Destination[]) => {
     let past: readonly (readonly string[])[] = []
     let found: readonly Destination[] = []
@@ -84,7 +84,7 @@ const unresolvedCluster = encodeCluster(buildEmptyCluster(UNRESOLVED_CLUSTER))
 
 type BuildResources = (ir: Ir, listeners: readonly Listener[]) => XdsResources
 
-/** It remembers what it made of each part of the model. */
+/** Creates a builder that memoises the resources of each part of the model. */
 function createResourcesBuilder(options: XdsOptions): BuildResources {
   const reachable = createReachable()
   const buildRouteConfiguration = createRouteConfigurationBuilder()
@@ -109,7 +109,9 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
     concat(namedChunks(destinations).map(assignmentsOfChunk)),
   )
   const secretOf = memo((certificate: Certificate) => encodeSecret(buildSecret(certificate)))
-  /** By the chain: its listener is another object whenever anything in it changes, but gives nothing but the port. */
+  /**
+   * Keyed by the chain: its listener is a new object whenever anything in it changes, but contributes only the port.
+   */
   const routesOf = memoWith((chain: FilterChain, listener: Listener) =>
     buildRouteConfiguration(listener, chain),
   )
@@ -130,10 +132,10 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
 
 const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`
 
-/** The part of the model that Envoy's resources are made of. */
+/** The parts of the model that the xDS resources depend on. */
 type Model = Pick<Ir, 'gateways' | 'destinations' | 'certificates'>
 
-/** The one owner of what is remembered of Envoy's resources, for one setting of them. */
+/** The sole owner of the memoised xDS resources, for one set of options. */
 export class XdsBuilder {
   readonly options: XdsOptions
   readonly #buildResources: BuildResources
@@ -146,8 +148,8 @@ export class XdsBuilder {
   }
 
   /**
-   * The resources of every kind of Envoy. What did not change in the model since an earlier call gives the same objects.
-   * Throws when the result contradicts itself (verify-xds.ts): a bug, never a user's mistake.
+   * Returns the resources for each kind of Envoy. Parts of the model that did not change since an earlier call give the
+   * same objects. Throws if the result contradicts itself (verify-xds.ts): a bug, never a user's mistake.
    */
   build(ir: Ir): XdsByNode {
     const last = this.#last
@@ -184,6 +186,6 @@ const isSameModel = (a: Model, b: Model): boolean =>
   a.destinations === b.destinations &&
   a.certificates === b.certificates
 
-/** The resources of every kind of Envoy, once. Throws as XdsBuilder does. */
+/** Builds the resources for each kind of Envoy once. Throws as XdsBuilder does. */
 export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode =>
   new XdsBuilder(options).build(ir)

@@ -1,4 +1,4 @@
-// Destination → Envoy's Cluster.
+// Builds Envoy's Cluster of a destination.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -20,17 +20,17 @@ import type { XdsOptions } from './xds-resources.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** Every open event stream holds a request (and over HTTP/1 a connection); Envoy's default is 1024 of each. */
+/** Limits far above Envoy's default of 1024: every open event stream holds a request (and over HTTP/1 a connection). */
 const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
   thresholds: [{ maxConnections: 65_536, maxPendingRequests: 65_536, maxRequests: 65_536 }],
 })
 
-/** The key of typed_extension_protocol_options that Envoy looks for. */
+/** The key that Envoy expects in typed_extension_protocol_options. */
 export const HTTP_PROTOCOL_OPTIONS = HttpProtocolOptionsSchema.typeName
 
 /**
- * Frames that wait for the socket: beyond 1,000 resets of clients that Envoy reads at once it would by default end the
- * connection, and with it the requests of all others.
+ * Maximum number of frames waiting for the socket. At Envoy's default, 1,000 resets read at once would close the
+ * connection, and with it the requests of all other clients.
  */
 const MAX_WAITING_FRAMES = 100_000
 
@@ -51,7 +51,7 @@ const HTTP2 = {
   }),
 }
 
-/** Addresses change often and come by EDS; a name is resolved by Envoy. */
+/** Returns the discovery fields. Addresses change often and are delivered over EDS; names are resolved by Envoy. */
 const discoveryFields = (destination: Destination): FieldsOf<typeof ClusterSchema> =>
   destination.endpoints.type === 'addresses'
     ? {
@@ -77,7 +77,7 @@ export const buildCluster = (destination: Destination, options: XdsOptions): Clu
       buildUpstreamTls(destination.tls, destination.protocol, options.systemCaFile),
   })
 
-/** A cluster without endpoints: whatever is sent to it is answered 503 by Envoy. */
+/** Returns a cluster without endpoints: Envoy answers 503 to whatever is sent to it. */
 export const buildEmptyCluster = (name: string): Cluster =>
   create(ClusterSchema, {
     name,

@@ -1,4 +1,4 @@
-// Cors of a route → Envoy's CORS filter: the filter itself, and the CorsPolicy that stands in a route.
+// Builds Envoy's CORS filter and the CorsPolicy of a route.
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
@@ -27,20 +27,23 @@ export const CORS_RESPONSE_HEADERS: readonly string[] = [
   'access-control-max-age',
 ]
 
-/** envoy.extensions.filters.http.cors.v3.Cors: says nothing itself, every policy stands in a route. */
+/** envoy.extensions.filters.http.cors.v3.Cors: has no policy itself; every policy is part of a route. */
 export const buildCorsFilter = (): HttpFilter =>
   create(HttpFilterSchema, { name: CORS_FILTER, configType: typedConfig(CorsSchema) })
 
-/** A host label's characters, and dots: what "*" stands for within an origin. */
+/** What "*" matches in an origin: characters of host labels, and dots. */
 const WILDCARD = '[a-zA-Z0-9.-]+'
 
-/** The filter takes an exact "*" as any origin, and echoes the origin. */
+/** Returns the matcher of an origin. The filter treats an exact "*" as any origin, and echoes the origin. */
 const originMatcher = (origin: string): StringMatcher =>
   origin === '*' || !origin.includes('*')
     ? exactly(origin)
     : matching(origin.split('*').map(escapeRegex).join(WILDCARD))
 
-/** "*" counts only as the sole value (the filter then echoes what the preflight asks for); beside others it would be literal. */
+/**
+ * Joins the values. "*" is a wildcard only as the sole value (the filter then echoes the preflight's request); next to
+ * others it would be literal.
+ */
 function commaList(values: readonly string[]): string | undefined {
   if (values.length === 0) return undefined
   return values.includes('*') ? '*' : values.join(', ')
@@ -55,6 +58,6 @@ export const buildCorsPolicy = (cors: Cors): Any =>
     exposeHeaders: cors.exposeHeaders.join(', '),
     maxAge: cors.maxAge?.toString(),
     allowCredentials: cors.allowCredentials,
-    // A preflight of another origin must not reach the backend as an unauthenticated OPTIONS request.
+    // Otherwise a preflight of another origin would reach the backend as an unauthenticated OPTIONS request.
     forwardNotMatchingPreflights: false,
   })

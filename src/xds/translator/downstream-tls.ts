@@ -1,4 +1,4 @@
-// DownstreamTls → Envoy's TLS transport socket of a filter chain; certificates come over SDS.
+// Builds Envoy's TLS transport socket of a filter chain; certificates are delivered over SDS.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -30,7 +30,7 @@ export const buildDownstreamTls = (tls: DownstreamTls): TransportSocket =>
     }),
   })
 
-/** envoy.extensions.transport_sockets.tls.v3.Secret. Holds the private key: never logged or dumped. */
+/** envoy.extensions.transport_sockets.tls.v3.Secret. It has the private key and must never be logged or dumped. */
 export const buildSecret = (certificate: Certificate): Secret =>
   create(SecretSchema, {
     name: certificate.name,

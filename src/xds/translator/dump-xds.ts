@@ -1,4 +1,4 @@
-// The resources of every kind of Envoy → JSON for the config dump, with nothing in it that may be a secret.
+// Converts the resources of each kind of Envoy to JSON for the config dump, without anything that may be secret.
 
 import { type DescField, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
@@ -29,7 +29,7 @@ import type { XdsByNode, XdsResources } from './xds-resources.js'
 
 const REDACTED = '[redacted]'
 
-/** Nobody can tell by its name whether a header or a parameter is a secret. */
+/** Fields that may be secret. The name of a header or parameter does not show whether its value is. */
 const SECRETS: ReadonlySet<DescField> = new Set([
   TlsCertificateSchema.field.privateKey,
   TlsCertificateSchema.field.password,
@@ -41,7 +41,7 @@ const SECRETS: ReadonlySet<DescField> = new Set([
   QueryParameterMatcherSchema.field.stringMatch,
 ])
 
-/** By node.cluster and kind. Each resource and each route is made when it is asked for. */
+/** Dumps the resources by node.cluster and kind. Each resource and each route is converted on demand. */
 export const dumpXds = (byNode: XdsByNode): LazyJsonObject =>
   Object.fromEntries([...byNode].map(([node, resources]) => [node, dumpResources(resources)]))
 
@@ -86,7 +86,7 @@ const dumpMessage = <Desc extends DescMessage>(
   message: MessageShape<Desc>,
 ): JsonObject => withoutSecrets(schema, messageJson(schema, message)) as JsonObject
 
-/** json: of a message of this schema. */
+/** Redacts the JSON of a message of this schema. */
 function withoutSecrets(schema: DescMessage, json: Json): Json {
   if (!isJsonObject(json)) return json
   const type = schema === AnySchema ? typeOfAny(json) : schema
@@ -111,7 +111,7 @@ function fieldWithoutSecrets(field: DescField, value: Json): Json {
   )
 }
 
-/** By their names in JSON. */
+/** Returns the fields of a message by their names in JSON. */
 const fieldsOf = memo(
   (schema: DescMessage): ReadonlyMap<string, DescField> =>
     new Map(schema.fields.map((field) => [field.name, field])),

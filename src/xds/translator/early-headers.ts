@@ -1,4 +1,4 @@
-// Headers that only we or Envoy may set: taken from every request before any filter or route sees it.
+// Removes headers that only Gatehouse or Envoy may set from every request, before any filter or route sees them.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -10,7 +10,9 @@ import { packed } from './messages.js'
 
 const REMOVED_PREFIX = 'x-gatehouse-'
 
-/** Envoy's own notes to ext_authz servers and backends, worth forging (CVE-2023-27487 for the path). */
+/**
+ * Envoy's own headers to ext_authz servers and backends, which would be worth forging (CVE-2023-27487 for the path).
+ */
 const REMOVED_HEADERS = [
   'x-envoy-auth-partial-body',
   'x-envoy-original-host',

@@ -1,4 +1,4 @@
-// The ext_authz filter, which asks Gatehouse about every request, and what a route says to it.
+// Builds the ext_authz filter, which asks Gatehouse about every request, and its configuration per route.
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
@@ -18,24 +18,25 @@ import type { Route } from '../../ir/route.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 
-/** Above the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
+/** Exceeds the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
 
-/** A check asks and changes nothing: where its replica is gone, another one answers, within the same time. */
+/**
+ * Checks are read-only, so they are safe to retry: if a replica is gone, another one answers within the same timeout.
+ */
 const RETRIES = { numRetries: 2, retryOn: 'connect-failure,refused-stream,reset,unavailable' }
 
 /**
- * Envoy reads pack_as_bytes here alone, and with it a body that is not UTF-8 arrives as it is. The size is that of a
- * route which says nothing about bodies: none of ours does, so it need not be of any use.
+ * Envoy reads pack_as_bytes only here; with it, a body that is not UTF-8 arrives unchanged. The size would apply to
+ * routes that do not configure bodies; there are none, so its value does not matter.
  */
 const BODY_AS_BYTES = { maxRequestBytes: 1, packAsBytes: true }
 
 /**
- * envoy.extensions.filters.http.ext_authz.v3.ExtAuthz: enabled for every route that does not switch it off, and closed when
- * the server is away.
- * Every header is sent: connections keep the listener that they began with, and a list of those that rules read would
- * hide from a new rule what it reads, for as long as they live.
- * encode_raw_headers: repeated headers arrive as they came, not joined; bytes that are not UTF-8 are not replaced.
+ * envoy.extensions.filters.http.ext_authz.v3.ExtAuthz: on for every route that does not disable it; denies requests if
+ * the server is unavailable. Every header is sent: connections keep their initial listener, and a list of the headers
+ * that rules read would hide headers from new rules for as long as they live. encode_raw_headers: repeated headers
+ * arrive unjoined, and bytes that are not UTF-8 unreplaced.
  */
 export const buildExtAuthzFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
@@ -54,7 +55,7 @@ export const buildExtAuthzFilter = (): HttpFilter =>
       statusOnError: { code: StatusCode.ServiceUnavailable },
       encodeRawHeaders: true,
       withRequestBody: BODY_AS_BYTES,
-      // The route must not be chosen anew after the check: the new one may never have been authorized.
+      // Envoy must not select the route again after the check: the new one may never have been authorized.
       clearRouteCache: false,
       validateMutations: true,
       statPrefix: 'gatehouse',
@@ -63,7 +64,7 @@ export const buildExtAuthzFilter = (): HttpFilter =>
 
 const PUBLIC = packed(ExtAuthzPerRouteSchema, { override: { case: 'disabled', value: true } })
 
-/** ExtAuthzPerRoute. authz: key of the AuthzEntry; absent: the route is public, said explicitly. */
+/** ExtAuthzPerRoute. authz is the key of the AuthzEntry; without it the route is explicitly public. */
 export const buildExtAuthzPerRoute = ({
   authz,
   authzBodyBytes,
@@ -80,7 +81,7 @@ export const buildExtAuthzPerRoute = ({
         },
       })
 
-/** A body that is larger is answered 413: allow_partial_message stays off. */
+/** Returns the body fields. A larger body is answered 413, as allow_partial_message stays off. */
 const bodyFields = (maxRequestBytes: number | undefined): FieldsOf<typeof CheckSettingsSchema> =>
   maxRequestBytes === undefined
     ? { disableRequestBodyBuffering: true }

@@ -1,4 +1,4 @@
-// The ext_proc filter, which opens no stream by itself, and what a route says to it.
+// Builds the ext_proc filter, which opens no stream by default, and its configuration per route.
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
@@ -27,7 +27,7 @@ import type { ProcAttachment } from '../../ir/route.js'
 import { EXT_PROC_FILTER } from './filter-names.js'
 import { durationOf, packed, typedConfig } from './messages.js'
 
-/** Above the 10 s that a proxied registration may take. Does not apply in full duplex. */
+/** Exceeds the 10 s that a proxied registration may take. Does not apply in full duplex. */
 const MESSAGE_TIMEOUT_MS = 12_000
 
 const OFF = {
@@ -39,7 +39,10 @@ const OFF = {
   responseTrailerMode: HeaderMode.SKIP,
 }
 
-/** Trailers must be sent in full duplex; Envoy checks that for the filter, but not for a route's override. */
+/**
+ * Processing modes per route. Full duplex requires trailers to be sent; Envoy validates that for the filter, but not
+ * for a route's override.
+ */
 const PROCESSING_MODES: Readonly<Record<ProcAttachment['mode'], ProcessingMode>> = {
   'well-known': create(ProcessingModeSchema, {
     ...OFF,
@@ -64,7 +67,7 @@ const PROCESSING_MODES: Readonly<Record<ProcAttachment['mode'], ProcessingMode>>
 }
 
 /**
- * envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor. No timeout under grpc_service: it would bound the whole
+ * envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor. grpc_service has no timeout: it would limit the whole
  * stream, and with it every event stream.
  */
 export const buildExtProcFilter = (): HttpFilter =>
@@ -84,7 +87,7 @@ export const buildExtProcFilter = (): HttpFilter =>
     }),
   })
 
-/** By the hops that are trusted: as in ext_authz's source. */
+/** The client's address after trusted hops, as in ext_authz's source. */
 const CLIENT_ADDRESS = {
   key: CLIENT_METADATA_KEY,
   value: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',

@@ -1,5 +1,5 @@
-// The HTTP filters of every listener. Envoy accepts a wrong name in a route's typed_per_filter_config without a
-// word, which would leave the route without its filter: so the names stand here once, and verify-xds.ts compares.
+// Names of the HTTP filters of every listener. Envoy silently accepts a wrong name in typed_per_filter_config, which
+// would leave the route without its filter; so they are defined only here, and verify-xds.ts checks them.
 
 export const CORS_FILTER = 'envoy.filters.http.cors'
 export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'

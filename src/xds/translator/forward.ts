@@ -1,4 +1,4 @@
-// ForwardAction → Envoy's RouteAction: one cluster or weighted ones, Host, path, timeouts, upgrades.
+// Builds Envoy's RouteAction: one or more weighted clusters, Host, path, timeouts and upgrades.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -40,7 +40,10 @@ function clusterWeight(destination: WeightedDestination, route: Route): ClusterW
   })
 }
 
-/** A backend request has one try here; its own limit counts only where the whole request's is longer. */
+/**
+ * Returns the timeouts. A backend request has a single try; its own limit takes effect only if it is shorter than that
+ * of the whole request.
+ */
 const timeoutFields = ({
   requestMs,
   idleMs,
@@ -62,7 +65,10 @@ function pathFields(action: ForwardAction, route: Route): FieldsOf<typeof RouteA
     : { regexRewrite: rewrite.value }
 }
 
-/** envoy.config.route.v3.RouteAction. A single destination is weighted too: its header modifiers have no other place. */
+/**
+ * envoy.config.route.v3.RouteAction. A single destination is weighted too, as only a weighted cluster has header
+ * modifiers.
+ */
 export const buildForward = (action: ForwardAction, route: Route): RouteAction =>
   create(RouteActionSchema, {
     clusterSpecifier: {
@@ -78,11 +84,11 @@ export const buildForward = (action: ForwardAction, route: Route): RouteAction =
     upgradeConfigs: action.allowUpgrades ? [{ upgradeType: 'websocket', enabled: true }] : [],
   })
 
-/** Envoy takes no Host among the headers to set. */
+/** Returns the Host that a modifier sets, which Envoy does not accept among the headers to set. */
 const hostHeader = (modifier: HeaderModifier | undefined): string | undefined =>
   modifier?.set.find((header) => header.name.toLowerCase() === 'host')?.value
 
-/** Undefined: the client's own. */
+/** Returns the new Host; undefined to keep the client's. */
 export function hostRewrite(route: Route, destination: WeightedDestination): string | undefined {
   const rewrite = route.action.type === 'forward' ? route.action.rewrite : undefined
   return (

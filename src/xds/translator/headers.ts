@@ -1,4 +1,4 @@
-// Header modifiers → the four header fields that Envoy's routes and weighted clusters share.
+// Converts header modifiers into the four header fields that Envoy's routes and weighted clusters share.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -8,11 +8,11 @@ import {
 } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import type { Header, HeaderModifier } from '../../ir/route.js'
 
-/** Envoy refuses a configuration that touches these; the Host is changed by a rewrite (forward.ts). */
+/** Whether Envoy would reject a configuration that changes the header; a rewrite changes the Host (forward.ts). */
 const isRoutingHeader = (name: string): boolean =>
   name.startsWith(':') || name.toLowerCase() === 'host'
 
-/** "%" begins a substitution there, "%%" stands for itself. */
+/** Returns a header option. In it "%" begins a substitution, and "%%" stands for "%". */
 const headerValueOption =
   (appendAction: AppendAction) =>
   ({ name, value }: Header): HeaderValueOption =>
@@ -43,7 +43,7 @@ export interface HeaderModifiers {
   readonly responseHeaders?: HeaderModifier
 }
 
-/** Fields of envoy.config.route.v3.Route and of ClusterWeight. */
+/** The header fields of envoy.config.route.v3.Route and of ClusterWeight. */
 export interface HeaderFields {
   readonly requestHeadersToAdd: HeaderValueOption[]
   readonly requestHeadersToRemove: string[]
@@ -51,7 +51,7 @@ export interface HeaderFields {
   readonly responseHeadersToRemove: string[]
 }
 
-/** responseHeadersToRemove: names beside those of the modifier. */
+/** Returns the header fields. responseHeadersToRemove has names in addition to those of the modifier. */
 export const headerFields = (
   modifiers: HeaderModifiers,
   responseHeadersToRemove: readonly string[] = [],

@@ -1,5 +1,5 @@
-// A route that leads back to the gateway: each pass makes the value of a header longer (ir/hops.ts), and a request that
-// has passed too often is answered 508 instead of being sent on.
+// Detects routing loops: each pass through the gateway lengthens the value of a header (ir/hops.ts), and a request that
+// has passed too often is answered 508.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -16,16 +16,16 @@ import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { inlineString } from './messages.js'
 import { matching } from './string-matcher.js'
 
-/** Of the whole route configuration: added last, as the request leaves, so that no rule reads it before. */
+/** Applies to the whole route configuration: added last, as the request leaves, so no rule reads it earlier. */
 export const COUNT_HOPS = create(HeaderValueOptionSchema, {
   header: { key: HOPS_HEADER, value: `%REQ(${HOPS_HEADER})%${HOP}` },
   appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
 })
 
-/** One value that grows, not one more each time: Envoy matches each value of a header by itself. */
+/** Matches one growing value rather than repeated headers, as Envoy matches each value of a header separately. */
 const TOO_MANY = `.{${String(MAX_HOPS)},}`
 
-/** envoy.config.route.v3.Route; it must come first. host: the name of its virtual host. */
+/** envoy.config.route.v3.Route; it must come first. host is the name of its virtual host. */
 export const tooManyHopsRoute = (host: string): Route =>
   create(RouteSchema, {
     name: `${host}/too-many-hops`,

@@ -1,4 +1,5 @@
-// A filter chain → Envoy's HTTP connection manager: how requests are read and cleaned, and which filters they pass.
+// Builds Envoy's HTTP connection manager of a filter chain: how requests are parsed and normalised, and the HTTP
+// filters.
 
 import { create } from '@bufbuild/protobuf'
 import { HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
@@ -29,9 +30,9 @@ import type { XdsOptions } from './xds-resources.js'
 
 type ManagerFields = FieldsOf<typeof HttpConnectionManagerSchema>
 
-/** A request that is idle this long is ended, unless its route says otherwise (decision 13b). */
+/** Timeout of an idle request, unless its route sets another (decision 13b). */
 const STREAM_IDLE_MS = 300_000
-/** How long a client may take to send its headers. */
+/** Timeout for the client's request headers. */
 const REQUEST_HEADERS_MS = 30_000
 
 const buildRouter = (): HttpFilter =>
@@ -41,10 +42,10 @@ const buildRouter = (): HttpFilter =>
   })
 
 /**
- * cors first: it answers preflights before authentication and adds its headers to the other filters' own replies.
- * ext_authz before ext_proc: only authorized requests cost a body, and the claims are there.
- * The rate limit between them: ext_authz tells its keys, so that requests without a good token use up nobody's limit; and
- * what it refuses costs no body and no webhook.
+ * Returns the HTTP filters in order. cors is first: it answers preflights before authentication and adds its headers to
+ * the other filters' replies. ext_authz precedes ext_proc: only authorized requests cost a body, and the claims are
+ * available. The rate limit is between them: ext_authz supplies its keys, so requests without a valid token use up
+ * nobody's limit, and a limited request costs no body and no webhook.
  */
 const httpFilters = (): HttpFilter[] => [
   buildCorsFilter(),
@@ -54,7 +55,7 @@ const httpFilters = (): HttpFilter[] => [
   buildRouter(),
 ]
 
-/** Paths are made unambiguous before any route or filter reads them (decision 8). */
+/** Makes paths unambiguous before any route or filter reads them (decision 8). */
 const PATH_FIELDS: ManagerFields = {
   normalizePath: true,
   mergeSlashes: true,
@@ -62,16 +63,16 @@ const PATH_FIELDS: ManagerFields = {
 }
 
 /**
- * A private address must not be trusted with x-envoy-* headers (CVE-2024-45806). No range at all would mean
- * Envoy's default, every private one; nothing can connect from the broadcast address.
+ * Trusts no address with x-envoy-* headers, not even private ones (CVE-2024-45806). An empty list would mean Envoy's
+ * default, all private ranges; nothing can connect from the broadcast address.
  */
 const NOBODY_IS_INTERNAL: FieldsOf<typeof InternalAddressConfigSchema> = {
   cidrRanges: [{ addressPrefix: '255.255.255.255', prefixLen: 32 }],
 }
 
 /**
- * An HTTP/2 client says itself what its scheme is, and Envoy believes it: here it is that of the connection. Behind
- * trusted proxies X-Forwarded-Proto says it, which Envoy would overwrite as well.
+ * Overwrites the scheme, which an HTTP/2 client can choose freely, with that of the connection. Behind trusted proxies
+ * X-Forwarded-Proto has the scheme, which Envoy would overwrite as well.
  */
 const schemeFields = (chain: FilterChain, { trustedHops }: XdsOptions): ManagerFields =>
   trustedHops > 0
@@ -93,7 +94,7 @@ const managerFields = (chain: FilterChain, options: XdsOptions): ManagerFields =
   },
   httpFilters: httpFilters(),
   ...PATH_FIELDS,
-  // admin.example. is admin.example: for routes, for rules (decision 4a) and for backends.
+  // Treats admin.example. as admin.example: for routes, rules (decision 4a) and backends.
   stripTrailingHostDot: true,
   useRemoteAddress: true,
   xffNumTrustedHops: options.trustedHops,
@@ -103,12 +104,13 @@ const managerFields = (chain: FilterChain, options: XdsOptions): ManagerFields =
   localReplyConfig: LOCAL_REPLY_CONFIG,
   commonHttpProtocolOptions: { headersWithUnderscoresAction: UnderscoresAction.REJECT_REQUEST },
   http2ProtocolOptions: { maxConcurrentStreams: 100 },
-  // Off unless a route switches it on; Envoy needs the type to be known here for that.
+  // Off unless a route enables it; the type must be declared here for that.
   upgradeConfigs: [{ upgradeType: 'websocket', enabled: false }],
   streamIdleTimeout: durationOf(STREAM_IDLE_MS),
   requestHeadersTimeout: durationOf(REQUEST_HEADERS_MS),
   serverHeaderTransformation: ServerHeaderTransformation.PASS_THROUGH,
-  // Also of answers of filters and of Envoy itself: who is refused can name the line of the log that says why.
+  // Includes replies of filters and of Envoy itself: a denied client can quote the ID of the log line that has the
+  // reason.
   alwaysSetRequestIdInResponse: true,
   accessLog: options.accessLog ? [buildAccessLog()] : [],
 })

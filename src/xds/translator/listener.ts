@@ -1,4 +1,4 @@
-// Listener → Envoy's Listener: one address, one filter chain, or for HTTPS one per server name.
+// Builds Envoy's Listener: one address with one filter chain, or for HTTPS one per server name.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -18,7 +18,7 @@ import { socketAddress } from './load-assignment.js'
 import { type FieldsOf, typedConfig } from './messages.js'
 import type { XdsOptions } from './xds-resources.js'
 
-/** Bounds what Envoy holds of one request or answer; a registration that ext_proc buffers is far below. */
+/** Limits what Envoy buffers of one request or response; a registration that ext_proc buffers is far smaller. */
 const BUFFER_LIMIT_BYTES = 1_048_576
 
 const TLS_INSPECTOR = create(ListenerFilterSchema, {
@@ -38,8 +38,8 @@ function buildFilterChain(chain: FilterChain, options: XdsOptions): EnvoyFilterC
 }
 
 /**
- * Without SO_REUSEPORT, which lets every process of this user share a port, the workers share one socket; each
- * connection then goes to the worker that has the fewest.
+ * Disables SO_REUSEPORT, which lets every process of the same user share a port. The workers then share one socket, and
+ * each connection goes to the worker that has the fewest.
  */
 const EXCLUSIVE_PORT: FieldsOf<typeof ListenerSchema> = {
   enableReusePort: false,

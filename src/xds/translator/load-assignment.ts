@@ -1,4 +1,4 @@
-// Endpoints of a destination → Envoy's ClusterLoadAssignment.
+// Builds Envoy's ClusterLoadAssignment of a destination.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 import type { Destination, Endpoints } from '../../ir/destination.js'
 
-/** envoy.config.core.v3.Address. address: an IP address, or a name where one is resolved. */
+/** envoy.config.core.v3.Address. address is an IP address, or a name where Envoy resolves one. */
 export const socketAddress = (address: string, port: number): Address =>
   create(AddressSchema, {
     address: {
@@ -33,7 +33,7 @@ const addressesOf = (endpoints: Endpoints): readonly Address[] =>
     ? [socketAddress(endpoints.host, endpoints.port)]
     : endpoints.addresses.map(({ ip, port }) => socketAddress(ip, port))
 
-/** envoy.config.endpoint.v3.ClusterLoadAssignment: a resource of its own (EDS), or a part of its cluster. */
+/** envoy.config.endpoint.v3.ClusterLoadAssignment: a separate resource (EDS), or a part of its cluster. */
 export function buildLoadAssignment({ name, endpoints }: Destination): ClusterLoadAssignment {
   const lbEndpoints = addressesOf(endpoints).map(lbEndpoint)
   return create(ClusterLoadAssignmentSchema, {

@@ -1,4 +1,5 @@
-// The filter that counts requests in Envoy itself, which limits nothing by itself, and what a route says to it.
+// Builds the local rate limit filter, with which Envoy itself counts requests and which is off by default, and its
+// configuration per route.
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
@@ -25,7 +26,9 @@ import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 
 const STAT_PREFIX = 'gatehouse'
 
-/** envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: off for every route that does not configure it. */
+/**
+ * envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: disabled for every route that does not configure it.
+ */
 export const buildLocalRateLimitFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: LOCAL_RATE_LIMIT_FILTER,
@@ -35,12 +38,12 @@ export const buildLocalRateLimitFilter = (): HttpFilter =>
 
 const ALWAYS = { defaultValue: { numerator: 100 } }
 
-/** What stands for a key that a request does not have. ext_authz sends hashes: none of them is this. */
+/** The value of a key that a request lacks. ext_authz sends hashes, which never equal this. */
 const SHARED = 'shared'
 
 /**
- * LocalRateLimit of one route. A bucket that was forgotten is full when it comes back: what all keys of a limit get together
- * is bounded by the bucket of the whole route, which has room for as many buckets as are kept.
+ * LocalRateLimit of one route. A bucket that was evicted is full when it returns, so the route's own bucket bounds all
+ * keys of a limit together: it has room for as many buckets as are kept.
  */
 export function buildLocalRateLimit(limits: Limits): Any {
   const whole = slowestWithKeys(limits)
@@ -69,7 +72,7 @@ function slowestWithKeys({ local }: Limits): LocalLimit | undefined {
   return slowest
 }
 
-/** Every request counts in a bucket of its limit: Envoy asks for this one all the same. */
+/** The default bucket, which Envoy requires although every request counts in a bucket of its limit. */
 const UNUSED: FieldsOf<typeof TokenBucketSchema> = {
   maxTokens: 1,
   tokensPerFill: 1,
@@ -78,7 +81,7 @@ const UNUSED: FieldsOf<typeof TokenBucketSchema> = {
 
 const MAX_UINT32 = 4_294_967_295
 
-/** As much as times buckets. */
+/** Returns a bucket as large as the given number of buckets. */
 const bucketOf = (
   { requests, perMs, burst }: LocalLimit,
   times = 1,
@@ -88,7 +91,7 @@ const bucketOf = (
   fillInterval: durationOf(perMs),
 })
 
-/** When each bucket has a request again; they fill evenly. */
+/** Returns the seconds until every bucket has room for a request again; buckets fill evenly. */
 const retryAfterSeconds = ({ local }: Limits): number =>
   Math.max(...local.map(({ requests, perMs }) => Math.ceil(perMs / requests / 1000)))
 
@@ -118,7 +121,10 @@ function countedBy({ isKeyed }: LocalLimit, index: number): RateLimit {
   })
 }
 
-/** A value that is named has a bucket for good; an empty one stands for all others, of which the last ones are kept. */
+/**
+ * Returns the descriptors of a limit. A named value has a permanent bucket; the empty one stands for all other values,
+ * of which Envoy keeps the most recent.
+ */
 function descriptorsOf(limit: LocalLimit, index: number): Descriptor[] {
   const values = limit.isKeyed ? [SHARED, ''] : [SHARED]
   return values.map((value) =>

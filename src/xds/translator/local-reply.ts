@@ -1,6 +1,6 @@
-// Answers of Envoy's own that must carry the CORS headers, which it adds to no direct_response: requests to a cluster
-// without endpoints carry a mark, and Envoy's own reply to those is mapped. Should a mark get lost, that reply is 503.
-// And those that it gives where Gatehouse does not: they say when to come again.
+// Maps Envoy's own replies. Refusals need CORS headers, which Envoy adds to no direct_response: such requests are
+// marked and sent to a cluster without endpoints, whose 503 is mapped by the mark. If a mark is lost, the reply stays
+// 503. Replies that Envoy gives because Gatehouse does not answer get Retry-After.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -30,8 +30,9 @@ import type { RefuseAction } from '../../ir/route.js'
 import { type FieldsOf, inlineString, typedConfig } from './messages.js'
 
 /**
- * A weighted cluster can only fail with 503, but the share of a route's traffic whose backendRef does not resolve gets
- * 500, as the Gateway API wants. Clients cannot send it: every header of this prefix is removed first (early-headers.ts).
+ * Marks the share of a route's traffic whose backendRef does not resolve: a weighted cluster can only fail with 503,
+ * but the Gateway API requires 500. Clients cannot send it: headers with this prefix are removed first
+ * (early-headers.ts).
  */
 export const UNRESOLVED_HEADER = 'x-gatehouse-unresolved'
 
@@ -46,14 +47,14 @@ export const UNRESOLVED_MARK = mark(UNRESOLVED_HEADER, '1')
 const refusedHeader = (status: RefuseAction['status']): string =>
   `x-gatehouse-refused-${String(status)}`
 
-/** A header's value has one line; "%" begins a substitution. */
+/** Escapes text for a header value, which has a single line and in which "%" begins a substitution. */
 const headerText = (text: string): string =>
   text
     .replace(/\p{Cc}+/gu, ' ')
     .trim()
     .replaceAll('%', '%%')
 
-/** envoy.config.route.v3.RouteAction. The mark's value is the text of the answer. */
+/** envoy.config.route.v3.RouteAction. The mark's value is the text of the reply. */
 export const buildRefusal = ({ status, body }: RefuseAction): RouteAction =>
   create(RouteActionSchema, {
     clusterSpecifier: {
@@ -88,7 +89,7 @@ const refusalMapper = (status: RefuseAction['status']): ResponseMapper =>
     },
   })
 
-/** Of the OAuth documents: below these paths no backend is waited for. */
+/** Path prefix of the OAuth documents, below which no request waits for a backend. */
 const DOCUMENT_PATHS = '/.well-known/o'
 
 const isDocument = headerFilter({
@@ -111,12 +112,12 @@ const isLate = create(AccessLogFilterSchema, {
   },
 })
 
-/** Gatehouse starts within a second or two. */
+/** Retry-After for clients: Gatehouse starts within a second or two. */
 const RETRY_SOON = mark('retry-after', '1')
 
 /**
- * The OAuth documents when Gatehouse does not answer in time: status_on_error is not for that, and Envoy says 504. To a
- * caller it is the same as Gatehouse being gone.
+ * Maps 504 to 503 for the OAuth documents: status_on_error does not cover timeouts, and to a client a late Gatehouse is
+ * the same as one that is gone.
  */
 const LATE_DOCUMENT_MAPPER = create(ResponseMapperSchema, {
   filter: {
@@ -126,7 +127,10 @@ const LATE_DOCUMENT_MAPPER = create(ResponseMapperSchema, {
   headersToAdd: [RETRY_SOON],
 })
 
-/** Envoy got no answer of Gatehouse: it is gone or starts again, or has no room for another call on a connection. */
+/**
+ * Matches replies for which Gatehouse gave no answer: it is gone or restarting, or the connection has no room for
+ * another call.
+ */
 const isUnanswered = create(AccessLogFilterSchema, {
   filterSpecifier: {
     case: 'extensionFilter',

@@ -1,4 +1,4 @@
-// What many of Envoy's messages are made with: typed Any values, durations, header values, the source of xDS.
+// Helpers for Envoy messages: typed Any values, durations, data sources, and the source of xDS.
 
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Any, anyPack, type Duration, durationFromMs } from '@bufbuild/protobuf/wkt'
@@ -11,19 +11,19 @@ import {
   ConfigSourceSchema,
 } from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
 
-/** Some fields of a message, to be spread into its others. */
+/** Some fields of a message, for spreading into it. */
 export type FieldsOf<Desc extends DescMessage> = Extract<
   MessageInitShape<Desc>,
   { readonly $typeName?: undefined }
 >
 
-/** The message as it stands in a google.protobuf.Any. */
+/** Packs a message into a google.protobuf.Any. */
 export const packed = <Desc extends DescMessage>(
   schema: Desc,
   message: MessageInitShape<Desc> = {} as MessageInitShape<Desc>,
 ): Any => anyPack(schema, create(schema, message))
 
-/** The typed_config of a filter, a transport socket or another extension. */
+/** Returns the typed_config of a filter, a transport socket or another extension. */
 export const typedConfig = <Desc extends DescMessage>(
   schema: Desc,
   message?: MessageInitShape<Desc>,
@@ -32,7 +32,7 @@ export const typedConfig = <Desc extends DescMessage>(
   value: packed(schema, message),
 })
 
-/** google.protobuf.Duration. @throws {RangeError} not a whole number of milliseconds: a bug of ours. */
+/** google.protobuf.Duration. @throws {RangeError} if it is not a whole number of milliseconds: a bug in Gatehouse. */
 export function durationOf(milliseconds: number): Duration {
   if (!Number.isSafeInteger(milliseconds))
     throw new RangeError(`a duration of ${String(milliseconds)} ms cannot be sent to Envoy`)
@@ -47,7 +47,7 @@ export const inlineString = (value: string): DataSource =>
 export const fileSource = (value: string): DataSource =>
   create(DataSourceSchema, { specifier: { case: 'filename', value } })
 
-/** Over the stream that everything comes from. */
+/** The ADS stream that delivers all other resources too. */
 export const ADS_SOURCE = create(ConfigSourceSchema, {
   configSourceSpecifier: { case: 'ads', value: {} },
   resourceApiVersion: ApiVersion.V3,

@@ -1,5 +1,5 @@
-// Some backends take /x;a/mcp for /x/mcp, so that a path parameter could lead around a protected route by a wider,
-// public one. On a virtual host with a protected route, such paths are refused before anything else (decision 8).
+// Rejects path parameters. Some backends treat /x;a/mcp as /x/mcp, so a parameter could bypass a protected route
+// through a wider, public one. On virtual hosts with a protected route, such paths are rejected first (decision 8).
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -11,14 +11,20 @@ import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { inlineString } from './messages.js'
 
-/** Envoy matches it with the path alone, without the query. */
+/** Envoy matches it against the path without the query. */
 const WITH_PARAMETERS = '.*;.*'
 
-/** A route that refuses may have been protected, had its policy been right. */
+/**
+ * Whether the route is protected. A route that refuses traffic counts: with a valid policy it might have been
+ * protected.
+ */
 export const isProtected = (route: Route): boolean =>
   route.authz !== undefined || route.action.type === 'refuse'
 
-/** envoy.config.route.v3.Route of a virtual host with a protected route; it must come first. name: of the virtual host. */
+/**
+ * envoy.config.route.v3.Route for a virtual host with a protected route; it must come first. name is that of the
+ * virtual host.
+ */
 export const pathParameterRoute = (name: string): EnvoyRoute =>
   create(RouteSchema, {
     name: `${name}/path-parameters`,

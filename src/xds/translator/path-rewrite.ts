@@ -1,4 +1,4 @@
-// PathRewrite → Envoy's prefix_rewrite or regex_rewrite, with slashes as the Gateway API wants them. The query stays.
+// Builds Envoy's prefix_rewrite or regex_rewrite, with slashes as the Gateway API defines them. The query is kept.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -22,7 +22,7 @@ const regexRewrite = (regex: string, replacement: string): EnvoyRewrite => ({
   }),
 })
 
-/** The matched path as a whole, which is what a prefix match on it leaves to be replaced. */
+/** Returns the prefix that a prefix match replaces: the whole matched path, "" for "/". */
 const prefixOf = (path: PathMatch): string => (path.value === '/' ? '' : path.value)
 
 /**
@@ -38,7 +38,7 @@ function replacePrefix(path: PathMatch, value: string): EnvoyRewrite | undefined
   return { case: 'prefixRewrite', value: prefix === '' ? `${replacement}/` : replacement }
 }
 
-/** path: what the route matches. undefined: the path stays as it is. */
+/** Returns the rewrite; undefined if the path stays as it is. path is the route's match. */
 export function pathRewrite(
   rewrite: PathRewrite | undefined,
   path: PathMatch,

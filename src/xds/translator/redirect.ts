@@ -1,4 +1,4 @@
-// RedirectAction → Envoy's RedirectAction, with the port that the Gateway API wants in Location.
+// Builds Envoy's RedirectAction, with the port in Location as the Gateway API defines it.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -24,9 +24,9 @@ const RESPONSE_CODES: Readonly<Record<RedirectAction['statusCode'], ResponseCode
 const WELL_KNOWN_PORTS = { http: 80, https: 443 } as const
 
 /**
- * Gateway API, HTTPRequestRedirectFilter.port: as written; else the well-known port of the scheme that is written;
- * else the listener's. Without scheme, hostname and port the client's own authority is kept: behind a port mapping
- * only the client knows the right port.
+ * Returns the port by HTTPRequestRedirectFilter.port of the Gateway API: the specified one, else the well-known port of
+ * the specified scheme, else the listener's. Without scheme, hostname and port the client's authority is kept: behind a
+ * port mapping only the client knows the right port.
  */
 function wantedPort(action: RedirectAction, context: RouteContext): number | undefined {
   if (action.port !== undefined) return action.port
@@ -34,7 +34,10 @@ function wantedPort(action: RedirectAction, context: RouteContext): number | und
   return action.hostname === undefined ? undefined : context.port
 }
 
-/** A host name alone gives a Location without a port; Envoy takes the port of the request's Host when it keeps that. */
+/**
+ * Returns host and port. A host name alone gives a Location without a port; if Envoy keeps the request's Host, it keeps
+ * its port.
+ */
 function authorityFields(action: RedirectAction, context: RouteContext): RedirectFields {
   const port = wantedPort(action, context)
   const scheme = action.scheme ?? context.scheme

@@ -1,4 +1,4 @@
-// Literal text → a regular expression (RE2) that matches just it, and → a substitution that gives just it.
+// Escapes literal text for regular expressions (RE2) and for their substitutions.
 
 export const escapeRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 

@@ -1,9 +1,9 @@
-// A rule and its backendRef that both change headers of the request: the backendRef comes after its rule. Envoy would do
-// it the other way round, and the rule would write over what is meant for one backend.
+// Orders request header changes of a rule and its backendRef: those of the backendRef apply after those of the rule.
+// Envoy applies them in the opposite order, and the rule would overwrite what is meant for one backend.
 
 import type { Header, HeaderModifier, Route, WeightedDestination } from '../../ir/route.js'
 
-/** They then stand at the weighted clusters, together, and not at the route. */
+/** Whether both are merged into the weighted clusters, instead of putting the rule's on the route. */
 const isJoined = ({ action, requestHeaders }: Route): boolean =>
   requestHeaders !== undefined &&
   action.type === 'forward' &&
@@ -20,7 +20,10 @@ export const headersTowards = (
     ? joined(route.requestHeaders, own ?? { set: [], add: [], remove: [] })
     : own
 
-/** Envoy removes first: what the first one writes and the second one removes or writes anew is left out. */
+/**
+ * Merges two modifiers. Envoy removes first, so what the first one writes and the second one removes or overwrites is
+ * left out.
+ */
 function joined(first: HeaderModifier, second: HeaderModifier): HeaderModifier {
   const replaced = new Set([...second.remove, ...second.set.map(({ name }) => name)].map(lower))
   const kept = (headers: readonly Header[]): readonly Header[] =>

@@ -1,12 +1,12 @@
-// What a route must know of the listener and the virtual host that it stands in.
+// The parts of the listener and virtual host that a route depends on.
 
 import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
 
 export interface RouteContext {
-  /** Of the listener. */
+  /** Port of the listener. */
   readonly port: number
   readonly scheme: 'http' | 'https'
-  /** The only host name that can lead here; absent: several, or a wildcard. */
+  /** The only host name that can match; absent if there are several or a wildcard. */
   readonly exactHost?: string
 }
 
@@ -24,6 +24,6 @@ export function routeContext(
   }
 }
 
-/** Equal for equal contexts. */
+/** Returns a key that is equal for equal contexts. */
 export const contextKey = ({ port, scheme, exactHost }: RouteContext): string =>
   `${String(port)} ${scheme} ${exactHost ?? ''}`

@@ -1,4 +1,4 @@
-// RouteMatch → Envoy's RouteMatch.
+// Builds Envoy's RouteMatch.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -14,7 +14,10 @@ import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { FieldsOf } from './messages.js'
 import { exactly, matching } from './string-matcher.js'
 
-/** By path segments: Envoy's plain prefix would let /mcp match /mcpfoo. It takes no "/" alone. */
+/**
+ * Matches by path segments: Envoy's plain prefix would let /mcp match /mcpfoo, but path_separated_prefix rejects "/"
+ * alone.
+ */
 function pathSpecifier({
   type,
   value,

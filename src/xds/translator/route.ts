@@ -1,4 +1,4 @@
-// Route → Envoy's Route: what it matches, what it does, and what each filter must know of it.
+// Builds Envoy's Route: its match, its action, and the configuration of each filter.
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
@@ -45,7 +45,7 @@ function actionOf(route: Route, context: RouteContext): FieldsOf<typeof RouteSch
   }
 }
 
-/** ext_proc has answered before; should it not have, there is nowhere to go. */
+/** Fails closed: ext_proc answers before the router; if it ever does not, this cluster has no endpoints. */
 const ANSWERED = create(RouteActionSchema, {
   clusterSpecifier: { case: 'cluster', value: ANSWERED_CLUSTER },
 })

@@ -1,4 +1,4 @@
-// Texts and regular expressions → Envoy's matchers of strings.
+// Builds Envoy's string matchers from texts and regular expressions.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -6,10 +6,10 @@ import {
   StringMatcherSchema,
 } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 
-/** envoy.type.matcher.v3.StringMatcher of one text. */
+/** envoy.type.matcher.v3.StringMatcher for an exact text. */
 export const exactly = (value: string): StringMatcher =>
   create(StringMatcherSchema, { matchPattern: { case: 'exact', value } })
 
-/** envoy.type.matcher.v3.StringMatcher of a regular expression (RE2), which must match the whole value. */
+/** envoy.type.matcher.v3.StringMatcher for a regular expression (RE2), which must match the whole value. */
 export const matching = (regex: string): StringMatcher =>
   create(StringMatcherSchema, { matchPattern: { case: 'safeRegex', value: { regex } } })

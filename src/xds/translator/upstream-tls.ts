@@ -1,4 +1,5 @@
-// UpstreamTls → Envoy's TLS transport socket of a cluster: who signed, and which name the certificate must carry.
+// Builds Envoy's TLS transport socket of a cluster: the trusted authorities, and the name that the certificate must
+// contain.
 
 import { isIP } from 'node:net'
 import { create } from '@bufbuild/protobuf'
@@ -21,7 +22,7 @@ import { exactly } from './string-matcher.js'
 const sanMatcher = (sanType: SanType, value: string): SubjectAltNameMatcher =>
   create(SubjectAltNameMatcherSchema, { sanType, matcher: exactly(value) })
 
-/** For DNS, wildcards of the certificate count. */
+/** Returns a matcher of a DNS name, to which wildcards of the certificate apply, or of an IP address. */
 export const nameMatcher = (name: string): SubjectAltNameMatcher =>
   sanMatcher(isIP(name) === 0 ? SanType.DNS : SanType.IP_ADDRESS, name)
 
@@ -36,7 +37,7 @@ const sanMatchers = (tls: UpstreamTls): SubjectAltNameMatcher[] =>
 const trustedCa = (tls: UpstreamTls, systemCaFile: string): DataSource =>
   tls.authorities === 'System' ? fileSource(systemCaFile) : inlineString(tls.authorities.pem)
 
-/** The server name of a handshake; none for an IP address, which is no SNI (RFC 6066 section 3). */
+/** Returns the SNI of a handshake; "" for an IP address, which is not allowed there (RFC 6066 section 3). */
 export const serverName = (hostname: string): string => (isIP(hostname) === 0 ? hostname : '')
 
 /** envoy.config.core.v3.TransportSocket */

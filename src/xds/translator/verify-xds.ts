@@ -1,6 +1,6 @@
-// The resources of one Envoy, checked against themselves: what Envoy would accept without a word and must never
-// get (a protected route without its filter), or would reject as a whole (a name that nothing defines). No type says that.
-// It reads what will be sent, from its bytes.
+// Checks the resources of one Envoy for consistency, decoded from the bytes to be sent. Finds what types cannot
+// exclude: what Envoy would silently accept and must never get (a protected route without its filter), or would reject
+// as a whole (an undefined name).
 
 import { fromBinary } from '@bufbuild/protobuf'
 import { type Any, anyUnpack } from '@bufbuild/protobuf/wkt'
@@ -32,7 +32,7 @@ interface Named {
 
 const names = (resources: readonly Named[]): readonly string[] => resources.map(({ name }) => name)
 
-/** Exactly one of: explicitly public, or checked under a key. */
+/** Requires exactly one of: explicitly public, or checked under a key. */
 function authzProblem(perRoute: Any | undefined): string | undefined {
   const override = perRoute && anyUnpack(perRoute, ExtAuthzPerRouteSchema)?.override
   const isDefinite =
@@ -49,10 +49,10 @@ function clustersUsed({ action }: Route): readonly string[] {
   return found.case === 'weightedClusters' ? names(found.value.clusters) : []
 }
 
-/** What there is to check of a chunk of routes. */
+/** Facts to check about a chunk of routes. */
 interface Facts {
   readonly problems: readonly string[]
-  /** Each with the first route that configures it. */
+  /** Configured filters, each with the first route that configures it. */
   readonly filters: ReadonlyMap<string, string>
   readonly clusters: ReadonlySet<string>
 }
@@ -74,7 +74,7 @@ function factsOfChunk(routes: Chunk<EncodedRoute>): Facts {
   return { problems, filters, clusters }
 }
 
-/** Each filter with the first route that configures it. */
+/** Returns the configured filters, each with the first route that configures it. */
 function firstOf(all: readonly Facts[]): ReadonlyMap<string, string> {
   const filters = new Map<string, string>()
   for (const facts of all)
@@ -99,9 +99,9 @@ const routeProblems = (facts: readonly Facts[], known: readonly string[]): reado
     ),
 ]
 
-/** What there is to check of a filter chain. */
+/** Facts to check about a filter chain. */
 interface ChainFacts {
-  /** The names of the route configurations that it asks for: one. */
+  /** The names of the route configurations that it requests: one. */
   readonly routes: readonly string[]
   readonly filters: readonly string[]
   readonly secrets: readonly string[]
@@ -127,7 +127,7 @@ function factsOfFilterChain(chain: FilterChain): ChainFacts {
   }
 }
 
-/** What is known of resources that were checked before, by object; of one translator. */
+/** Creates the memoised facts about resources, by object, for one translator. */
 function createFacts() {
   const routeChunk = memo(factsOfChunk)
   const hosts = memo((chunk: Chunk<EncodedHost>): Facts =>
@@ -155,11 +155,11 @@ function createFacts() {
     chainsOf: memo((listener: EncodedResource): readonly ChainFacts[] =>
       decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
     ),
-    /** Of everything below a route configuration, chunk by chunk. */
+    /** Facts about everything below a route configuration, chunk by chunk. */
     below: (configuration: EncodedRoutes): readonly Facts[] => configuration.hosts.map(hosts),
     nameSet,
     undefinedNames,
-    /** Of a chunk, looked for once among the same clusters. */
+    /** Undefined clusters of a chunk, computed once per set of clusters. */
     missingIn: memo((known: ReadonlySet<string>) =>
       memo(({ clusters }: Facts): readonly string[] =>
         [...clusters].filter((name) => !known.has(name)),
@@ -225,10 +225,10 @@ const duplicateProblems = (resources: XdsResources, facts: KnownFacts): readonly
   ),
 ]
 
-/** Throws an Error that lists the contradictions: of a filter that is unknown, one route that names it. */
+/** Throws an Error that lists the contradictions; for an unknown filter it names one route that configures it. */
 export type VerifyXds = (resources: XdsResources) => void
 
-/** The self-check of one translator. It remembers what it has read of resources. */
+/** Creates the self-check of one translator, which memoises what it has read of resources. */
 export function createXdsVerifier(): VerifyXds {
   const facts = createFacts()
   return (resources) => {

@@ -1,4 +1,5 @@
-// VirtualHost → Envoy's VirtualHost. Domains need no forms with a port: the route configuration ignores the port.
+// Builds Envoy's RouteConfiguration and VirtualHosts. Domains need no variants with a port, as the route configuration
+// ignores it.
 
 import { create } from '@bufbuild/protobuf'
 import { VirtualHostSchema } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
@@ -17,16 +18,16 @@ import { isProtected, pathParameterRoute } from './path-parameters.js'
 import { buildRoute } from './route.js'
 import { contextKey, type RouteContext, routeContext } from './route-context.js'
 
-/** Only a redirect depends on where its route stands. */
+/** Whether the route depends on its listener and virtual host, which only redirects do. */
 const isContextual = ({ action }: Route): boolean => action.type === 'redirect'
 
-/** Virtual hosts are fetched over the stream that everything comes from. */
+/** Virtual hosts are fetched over the ADS stream that delivers all other resources too. */
 const VHDS = create(VhdsSchema, { configSource: ADS_SOURCE })
 
-/** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, and not removed: backends see Host as sent. */
+/** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, not removed: backends see Host as sent. */
 export type BuildRouteConfiguration = (listener: Listener, chain: FilterChain) => EncodedRoutes
 
-/** The builder of one translator. It remembers what it made of routes, hosts and their chunks. */
+/** Creates the builder of one translator, which memoises routes, hosts and their chunks. */
 export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
   const { encodeHost, encodeRoutes } = createRoutesEncoder()
   const routeOf = memoWith((route: Route, context: RouteContext) =>
@@ -54,7 +55,7 @@ export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
       ]),
     )
   })
-  /** Of one listener and chain: what a context depends on but for the host is in the key. */
+  /** Hosts of one listener and chain. The key has everything in a context except the host. */
   const hostsOf = memoWith(
     (hosts: Chunk<VirtualHost>, [listener, chain]: readonly [Listener, FilterChain]) =>
       hosts.map((host) => {

@@ -1,9 +1,9 @@
-// What buildXds makes: the resources of one Envoy, by xDS type, encoded.
+// The output of buildXds: the encoded resources of one Envoy, by xDS type.
 
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedRoutes } from '../encode/encode-routes.js'
 
-/** Each list is sorted by name. */
+/** Resources by type, each list sorted by name. */
 export interface XdsResources {
   /** envoy.config.listener.v3.Listener */
   readonly listeners: readonly EncodedResource[]
@@ -13,24 +13,24 @@ export interface XdsResources {
   readonly clusters: readonly EncodedResource[]
   /** envoy.config.endpoint.v3.ClusterLoadAssignment */
   readonly endpoints: readonly EncodedResource[]
-  /** envoy.extensions.transport_sockets.tls.v3.Secret. Hold private keys: never logged or dumped. */
+  /** envoy.extensions.transport_sockets.tls.v3.Secret. They have private keys and must never be logged or dumped. */
   readonly secrets: readonly EncodedResource[]
 }
 
-/** By node.cluster: "*" for an Envoy that serves every Gateway, else the Gateway's "NAMESPACE/NAME". */
+/** Resources by node.cluster: "*" for an Envoy that serves every Gateway, else the Gateway's "NAMESPACE/NAME". */
 export type XdsByNode = ReadonlyMap<string, XdsResources>
 
 export const EVERY_GATEWAY = '*'
 
 export interface XdsOptions {
-  /** Where Envoy's listeners bind: an IP address. */
+  /** The IP address that Envoy's listeners bind. */
   readonly listenAddress: string
-  /** Proxies in front of Envoy whose X-Forwarded-* count. */
+  /** Number of proxies in front of Envoy whose X-Forwarded-* headers are trusted. */
   readonly trustedHops: number
-  /** The system's certificate authorities (PEM), as a path on Envoy's machine. */
+  /** Path, on Envoy's machine, of the system's certificate authorities (PEM). */
   readonly systemCaFile: string
-  /** Write one JSON line per request to Envoy's standard output. */
+  /** Whether Envoy writes one JSON line per request to its standard output. */
   readonly accessLog: boolean
-  /** No other process may listen on a port that Envoy has: the second one is refused instead of sharing its traffic. */
+  /** Whether Envoy's ports are exclusive: a second process fails to bind one instead of sharing its traffic. */
   readonly exclusivePorts?: boolean
 }
