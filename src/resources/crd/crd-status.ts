@@ -1,5 +1,4 @@
-// Structural schemas for the status of Gatehouse's own kinds: conditions, grouped by ancestor for policies (decision
-// 29).
+// Structural schemas for the status of Gatehouse's own kinds: conditions, by ancestor for policies (decision 29).
 
 import type { JsonObject } from '../../ir/json.js'
 

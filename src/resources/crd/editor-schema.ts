@@ -7,10 +7,7 @@ import { type Kind, kindsOf } from '../kinds/kinds.js'
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 
-/**
- * The kinds with an editor schema: Gatehouse's own and those of the Gateway API. Kubernetes itself publishes schemas of
- * core kinds.
- */
+/** The kinds with an editor schema: Gatehouse's own and the Gateway API's. Kubernetes publishes those of core kinds. */
 export const editorKinds = (apiGroup: string): readonly Kind[] =>
   kindsOf(apiGroup).filter(({ strictness }) => strictness !== 'lenient')
 
@@ -81,9 +78,7 @@ function inputSchema(schema: z.ZodType): JsonObject {
 const without = (object: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 
-/**
- * Adapts a schema for editors: closes objects where unknown fields are errors, and drops what only the reference uses.
- */
+/** Adapts a schema for editors: closes objects whose unknown fields are errors, and drops reference-only keywords. */
 function tidied(schema: JsonObject, isClosed: boolean): JsonObject {
   const kept = without(schema, ['since', 'propertyNames', 'example'])
   const isFixed = kept['properties'] !== undefined && kept['additionalProperties'] === undefined

@@ -56,10 +56,7 @@ function describe(issue: z.core.$ZodIssue, root: unknown, fields: Fields): Findi
   }
 }
 
-/**
- * Whether the field may hold a secret, as messages end up in logs and statuses: header values, expressions with their
- * literals, key sets.
- */
+/** Whether the field may hold a secret (messages end up in logs): header values, expressions and literals, key sets. */
 const mayBeSecret = (path: FieldPath): boolean =>
   path.some((key, index) => SECRET_FIELDS.has(String(key)) || isWebhookHeaders(path, index)) ||
   (path.at(-1) === 'value' && HEADER_LISTS.has(String(path.at(-3))))
@@ -71,8 +68,7 @@ const SECRET_FIELDS = new Set(['matchExpressions', 'inline'])
 const HEADER_LISTS = new Set(['headers', 'set', 'add'])
 
 /**
- * Whether an unknown field is an error. A newer Gateway API version may define more fields, so there only likely
- * misspellings are.
+ * Whether an unknown field is an error. In the Gateway API, whose newer versions may add fields, only misspellings are.
  */
 const isError = (field: UnknownField, strictness: Kind['strictness']): boolean =>
   strictness === 'own' || (!field.unimplemented && meantField(field) !== undefined)

@@ -26,10 +26,7 @@ export interface Decoded {
 
 const NOTHING: Decoded = { resources: [], problems: [], notes: [] }
 
-/**
- * Decodes the text of a document. Never throws. A resource with any problem is left out. file is the name that messages
- * use.
- */
+/** Decodes a document. Never throws. Leaves out any resource with a problem. file is the name that messages use. */
 export function decodeDocument(text: DocumentText, file: string, kinds: readonly Kind[]): Decoded {
   const parsed = parseYaml(text)
   if (parsed.ok) return decodeValue(parsed.value.value, [], contextOf(file, kinds, parsed.value))
@@ -40,9 +37,7 @@ export function decodeDocument(text: DocumentText, file: string, kinds: readonly
   return { ...NOTHING, problems }
 }
 
-/**
- * Decodes an object of the API server that has apiVersion and kind. Never throws. source is the name that messages use.
- */
+/** Decodes an API server object with its apiVersion and kind. Never throws. source is the name that messages use. */
 export const decodeObject = (object: PlainMap, source: string, kinds: readonly Kind[]): Decoded =>
   decodeValue(object, [], { kinds, sourceOf: () => source, positionOf: () => source })
 

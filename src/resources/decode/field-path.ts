@@ -3,8 +3,8 @@
 export type FieldPath = readonly PropertyKey[]
 
 /**
- * Formats a path: ["spec", "rules", 0, "name"] → "spec.rules[0].name". Other keys than plain words are bracketed and
- * quoted.
+ * Formats a path: ["spec", "rules", 0, "name"] → "spec.rules[0].name". Brackets and quotes keys that are no plain
+ * words.
  */
 export const formatPath = (path: FieldPath): string =>
   path

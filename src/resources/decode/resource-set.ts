@@ -6,10 +6,7 @@ import { compareText, patchSorted } from '../../incremental/sorted-list.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { DecodedResource } from './decode.js'
 
-/**
- * Returns the key of a resource. An empty or absent namespace (cluster-scoped kinds, some problems) counts as
- * "default".
- */
+/** Returns the key of a resource. An empty or absent namespace (cluster-scoped, some problems) counts as "default". */
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 

@@ -19,14 +19,9 @@ export interface FileTree {
   readonly lost: readonly string[]
   /** Whether something could not be read. This may pass without a change that a watcher sees. */
   readonly unread: boolean
-  /**
-   * The folders read: absolute path → the same path as the user's begins; undefined if two of the user's paths reach
-   * it.
-   */
+  /** The folders read: absolute path → the user's path; undefined if two of the user's paths lead there. */
   readonly walked: ReadonlyMap<string, string | undefined>
-  /**
-   * Absolute paths of named paths and links, and of the places that lead to them: a change of one may change anything.
-   */
+  /** Absolute paths of named paths, links and what leads to them: a change of one may change anything. */
   readonly turns: ReadonlySet<string>
 }
 
@@ -46,7 +41,7 @@ export interface FoundFile {
 }
 
 /**
- * Finds all resource files. Never rejects: a path that cannot be read becomes a problem with the path as its source.
+ * Finds all resource files. Never rejects: a path that cannot be read becomes a problem with that path as its source.
  */
 export async function findFiles(paths: readonly string[], maxFiles = MAX_FILES): Promise<FileTree> {
   const walk = new Walk(maxFiles)
@@ -140,10 +135,7 @@ class Walk {
     }
   }
 
-  /**
-   * Adds a file or walks a folder. Skips pipes, sockets and devices: reading one may never end and would block all
-   * later changes.
-   */
+  /** Adds a file or walks a folder. Skips pipes, sockets and devices: reading one might block all later changes. */
   #place(
     path: string,
     found: BigIntStats,

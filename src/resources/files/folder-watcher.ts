@@ -97,9 +97,7 @@ export function createFolderWatcher({
   }
 }
 
-/**
- * Whether the event concerns a relevant name. A folder that is itself moved or deleted is reported under its own name.
- */
+/** Whether an event is relevant. A folder that is itself moved or deleted is reported under its own name. */
 const concerns = (name: string, folder: string, names: ReadonlySet<string> | undefined): boolean =>
   names === undefined || names.has(name) || name === basename(folder)
 

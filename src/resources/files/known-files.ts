@@ -58,9 +58,7 @@ export class KnownFiles {
     return this.#files.get(path)
   }
 
-  /**
-   * Returns the paths of files that no longer exist. Files below a folder that is lost as a whole (unmounted) are kept.
-   */
+  /** Returns the paths of files that are gone. Files below a folder that is lost as a whole (unmounted) are kept. */
   missing({ files, lost }: FileTree): readonly string[] {
     const present = new Set(files.map(({ path }) => path))
     const isLost = (path: string): boolean => lost.some((folder) => isAtOrBelow(path, folder))

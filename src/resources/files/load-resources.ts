@@ -23,10 +23,7 @@ export async function loadResources(
   return stateOf(records, collected, tree.problems)
 }
 
-/**
- * Builds the state. records, in path order, include all with problems or notes; collected has the resources of all
- * files.
- */
+/** Builds the state. records, in path order, may omit those without problems or notes; collected has all resources. */
 export function stateOf(
   records: readonly FileRecord[],
   collected: CollectedResources,

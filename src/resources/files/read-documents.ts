@@ -72,8 +72,7 @@ export async function readDocuments(
 }
 
 /**
- * Returns the bytes; undefined if a pipe or device has replaced the file, which without O_NONBLOCK might block open()
- * forever.
+ * Returns the bytes; undefined if a pipe or device replaced the file: opening it without O_NONBLOCK might never end.
  */
 async function readRegularFile(path: string): Promise<Uint8Array | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -85,10 +84,7 @@ async function readRegularFile(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/**
- * Reads the file, but at most one byte beyond the limit if it has grown or is endless. expected is its approximate
- * size.
- */
+/** Reads the file, at most one byte beyond the limit if it has grown or is endless. expected is roughly its size. */
 async function readAtMost(file: FileHandle, expected: number): Promise<Uint8Array> {
   let bytes = Buffer.allocUnsafe(Math.min(expected, MAX_FILE_BYTES) + 1)
   for (let length = 0; ;) {

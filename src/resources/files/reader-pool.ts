@@ -1,5 +1,4 @@
-// A pool of reader threads for startup and for bulk changes: one is permanent, others start while there is much to
-// read.
+// A pool of reader threads for startup and bulk changes: one is permanent, more start while there is much to read.
 
 import { availableParallelism } from 'node:os'
 import type { FoundFile } from './file-tree.js'

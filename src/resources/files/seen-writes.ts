@@ -8,10 +8,7 @@ export class SeenWrites {
   readonly #written = new Map<string, number>()
   #anyUntil = 0
 
-  /**
-   * Records an event: "rename" (new, moved or gone) or "change" (written to). name is null if the system does not
-   * report it.
-   */
+  /** Records an event: "rename" (new, moved or gone) or "change" (written to); name is null if the system has none. */
   saw(event: string, name: string | null): void {
     const now = performance.now()
     if (name === null) this.#anyUntil = now + REMEMBERED_MS

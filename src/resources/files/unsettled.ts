@@ -12,9 +12,7 @@ import type { FileRecord } from './file-record.js'
 /** How long a file must stay unwritten to count as quiet, in milliseconds. */
 export const QUIET_MS = 2_000
 
-/**
- * Kinds that can open access when a resource is added, removed or incomplete. Changes of other kinds apply immediately.
- */
+/** Kinds that can open access when added, removed or incomplete. Changes of other kinds apply immediately. */
 const WAIT = new Set([
   ...['ProxyPolicy', 'ProxyParameters', 'BackendTLSPolicy', 'ReferenceGrant'],
   ...['HTTPRoute', 'Gateway', 'GatewayClass'],

@@ -1,4 +1,4 @@
-// BackendTLSPolicy (Gateway API v1): which backends Envoy connects to over TLS, and how it validates their
+// BackendTLSPolicy (Gateway API v1): the backends that Envoy connects to over TLS, and the checks of their
 // certificates.
 
 import { z } from 'zod'

@@ -6,8 +6,7 @@ import type { Metadata } from './resources.js'
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 
 /**
- * Names become parts of table keys and Envoy names, joined by slashes, so only the characters Kubernetes allows are
- * valid.
+ * Names become parts of table keys and Envoy names, joined by slashes, so only Kubernetes' own characters are valid.
  */
 const objectMetadata = z.object({
   name: z

@@ -5,7 +5,7 @@ import { backendRef, duration, name } from './fields.js'
 
 const DAY_MS = 86_400_000
 
-/** Parameters, in lower case, that the relay itself sets in its requests to the provider. */
+/** Parameters, in lower case, that only the gateway itself may set; authorizationParameters may not have them. */
 export const OWN_PARAMETERS: readonly string[] = [
   ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge'],
   ...['code_challenge_method', 'resource', 'prompt', 'login_hint', 'request', 'request_uri'],

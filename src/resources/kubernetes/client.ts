@@ -10,10 +10,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
 
 export interface KubernetesClient {
-  /**
-   * Calls the API server; path includes the query. Rejects (KubernetesError) unless the answer is a JSON object with a
-   * 2xx status.
-   */
+  /** Calls the API server; path includes the query. Rejects (KubernetesError) unless a JSON object with 2xx returns. */
   call(method: 'GET' | 'POST' | 'PUT', path: string, body?: JsonObject): Promise<JsonObject>
   /** The watch for ListWatch, which starts it again and again. */
   readonly watch: Watch

@@ -14,9 +14,7 @@ export interface KindPath {
   readonly plural: string
 }
 
-/**
- * Finds the path. Rejects (KubernetesError) with a sentence that says what to install if the API server lacks the kind.
- */
+/** Finds the path. Rejects (KubernetesError) with what to install if the API server lacks the kind. */
 export async function findKindPath(client: KubernetesClient, kind: Kind): Promise<KindPath> {
   for (const version of kind.versions) {
     const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`

@@ -6,10 +6,7 @@ import { type KubernetesClient, KubernetesError } from './client.js'
 
 const PAGE = 500
 
-/**
- * Returns all objects. Rejects (KubernetesError) when a page fails or its continue token has expired; the caller then
- * starts over.
- */
+/** Returns all objects. Rejects (KubernetesError) if a page fails or its continue token expired: then list again. */
 export async function listAll(
   client: KubernetesClient,
   path: string,

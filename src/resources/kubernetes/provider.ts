@@ -146,7 +146,7 @@ class Provider implements KubernetesProvider {
     this.#patience = setTimeout(() => this.#report(), left + 1)
   }
 
-  /** Whether the initial wait is still on: lists that are missing now are no problem yet. */
+  /** Whether to wait a moment longer: what has not been listed yet is no problem until then. */
   #isBeginning(): boolean {
     return (
       performance.now() < this.#patientUntil &&

@@ -27,10 +27,7 @@ export function referencedObjects(
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
 }
 
-/**
- * Maximum number of Secrets per Gateway, each of which is a watch: one certificate for each of its listeners, at most
- * 64.
- */
+/** Maximum number of Secrets read per Gateway: one for each of its up to 64 listeners. Each Secret is a watch. */
 export const MOST_SECRETS = 64
 
 /** Returns the Gateways that refer to more Secrets than are read. */

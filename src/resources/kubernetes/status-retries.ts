@@ -68,10 +68,7 @@ export function createStatusRetries(onDue: () => void): StatusRetries {
   }
 }
 
-/**
- * Returns the next pause. Success alone does not shorten it: two writers that overwrite each other both succeed each
- * time.
- */
+/** Returns the next pause. Success does not shorten it: two writers that overwrite each other both keep succeeding. */
 function pauseAfter(before: Pause | undefined, now: number): number {
   const hasStayed = before?.written !== undefined && now - before.written > LONGEST_PAUSE
   return before === undefined || hasStayed

@@ -37,10 +37,7 @@ export interface ObjectStatus extends StatusContent {
 export interface StatusWriter {
   /** Sets all wanted statuses. */
   update(said: readonly ObjectStatus[]): void
-  /**
-   * Marks an object that was replaced or is new: the next update compares its status even if the wanted one is
-   * unchanged.
-   */
+  /** Marks a new or replaced object: the next update compares its status even if the wanted one is unchanged. */
   touched(key: string): void
   /** Compares the status of an object again after a change of the status: another writer may have overwritten it. */
   changed(key: string): void
@@ -247,10 +244,7 @@ class StatusPaths {
 
 const keyOf = memo(({ kind, namespace, name }: ObjectStatus) => resourceKey(kind, namespace, name))
 
-/**
- * Whether both statuses are equal. Equal conditions are the same object; the counts of attached routes are new each
- * time.
- */
+/** Whether both statuses are equal. Equal conditions are one object; counts of attached routes are new each time. */
 const saysTheSame = (a: StatusContent, b: StatusContent): boolean =>
   a.conditions === b.conditions && isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes)
 

@@ -1,19 +1,17 @@
-// Extracts the parts of a static configuration to merge into another Envoy: the clusters, and what each filter chain's
-// connection manager needs. Addresses, TLS, access logs and the trust in proxies stay as they are there.
+// Extracts the parts of a static configuration to merge into that of another Envoy: the clusters, and what each filter
+// chain's connection manager needs. Addresses, TLS, access logs and the trust in proxies stay as they are there.
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import { ROUTER_FILTER } from '../translator/filter-names.js'
 
-/**
- * Fields of an HttpConnectionManager without which a route could be bypassed or answers would carry less information.
- */
+/** Fields of an HttpConnectionManager without which routes could be bypassed or answers would say less. */
 const MANAGER_FIELDS = [
   'normalize_path',
   'merge_slashes',
   'path_with_escaped_slashes_action',
   'strip_trailing_host_dot',
   'early_header_mutation_extensions',
-  // Rejects headers with "_", which backends may confuse with those with "-" that a policy sets.
+  // Rejects header names with "_", which backends may confuse with those with "-" that a policy sets.
   'common_http_protocol_options',
   'always_set_request_id_in_response',
   'local_reply_config',

@@ -69,8 +69,8 @@ export interface GatehouseConnection {
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Limits far above Envoy's defaults. Every request of a guarded route holds an ext_proc stream to its end, of which
- * Envoy allows 1024. Envoy retries requests whose connection ended, but only 3 at a time: all others would be 503.
+ * Limits far above Envoy's defaults. Every request of a guarded route holds an ext_proc stream to its end; the default
+ * is 1024. Envoy retries requests whose connection ended, by default only 3 at a time: all others would be 503.
  */
 const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
   thresholds: [
@@ -100,8 +100,7 @@ const keepalive = (intervalMs: number, timeoutMs: number): KeepaliveSettings =>
   })
 
 /**
- * Requests wait for checks and guards, so a dead connection must be closed soon: a ping within 1.15 s (jitter), timeout
- * 3 s.
+ * Requests wait for checks and guards, so dead connections must close soon: a ping within 1.15 s (jitter), then 3 s.
  */
 const REQUESTS_KEEPALIVE = keepalive(1_000, 3_000)
 const ADS_KEEPALIVE = keepalive(30_000, 5_000)

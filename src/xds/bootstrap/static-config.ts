@@ -46,8 +46,7 @@ export interface StaticConfigOptions {
   readonly connection: GatehouseConnection
   readonly envoyAdmin: AdminAddress
   /**
-   * inline: private keys are part of the result. Otherwise: a folder on Envoy's machine with NAMESPACE.NAME.crt and
-   * .key.
+   * inline: the result has the private keys. Otherwise: a folder on Envoy's machine with NAMESPACE.NAME.crt and .key.
    */
   readonly certificates: 'inline' | { readonly folder: string }
 }

@@ -33,8 +33,7 @@ export interface EncodedRoutes {
   readonly name: string
   readonly hosts: readonly Chunk<EncodedHost>[]
   /**
-   * Without virtual hosts, which Envoy fetches by the name of the route configuration (VHDS); a change of a host sends
-   * only that host.
+   * Without virtual hosts: Envoy fetches them by the configuration's name (VHDS), and a change sends only that host.
    */
   readonly split: EncodedResource
   /** With the virtual hosts. Built on demand, as it is large and most Envoys never need it. */
@@ -49,10 +48,7 @@ export function encodeRoute(route: Route): EncodedRoute {
 export interface RoutesEncoder {
   /** Encodes a virtual host. host has no routes; they are appended. */
   readonly encodeHost: (host: VirtualHost, routes: readonly EncodedRoute[]) => EncodedHost
-  /**
-   * Encodes a route configuration. configuration has no virtual hosts; they are appended. vhds says where to fetch
-   * them.
-   */
+  /** Encodes a route configuration, which has no virtual hosts yet; vhds says where to fetch them. */
   readonly encodeRoutes: (
     configuration: RouteConfiguration,
     vhds: RouteConfiguration['vhds'],

@@ -63,10 +63,7 @@ export function encode<Desc extends DescMessage>(
 export const hashOf = (content: Uint8Array | string): string =>
   hash('sha256', content, 'base64url').slice(0, 22)
 
-/**
- * Wraps encoded bytes as a resource. @throws {EncodeError} without a name: Envoy would reject it and everything sent
- * with it.
- */
+/** Wraps encoded bytes as a resource. @throws {EncodeError} without a name: Envoy rejects it and its whole response. */
 export function resourceOf(
   schema: DescMessage,
   name: string,

@@ -145,10 +145,7 @@ export class AdsStream {
     })
   }
 
-  /**
-   * Marks endpoints for resending: a changed cluster waits up to 15 s for its endpoints, and Envoy does not request
-   * them again.
-   */
+  /** Marks endpoints for resending: a changed cluster waits for them (15 s at most), and Envoy does not ask again. */
   #forgetEndpointsOf(clusters: Iterable<string>): void {
     this.#types.get(ENDPOINT_TYPE)?.delivery.forget(clusters)
   }
@@ -188,10 +185,7 @@ export class AdsStream {
     return PUSH_ORDER.flatMap((typeUrl) => this.#types.get(typeUrl) ?? [])
   }
 
-  /**
-   * Whether the type must wait for an answer: of a type that it depends on, or to its own last response, unless Envoy
-   * asked for more.
-   */
+  /** Whether the type must wait for an answer to a type it depends on, or to itself unless Envoy asked for more. */
   #mustWait({ typeUrl, owed }: TypeStream, now: number): boolean {
     return [...(owed ? [] : [typeUrl]), ...(WAITS_FOR.get(typeUrl) ?? [])].some((other) => {
       const since = this.#types.get(other)?.delivery.waitingSince

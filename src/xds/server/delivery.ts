@@ -18,10 +18,7 @@ export interface Changes {
   readonly updated: readonly EncodedResource[]
   /** Names of resources held but no longer wanted. */
   readonly gone: readonly string[]
-  /**
-   * Like gone, but their removal was rejected: they are removed along with other changes, not by a response of their
-   * own.
-   */
+  /** Like gone, but their removal was rejected: removed along with other changes, not by a response of their own. */
   readonly lingering: readonly string[]
 }
 
@@ -148,7 +145,7 @@ export class Delivery {
     }
   }
 
-  /** Whether Envoy works with what is wanted: nothing is in flight, to be sent or rejected. */
+  /** Whether Envoy works with what is wanted: nothing is in flight, and nothing wanted is unsent or rejected. */
   isCurrent(wanted: ResourceMap): boolean {
     if (this.#inFlight.size > 0 || this.changes(wanted).updated.length > 0) return false
     return [...this.#refused.versions()].every(
@@ -212,10 +209,7 @@ export class Delivery {
     return answered?.version
   }
 
-  /**
-   * Records a NACK; returns like accepted(). Envoy may have applied a part, so nothing is assumed about what had
-   * changed.
-   */
+  /** Records a NACK; returns like accepted(). Envoy may have applied a part of it, so what it has now is unknown. */
   refused(nonce: string): string | undefined {
     this.#known = undefined
     const answered = this.#inFlight.take(nonce)

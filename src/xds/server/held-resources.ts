@@ -1,5 +1,4 @@
-// The resources of one type that one stream holds, by name: a map shared with other streams, plus the deviations noted
-// here.
+// The resources of one type that one stream holds, by name: a map shared with other streams, and deviations from it.
 
 import { memo } from '../../incremental/memo.js'
 import type { EncodedResource } from '../encode/encode.js'

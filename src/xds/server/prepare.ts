@@ -1,5 +1,4 @@
-// Computes versions and response bytes of a new snapshot in turns, so that the first Envoy to request them need not
-// wait.
+// Computes versions and response bytes of a new snapshot in turns, before the first Envoy requests them.
 
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { listOf } from '../../incremental/named-map.js'

@@ -1,6 +1,5 @@
-// The clusters that Envoys were sent as the state of the world, by version. A reconnecting Envoy names its version, and
-// clusters removed since must stay until its routes have changed: a response without them would delete them
-// immediately.
+// Clusters sent as the state of the world, by version. A reconnecting Envoy names its version, and clusters removed
+// since must stay until its routes have changed: a response without them would delete them immediately.
 
 import type { EncodedResource } from '../encode/encode.js'
 

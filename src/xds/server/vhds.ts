@@ -7,10 +7,7 @@ import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
-/**
- * Returns the route configuration of a virtual host: the part of its name before the last "/", which Envoy goes by as
- * well.
- */
+/** Returns the route configuration of a virtual host: the part of its name before the last "/", as Envoy does. */
 export const routeConfigurationOf = (host: string): string => host.slice(0, host.lastIndexOf('/'))
 
 /** Returns the hosts of the route configurations that Envoy has. */
@@ -36,7 +33,7 @@ const configurationsOfChunk = memo((hosts: Chunk<EncodedResource>): readonly str
 /** The first Envoy version with which this was seen to work over one delta ADS stream. */
 const SINCE = { major: 1, minor: 40 }
 
-/** Whether the Envoy accepts virtual hosts. Only those on delta xDS can; all others get whole route configurations. */
+/** Whether this version of Envoy accepts virtual hosts over delta xDS; all others get whole route configurations. */
 export function takesVirtualHosts(node: Node | undefined): boolean {
   const { userAgentVersionType: agent } = node ?? {}
   if (agent?.case !== 'userAgentBuildVersion') return false

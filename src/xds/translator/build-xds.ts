@@ -110,7 +110,7 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
   )
   const secretOf = memo((certificate: Certificate) => encodeSecret(buildSecret(certificate)))
   /**
-   * Keyed by the chain: its listener is a new object whenever anything in it changes, but contributes only the port.
+   * Keyed by the chain, as its listener is a new object whenever anything in it changes, but contributes only the port.
    */
   const routesOf = memoWith((chain: FilterChain, listener: Listener) =>
     buildRouteConfiguration(listener, chain),

@@ -41,8 +41,7 @@ const originMatcher = (origin: string): StringMatcher =>
     : matching(origin.split('*').map(escapeRegex).join(WILDCARD))
 
 /**
- * Joins the values. "*" is a wildcard only as the sole value (the filter then echoes the preflight's request); next to
- * others it would be literal.
+ * Joins the values. "*" is a wildcard only by itself (the filter then echoes the preflight's request), not in a list.
  */
 function commaList(values: readonly string[]): string | undefined {
   if (values.length === 0) return undefined

@@ -10,9 +10,7 @@ import { packed } from './messages.js'
 
 const REMOVED_PREFIX = 'x-gatehouse-'
 
-/**
- * Envoy's own headers to ext_authz servers and backends, which would be worth forging (CVE-2023-27487 for the path).
- */
+/** Envoy's own headers to ext_authz servers and backends, worth forging (CVE-2023-27487 for the path). */
 const REMOVED_HEADERS = [
   'x-envoy-auth-partial-body',
   'x-envoy-original-host',

@@ -21,9 +21,7 @@ import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 /** Exceeds the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
 
-/**
- * Checks are read-only, so they are safe to retry: if a replica is gone, another one answers within the same timeout.
- */
+/** Checks are read-only and safe to retry: if a replica is gone, another one answers within the same timeout. */
 const RETRIES = { numRetries: 2, retryOn: 'connect-failure,refused-stream,reset,unavailable' }
 
 /**
@@ -33,10 +31,11 @@ const RETRIES = { numRetries: 2, retryOn: 'connect-failure,refused-stream,reset,
 const BODY_AS_BYTES = { maxRequestBytes: 1, packAsBytes: true }
 
 /**
- * envoy.extensions.filters.http.ext_authz.v3.ExtAuthz: on for every route that does not disable it; denies requests if
- * the server is unavailable. Every header is sent: connections keep their initial listener, and a list of the headers
- * that rules read would hide headers from new rules for as long as they live. encode_raw_headers: repeated headers
- * arrive unjoined, and bytes that are not UTF-8 unreplaced.
+ * envoy.extensions.filters.http.ext_authz.v3.ExtAuthz: on for every route that does not disable it; Envoy answers 503
+ * if the server is unavailable.
+ * Every header is sent: connections keep their initial listener, and a list of the headers that rules read would hide
+ * headers from new rules for as long as those connections live.
+ * encode_raw_headers: repeated headers arrive unjoined, and bytes that are not UTF-8 are not replaced.
  */
 export const buildExtAuthzFilter = (): HttpFilter =>
   create(HttpFilterSchema, {

@@ -87,7 +87,7 @@ export const buildExtProcFilter = (): HttpFilter =>
     }),
   })
 
-/** The client's address after trusted hops, as in ext_authz's source. */
+/** The client's address as the trusted hops determine it, as in ext_authz's source. */
 const CLIENT_ADDRESS = {
   key: CLIENT_METADATA_KEY,
   value: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',

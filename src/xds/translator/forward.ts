@@ -65,10 +65,7 @@ function pathFields(action: ForwardAction, route: Route): FieldsOf<typeof RouteA
     : { regexRewrite: rewrite.value }
 }
 
-/**
- * envoy.config.route.v3.RouteAction. A single destination is weighted too, as only a weighted cluster has header
- * modifiers.
- */
+/** envoy.config.route.v3.RouteAction. A single destination is weighted too: its header modifiers need a place. */
 export const buildForward = (action: ForwardAction, route: Route): RouteAction =>
   create(RouteActionSchema, {
     clusterSpecifier: {

@@ -1,5 +1,4 @@
-// Builds Envoy's HTTP connection manager of a filter chain: how requests are parsed and normalised, and the HTTP
-// filters.
+// Builds Envoy's HTTP connection manager of a filter chain: request parsing, normalisation and the HTTP filters.
 
 import { create } from '@bufbuild/protobuf'
 import { HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
@@ -42,10 +41,11 @@ const buildRouter = (): HttpFilter =>
   })
 
 /**
- * Returns the HTTP filters in order. cors is first: it answers preflights before authentication and adds its headers to
- * the other filters' replies. ext_authz precedes ext_proc: only authorized requests cost a body, and the claims are
- * available. The rate limit is between them: ext_authz supplies its keys, so requests without a valid token use up
- * nobody's limit, and a limited request costs no body and no webhook.
+ * Returns the HTTP filters in order.
+ * cors first: it answers preflights before authentication and adds its headers to the other filters' replies.
+ * ext_authz before ext_proc: only authorized requests cost a body, and the claims are available.
+ * The rate limit between them: ext_authz supplies its keys, so requests without a valid token use up nobody's limit,
+ * and a limited request costs no body and no webhook.
  */
 const httpFilters = (): HttpFilter[] => [
   buildCorsFilter(),
@@ -109,8 +109,7 @@ const managerFields = (chain: FilterChain, options: XdsOptions): ManagerFields =
   streamIdleTimeout: durationOf(STREAM_IDLE_MS),
   requestHeadersTimeout: durationOf(REQUEST_HEADERS_MS),
   serverHeaderTransformation: ServerHeaderTransformation.PASS_THROUGH,
-  // Includes replies of filters and of Envoy itself: a denied client can quote the ID of the log line that has the
-  // reason.
+  // Includes replies of filters and of Envoy itself: a denied client can quote the ID of the log line with the reason.
   alwaysSetRequestIdInResponse: true,
   accessLog: options.accessLog ? [buildAccessLog()] : [],
 })

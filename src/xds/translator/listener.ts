@@ -39,7 +39,7 @@ function buildFilterChain(chain: FilterChain, options: XdsOptions): EnvoyFilterC
 
 /**
  * Disables SO_REUSEPORT, which lets every process of the same user share a port. The workers then share one socket, and
- * each connection goes to the worker that has the fewest.
+ * each connection goes to the worker with the fewest.
  */
 const EXCLUSIVE_PORT: FieldsOf<typeof ListenerSchema> = {
   enableReusePort: false,

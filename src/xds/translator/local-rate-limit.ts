@@ -26,9 +26,7 @@ import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 
 const STAT_PREFIX = 'gatehouse'
 
-/**
- * envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: disabled for every route that does not configure it.
- */
+/** envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: disabled for routes that do not configure it. */
 export const buildLocalRateLimitFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: LOCAL_RATE_LIMIT_FILTER,

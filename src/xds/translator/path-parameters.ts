@@ -14,17 +14,11 @@ import { inlineString } from './messages.js'
 /** Envoy matches it against the path without the query. */
 const WITH_PARAMETERS = '.*;.*'
 
-/**
- * Whether the route is protected. A route that refuses traffic counts: with a valid policy it might have been
- * protected.
- */
+/** Whether the route is protected. One that refuses traffic counts: with a valid policy it might have been. */
 export const isProtected = (route: Route): boolean =>
   route.authz !== undefined || route.action.type === 'refuse'
 
-/**
- * envoy.config.route.v3.Route for a virtual host with a protected route; it must come first. name is that of the
- * virtual host.
- */
+/** envoy.config.route.v3.Route for the virtual host of this name, which has a protected route; it must come first. */
 export const pathParameterRoute = (name: string): EnvoyRoute =>
   create(RouteSchema, {
     name: `${name}/path-parameters`,

@@ -26,6 +26,7 @@ const regexRewrite = (regex: string, replacement: string): EnvoyRewrite => ({
 const prefixOf = (path: PathMatch): string => (path.value === '/' ? '' : path.value)
 
 /**
+ * Replaces a matched prefix.
  * /foo → /xyz: /foo/bar becomes /xyz/bar, /foo becomes /xyz.
  * /foo → "": /foo/bar becomes /bar and /foo becomes "/", where Envoy's prefix_rewrite would give //bar.
  * "/" → /xyz: /bar becomes /xyz/bar.

@@ -34,10 +34,7 @@ function wantedPort(action: RedirectAction, context: RouteContext): number | und
   return action.hostname === undefined ? undefined : context.port
 }
 
-/**
- * Returns host and port. A host name alone gives a Location without a port; if Envoy keeps the request's Host, it keeps
- * its port.
- */
+/** Returns host and port. A host name alone gives a Location without a port; a kept Host keeps the request's port. */
 function authorityFields(action: RedirectAction, context: RouteContext): RedirectFields {
   const port = wantedPort(action, context)
   const scheme = action.scheme ?? context.scheme

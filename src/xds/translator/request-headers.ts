@@ -21,8 +21,7 @@ export const headersTowards = (
     : own
 
 /**
- * Merges two modifiers. Envoy removes first, so what the first one writes and the second one removes or overwrites is
- * left out.
+ * Merges two modifiers. Envoy removes first, so what the second one removes or overwrites is dropped from the first.
  */
 function joined(first: HeaderModifier, second: HeaderModifier): HeaderModifier {
   const replaced = new Set([...second.remove, ...second.set.map(({ name }) => name)].map(lower))

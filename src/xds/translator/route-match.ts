@@ -15,8 +15,7 @@ import type { FieldsOf } from './messages.js'
 import { exactly, matching } from './string-matcher.js'
 
 /**
- * Matches by path segments: Envoy's plain prefix would let /mcp match /mcpfoo, but path_separated_prefix rejects "/"
- * alone.
+ * Matches path segments: Envoy's plain prefix would let /mcp match /mcpfoo; path_separated_prefix rejects "/" alone.
  */
 function pathSpecifier({
   type,

@@ -1,5 +1,4 @@
-// Builds Envoy's TLS transport socket of a cluster: the trusted authorities, and the name that the certificate must
-// contain.
+// Builds Envoy's TLS transport socket of a cluster: the trusted authorities, and the name required in the certificate.
 
 import { isIP } from 'node:net'
 import { create } from '@bufbuild/protobuf'

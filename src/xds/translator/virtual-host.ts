@@ -1,5 +1,4 @@
-// Builds Envoy's RouteConfiguration and VirtualHosts. Domains need no variants with a port, as the route configuration
-// ignores it.
+// Builds Envoy's RouteConfiguration and VirtualHosts. Domains have no variants with a port, which is ignored.
 
 import { create } from '@bufbuild/protobuf'
 import { VirtualHostSchema } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
