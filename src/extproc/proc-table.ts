@@ -1,4 +1,4 @@
-// The ext_proc part of the model → what a stream finds by the key that Envoy sends: expressions compiled.
+// Compiles the ext_proc part of the model into a table that streams look up by the key that Envoy sends.
 
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
@@ -11,16 +11,16 @@ import { compileGuard, type Guard } from './webhook/compiled-guard.js'
 export type CompiledProcEntry = WellKnownEntry | Guard | CompiledLists
 
 export interface ProcTable {
-  /** undefined: no such route; the stream is ended with an error. */
+  /** Returns the entry for a key. undefined: no such route; the stream ends with an error. */
   get(key: string): CompiledProcEntry | undefined
-  /** What the next table takes over. */
+  /** What the next table reuses. */
   readonly compiled: {
     readonly list: readonly ProcEntry[]
     readonly entries: PersistentMap<CompiledProcEntry>
   }
 }
 
-/** previous: entries that are the same objects are taken over, not compiled again. */
+/** previous: its compiled entries are reused for identical objects. */
 export function buildProcTable(list: readonly ProcEntry[], previous?: ProcTable): ProcTable {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
@@ -42,7 +42,7 @@ function compile(entry: ProcEntry): CompiledProcEntry {
   }
 }
 
-/** Throws for a rule that is not valid: the translation has refused it already. */
+/** Throws for an invalid rule, which the translation has already rejected. */
 function compileLists({ route, authorization }: ListsEntry): CompiledLists {
   const rules = compileRules(authorization)
   if (rules === undefined) throw new Error('a rule of lists does not compile')

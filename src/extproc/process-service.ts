@@ -1,4 +1,5 @@
-// The ExternalProcessor service: each stream gets the processor of its route's table entry, taken once, at its start.
+// The ExternalProcessor service: each stream gets the processor for its route's table entry, looked up once, at its
+// start.
 
 import { DEFAULT_BUDGET } from '../cel/budget.js'
 import { errorKind } from '../errors.js'
@@ -27,11 +28,11 @@ import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-
 export interface ProcessServiceDeps {
   table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
-  /** For addresses that clients name: to the internet alone. Absent: none is called. */
+  /** Calls addresses that clients supply, on the internet only. Absent: none is called. */
   readonly callPublic?: CallRemote
-  /** Absent: this process alone calls providers. */
+  /** Limits shared with other processes. Absent: only this process calls providers. */
   readonly shared?: SharedLimits | undefined
-  /** Tells the route of a stream without call metadata; absent: such a stream is refused. */
+  /** Finds the route of a stream without call metadata. Absent: such a stream ends with an error. */
   readonly readFirstMessage?: ReadFirstMessage | undefined
   readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
   /** Milliseconds since the epoch. */
@@ -39,7 +40,10 @@ export interface ProcessServiceDeps {
   readonly logger: Logger
 }
 
-/** Proxied registrations, or tokens, at a time at one provider. A person begins one at a login; more than these are an attack or a broken client. */
+/**
+ * Maximum concurrent proxied registrations, or token calls, to one provider. A person causes one per login; more than
+ * this is an attack or a broken client.
+ */
 const MAX_REGISTRATIONS = 64
 
 export function createProcessService(deps: ProcessServiceDeps): GrpcService {
@@ -125,7 +129,7 @@ function createProcessor(
   }
 }
 
-/** A bug's message may hold what it tripped over, so only its kind is logged. */
+/** Logs only the kind of an unexpected error: its message may contain the data that caused it. */
 function logError(logger: Logger, { route }: CompiledProcEntry, error: unknown): void {
   if (error instanceof UnexpectedMessage) {
     logger.warn({ route, problem: error.message }, 'ext_proc stream ended')

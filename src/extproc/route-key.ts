@@ -1,26 +1,26 @@
-// Which table entry an ext_proc stream is for: by its call metadata, or by the name of Envoy's route where a mesh cannot send any.
+// Reads the table key of an ext_proc stream from Envoy's route name, for meshes that cannot send it as call metadata.
 
 import { WireReader } from '../grpc/wire-reader.js'
 import type { Mesh } from '../ir/mesh-route.js'
 import { routeKey } from '../ir/names.js'
 
-/** The filter's name, under which Envoy sends the attributes of a request. */
+/** Name of the filter, under which Envoy sends the attributes of a request. */
 const FILTER = 'envoy.filters.http.ext_proc'
 const ROUTE_NAME = 'xds.route_name'
 const SOURCE = 'source.address'
 
-/** What the first message of a stream without call metadata says. */
+/** The route and the client of a stream. */
 export interface NamedStream {
-  /** Of the table; empty: it names no route. */
+  /** Keys of the table; empty: no route is named. */
   readonly keys: readonly string[]
-  /** The IP address of the client; "": not told. */
+  /** IP address of the client; "": unknown. */
   readonly client: string
 }
 
-/** bytes: of an encoded ProcessingRequest. @throws {RangeError} they are none. */
+/** bytes: an encoded ProcessingRequest. @throws {RangeError} when they are not. */
 export type ReadFirstMessage = (bytes: Buffer) => NamedStream
 
-/** By the mesh whose names of routes are read. */
+/** Readers by the mesh whose route names they parse. */
 export const readersByMesh: Readonly<Record<Mesh, ReadFirstMessage>> = {
   'envoy-gateway': (bytes) => {
     const attributes = attributesIn(bytes)
@@ -33,13 +33,13 @@ export const readersByMesh: Readonly<Record<Mesh, ReadFirstMessage>> = {
   },
 }
 
-/** httproute/NAMESPACE/NAME/rule/N/match/M/HOST: made by the controller, of names that hold no slash. */
+/** httproute/NAMESPACE/NAME/rule/N/match/M/HOST: written by the controller; the names contain no slash. */
 const ENVOY_GATEWAY = /^httproute\/([^/]+)\/([^/]+)\/rule\/(\d{1,4})\/match\/(?:-1|\d{1,4})\/[^/]+$/
 
-/** Of IP:PORT or [IP]:PORT. */
+/** Returns the host of IP:PORT or [IP]:PORT. */
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
 
-/** Texts by their names; a name that stands there twice has none. */
+/** Returns string attributes by name, without names that occur twice. */
 function attributesIn(bytes: Buffer): ReadonlyMap<string, string> {
   const reader = new WireReader(bytes)
   const found = new Map<string, string>()
@@ -56,7 +56,7 @@ function attributesIn(bytes: Buffer): ReadonlyMap<string, string> {
   return found
 }
 
-/** google.protobuf.Struct: fields 1, each an entry of map<string, Value>. */
+/** google.protobuf.Struct: repeated field 1, each an entry of map<string, Value>. */
 function readFields(reader: WireReader, found: Map<string, string>, twice: Set<string>): void {
   for (let field = reader.next(); field !== 0; field = reader.next())
     if (field === 1)
@@ -67,7 +67,7 @@ function readFields(reader: WireReader, found: Map<string, string>, twice: Set<s
     else reader.skip()
 }
 
-/** google.protobuf.Value: string 3. "": another kind. */
+/** google.protobuf.Value: string 3. Returns "" for a value of another kind. */
 function readValue(reader: WireReader): string {
   let text = ''
   for (let field = reader.next(); field !== 0; field = reader.next())
@@ -76,7 +76,7 @@ function readValue(reader: WireReader): string {
   return text
 }
 
-/** An entry { key 1, value 2 } whose value is a message; Envoy writes the key first. */
+/** Reads an entry { key 1, value 2 } whose value is a message; Envoy writes the key first. */
 function readEntry(reader: WireReader, readMessage: (key: string) => void): void {
   let key = ''
   const outer = reader.enter()

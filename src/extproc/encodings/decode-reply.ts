@@ -1,4 +1,4 @@
-// A reply's Content-Encoding → what reads its body, bounded (decision 18).
+// Decodes a reply's body by its Content-Encoding, within a byte limit (decision 18).
 
 import { chain, type Decoder, identity } from './decoder.js'
 import { brotliDecoder, deflateDecoder, gzipDecoder, zstdDecoder } from './zlib-decoder.js'
@@ -14,24 +14,32 @@ const OPENERS: Readonly<Record<string, Open>> = {
   zstd: zstdDecoder,
 }
 
-/** Nobody means more of them in one reply. */
+/** Maximum number of encodings accepted for one reply. */
 const MAX_ENCODINGS = 4
 
-/** In the order in which they were applied; undefined: one that we do not read, or too many. */
+/**
+ * Returns the decoder factories in the order the encodings were applied; undefined: one is not supported, or too many.
+ */
 function openersOf(encoding: string): readonly Open[] | undefined {
   const names = encoding.split(',').flatMap((name) => name.trim().toLowerCase() || [])
   const known = names.flatMap((name) => (Object.hasOwn(OPENERS, name) && OPENERS[name]) || [])
   return known.length === names.length && names.length <= MAX_ENCODINGS ? known : undefined
 }
 
-/** encoding: names in the order in which they were applied (RFC 9110 section 8.4), with commas between them. */
+/**
+ * Whether a body with this encoding can be decoded. encoding: comma-separated names in the order applied (RFC 9110
+ * section 8.4).
+ */
 export const isReadable = (encoding: string): boolean => openersOf(encoding) !== undefined
 
-/** maxBytes: what one piece may stand for. undefined: an encoding that is not readable. */
+/** Returns a decoder, or undefined if the encoding is not supported. maxBytes: maximum output of one call. */
 export const decoderOf = (encoding: string, maxBytes: number): Decoder | undefined =>
   openersOf(encoding)?.reduceRight((outer, open) => chain(outer, open(maxBytes)), identity)
 
-/** All of a body. undefined: not an encoding that we read, damaged, or larger than maxBytes. */
+/**
+ * Decodes a whole body. undefined: the encoding is not supported, the body is damaged, or its decoded form exceeds
+ * maxBytes.
+ */
 export async function decodeReply(
   body: Uint8Array,
   encoding: string,

@@ -1,11 +1,11 @@
-// What reads an encoded body, piece by piece as it comes or all at once.
+// Interface of the body decoders, which work piece by piece, and ways to combine them.
 
 export interface Decoder {
-  /** Resolves to what the bytes so far have added; undefined: damaged, or more than may be held of one piece. */
+  /** Resolves to the output that these bytes add; undefined: damaged, or more output than one call may produce. */
   push(bytes: Uint8Array): Promise<Uint8Array | undefined>
-  /** Nothing more comes: what is still to be added; undefined: it breaks off. */
+  /** Ends the input. Resolves to the remaining output; undefined: the input is incomplete or damaged. */
   end(): Promise<Uint8Array | undefined>
-  /** Gives up what it holds. Nothing is asked of it after that; what is being asked is undefined. */
+  /** Releases its resources. No call may follow; pending calls resolve to undefined. */
   close(): void
 }
 
@@ -17,7 +17,7 @@ export const identity: Decoder = {
   close: () => {},
 }
 
-/** Goes on where decoder is, which has given what is in ahead. */
+/** Returns a decoder whose first output is preceded by ahead, the bytes that the given decoder has already produced. */
 export function resumed(decoder: Decoder, ahead: Uint8Array): Decoder {
   let given = ahead
   const after = async (next: Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined> => {
@@ -33,7 +33,7 @@ export function resumed(decoder: Decoder, ahead: Uint8Array): Decoder {
   }
 }
 
-/** first reads what came over the wire, second what first made of it. */
+/** Chains two decoders: first reads the bytes from the wire, second reads the output of first. */
 export function chain(first: Decoder, second: Decoder): Decoder {
   if (first === identity) return second
   return {

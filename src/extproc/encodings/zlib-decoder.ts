@@ -1,4 +1,4 @@
-// gzip, deflate, br and zstd, by Node's own decoders, which work off the loop.
+// Decoders for gzip, deflate, br and zstd, based on Node's zlib, which runs off the event loop.
 
 import { randomBytes } from 'node:crypto'
 import { finished } from 'node:stream/promises'
@@ -8,10 +8,10 @@ import { type Decoder, NO_BYTES } from './decoder.js'
 type Stream =
   zlib.Gunzip | zlib.Inflate | zlib.InflateRaw | zlib.BrotliDecompress | zlib.ZstdDecompress
 
-/** RFC 9659: the largest window (8 MiB) that content encoded for HTTP may ask of its decoder, as a power of two. */
+/** Largest window (8 MiB) that HTTP content may require of a decoder, as a power of two (RFC 9659). */
 const ZSTD_WINDOW_LOG = 23
 
-/** maxBytes: what one piece may stand for; likewise below. */
+/** maxBytes: maximum output of one call; likewise below. */
 export const gzipDecoder = (maxBytes: number): Decoder =>
   streamDecoder(() => zlib.createGunzip(), maxBytes)
 
@@ -29,8 +29,8 @@ export const zstdDecoder = (maxBytes: number): Decoder =>
   )
 
 /**
- * Node 22 takes zstd that breaks off for whole. So a frame of ours is put behind it: only where the one before it has ended
- * does that say just what we know it says.
+ * A random zstd frame appended to the input at its end. Node 22 accepts truncated zstd as complete. The appended frame
+ * decodes to exactly its own content only if the frame before it has ended.
  */
 const END_MARK: EndMark = createEndMark(randomBytes(16))
 
@@ -43,7 +43,7 @@ function createEndMark(content: Buffer): EndMark {
   return { content, frame: zlib.zstdCompressSync(content) }
 }
 
-/** RFC 9110 section 8.4.1.2: servers send it with and without the zlib frame. */
+/** RFC 9110 section 8.4.1.2: servers send deflate both with and without the zlib wrapper. */
 export const deflateDecoder = (maxBytes: number): Decoder =>
   streamDecoder(
     (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
@@ -67,7 +67,7 @@ function streamDecoder(
         size += piece.length
         if (size > maxBytes) stream?.destroy(new Error('larger than it may be'))
       })
-      // Told by the write or the end that it fails.
+      // The failing write or end reports it.
       .on('error', () => {})
   const take = (): Uint8Array => {
     const taken = Buffer.concat(pieces, size)
@@ -87,7 +87,7 @@ function streamDecoder(
     },
     end: async () => {
       if (stream === undefined) return NO_BYTES
-      // A client's decoder may read what this one leaves behind the end of what it knows.
+      // Bytes that this decoder ignores after its data might be read by the client's decoder.
       if (stream.bytesWritten !== received) return undefined
       if (endMark !== undefined && !(await says(stream, endMark))) return undefined
       try {
@@ -101,7 +101,7 @@ function streamDecoder(
   }
 }
 
-/** false: it was damaged, or is destroyed meanwhile. */
+/** Resolves to false if the data was damaged or the stream has been destroyed. */
 const written = (stream: Stream, bytes: Uint8Array): Promise<boolean> =>
   new Promise((resolve) => {
     const onClose = (): void => resolve(false)

@@ -1,16 +1,16 @@
-// Whether a Content-Type says JSON that we read, and nothing else: linear, and bounded, since clients write it.
+// Checks that a Content-Type is JSON in UTF-8 and nothing else. Linear and bounded, because clients control it.
 
-/** Longer than any media type of JSON with its charset. */
+/** Longer than any JSON media type with its charset. */
 const MAX_LENGTH = 256
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/i
 const UTF8 = /^(?:utf-?8|"utf-?8")$/i
 
-/** application/json, or a type with the suffix +json; charset=utf-8 is all that may stand behind it. */
+/** Whether it is application/json or a type with the suffix +json, with no parameter except charset=utf-8. */
 export function isJsonType(contentType: string): boolean {
   if (contentType.length > MAX_LENGTH) return false
   const [type = '', parameter = '', ...more] = contentType.split(';').map(withoutBlanks)
-  // One ";" at the end is a parameter without a name.
+  // A trailing ";" adds an empty parameter.
   const isWhole = more.length === 0 || (more.length === 1 && more[0] === '' && parameter !== '')
   return isWhole && JSON_TYPE.test(type) && (parameter === '' || isUtf8(parameter))
 }
@@ -20,7 +20,7 @@ function isUtf8(parameter: string): boolean {
   return name.toLowerCase() === 'charset' && UTF8.test(value) && more.length === 0
 }
 
-/** Optional whitespace alone (RFC 9110 section 5.6.3): trim() would take characters of Latin-1 too. */
+/** Trims optional whitespace only (RFC 9110 section 5.6.3); trim() would also remove Latin-1 characters. */
 function withoutBlanks(text: string): string {
   let [start, end] = [0, text.length]
   while (start < end && isBlank(text, start)) start += 1

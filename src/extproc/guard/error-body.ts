@@ -1,9 +1,9 @@
-// The body of an error that could not be read → whether a client could still read JSON in it. Pages and words are the
-// server's own.
+// Decides whether a client could read JSON in an error body that the guard could not read. Other bodies, such as HTML
+// pages or plain words, come from the server itself, not from a model.
 
 import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 
-/** For each byte, whether it is one of those. */
+/** A set of bytes: for each byte value, whether it is a member. */
 type Bytes = readonly boolean[]
 
 const bytesOf = (...all: readonly number[]): Bytes =>
@@ -11,16 +11,19 @@ const bytesOf = (...all: readonly number[]): Bytes =>
 const marksOf = (marks: string): Bytes => bytesOf(...Buffer.from(marks))
 
 const BLANK = [0x20, 0x09, 0x0a, 0x0d]
-/** Byte order marks, and every other byte of UTF-16. */
+/** Bytes that may precede text: white space, byte order marks, and every other byte of UTF-16. */
 const BESIDE_TEXT = bytesOf(...BLANK, 0x00, 0xef, 0xbb, 0xbf, 0xfe, 0xff)
 const WORDS = bytesOf(...BLANK, ...Array.from({ length: 0x7f - 0x20 }, (_, index) => 0x20 + index))
 
 const BEGINS = marksOf('{"')
 const LIST = '['.charCodeAt(0)
-/** What JSON has at the start of a list; words in brackets begin with a letter. */
+/** Bytes that may follow "[" in JSON. No letters: words in brackets begin with one. */
 const IN_LIST = marksOf('{["]-0123456789')
 
-/** Strict readers find none in it, but others overlook a mark, a member that is there twice, a damaged character. */
+/**
+ * Whether a lenient reader could find JSON in the bytes, i.e. one that ignores byte order marks, duplicate members or
+ * damaged characters.
+ */
 export function* looksLikeJson(bytes: Uint8Array): Work<boolean> {
   const pace = new Pace()
   const start = yield* firstOther(BESIDE_TEXT, bytes, 0, pace)
@@ -31,12 +34,12 @@ export function* looksLikeJson(bytes: Uint8Array): Work<boolean> {
   return IN_LIST[next ?? LIST] === true
 }
 
-/** What says that it is compressed and cannot be decoded: words alone are what they look like. */
+/** Whether a body that is declared compressed but cannot be decoded may be compressed: it is not plain ASCII text. */
 export function* looksCompressed(bytes: Uint8Array): Work<boolean> {
   return (yield* firstOther(WORDS, bytes, 0, new Pace())) < bytes.length
 }
 
-/** Where the first byte stands that is none of those: in slices. Behind the end: nowhere. */
+/** Returns the index of the first byte outside the set, or the end if there is none. Works in slices. */
 function* firstOther(those: Bytes, bytes: Uint8Array, from: number, pace: Pace): Work<number> {
   let at = from
   while (at < bytes.length) {

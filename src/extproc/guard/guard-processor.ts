@@ -1,4 +1,4 @@
-// Guards one HTTP exchange of a guarded route: its request, then its reply (DECISIONS 15-24).
+// Guards one HTTP exchange on a guarded route: the request, then its reply (DECISIONS 15-24).
 
 import type { Processor, ProcessorStream } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'

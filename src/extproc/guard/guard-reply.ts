@@ -1,11 +1,11 @@
-// What a guard answers in place of the LLM: a webhook's reject, or why it refuses (decisions 15, 17 and 18).
+// Replies sent in place of the LLM's: a webhook's reject, or an error of the guard (decisions 15, 17 and 18).
 
 import { apiError } from '../../llm/api-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { jsonReply, type Reply } from '../stream/immediate-response.js'
 import type { Reject } from '../webhook/ask-webhooks.js'
 
-/** The webhook's own text as it is. Where it has none, a reason makes an error of the client's API. */
+/** Sends the webhook's text unchanged. Without text, a reason becomes an error in the format of the client's API. */
 export function rejectReply(api: LlmApi, { status, text, reason }: Reject): Reply {
   if (text === '' && reason !== undefined && status >= 400) {
     const error = { status, message: reason, code: 'content_filter', reason }
@@ -26,12 +26,15 @@ export function rejectReply(api: LlmApi, { status, text, reason }: Reject): Repl
 
 const REJECTED = 'gatehouse_guardrail_reject'
 
-/** RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: bytes behind them would be read as the next reply. */
+/**
+ * Statuses that have no content (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5): a client would read body bytes as the
+ * next reply.
+ */
 const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304])
 
 const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
 
-/** api: what the client speaks. message: a sentence without any text of prompt or reply. */
+/** api: the API that the client speaks. message: a sentence without any text of the prompt or reply. */
 export const refusal = (
   api: LlmApi,
   status: 400 | 408 | 413 | 503,

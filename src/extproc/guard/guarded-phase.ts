@@ -1,5 +1,5 @@
-// The order in which one phase's headers, body and trailers may come, and what is done with them: passed on as they
-// come, or held until all of the body is there.
+// Enforces the order of one phase's headers, body and trailers, and either passes the body on as it arrives or holds it
+// until it is complete.
 
 import type { Phase } from '../../ir/proc-entry.js'
 import { sendBody, sendTrailers } from '../stream/guard-messages.js'
@@ -8,15 +8,17 @@ import type { BodyPart } from '../stream/process-message.js'
 import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import { createHeldBody, type HeldBody } from './held-body.js'
 
-/** done: nothing of the phase is owed any more. refused: the same, by an answer of ours; what still comes is dropped. */
+/**
+ * done: nothing more is owed in this phase. refused: likewise, because Gatehouse has answered; later parts are dropped.
+ */
 type State = 'start' | 'passing' | 'holding' | 'done' | 'refused'
 
 export interface PhaseEvents {
-  /** What is held is larger than the limit. */
+  /** Called when the held body exceeds its limit. */
   tooLarge(): void
-  /** All bodies together hold as much as they may. */
+  /** Called when all bodies together would exceed their budget. */
   busy(): void
-  /** All of a held body is there. */
+  /** Called when a held body is complete. */
   complete(body: HeldBody, hasTrailers: boolean): Promise<void>
 }
 
@@ -28,7 +30,7 @@ export interface PhaseLimits {
 export interface GuardedPhase {
   readonly state: State
   become(state: State): void
-  /** Throws (UnexpectedMessage) unless the headers are what comes first. */
+  /** Throws UnexpectedMessage unless the headers arrive first. */
   expectHeaders(): void
   body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void

@@ -1,20 +1,22 @@
-// A body that is held back until all of it is there, bounded by itself and by what all bodies together may hold.
+// Holds a body until it is complete, within its own limit and the budget that all bodies share.
 
 import type { Hold } from '../stream/held-bytes.js'
 
 export interface HeldBody {
   readonly size: number
-  /** Copies it. Otherwise what was held is dropped. */
+  /** Copies the piece. Unless the result is 'held', everything held is dropped. */
   add(piece: Uint8Array): 'held' | 'too large' | 'busy'
-  /** All of it is there: makes room for its text and for what webhooks are asked. false: there is none. */
+  /**
+   * Reserves room for the text of a complete body and the webhook request. false: no room is left, the body is dropped.
+   */
   prepare(): boolean
-  /** All of it, once. It stays counted until it is dropped. */
+  /** Returns the whole body, once. It counts as held until drop() is called. */
   take(): Uint8Array
-  /** Nothing of it is needed any more. */
+  /** Drops the body and releases its bytes. */
   drop(): void
 }
 
-/** Of the bytes of a body: its text, and the question with that text again. */
+/** Copies needed beside the bytes of a body: its text, and the webhook request that repeats the text. */
 const BESIDE_THE_BYTES = 2
 
 const NOTHING = new Uint8Array()

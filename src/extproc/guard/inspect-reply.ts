@@ -1,4 +1,4 @@
-// A guarded reply → what may become of it (decisions 15-19).
+// Decides what becomes of a guarded reply (decisions 15-19).
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
@@ -16,7 +16,7 @@ import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
 
-/** What the reply may become: the bytes as they came, others, or an answer of ours. */
+/** What becomes of the reply: it stays the same, is changed, or is replaced by Gatehouse's own answer. */
 export type ReplyFinding =
   | { readonly type: 'same' }
   | { readonly type: 'changed'; readonly body: Uint8Array }
@@ -27,7 +27,7 @@ export interface ReplyContext {
   readonly guard: Guard
   readonly headers: Headers
   readonly attributes: Attributes
-  /** The request had a body: its reply must be an LLM's. */
+  /** Whether the request had a body; if so, its reply must be an LLM's. */
   readonly hadBody: boolean
   readonly signal: Ending
 }
@@ -46,14 +46,14 @@ export async function inspectReply(
       ? { type: 'same' }
       : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)
-  // What was compressed goes on as it was read here: the client's decoder might read something else in the same bytes.
+  // A compressed body is sent on decompressed: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const kind = isError ? 'error' : hadBody ? 'model' : 'any'
   const read = await inTurns(readReply(body, kind, requestPath(attributes)), signal)
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value
-  // Embeddings, a list of models, an error: there is nothing to ask about.
+  // Embeddings, lists of models and errors have nothing to ask about.
   if (conversation.entries.length === 0) return asRead
   const { route, response: webhooks } = guard
   const inspected = await inspectConversation(
@@ -66,7 +66,7 @@ export async function inspectReply(
   return changed === undefined ? { type: 'aborted' } : { type: 'changed', body: changed }
 }
 
-/** An error that is no JSON: a page, a word. body: undefined when it could not be decoded. */
+/** Whether an error reply is not JSON, but e.g. a page or a word. body: undefined when it could not be decoded. */
 function* isServersOwn(bytes: Uint8Array, body: Uint8Array | undefined): Work<boolean> {
   if (yield* looksLikeJson(body ?? bytes)) return false
   return body !== undefined || !(yield* looksCompressed(bytes))
@@ -74,7 +74,10 @@ function* isServersOwn(bytes: Uint8Array, body: Uint8Array | undefined): Work<bo
 
 export const TOO_LARGE = 'it is larger than the guardrail may read'
 
-/** Where every guard fails open, what cannot be read goes on as it came: nobody was asked, so it is no verdict. */
+/**
+ * Whether an unreadable reply passes unchanged: only if all webhooks fail open. None is asked, so it counts as no
+ * verdict.
+ */
 export function passesUnread(
   { route, response }: Guard,
   problem: string,
@@ -85,7 +88,7 @@ export function passesUnread(
   return true
 }
 
-/** attributes: of the request, whose path tells what the client speaks. */
+/** attributes: those of the request, whose path identifies the client's API. */
 export function unreadableReply(problem: string, attributes: Attributes): Refused {
   const api = apiOfPath(requestPath(attributes)) ?? 'openai-chat'
   const message = `The guardrail cannot read the reply: ${problem}.`
@@ -101,11 +104,11 @@ export const isSuccess = (headers: Headers): boolean =>
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 
-/** In the order in which they were applied. */
+/** Returns the encodings in the order in which they were applied. */
 export const encodingOf = (headers: Headers): string =>
   (headers.get('content-encoding') ?? []).join(',')
 
-/** Why a reply with these headers cannot be guarded; undefined: it can, as far as they tell. */
+/** Returns why a reply with these headers cannot be guarded; undefined: the headers show no reason. */
 export function problemOfReply(headers: Headers): string | undefined {
   if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
   const types = headers.get('content-type') ?? []
@@ -116,6 +119,6 @@ export function problemOfReply(headers: Headers): string | undefined {
     : undefined
 }
 
-/** 0: it does not say. */
+/** Returns the announced length in bytes; 0: not announced. */
 export const lengthOfReply = (headers: Headers): number =>
   Number(headers.get('content-length')?.[0] ?? 0)

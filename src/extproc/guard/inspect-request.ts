@@ -1,4 +1,4 @@
-// The body of a guarded request → what may become of it (decisions 15-19).
+// Decides what becomes of the body of a guarded request (decisions 15-19).
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
@@ -16,7 +16,7 @@ import { llmRequestValue } from './llm-request.js'
 
 export interface RequestContext {
   readonly guard: Guard
-  /** Without llmRequest. */
+  /** Attributes without llmRequest. */
   readonly attributes: Attributes
   readonly signal: Ending
 }
@@ -52,7 +52,7 @@ export async function inspectRequest(
   return changed === undefined ? { type: 'aborted' } : { type: 'passed', body: changed }
 }
 
-/** path: of the request, it tells what the client speaks; likewise below. */
+/** path: the request's path, which identifies the client's API; likewise below. */
 export const unreadableRequest = (problem: string, path: string): Refused =>
   refused(
     refusal(
@@ -89,5 +89,5 @@ export const requestTooSlow = (path: string): Refused =>
 export const busyRequest = (path: string): Refused =>
   refused(busy(apiOfPath(path) ?? 'openai-chat'), BUSY)
 
-/** With the query. */
+/** Returns the path with the query. */
 export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''

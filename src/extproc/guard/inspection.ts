@@ -1,4 +1,4 @@
-// A conversation of either phase and what its webhooks decide → what may become of the body.
+// Asks the webhooks about a conversation of either phase and applies their verdict to the body.
 
 import { type Conversation, type Entry, rewrite } from '../../llm/text/conversation.js'
 import { inTurns, Pace, type Work } from '../../turns.js'
@@ -11,19 +11,19 @@ import {
 } from '../webhook/ask-webhooks.js'
 import { rejectReply, unavailable } from './guard-reply.js'
 
-/** An answer of ours in place of the body. problem: for the log, without any text of prompt or reply. */
+/** Gatehouse's own answer in place of the body. problem: for the log, without any text of the prompt or reply. */
 export interface Refused {
   readonly type: 'refused'
   readonly reply: Reply
   readonly problem: string
 }
 
-/** Nobody waits for the answer any more. */
+/** The stream has ended: nobody waits for the result any more. */
 export interface Aborted {
   readonly type: 'aborted'
 }
 
-/** text: the body's, with the changes of the webhooks. */
+/** text: the body's text with the changes of the webhooks. */
 export type Inspected = { readonly type: 'passed'; readonly text: string } | Refused | Aborted
 
 export async function inspectConversation(

@@ -1,4 +1,4 @@
-// The body of a guarded request → llmRequest in expressions: each member converted when one reads it.
+// Makes the body of a guarded request readable as llmRequest in expressions. Members are converted only when read.
 
 import type { MemberValue } from '../../cel/attributes.js'
 import { jsonNodeValue } from '../../cel/json-node-value.js'

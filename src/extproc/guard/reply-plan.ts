@@ -1,4 +1,4 @@
-// The headers of a guarded reply → what is done with its body.
+// Decides from the headers of a guarded reply how its body is handled.
 
 import { apiOfPath } from '../../llm/detect-api.js'
 import { decoderOf, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
@@ -18,14 +18,14 @@ import {
 } from './inspect-reply.js'
 
 export type ReplyPlan =
-  /** On as it comes. */
+  /** Passed on as it arrives. */
   | { readonly type: 'pass' }
   | { readonly type: 'refuse'; readonly problem: string }
   | { readonly type: 'stream'; readonly framing: Framing; readonly decoder: Decoder }
-  /** decoder: there when its headers do not tell a streamed array from an object. */
+  /** decoder: present if the headers do not tell a streamed array from an object. */
   | { readonly type: 'hold'; readonly decoder: Decoder | undefined }
 
-/** path: of the request. */
+/** path: the request's path. */
 export function replyPlan(
   guard: Guard,
   headers: Headers,
@@ -37,7 +37,7 @@ export function replyPlan(
   const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
   if (problem !== undefined)
     return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
-  // Errors are read as a whole, whatever they are said to be.
+  // Errors are read as a whole, whatever their content type.
   if (isSuccess(headers) && isEventStream(headers)) {
     const decoder = decoderOf(encodingOf(headers), maxBodyBytes)
     return decoder === undefined
@@ -52,5 +52,5 @@ export function replyPlan(
   }
 }
 
-/** Gemini's streams are one JSON array unless the client asks for events. */
+/** Whether streams are one JSON array, as Gemini's are unless the client asks for events. */
 const streamsAsArray = (path: string): boolean => apiOfPath(path) === 'gemini'

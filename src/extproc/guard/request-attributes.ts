@@ -1,4 +1,4 @@
-// The headers of a guarded request, and the claims of its token → what expressions read, and why its body cannot be read.
+// Extracts from a guarded request's headers and token claims what expressions read, and why its body cannot be read.
 
 import type { Attributes, RequestAttributes } from '../../cel/attributes.js'
 import { requestScheme } from '../../oauth/base-url.js'
@@ -7,15 +7,15 @@ import type { Headers } from '../stream/process-message.js'
 import { isJsonType } from './content-type.js'
 
 export interface GuardedRequest {
-  /** request, and jwt where a token was verified. */
+  /** request, and jwt if a token was verified. */
   readonly attributes: Attributes
-  /** Bytes, as announced. */
+  /** Announced length in bytes. */
   readonly contentLength: number | undefined
-  /** Why its body is not JSON that we read, whatever it holds. */
+  /** Why the headers rule out a body of readable JSON; undefined: they do not. */
   readonly problem: string | undefined
 }
 
-/** metadata: an encoded Metadata. @throws {Error} it cannot be read. */
+/** metadata: an encoded Metadata. @throws {Error} when it cannot be decoded. */
 export function guardedRequest(headers: Headers, metadata?: Buffer): GuardedRequest {
   const claims = metadata === undefined ? undefined : claimsIn(metadata)
   const contentLength = headers.get('content-length')?.[0] ?? ''
@@ -29,7 +29,7 @@ export function guardedRequest(headers: Headers, metadata?: Buffer): GuardedRequ
   }
 }
 
-/** Most webhooks have no expressions: nothing is made of a header before one reads it. */
+/** Reads headers lazily: most webhooks have no expressions. */
 class Request implements RequestAttributes {
   readonly method: string
   readonly host: string
@@ -64,7 +64,9 @@ function oneOrAll(values: readonly string[]): string | readonly string[] {
   return first !== undefined && others.length === 0 ? first : values
 }
 
-/** A content type that lies could make the LLM read something else in the same bytes. */
+/**
+ * Returns why the body cannot be read. With a wrong content type, the LLM might read something else in the same bytes.
+ */
 function problemOf(types: readonly string[], encodings: readonly string[]): string | undefined {
   if (types.length > 1 || !types.every(isJsonType))
     return 'its content type is not application/json'

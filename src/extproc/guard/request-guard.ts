@@ -1,5 +1,5 @@
-// The request phase of a guarded route: the body is held until the webhooks have seen what it says. Nothing goes on
-// before that, not even the headers (decisions 15-19).
+// The request phase of a guarded route: holds headers and body until the webhooks have seen the content (decisions
+// 15-19).
 
 import type { Attributes } from '../../cel/attributes.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
@@ -27,13 +27,13 @@ export interface RequestGuard {
   headers(message: HeadersPart, first: FirstMessage): Promise<void> | void
   body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
-  /** What expressions read in both phases; empty before the headers. */
+  /** Returns what expressions read in both phases; empty before the headers. */
   attributes(): Attributes
-  /** The request had a body: its reply must be an LLM's. */
+  /** Whether the request had a body; if so, its reply must be an LLM's. */
   hadBody(): boolean
-  /** Envoy has shown it to us. */
+  /** Whether Envoy has sent the request's headers to Gatehouse. */
   wasSeen(): boolean
-  /** It was answered by us: no response will come. */
+  /** Whether Gatehouse has answered the request itself; no response follows then. */
   isRefused(): boolean
 }
 
@@ -101,13 +101,16 @@ const NO_BODY = { type: 'passed', body: new Uint8Array() } as const
 
 const FULL_DUPLEX: number = BodySendMode.FULL_DUPLEX_STREAMED
 
-/** In any other mode headers would go on before their body was seen, or the body unseen. undefined: Envoy did not say. */
+/**
+ * Throws unless the body is in full duplex. In other modes headers would leave before their body was seen, or the body
+ * unseen. undefined: Envoy did not send the mode.
+ */
 function expectFullDuplex(what: 'request' | 'reply', mode: number | undefined): void {
   if (mode !== FULL_DUPLEX)
     throw new UnexpectedMessage(`a ${what} whose body is not in full duplex`)
 }
 
-/** Of a request whose headers say that its body cannot be guarded. */
+/** Returns the refusal of a request whose headers rule out guarding its body; undefined: they do not. */
 function refusalOf(
   { attributes, problem, contentLength = 0 }: GuardedRequest,
   maxBodyBytes: number,
@@ -117,7 +120,10 @@ function refusalOf(
   return contentLength > maxBodyBytes ? requestTooLarge(path) : undefined
 }
 
-/** What is compressed cannot be read without more work, and a part of a reply not at all. */
+/**
+ * Returns the header changes of a request that goes on. A reply that will be guarded must not be compressed, which
+ * costs more work to read, or partial, which cannot be read.
+ */
 function changeOf({ response, seal }: Guard): HeaderChange {
   const read: HeaderChange =
     response.length === 0

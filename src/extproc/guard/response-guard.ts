@@ -1,5 +1,5 @@
-// The response phase of a guarded route: a 2xx reply is held until the webhooks have seen what it says, a streamed one
-// as it comes (decisions 15-20).
+// The response phase of a guarded route: holds a reply until the webhooks have seen its content, and shows them a
+// streamed one as it arrives (decisions 15-20).
 
 import type { Ending } from '../../ending.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
@@ -30,7 +30,7 @@ export interface ResponseGuard {
   headers(message: HeadersPart): Promise<void> | void
   body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
-  /** Nothing of the reply is owed any more. */
+  /** Whether nothing more of the reply is owed. */
   isDone(): boolean
 }
 
@@ -42,7 +42,7 @@ export function createResponseGuard(
 ): ResponseGuard {
   let headers: Headers = new Map()
   let streamed: StreamedPhase | undefined
-  /** There while an array may be coming. */
+  /** Present while the reply may still turn out to be an array. */
   let opening: ArrayOpening | undefined
   const own = createOwnReply(stream)
   const context = { guard, request, own, headers: () => headers }
@@ -69,7 +69,7 @@ export function createResponseGuard(
     startStream(jsonArray(deps.maxBodyBytes), found.decoder)
     await streamed?.body({ body: NO_BYTES, endOfStream: message.endOfStream })
   }
-  /** A filter before ours has answered, with our 401 for instance: the request has never left. */
+  /** Whether an earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway. */
   const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)
   return {
     headers: (message) => {
@@ -93,7 +93,7 @@ export function createResponseGuard(
   }
 }
 
-/** Of a reply whose length is not known when its headers leave. */
+/** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const STREAMED = ['content-length', ...OF_THE_BYTES]
 
 function openingOf(decoder: Decoder, signal: Ending): ArrayOpening {
@@ -108,7 +108,7 @@ interface HeldReplyContext {
   readonly guard: Guard
   readonly request: Pick<RequestGuard, 'attributes' | 'hadBody'>
   readonly own: OwnReply
-  /** The LLM's, once they have come. */
+  /** Returns the LLM's headers, once they have arrived. */
   readonly headers: () => Headers
 }
 
@@ -117,7 +117,7 @@ interface HeldReply {
   readonly refuseUnread: (problem: string) => void
 }
 
-/** A reply that is held until all of it is there. */
+/** Creates the handler of a reply that is held until it is complete. */
 function createHeldReply(
   { guard, request, own, headers }: HeldReplyContext,
   stream: ProcessorStream,

@@ -1,4 +1,4 @@
-// A message of an MCP server → the same without the items that its caller may not use.
+// Removes the items that the caller may not use from a message of an MCP server.
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { BudgetLimits } from '../../cel/budget.js'
@@ -20,17 +20,17 @@ import { nextTurn } from '../../turns.js'
 export interface ListCaller {
   readonly asked: AskedLists
   readonly attributes: Attributes
-  /** Of rulesOfLists(). */
+  /** Result of rulesOfLists(). */
   readonly rules: CompiledRules
   readonly limits: BudgetLimits
-  /** Nobody waits for the list any more. */
+  /** Ends when nobody waits for the list any more. */
   readonly ending: Ending
 }
 
-/** Items that are asked about without a pause: each may take all of a budget, about 5 ms. */
+/** Items judged without a pause; each may spend a whole budget, about 5 ms. */
 const ITEMS_AT_ONCE = 2
 
-/** The very text where nothing of it is hidden. The error is a sentence without any of the text. */
+/** Returns the very same text if nothing is hidden. The error is a sentence without any of the text. */
 export async function filterMessage(
   text: string,
   caller: ListCaller,

@@ -1,4 +1,4 @@
-// What happens to the answer of an MCP server: passed on, held as JSON, or taken event by event.
+// Handles the answer of an MCP server: passes it on, holds it as JSON, or filters it event by event.
 
 import type { BudgetLimits } from '../../cel/budget.js'
 import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
@@ -16,12 +16,12 @@ import { createServerEventReader, readEvent, withEventData } from './sse-events.
 export interface ListReply {
   body(part: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
-  /** Nothing of it is owed any more. */
+  /** Whether nothing more of it is owed. */
   isDone(): boolean
 }
 
 interface RefusableReply extends ListReply {
-  /** 502 in place of it. */
+  /** Answers 502 in its place. */
   refuse(): void
 }
 
@@ -69,7 +69,7 @@ const badGateway = (caller: ListCaller): Reply => ({
   details: DETAILS,
 })
 
-/** Held until all of it is there. */
+/** Holds a JSON reply until it is complete, then filters it. */
 export function createJsonReply({
   headers,
   caller,
@@ -117,10 +117,10 @@ export function createJsonReply({
   }
 }
 
-/** Bytes, their text, and what is made of it. */
+/** Copies held of each byte: the byte itself, its text, and the result. */
 const HELD_FOR_EACH = 3
 
-/** undefined: they cannot be read, or nobody waits for them any more. */
+/** undefined: the bytes cannot be read, or nobody waits for them any more. */
 async function filterBytes(
   pieces: readonly Buffer[],
   caller: ListCaller,
@@ -136,7 +136,10 @@ async function filterBytes(
   return body && { body, isSame: false }
 }
 
-/** Headers leave with the first event that can be read: before that, what cannot is 502. */
+/**
+ * Filters an event stream. The headers leave with the first readable event; until then, an unreadable one is answered
+ * 502.
+ */
 export function createEventReply({ headers, caller, stream, deps }: ListReplyContext): ListReply {
   const own = createOwnReply(stream)
   const events = createServerEventReader()
@@ -171,7 +174,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
       return fail(false)
     if (part.endOfStream) await finish(false)
   }
-  /** Some clients read an event that the end of the stream cuts off. */
+  /** Filters what remains at the end of the stream: some clients read an event that is cut off there. */
   const finish = async (hasTrailers: boolean): Promise<void> => {
     const last = events.rest()
     const bytes = last === undefined ? NOTHING : await filterEvent(last, caller, pace)
@@ -181,7 +184,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
     state = 'over'
     if (hasTrailers) sendTrailers(stream.send, 'response')
   }
-  // Nothing was asked for on the stream of a GET, and its first event may be long in coming.
+  // The stream of a GET answers no request, and its first event may take long: its headers leave at once.
   if (caller.asked === 'all') open()
   return {
     body: (part) => {
@@ -196,7 +199,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
   }
 }
 
-/** undefined: it cannot be read. */
+/** undefined: the event cannot be read, or nobody waits for it any more. */
 async function filterEvent(
   raw: Buffer,
   caller: ListCaller,
@@ -212,5 +215,5 @@ async function filterEvent(
 }
 
 const NOTHING = new Uint8Array()
-/** Of a body whose length is not known when its headers leave. */
+/** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const LENGTHS = ['content-length', ...OF_THE_BYTES]

@@ -1,5 +1,5 @@
-// The lists of an MCP server on their way to a caller (mcp.filterLists): JSON is held until it is whole, events go on one by
-// one. What is no list that was asked for passes as it comes.
+// Filters the lists that an MCP server sends to a caller (mcp.filterLists): JSON is held until it is complete, events
+// are filtered one by one. Replies to other requests pass as they arrive.
 
 import type { BudgetLimits } from '../../cel/budget.js'
 import type { Ending } from '../../ending.js'
@@ -22,7 +22,7 @@ export interface CompiledLists {
   readonly type: 'lists'
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
-  /** Of rulesOfLists(). */
+  /** Result of rulesOfLists(). */
   readonly rules: CompiledRules
 }
 
@@ -39,7 +39,7 @@ export function createListsProcessor(
   return {
     requestHeaders: (_message, { metadata }) => {
       caller = metadata && callerOf(metadata, rules, stream.signal, deps.budget)
-      // The server could answer in an encoding that nobody here reads.
+      // Otherwise the server could answer in an encoding that Gatehouse does not read.
       sendHeaders(
         stream.send,
         'request',
@@ -58,7 +58,7 @@ export function createListsProcessor(
   }
 }
 
-/** undefined: no list was asked for. @throws {Error} the metadata is not ours. */
+/** undefined: no list was requested. @throws {Error} when the metadata is not Gatehouse's. */
 function callerOf(
   metadata: Buffer,
   rules: CompiledRules,
@@ -81,7 +81,7 @@ function replyOf(
   deps: ListsDeps,
 ): ListReply {
   const status = headers.get(':status')?.[0] ?? ''
-  // A 202 has no answer in it, and an error no list.
+  // A 202 has no answer, and an error has no list.
   if (caller === undefined || !status.startsWith('2') || status === '202')
     return createPassing(stream, false)
   const types = headers.get('content-type') ?? []

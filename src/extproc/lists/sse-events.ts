@@ -1,11 +1,11 @@
-// The events of an MCP server's stream (WHATWG HTML section 9.2), each with the bytes that it came in: whatever is not
-// changed leaves as it came. In slices: an event may be as large as a body, or have tens of thousands of lines.
+// Reads the events of an MCP server's stream (WHATWG HTML section 9.2), each with its raw bytes, so unchanged events
+// leave as they arrived. Works in slices: an event may be as large as a body, or have tens of thousands of lines.
 
 import type { Pace } from '../../turns.js'
 import { PIECE, unitsOf, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 
-/** A blank line: two ends of lines. A CR at the end of what is there may be half of one. */
+/** A blank line: two line ends. A CR at the end of the text may be half of one. */
 const END = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n|$))/g
 
 const LF = 0x0a
@@ -14,35 +14,35 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 export interface ServerEvent {
   readonly raw: Buffer
-  /** undefined: it has none: a comment, or an event that is no message. */
+  /** undefined: it has no data (a comment), or is an event but not a message. */
   readonly data: string | undefined
-  /** Of its data. */
+  /** The lines of its data. */
   readonly lines: readonly Line[]
 }
 
-/** Places in the bytes of an event. */
+/** Offsets in the bytes of an event. */
 interface Line {
   readonly start: number
   readonly value: number
   readonly end: number
-  /** Behind its line end; the same as end where it has none. */
+  /** Offset after the line end; equal to end if there is none. */
   readonly next: number
 }
 
 export interface ServerEventReader {
-  /** Bytes of the event that is not complete. */
+  /** Number of bytes of the incomplete event. */
   readonly held: number
-  /** The bytes of each event that is complete now: gone when the next bytes are pushed. All of them are to be taken. */
+  /** Yields the bytes of each complete event, valid until the next push(). The caller must take all of them. */
   push(bytes: Uint8Array): Generator<Buffer>
-  /** What stands behind the last event; undefined: nothing. */
+  /** Returns the bytes after the last complete event; undefined: none. */
   rest(): Buffer | undefined
 }
 
-/** Bytes that the reader keeps room for while nothing is held. */
+/** Bytes of buffer that the reader keeps while nothing is held. */
 const ROOM = 4096
 
 export function createServerEventReader(): ServerEventReader {
-  // Grows by doubling: an event that comes in many pieces is copied twice or so, not once for each piece.
+  // Grows by doubling: an event that arrives in many pieces is copied about twice, not once per piece.
   let room = Buffer.allocUnsafe(ROOM)
   let held = 0
   let searched = 0
@@ -86,10 +86,10 @@ export function createServerEventReader(): ServerEventReader {
   }
 }
 
-/** Nobody writes an event in as many: each costs more than its characters. */
+/** Maximum number of lines of an event. Nobody writes more, and each costs more than its characters. */
 const MOST_LINES = 50_000
 
-/** undefined: its data is not UTF-8, or has too many lines. */
+/** undefined: the data is not UTF-8, or the event has too many lines. */
 export function* readEvent(raw: Buffer, pace: Pace): Work<ServerEvent | undefined> {
   const lines: Line[] = []
   let isMessage = true
@@ -110,10 +110,10 @@ export function* readEvent(raw: Buffer, pace: Pace): Work<ServerEvent | undefine
 }
 
 const NEW_LINE = Buffer.from('\n')
-/** The end of a line is found so many times as fast as a character is read. */
+/** How many times faster a line end is found than a character is read. */
 const LINE_UNITS = 8
 
-/** Each line once; the last one may have no end. */
+/** Yields each line; the last one may have no line end. */
 function* linesOf(raw: Buffer): Generator<Line> {
   let start = raw.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0
   let [lf, cr] = [-1, -1]
@@ -127,7 +127,7 @@ function* linesOf(raw: Buffer): Generator<Line> {
   }
 }
 
-/** The end: nowhere. */
+/** Returns the offset of the byte, or the end if it is not found. */
 function placeOf(raw: Buffer, byte: number, from: number): number {
   const at = raw.indexOf(byte, from)
   return at === -1 ? raw.length : at
@@ -136,7 +136,7 @@ function placeOf(raw: Buffer, byte: number, from: number): number {
 const COLON = 0x3a
 const BLANK = 0x20
 
-/** Behind the name of the field, its colon and one blank. */
+/** Returns the offset after the field name, its colon and one blank. */
 function valueIn(raw: Buffer, start: number, end: number): number {
   const colon = raw.subarray(start, Math.min(end, start + LONGEST_NAME + 1)).indexOf(COLON)
   if (colon === -1) return end
@@ -144,7 +144,7 @@ function valueIn(raw: Buffer, start: number, end: number): number {
   return from < end && raw[from] === BLANK ? from + 1 : from
 }
 
-/** Of the fields that are looked for. */
+/** Length of the longest field name that is looked for. */
 const LONGEST_NAME = 'event'.length
 
 function isField(raw: Buffer, { start, end }: Line, name: string): boolean {
@@ -153,7 +153,7 @@ function isField(raw: Buffer, { start, end }: Line, name: string): boolean {
   return behind === end || raw[behind] === COLON
 }
 
-/** The event with other data: its other lines stay. */
+/** Returns the event with other data; its other lines stay unchanged. */
 export function* withEventData(
   { raw, lines }: ServerEvent,
   data: string,

@@ -1,5 +1,5 @@
-// The authorization endpoint of a relay: nobody is sent to the provider who has not consented here, for this client, in this
-// browser (MCP's security page, "Confused Deputy Problem").
+// The authorization endpoint of a relay. It sends nobody to the provider who has not consented here, for this client,
+// in this browser (MCP's security page, "Confused Deputy Problem").
 
 import {
   type AuthorizationRequest,
@@ -27,11 +27,11 @@ const MAX_PATH = 16 * 1024
 const BROWSER = 'browser'
 const FORM_MS = 600_000
 
-/** A request that may be consented to. */
+/** A request that the user may consent to. */
 interface Asked {
   readonly client: Client
   readonly request: AuthorizationRequest
-  /** As it came: the form is good for this one alone. */
+  /** The query as received; the consent form is valid for this query only. */
   readonly query: string
 }
 
@@ -63,7 +63,7 @@ async function read(
   const id = parameters.get('client_id')
   if (id === undefined) return page('The request has no client_id, or more than one.')
   const isBusy = !context.mayAsk('authorize', network)
-  // Its description would have to be fetched.
+  // Finding the client would require fetching its metadata document.
   if (isBusy && isDocumentId(id)) return { reply: TOO_MANY }
   const client = await context.client(id, signal)
   if (!client.ok) return page(client.error)
@@ -118,7 +118,7 @@ const formText = (browser: string, issued: string, query: string): string =>
 const secret = (context: RelayContext, bytes: number): string =>
   Buffer.from(context.random(bytes)).toString('base64url')
 
-/** The form of our own page, in the browser that it was shown in. */
+/** Handles the form of the consent page, submitted in the browser that it was shown in. */
 function decided(context: RelayContext, request: RelayRequest, asked: Asked): Reply {
   const { relay, vault, isSecure } = context
   const form = readParameters(Buffer.from(request.body).toString('latin1'))
@@ -149,7 +149,7 @@ function decided(context: RelayContext, request: RelayRequest, asked: Asked): Re
   ])
 }
 
-/** The name of a login's cookie. */
+/** Returns the name of a login's cookie. */
 export const loginCookie = (id: string): string => `login-${id}`
 
 function toProvider(

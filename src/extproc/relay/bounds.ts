@@ -1,30 +1,30 @@
-// How often logins, registrations and tokens may be asked for at a relay: by each network of clients, so that a flood from one
-// leaves the others what they need, and by all of them.
+// Rate limits for logins, registrations and token requests at a relay: per network of clients, so a flood from one
+// leaves the others their share, and for all networks together.
 
 import { createRates, type RateLimits, type Rates } from '../stream/rates.js'
 
-/** authorize: each request of the consent page and its form. token: those alone for which the provider is asked. */
+/** authorize: every request for the consent page, and every form. token: only requests that call the provider. */
 export type BoundedRequest = 'authorize' | 'registration' | 'token'
 
 export interface RelayBounds {
-  /** Whether a network may ask for this now; counted when it may. policy: of the relay. */
+  /** Whether a network may make this request now; counts it if so. policy: the relay's policy. */
   take(request: BoundedRequest, policy: string, network: string): boolean
 }
 
-/** A login takes two requests of a person; hundreds of people may share a network. */
+/** Limits per network. A login takes two requests per person; hundreds of people may share a network. */
 const OF_NETWORK: Readonly<Record<BoundedRequest, RateLimits>> = {
   authorize: { perSecond: 10, burst: 200 },
   registration: { perSecond: 5, burst: 100 },
   token: { perSecond: 10, burst: 100 },
 }
-/** Of tokens the provider's own bound holds (relay-deps.ts). */
+/** Limits per policy, for all networks together. Tokens are limited per provider instead (relay-deps.ts). */
 const OF_POLICY: Readonly<Record<Exclude<BoundedRequest, 'token'>, RateLimits>> = {
   authorize: { perSecond: 100, burst: 1000 },
   registration: { perSecond: 50, burst: 500 },
 }
 const MAX_NETWORKS = 8192
 
-/** limitsOf: what of them this process may use. now: milliseconds. */
+/** limitsOf: returns this process's share of the limits. now: milliseconds. */
 export function createRelayBounds(
   limitsOf: (limits: RateLimits) => RateLimits,
   now: () => number,

@@ -1,4 +1,5 @@
-// The answers of a relay to a browser: pages and redirects. No page of another origin may read or frame one, and none is kept.
+// A relay's replies to browsers: pages and redirects. No page of another origin may read or frame them, and none is
+// stored.
 
 import type { Relay } from '../../ir/relay.js'
 import type { ClientError } from '../../oauth/relay/authorization-request.js'
@@ -6,7 +7,7 @@ import { errorPage } from '../../oauth/relay/pages.js'
 import { withParameters } from '../../oauth/relay/redirect-uri.js'
 import type { Reply } from '../stream/immediate-response.js'
 
-/** No form-action: Chromium applies it to every redirect that follows the form. */
+/** Lacks form-action, which Chromium applies to every redirect after the form. */
 const BROWSER_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -34,7 +35,7 @@ export const errorPageReply = (
   headers: Readonly<Record<string, string>> = {},
 ): Reply => pageReply(status, errorPage(sentence), 'gatehouse_relay_refused', cookies, headers)
 
-/** 303: whatever the method was, the browser goes on with GET. location: of visible ASCII. */
+/** Redirects with 303, which makes the browser continue with GET whatever the method was. location: visible ASCII. */
 export const redirectReply = (
   location: string,
   details: string,
@@ -53,7 +54,7 @@ export interface ReturnTo {
   readonly state?: string | undefined
 }
 
-/** RFC 6749 section 4.1.2.1, with iss (RFC 9207). */
+/** Redirects to the client with an error (RFC 6749 section 4.1.2.1) and iss (RFC 9207). */
 export const clientErrorReply = (
   { issuer }: Pick<Relay, 'issuer'>,
   { redirectUri, state }: ReturnTo,
@@ -71,7 +72,7 @@ export const clientErrorReply = (
     cookies,
   )
 
-/** RFC 6749 section 4.1.2. */
+/** Redirects to the client with a code (RFC 6749 section 4.1.2) and iss. */
 export const codeReply = (
   { issuer }: Pick<Relay, 'issuer'>,
   { redirectUri, state }: ReturnTo,

@@ -1,4 +1,5 @@
-// The redirect URI of a relay at the provider: its answer becomes one of ours, in the browser that the login began in.
+// Handles the provider's redirect to a relay: its answer becomes one to the client, in the browser where the login
+// began.
 
 import { timingSafeEqual } from 'node:crypto'
 import { hashOfText } from '../../oauth/relay/client.js'
@@ -13,7 +14,10 @@ import type { RelayContext, RelayRequest } from './relay-request.js'
 const MAX_PATH = 32 * 1024
 const MAX_CODE = 8 * 1024
 
-/** RFC 6749 section 4.1.2.1 and OpenID Connect Core section 3.1.2.6: what a client may do something about. */
+/**
+ * Errors that are passed on, as a client may act on them (RFC 6749 section 4.1.2.1, OpenID Connect Core section
+ * 3.1.2.6).
+ */
 const PASSED_ERRORS = [
   ...['access_denied', 'invalid_scope', 'server_error', 'temporarily_unavailable'],
   ...['interaction_required', 'login_required', 'account_selection_required', 'consent_required'],
@@ -68,6 +72,6 @@ function isOfThisBrowser(
   return own.length === expected.length && timingSafeEqual(own, expected)
 }
 
-/** RFC 9207 section 2.4. */
+/** Whether the answer comes from the configured provider (RFC 9207 section 2.4). */
 const isOfProvider = ({ relay }: RelayContext, iss: string | undefined): boolean =>
   iss === undefined ? relay.provider?.sendsIss !== true : iss === relay.providerIssuer

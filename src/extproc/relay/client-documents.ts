@@ -1,4 +1,5 @@
-// Client metadata documents (draft-ietf-oauth-client-id-metadata-document): fetched when a client comes, and kept for a while.
+// Client metadata documents (draft-ietf-oauth-client-id-metadata-document), fetched when a client needs them and
+// cached.
 
 import { isJsonObject, isJsonWithin, parseJson } from '../../ir/json.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
@@ -11,9 +12,9 @@ import type { Slots } from '../stream/slots.js'
 import type { ClientDocuments } from './clients.js'
 
 export interface ClientDocumentsDeps {
-  /** To addresses of the public internet alone, or what the operator allows beside it. */
+  /** Calls addresses on the public internet, and those that the operator allows beside it. */
   readonly callPublic: CallRemote
-  /** Fetches under way, and fetches a second, for each host. */
+  /** Limits of concurrent fetches and of fetches per second, for each host. */
   readonly slots: Slots
   readonly rates: Rates
   /** Milliseconds since the epoch. */
@@ -28,7 +29,7 @@ const MAX_KEPT = 512
 
 const DAY_MS = 86_400_000
 const DEFAULT_MS = 300_000
-/** Also where its headers want less: the form of one page and its answer are two requests. */
+/** Minimum caching time, even if its headers ask for less: the consent page and its form are two requests. */
 const MIN_MS = 10_000
 const FAILURE_MS = 30_000
 
@@ -38,7 +39,7 @@ interface Kept {
 }
 
 export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocuments {
-  // The oldest first.
+  // Oldest first.
   const kept = new Map<string, Kept>()
   const keep = (url: string, client: Result<Client, string>, ms: number): void => {
     kept.delete(url)
@@ -60,7 +61,7 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
           maxBytes: MAX_BYTES,
           signal,
         })
-        // A person who went away says nothing of the document.
+        // An aborted fetch says nothing about the document, so nothing is cached.
         if (!answer.ok && answer.error.type === 'aborted') return UNREAD
         const client = answer.ok ? readClient(url, answer.value) : UNREAD
         keep(url, client, client.ok ? timeOf(answer.ok ? answer.value : undefined) : FAILURE_MS)
@@ -75,7 +76,7 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
 const BUSY = err('Too many clients of this host log in at this moment. Try again in a moment.')
 const UNREAD = err('The description of this client cannot be read at the moment.')
 
-/** url: of metadataUrl(). */
+/** url: result of metadataUrl(). */
 function targetOf(url: string): RemoteTarget {
   const { hostname, port } = new URL(url)
   return {

@@ -1,13 +1,13 @@
-// A client_id → the client that it stands for: a registration of ours, or a metadata document.
+// Finds the client that a client_id stands for: one registered here, or one with a metadata document.
 
 import type { Relay } from '../../ir/relay.js'
 import { type Client, metadataUrl, openClientId } from '../../oauth/relay/client.js'
 import type { Vault } from '../../oauth/relay/vault.js'
 import { err, ok, type Result } from '../../result.js'
 
-/** Client metadata documents, by their URLs. */
+/** Returns client metadata documents by URL. */
 export interface ClientDocuments {
-  /** error: a sentence for a person. Never rejects. */
+  /** Never rejects. error: a sentence for a person. */
   get(url: string, signal: AbortSignal): Promise<Result<Client, string>>
 }
 
@@ -37,7 +37,7 @@ export async function findClient(
   return client === undefined ? err(REGISTER_AGAIN) : ok(client)
 }
 
-/** now: milliseconds. */
+/** Whether a client_id is still valid, without fetching its document. now: milliseconds since the epoch. */
 export const isKnownClient = (id: string, relay: Relay, vault: Vault, now: number): boolean =>
   isDocumentId(id)
     ? readableUrl(id, relay) !== undefined

@@ -1,4 +1,5 @@
-// The call of the provider's token endpoint: with the relay's own client, over the backendRef, so many at a time.
+// Calls the provider's token endpoint as the relay's own client, over the backendRef, within limits of concurrency and
+// rate.
 
 import type { Relay } from '../../ir/relay.js'
 import type { CallRemote } from '../../remote/http-call.js'
@@ -9,7 +10,7 @@ import type { CallProvider } from './relay-request.js'
 
 export interface ProviderCallDeps {
   readonly callRemote: CallRemote
-  /** Calls under way, and calls a second, for each token endpoint. */
+  /** Limits of concurrent calls and of calls per second, for each token endpoint. */
   readonly slots: Slots
   readonly rates: Rates
 }
@@ -50,7 +51,7 @@ export const createCallProvider =
     }
   }
 
-/** RFC 6749 section 2.3.1: both parts are encoded as in a form. */
+/** Returns an Authorization value. RFC 6749 section 2.3.1: both parts are form-encoded. */
 const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`
 

@@ -1,4 +1,4 @@
-// What relays share in one process: bounds, and the metadata documents that were read.
+// Builds what the relays of one process share: limits, and the cache of metadata documents.
 
 import { randomBytes } from 'node:crypto'
 import type { CallRemote } from '../../remote/http-call.js'
@@ -10,18 +10,18 @@ import { createRelayBounds } from './bounds.js'
 import { createClientDocuments } from './client-documents.js'
 import type { RelayDeps } from './relay-replies.js'
 
-/** A client comes for a token at its login, and some times an hour after that. */
+/** A client requests a token at its login, and a few times an hour after that. */
 const TOKEN_RATE = { perSecond: 50, burst: 200 }
-/** A document is read again at most every ten seconds for one URL. */
+/** A document is fetched again at most every ten seconds for one URL. */
 const DOCUMENT_RATE = { perSecond: 2, burst: 20 }
 const MAX_DOCUMENTS = 4
 
 export interface RelayDepsInput {
   readonly callRemote: CallRemote
   readonly callPublic?: CallRemote | undefined
-  /** Calls under way at each provider. */
+  /** Limits concurrent calls to each provider. */
   readonly slots: Slots
-  /** Absent: this process alone calls providers. */
+  /** Limits shared with other processes. Absent: only this process calls providers. */
   readonly shared?: SharedLimits | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number

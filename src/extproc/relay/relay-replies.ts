@@ -1,4 +1,4 @@
-// A request to one of a relay's endpoints → its reply.
+// Answers requests to the endpoints of a relay.
 
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import type { Relay } from '../../ir/relay.js'
@@ -23,7 +23,7 @@ export interface RelayDeps extends ProviderCallDeps {
   random(size: number): Uint8Array
 }
 
-/** Over it: 413. */
+/** Maximum bytes of a request body; a larger one is answered 413. */
 export const MAX_FORM_BYTES = 64 * 1024
 
 const METHODS: Readonly<Record<RelayEndpoint | 'registration', readonly string[]>> = {
@@ -36,7 +36,7 @@ const METHODS: Readonly<Record<RelayEndpoint | 'registration', readonly string[]
 const isForPeople = (endpoint: RelayEndpoint | 'registration'): boolean =>
   endpoint === 'authorize' || endpoint === 'callback'
 
-/** Before its body has come. undefined: there is nothing wrong with it yet. */
+/** Returns a refusal that does not need the body; undefined: nothing is wrong so far. */
 export function refusedEarly(
   endpoint: RelayEndpoint | 'registration',
   method: string,
@@ -60,7 +60,7 @@ export function refusedEarly(
       )
 }
 
-/** request: of refusedEarly()'s undefined, with its body. signal: gives up what waits for others. */
+/** request: with its body, after refusedEarly() has returned undefined. signal: aborts calls to other servers. */
 export async function relayReply(
   endpoint: RelayEndpoint | 'registration',
   { relay, paths }: { readonly relay: Relay; readonly paths: WellKnownEntry['paths'] },
@@ -93,7 +93,7 @@ const TOO_MANY_REGISTRATIONS = errorReply(
 )
 const TOO_LARGE = errorPageReply(413, 'The request is too large.')
 
-/** Sub-keys are made once for each relay of the model. */
+/** Vaults by relay: subkeys are derived once for each relay of the model. */
 const vaults = new WeakMap<Relay, Vault>()
 
 function contextOf(

@@ -1,4 +1,4 @@
-// What a relay reads of a request, and what it works with.
+// What a relay reads from a request, and the context in which it answers.
 
 import type { Relay } from '../../ir/relay.js'
 import type { Client } from '../../oauth/relay/client.js'
@@ -9,17 +9,17 @@ import type { BoundedRequest } from './bounds.js'
 
 export interface RelayRequest {
   readonly method: string
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string
   readonly cookie?: string | undefined
   readonly origin?: string | undefined
   readonly contentType?: string | undefined
   readonly hasCredentials: boolean
-  /** networkOf() the client's address; "": not known. */
+  /** Result of networkOf() for the client's address; "": unknown. */
   readonly network: string
-  /** Sec-Fetch-Dest, of browsers that say so: whether a script or a frame asks, and not a window. */
+  /** Whether Sec-Fetch-Dest names something other than a window, e.g. a script or a frame; false if it is not sent. */
   readonly isInPage: boolean
-  /** All of it; empty before it has come. */
+  /** The whole body; empty before it has arrived. */
   readonly body: Uint8Array
 }
 
@@ -29,22 +29,25 @@ export interface RelayContext {
   readonly vault: Vault
   /** The gateway's origin. */
   readonly origin: string
-  /** Cookies are for https alone; otherwise the gateway is on loopback. */
+  /** Whether cookies are restricted to https; otherwise the gateway is on loopback. */
   readonly isSecure: boolean
   readonly paths: { readonly callback: string }
   /** Milliseconds since the epoch. */
   now(): number
   random(size: number): Uint8Array
-  /** error: a sentence for a person. */
+  /** Finds a client. error: a sentence for a person. */
   client(id: string, signal: AbortSignal): Promise<Result<Client, string>>
-  /** Whether a client may still use what it was given; its document is not read again for that. */
+  /** Whether a client may still use its grants; its document is not fetched again for that. */
   isKnown(id: string): boolean
   callProvider: CallProvider
-  /** Whether the client's network may ask for this now; counted when it may. */
+  /** Whether the client's network may make this request now; counts it if so. */
   mayAsk(request: BoundedRequest, network: string): boolean
 }
 
-/** Of the token endpoint. form: with the client's own parameters; error: what kept it from answering. */
+/**
+ * Calls the token endpoint. form: the parameters of the grant; the relay's client credentials are added. error: why
+ * there is no answer.
+ */
 export type CallProvider = (
   form: Readonly<Record<string, string>>,
   signal: AbortSignal,
@@ -59,13 +62,13 @@ export function relayRequest(
   { method, path, network }: Pick<RelayRequest, 'method' | 'path' | 'network'>,
   { headers }: HeadersPart,
 ): RelayRequest {
-  // A second one makes it none: which of the two counts nobody can tell.
+  // A repeated header is joined into an invalid value, because nobody can tell which of the two counts.
   const only = (name: string): string | undefined => headers.get(name)?.join(', ')
   return {
     method,
     path,
     network,
-    // HTTP/2 may carry them in several fields (RFC 9113 section 8.2.3).
+    // HTTP/2 may split cookies into several fields (RFC 9113 section 8.2.3).
     cookie: headers.get('cookie')?.join('; '),
     origin: only('origin'),
     contentType: only('content-type'),

@@ -1,4 +1,4 @@
-// The token endpoint of a relay (RFC 6749 sections 4.1.3 and 6): who asks is checked before the provider is asked.
+// The token endpoint of a relay (RFC 6749 sections 4.1.3 and 6). It checks the client before it calls the provider.
 
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { hashOfText } from '../../oauth/relay/client.js'
@@ -13,7 +13,7 @@ import {
   type RelayRequest,
 } from './relay-request.js'
 
-/** What the provider is asked for a grant. */
+/** A client's grant, and the form that requests its tokens from the provider. */
 interface Exchange {
   readonly grant: Grant
   readonly form: Readonly<Record<string, string>>
@@ -46,7 +46,7 @@ const DETAILS = 'gatehouse_relay_token'
 const refused = (error: string, description: string): Reply =>
   errorReply(400, [error, description], DETAILS)
 
-/** RFC 6749 section 5.2. */
+/** Answers an unknown client with 401 (RFC 6749 section 5.2). */
 const UNKNOWN_CLIENT = errorReply(
   401,
   ['invalid_client', 'the client is not registered here, or its registration has ended'],
@@ -90,7 +90,7 @@ function exchangeOf(
   }
 }
 
-/** Of this client, and for what the gateway protects now. */
+/** Whether the grant is for this client, and for the resource that the gateway protects now. */
 const isOfClient = ({ relay }: RelayContext, grant: Grant, clientHash: string): boolean =>
   grant.clientHash === clientHash && grant.resource === relay.resource
 
@@ -120,7 +120,7 @@ function ofCode(
   })
 }
 
-/** RFC 7636 section 4.6. */
+/** Whether the PKCE verifier matches the challenge (RFC 7636 section 4.6). */
 const isVerified = (verifier: string, challenge: string): boolean =>
   /^[A-Za-z0-9._~-]{43,128}$/.test(verifier) && hashOfText(verifier) === challenge
 
@@ -154,7 +154,7 @@ function answered(context: RelayContext, grant: Grant, { status, body }: Provide
   if (!isJsonObject(answer)) return FAILED
   if (status === 200) return withTokens(context, grant, answer)
   const { error } = answer
-  // What the provider says of its own client is none of this client's doing, who would register anew for it.
+  // Other errors concern the relay's client at the provider. If they were passed on, this client would register again.
   return error === 'invalid_grant' || error === 'invalid_scope'
     ? refused(error, 'the identity provider refused the grant')
     : FAILED
@@ -169,7 +169,7 @@ const FAILED = errorReply(
   DETAILS,
 )
 
-/** No id_token: where its audience is the relay's client it would pass as an access token. */
+/** Leaves id_token out: if its audience is the relay's client, it would be accepted as an access token. */
 function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Reply {
   const { access_token: access, expires_in: expires, scope, refresh_token: refresh } = answer
   if (typeof access !== 'string' || access === '') return FAILED

@@ -1,9 +1,10 @@
-// A stream whose route is told by its first message: nothing is decided before it, and nothing of it is answered with OK.
+// Opens a stream by its first message, which names the route. Nothing is decided before it, and a stream that ends
+// before it never ends with OK.
 
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
 
-/** open: with what read() makes of the first message. It may throw, which ends the call. */
+/** open: called with the result of read() on the first message. It may throw, which ends the call. */
 export function withFirstMessage<First>(
   call: Pick<StreamCall, 'end'>,
   read: (bytes: Buffer) => First,

@@ -1,6 +1,6 @@
-// Parts of a guarded request or reply → Envoy's messages in full duplex (envoy.service.ext_proc.v3 ProcessingResponse): the
-// headers once they may go on, then the body in pieces. By hand, as a streamed reply has a message for every token. Held
-// equal to the generated decoder by a test.
+// Encodes parts of a guarded request or reply as Envoy's messages in full duplex (envoy.service.ext_proc.v3
+// ProcessingResponse): the headers once they may go on, then the body in pieces. Written by hand, because a streamed
+// reply has a message for every token. A test compares it with the generated decoder.
 
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { Phase } from '../../ir/proc-entry.js'
@@ -9,16 +9,16 @@ export interface HeaderChange {
   /** Lower-case names; :status too. Each character of a value is a byte. */
   readonly set?: Readonly<Record<string, string>>
   readonly remove?: readonly string[]
-  /** Envoy is to choose the route anew. */
+  /** Whether Envoy is to choose the route again. */
   readonly choosesRoute?: boolean
 }
 
-/** Who sends a message: it is gone when the next one is written. */
+/** Sends a message, whose bytes are valid only until the next one is written. */
 export type Send = (message: Uint8Array) => void
 
-/** What Envoy takes at once. */
+/** Maximum bytes of body in one message that Envoy takes. */
 const PIECE_BYTES = 64 * 1024
-/** Of a character in UTF-8. */
+/** Maximum bytes of a UTF-16 unit in UTF-8. */
 const MAX_CHARACTER_BYTES = 3
 /** HeaderValueOption.append_action. */
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
@@ -28,7 +28,7 @@ const HEADERS = { request: 1, response: 2 } as const
 const BODY = { request: 3, response: 4 } as const
 const TRAILERS = { request: 5, response: 6 } as const
 
-/** Messages are written one at a time. */
+/** Shared, because messages are written one at a time. */
 const writer = new BackwardWriter()
 
 export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {}): void {
@@ -50,7 +50,7 @@ export function writeMutation({ set = {}, remove = [] }: HeaderChange, to = writ
     const option = to.mark()
     to.number(3, OVERWRITE_IF_EXISTS_OR_ADD)
     const header = to.mark()
-    // Envoy reads raw_value alone here; without an action it would append to what is there.
+    // Envoy reads only raw_value here; without an action it would append to existing values.
     to.latin1(3, set[name] ?? '')
     to.text(1, name)
     to.end(1, header)
@@ -58,7 +58,7 @@ export function writeMutation({ set = {}, remove = [] }: HeaderChange, to = writ
   }
 }
 
-/** isLast: the body ends here, no trailers follow. At least one message. */
+/** Sends at least one message. isLast: the body ends here, and no trailers follow. */
 export function sendBody(send: Send, phase: Phase, body: Uint8Array, isLast: boolean): void {
   for (let from = 0; from === 0 || from < body.length; from += PIECE_BYTES) {
     const to = from + PIECE_BYTES
@@ -68,7 +68,7 @@ export function sendBody(send: Send, phase: Phase, body: Uint8Array, isLast: boo
   }
 }
 
-/** The same, of a body that is a text. */
+/** Sends a body given as text; otherwise like sendBody(). */
 export function sendText(send: Send, phase: Phase, text: string, isLast: boolean): void {
   if (text.length * MAX_CHARACTER_BYTES > PIECE_BYTES)
     return sendBody(send, phase, Buffer.from(text), isLast)

@@ -1,28 +1,28 @@
-// What is held of all bodies together, within one budget: bodies that are not complete, and what is made
-// of a complete one while webhooks are asked about it; and of streamed replies what has not left.
+// One byte budget for all bodies together: incomplete ones, complete ones with what is made of them while webhooks are
+// asked, and the unsent parts of streamed replies.
 
 import { createTally } from './tally.js'
 
 export interface HeldBytes {
-  /** At this moment, by this process. */
+  /** Returns the bytes that this process holds now. */
   held(): number
-  /** For one body. */
+  /** Opens the account of one body. */
   open(): Hold
 }
 
 export interface Hold {
-  /** false: it would be more than the budget; nothing is added. */
+  /** Adds bytes. false: they would exceed the budget; nothing is added. */
   add(bytes: number): boolean
-  /** So much is held by now. false: it would be more than the budget, and what was held stays counted. */
+  /** Sets the total held. false: it would exceed the budget; the previous total stays counted. */
   become(bytes: number): boolean
-  /** Nothing of it is held any more. */
+  /** Releases everything that is held. */
   release(): void
 }
 
-/** For the log: why something is refused. */
+/** Reason of a refusal, for the log. */
 export const BUSY = 'all bodies together hold as much as they may'
 
-/** tally: of several processes, where the budget is of all of them. */
+/** tally: shared by several processes if the budget is for all of them. */
 export function createHeldBytes(budget: number, tally = createTally()): HeldBytes {
   return {
     held: () => tally.own(),

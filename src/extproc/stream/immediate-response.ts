@@ -1,4 +1,4 @@
-// A reply of ours → Envoy's ImmediateResponse (envoy.service.ext_proc.v3), and the one answer that asks for a body.
+// Encodes a reply as Envoy's ImmediateResponse (envoy.service.ext_proc.v3), and the one response that requests a body.
 
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { JsonObject } from '../../ir/json.js'
@@ -12,11 +12,11 @@ export interface Reply {
   /** Values of Set-Cookie. */
   readonly cookies?: readonly string[]
   readonly body: Uint8Array
-  /** What Envoy's access log shows as response code details; no spaces. */
+  /** Response code details in Envoy's access log; no spaces. */
   readonly details: string
 }
 
-/** no-store unless headers say otherwise. */
+/** Builds a JSON reply. It is no-store unless headers say otherwise. */
 export const jsonReply = (
   status: number,
   body: JsonObject,
@@ -29,7 +29,7 @@ export const jsonReply = (
   details,
 })
 
-/** An error in the form that OAuth clients read (RFC 6749 section 5.2). */
+/** Builds an error in the format that OAuth clients read (RFC 6749 section 5.2). */
 export const errorReply = (
   status: number,
   [error, description]: readonly [error: string, description: string],
@@ -60,7 +60,10 @@ export function immediateResponse({
   return writer.view()
 }
 
-/** HeaderValueOption: header 1, append 2 (value 1): Envoy 1.40 writes over what is there by its append_action 0. value: ASCII. */
+/**
+ * HeaderValueOption: header 1, append 2 (value 1). With its append_action 0, Envoy 1.40 overwrites existing values.
+ * value: ASCII.
+ */
 function writeCookie(value: string, writer: BackwardWriter): void {
   const option = writer.mark()
   const append = writer.mark()
@@ -75,14 +78,14 @@ function writeCookie(value: string, writer: BackwardWriter): void {
 
 const FIRST_BYTES = 1024
 
-/** In UTF-8, each byte a character. */
+/** Encodes the value in UTF-8, one character per byte. */
 const asBytes = ([name, value]: readonly [string, string]): readonly [string, string] => [
   name,
   Buffer.from(value, 'utf8').toString('latin1'),
 ]
 
 /**
- * Lets Envoy go on to the buffered body of a request; its headers are held until that is answered. ProcessingResponse:
- * request_headers 1 (response 1 (status 1: CONTINUE, which is 0)).
+ * Makes Envoy send the buffered body of a request, whose headers are held until the body is answered.
+ * ProcessingResponse: request_headers 1 (response 1 (status 1: CONTINUE, which is 0)).
  */
 export const AWAIT_BODY: Uint8Array = Buffer.of(0x0a, 2, 0x0a, 0)

@@ -1,17 +1,18 @@
-// The streams that are open, and how they end in a drain: by themselves while there is time, then with UNAVAILABLE.
+// Tracks open streams. A drain lets them end by themselves for a while, then ends the rest with UNAVAILABLE.
 
 import { Status } from '../../grpc/status.js'
 import type { ProcessStream } from './process-stream.js'
 
 export interface OpenStreams {
-  /** The function it returns takes the stream out again. */
+  /** Returns a function that removes the stream again. */
   add(stream: ProcessStream): () => void
-  /** Resolves when none is open. Never ends one with OK, on which Envoy lets its request pass unprocessed. */
+  /** Resolves when no stream is open. Never ends one with OK, on which Envoy lets its request pass unprocessed. */
   drain(timeoutMs: number): Promise<void>
 }
 
 export function createOpenStreams(): OpenStreams {
-  // In boxes that are emptied, as a stream holds the bodies of its request: what a Set has outgrown keeps what was in it.
+  // Boxed, and each box emptied on removal: a stream holds the bodies of its request, and the table that a Set has
+  // outgrown still references what was in it.
   const open = new Set<{ stream: ProcessStream | undefined }>()
   let onEmpty = () => {}
 

@@ -1,18 +1,18 @@
-// What our own check has written into Envoy's metadata: the claims of a verified token, and what a request for a list is.
+// Reads what ext_authz has written into Envoy's metadata: the claims of a verified token, and a request for lists.
 
 import { fromBinary, type JsonObject } from '@bufbuild/protobuf'
 import { type LazyValue, lazyValue } from '../../cel/attributes.js'
 import { MetadataSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import { CLAIMS_KEY, CLAIMS_NAMESPACE, EXACT_CLAIMS_KEY, LIST_REQUEST_KEY } from '../../ir/names.js'
 
-/** metadata: an encoded Metadata. @throws {Error} it cannot be read. */
+/** metadata: an encoded Metadata. @throws {Error} when it cannot be decoded. */
 export function claimsIn(metadata: Buffer): LazyValue | undefined {
   const { [CLAIMS_KEY]: claims, [EXACT_CLAIMS_KEY]: exact } = ownPart(metadata)
   if (claims === undefined) return undefined
   return lazyValue(claims, typeof exact === 'string' ? exact : undefined)
 }
 
-/** A text of listRequestText(). @throws as claimsIn. */
+/** Returns a text of listRequestText(). @throws as claimsIn(). */
 export function listRequestIn(metadata: Buffer): string | undefined {
   const { [LIST_REQUEST_KEY]: text } = ownPart(metadata)
   return typeof text === 'string' ? text : undefined

@@ -1,9 +1,9 @@
-// Bytes of an envoy.service.ext_proc.v3.ProcessingRequest → what is read of it. By hand, as a streamed reply has a message
-// for every token: no object for a part that nobody reads. Held equal to the generated decoder by a test.
+// Decodes the needed parts of an envoy.service.ext_proc.v3.ProcessingRequest. Written by hand, because a streamed reply
+// has a message for every token: unused parts create no objects. A test compares it with the generated decoder.
 
 import { type Range, WireReader } from '../../grpc/wire-reader.js'
 
-/** By lower-case name; each byte of a value is a character. */
+/** Values by lower-case name; each byte of a value is one character. */
 export type Headers = ReadonlyMap<string, readonly string[]>
 
 export type PartName =
@@ -32,18 +32,18 @@ export interface BodyModes {
 
 export interface HeadersPart {
   readonly headers: Headers
-  /** There is no body. */
+  /** Whether there is no body. */
   readonly endOfStream: boolean
 }
 
 export interface BodyPart {
-  /** Lies in the memory of all that came with it: copy what must stay. */
+  /** A view into the memory of the whole message: copy what must stay. */
   readonly body: Buffer
   readonly endOfStream: boolean
 }
 
 export interface ProcessMessage extends HeadersPart, BodyPart {
-  /** undefined: none of those that a client of ours can ask about. */
+  /** undefined: the message has none of these parts. */
   readonly part: PartName | undefined
   readonly config: BodyModes | undefined
   /** An encoded envoy.config.core.v3.Metadata; undefined: none. */
@@ -62,7 +62,7 @@ interface Draft {
 const NO_HEADERS: Headers = new Map()
 const NO_BYTES = Buffer.alloc(0)
 
-/** @throws RangeError when the bytes are no message, or say two parts at once. */
+/** @throws RangeError when the bytes are not a message, or contain two parts. */
 export function readProcessMessage(bytes: Buffer): ProcessMessage {
   const draft: Draft = {
     part: undefined,
@@ -89,7 +89,7 @@ function readPart(reader: WireReader, part: PartName, draft: Draft): void {
   const outer = reader.enter()
   if (part === 'requestHeaders' || part === 'responseHeaders') readHeaders(reader, draft)
   else if (part === 'requestBody' || part === 'responseBody') readBody(reader, draft)
-  // Nothing of trailers is read.
+  // Nothing in trailers is used.
   else for (let field = reader.next(); field !== 0; field = reader.next()) reader.skip()
   reader.leave(outer)
 }
@@ -109,7 +109,7 @@ function readHeaders(reader: WireReader, draft: Draft): void {
     else reader.skip()
 }
 
-/** HeaderValue: key 1, value 2, raw_value 3. Envoy fills raw_value, older ones value. */
+/** HeaderValue: key 1, value 2, raw_value 3. Envoy fills raw_value, older versions value. */
 function readHeader(reader: WireReader, headers: Map<string, string[]>): void {
   let name = ''
   let value = ''
@@ -142,7 +142,7 @@ function view(reader: WireReader): Buffer {
   return reader.buffer.subarray(start, end)
 }
 
-/** What stands there twice is one message, as protobuf has it. */
+/** Joins a message field that occurs twice, which protobuf defines as one message. */
 const joined = (before: Buffer | undefined, bytes: Buffer): Buffer =>
   before === undefined ? bytes : Buffer.concat([before, bytes])
 

@@ -1,4 +1,5 @@
-// One ext_proc stream: messages to the processor one at a time, answers back, and an end that is never OK while an answer is owed.
+// Runs one ext_proc stream: passes messages to the processor one at a time, sends its answers, and never ends with OK
+// while an answer is owed.
 
 import { OwnEnding } from '../../ending.js'
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
@@ -7,7 +8,7 @@ import { type ProcessMessage, readProcessMessage } from './process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
 
 export interface ProcessStream {
-  /** Ends it with this status; nothing happens when it has ended. Envoy refuses the request then. */
+  /** Ends the stream with this status, on which Envoy fails the request. Does nothing if the stream has ended. */
   fail(code: Status, details: string): void
 }
 
@@ -18,7 +19,7 @@ export interface RunningStream {
 
 export interface ProcessStreamDeps {
   createProcessor(stream: ProcessorStream): Processor
-  /** The processor threw: a bug, or a message that it does not expect. */
+  /** Called when the processor throws: a bug, or an unexpected message. */
   onError(error: unknown): void
   /** Called once, however the stream ended. */
   onEnd(): void
@@ -32,9 +33,9 @@ export function runProcessStream(call: StreamCall, deps: ProcessStreamDeps): Run
 class Running implements ProcessStream, StreamListener {
   private readonly ended = new OwnEnding()
   private readonly processor: Processor
-  /** A message is being worked on; the next one comes when that is done. */
+  /** Whether a message is being processed; the next one is read after that. */
   private isBusy = false
-  /** Envoy has not taken what was sent: no more is read from it before, so no more is held here. */
+  /** Whether Envoy has not taken all that was sent. Reading pauses until it has, so no more is held here. */
   private isFull = false
 
   constructor(
@@ -63,7 +64,7 @@ class Running implements ProcessStream, StreamListener {
     if (this.isBusy || this.isFull) this.call.pause()
   }
 
-  /** Envoy has closed its side. OK would let a request pass whose answer is still owed. */
+  /** Called when Envoy has closed its side. OK would let a request pass whose answer is still owed. */
   onEnd(): void {
     if (this.processor.isDone()) this.end(() => this.call.end())
     else this.fail(Status.UNAVAILABLE, 'the stream was closed before its answer')

@@ -1,41 +1,42 @@
-// What one stream does with the phases of one HTTP request; the stream itself (order, writes, the end) is process-stream's.
+// What a processor does with the phases of one HTTP request. Order, writes and the end of the stream are up to
+// process-stream.ts.
 
 import type { Ending } from '../../ending.js'
 import { GatehouseError } from '../../errors.js'
 import type { BodyModes, BodyPart, HeadersPart } from './process-message.js'
 
 /**
- * One per stream. A phase is called when the one before it has settled. It answers through the stream's send();
- * one that throws ends the stream with an error, which refuses the request.
+ * Handles the phases of one stream. A phase is called after the previous one has settled, and answers through the
+ * stream's send(). If it throws, the stream ends with an error, on which Envoy fails the request.
  */
 export interface Processor {
-  /** first: what came with the stream's first message beside it. */
+  /** first: what else the stream's first message contained. */
   requestHeaders(message: HeadersPart, first: FirstMessage): Promise<void> | void
   requestBody(message: BodyPart): Promise<void> | void
   requestTrailers(): Promise<void> | void
   responseHeaders(message: HeadersPart): Promise<void> | void
   responseBody(message: BodyPart): Promise<void> | void
   responseTrailers(): Promise<void> | void
-  /** Whether nothing is owed any more: only then may a stream that Envoy has closed its side of end with OK. */
+  /** Whether nothing more is owed. Only then may the stream end with OK after Envoy has closed its side. */
   isDone(): boolean
 }
 
 export interface FirstMessage {
-  /** undefined: Envoy did not say. */
+  /** undefined: Envoy did not send it. */
   readonly config?: BodyModes | undefined
-  /** Dynamic metadata of the filters before this one, as an encoded Metadata: the claims of a verified token. */
+  /** Dynamic metadata of earlier filters, as an encoded Metadata: the claims of a verified token. */
   readonly metadata?: Buffer | undefined
 }
 
-/** What a processor has of its stream. */
+/** The stream as a processor sees it. */
 export interface ProcessorStream {
-  /** An encoded ProcessingResponse, which is copied. Ignored once the stream has ended. */
+  /** Sends an encoded ProcessingResponse, which is copied. Ignored once the stream has ended. */
   send(this: void, response: Uint8Array): void
-  /** Aborts when the stream has ended, by whatever side. */
+  /** Aborts when the stream has ended, on either side. */
   readonly signal: Ending
 }
 
-/** A message that cannot come in this phase, or twice: the stream ends with an error and nothing passes. */
+/** A message that is not allowed in this phase, or is repeated: the stream ends with an error and nothing passes. */
 export class UnexpectedMessage extends GatehouseError {
   readonly code = 'unexpected_message'
 

@@ -1,31 +1,34 @@
-// How often something may be done, for each key: so many at once, and so many a second after that. No queue.
+// Token buckets by key: a burst at once, then a fixed rate per second. No queue.
 
 export interface Rates {
-  /** Whether it may be done now; counted when it may. */
+  /** Whether it may be done now; counts it if so. */
   take(key: string): boolean
 }
 
 export interface RateLimits {
   readonly perSecond: number
-  /** At once, by a key that was quiet. */
+  /** Maximum at once, for a key that was idle. */
   readonly burst: number
-  /** Beyond so many keys at a time all further ones share a bucket. Absent: 1,024. */
+  /** Maximum number of keys with a bucket of their own; further ones share a bucket. Absent: 1,024. */
   readonly maxKeys?: number
 }
 
 interface Bucket {
-  /** What is left. */
+  /** Tokens left at the time of the last use. */
   tokens: number
-  /** Milliseconds. */
+  /** Time of the last use, in milliseconds. */
   at: number
 }
 
 const MAX_KEYS = 1024
 const OTHERS = ''
-/** How often a full table is searched for keys that cost nothing any more: a flood of new keys pays for one search a second. */
+/**
+ * Minimum time between searches of a full table for keys that can be removed: a flood of new keys costs one search a
+ * second.
+ */
 const SEARCH_MS = 1000
 
-/** now: milliseconds. A key costs nothing once its bucket is full again. */
+/** now: milliseconds. Keys whose bucket is full again are removed when the table is full. */
 export function createRates(
   { perSecond, burst, maxKeys = MAX_KEYS }: RateLimits,
   now: () => number,

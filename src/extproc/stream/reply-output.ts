@@ -1,12 +1,11 @@
-// What a held reply becomes on its way to the client: the LLM's with its body, perhaps another one, or an answer of ours
-// in its place.
+// Sends a held reply to the client: the LLM's, possibly with another body, or Gatehouse's own in its place.
 
 import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from './guard-messages.js'
 import type { Reply } from './immediate-response.js'
 import type { Headers } from './process-message.js'
 import type { ProcessorStream } from './processor.js'
 
-/** Headers that describe the very bytes of a body. */
+/** Headers that describe the exact bytes of a body. */
 export const OF_THE_BYTES = [
   'content-encoding',
   'etag',
@@ -16,7 +15,7 @@ export const OF_THE_BYTES = [
   'repr-digest',
 ] as const
 
-/** Headers, body and, where the LLM sent them, trailers. */
+/** Sends headers, body and, if the LLM sent them, trailers. */
 export function sendReply(
   stream: ProcessorStream,
   change: HeaderChange,
@@ -35,7 +34,9 @@ function sendRest({ send }: ProcessorStream, body: Uint8Array, hasTrailers: bool
   if (hasTrailers) sendTrailers(send, 'response')
 }
 
-/** In place of the LLM's headers. What filters put there for the client (CORS) stays; hence no immediate response. */
+/**
+ * Replaces the LLM's headers but keeps those that filters added for the client (CORS); an immediate response would not.
+ */
 function changeTo(reply: Reply, headers: Headers): HeaderChange {
   const set: Readonly<Record<string, string>> = {
     ...reply.headers,
@@ -46,17 +47,19 @@ function changeTo(reply: Reply, headers: Headers): HeaderChange {
 
 const KEPT = /^(?::|access-control-|vary$|date$|x-request-id$)/
 
-/** An answer of ours in place of the LLM's reply. */
+/** Gatehouse's own answer in place of the LLM's reply. */
 export interface OwnReply {
   /** headers: the LLM's. */
   send(reply: Reply, headers: Headers, hasTrailers: boolean): void
-  /** The LLM's body, or what follows it, has begun to come. */
+  /** Called when the LLM's body, or what follows it, begins to arrive. */
   begin(hasTrailers: boolean): void
-  /** Its body is still to be sent. */
+  /** Whether its body is still to be sent. */
   isOwed(): boolean
 }
 
-/** Envoy takes no part of a body before it has sent one itself: it would reset the client. So the answer's body waits. */
+/**
+ * Delays the answer's body until the LLM's body begins: if Envoy gets one before it has sent any, it resets the client.
+ */
 export function createOwnReply(stream: ProcessorStream): OwnReply {
   let hasBegun = false
   let owed: Uint8Array | undefined

@@ -1,4 +1,4 @@
-// Envoy's header list of a request → the few values that the well-known documents depend on.
+// Extracts from a request's headers the few values that the well-known documents depend on.
 
 import { HOPS_HEADER } from '../../ir/hops.js'
 import type { RequestAddress } from '../../oauth/base-url.js'
@@ -6,16 +6,16 @@ import type { HeadersPart } from './process-message.js'
 
 export interface RequestView {
   readonly method: string
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string
   readonly address: RequestAddress
-  /** Bytes, as announced; undefined: not announced. */
+  /** Announced length in bytes; undefined: not announced. */
   readonly contentLength?: number | undefined
-  /** What it says of the times that it has passed a gateway (ir/hops.ts). */
+  /** Value of its hops header: how often it has passed a gateway (ir/hops.ts). */
   readonly hops?: string | undefined
 }
 
-/** undefined: not a request, a pseudo-header is missing or stands there twice. */
+/** undefined: not a request, because a pseudo-header is missing or repeated. */
 export function requestView({ headers }: HeadersPart): RequestView | undefined {
   const method = only(headers.get(':method'))
   const path = only(headers.get(':path'))

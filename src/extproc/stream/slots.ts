@@ -1,13 +1,16 @@
-// Semaphores without a queue, one for each key: whoever comes when all slots of a key are taken is told so at once.
+// Semaphores without a queue, one per key: take() returns undefined when all slots of the key are taken.
 
 import { createTally, type Tally } from './tally.js'
 
 export interface Slots {
-  /** Gives one back when it is called, once; undefined: none of this key is free. */
+  /** Takes a slot. Returns a function that releases it, to be called once; undefined: no slot of this key is free. */
   take(key: string): (() => void) | undefined
 }
 
-/** max: of each key. Keys of which no slot is taken cost nothing. tallyOf: of several processes, where max is of all of them. */
+/**
+ * max: slots of each key. Keys without a taken slot use no memory. tallyOf: shared by several processes if max is for
+ * all of them.
+ */
 export function createSlots(max: number, tallyOf: (key: string) => Tally = createTally): Slots {
   const taken = new Map<string, { readonly tally: Tally; count: number }>()
   return {

@@ -1,17 +1,17 @@
-// A count with a limit: of this process alone, or of several together.
+// A count with a limit, of this process alone or shared by several.
 
 export interface Tally {
-  /** What this process has added. */
+  /** Returns what this process has added. */
   own(): number
-  /** false: it would be more than max; nothing is added. What is taken off is always taken off. */
+  /** Adds an amount. false: the count would exceed max; nothing is added. Negative amounts are always added. */
   add(amount: number, max: number): boolean
 }
 
-/** What providers are asked by several processes together. */
+/** Limits on calls to providers that several processes share. */
 export interface SharedLimits {
-  /** Of rates: what this process may use, 0 to 1. */
+  /** This process's share of rates, 0 to 1. */
   readonly part: number
-  /** Of calls under way, by what they are to. */
+  /** Counts of concurrent calls, by what is called. */
   readonly tallyOf: (name: string) => Tally
 }
 

@@ -1,27 +1,27 @@
-// A reply whose headers do not tell a streamed JSON array from an object: the first byte that is no white space does, behind
-// whatever encoding.
+// Tells a streamed JSON array from an object where the headers do not: by the first byte that is not white space,
+// behind any encoding.
 
 import { type Decoder, resumed } from '../encodings/decoder.js'
 
 export type Opening =
-  /** decoder: has given nothing yet of what was looked at. */
+  /** decoder: still produces all that was looked at. */
   | { readonly type: 'array'; readonly decoder: Decoder }
-  /** It is to be read whole: no array, or nothing that can be read as it comes. */
+  /** To be read as a whole: not an array, or it cannot be decoded as it arrives. */
   | { readonly type: 'other' }
-  /** There is nothing but white space yet. */
+  /** Only white space so far. */
   | { readonly type: 'unknown' }
 
 export interface ArrayOpening {
-  /** bytes: of the wire. Nothing is looked at after an array or another thing was found. */
+  /** bytes: from the wire. Must not be called again after any result but 'unknown'. */
   look(bytes: Uint8Array): Promise<Opening>
-  /** Gives up what is being decoded. */
+  /** Stops decoding. */
   close(): void
 }
 
-/** Bytes of white space that are looked through. No model sends as many; compressed, they could be without end. */
+/** Maximum bytes of white space that are searched. No model sends as many; compressed, they could be endless. */
 const MOST_SPACE = 64 * 1024
 
-/** decoder: of its Content-Encoding. */
+/** decoder: for the reply's Content-Encoding. */
 export function createArrayOpening(decoder: Decoder): ArrayOpening {
   let space: Uint8Array = Buffer.of()
 

@@ -1,4 +1,4 @@
-// The frames of a streamed reply → what is held: each with the event that it says, and an end where one cannot be read.
+// Reads the frames of a streamed reply as events and adds them to what is held, which ends at the first unreadable one.
 
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
@@ -10,11 +10,11 @@ import { type Pace, unitsOf } from '../../turns.js'
 export interface EventIntake {
   /** The error is a sentence without any text: the reply cannot be read. */
   readonly take: FrameSink
-  /** Of the last event; undefined: none told. */
+  /** API of the last event that was read; undefined: none yet. */
   readonly api: LlmApi | undefined
 }
 
-/** passesUnread: from an event that cannot be read on, the rest passes as it is. */
+/** passesUnread: whether the rest passes unchanged from the first event that cannot be read. */
 export function createEventIntake(
   held: Pick<HeldReply, 'add' | 'end'>,
   passesUnread: boolean,
@@ -44,7 +44,7 @@ export function createEventIntake(
   }
 }
 
-/** The last event of OpenAI's streams: nothing is said after it. */
+/** Whether this is the last event of OpenAI's streams: no text follows it. */
 const isDone = (data: string): boolean =>
   data.length <= MOST_AROUND_DONE && data.trim() === '[DONE]'
 const MOST_AROUND_DONE = 1024

@@ -1,5 +1,5 @@
-// The first layer of a streamed reply: its bytes are decoded, cut into frames, and read as events, which are held. In slices:
-// a piece of a compressed stream may stand for millions of frames, and one event be as large as a body.
+// The first layer of a streamed reply: decodes its bytes, cuts them into frames and reads those as events. Works in
+// slices: a piece of a compressed stream may expand to millions of frames, and one event may be as large as a body.
 
 import type { EventFrameReader, Reading } from '../../llm/framing/frame.js'
 import { err, type Result } from '../../result.js'
@@ -8,22 +8,22 @@ import type { Decoder } from '../encodings/decoder.js'
 import type { EventIntake } from './event-intake.js'
 
 export interface Frames {
-  /** The error is a sentence without any text: the reply cannot be read. */
+  /** Reads the next bytes. The error is a sentence without any text: the reply cannot be read. */
   push(bytes: Uint8Array): Promise<Result<undefined, string>>
-  /** Nothing more comes. */
+  /** Reads what is left when the stream ends. */
   end(): Promise<Result<undefined, string>>
-  /** Bytes that are kept: of the frame that is not complete yet, and of the piece that is being read. */
+  /** Bytes held: the incomplete frame, and the piece being read. */
   readonly held: number
-  /** Gives up what is being decoded. */
+  /** Stops decoding. */
   close(): void
 }
 
 export interface FrameContext {
-  /** Of its Content-Encoding. */
+  /** Decoder for its Content-Encoding. */
   readonly decoder: Decoder
   readonly reader: EventFrameReader
   readonly intake: Pick<EventIntake, 'take'>
-  /** Between two slices: resolves when the next one may be read. */
+  /** Called between two slices; resolves when the next one may be read. */
   readonly pause: () => Promise<void>
   /** Whether nobody waits for more. */
   readonly isStopped: () => boolean

@@ -1,4 +1,4 @@
-// The ways in which a streamed reply is framed, each with the early end that its clients read.
+// The framings of a streamed reply, each with the early end that its clients understand.
 
 import type { OwnError } from '../../llm/api-error.js'
 import type { EventFrameReader } from '../../llm/framing/frame.js'
@@ -9,17 +9,17 @@ import type { LlmApi } from '../../llm/text/api.js'
 
 export interface Framing {
   readonly reader: EventFrameReader
-  /** The end of the stream that has been sent so far. api: undefined when no event told. */
+  /** Returns an early end with an error for what has been sent so far. api: undefined when no event revealed it. */
   errorEnd(error: OwnError, api: LlmApi | undefined, hasSent: boolean): string
 }
 
-/** maxBytes: of one event; likewise below. */
+/** maxBytes: maximum size of one event; likewise below. */
 export const eventStream = (maxBytes: number): Framing => ({
   reader: createSseReader(maxBytes),
   errorEnd: (error, api) => streamError(api, error),
 })
 
-/** Of Gemini's streams without alt=sse. */
+/** Framing of Gemini's streams without alt=sse. */
 export const jsonArray = (maxBytes: number): Framing => ({
   reader: createJsonArrayReader(maxBytes),
   errorEnd: (error, _api, hasSent) => arrayError(error, !hasSent),

@@ -1,4 +1,4 @@
-// Why a streamed reply ends before its time: what the client is told, and what the log says.
+// Why a streamed reply ends early: the error for the client, and the text for the log.
 
 import type { OwnError } from '../../llm/api-error.js'
 import { BUSY } from '../stream/held-bytes.js'
@@ -6,7 +6,7 @@ import type { PhaseVerdict, Reject } from '../webhook/ask-webhooks.js'
 
 export interface StreamRefusal {
   readonly error: OwnError
-  /** For the log, without any text of prompt or reply. */
+  /** For the log, without any text of the prompt or reply. */
   readonly problem: string
 }
 
@@ -33,7 +33,7 @@ export const unavailableStream = (problem: string): StreamRefusal => ({
   problem,
 })
 
-/** A reject's text reaches the client, as that of a reply that is not streamed does; its reason in place of a missing one. */
+/** A reject's text reaches the client, as in replies that are not streamed. Without text, its reason does. */
 export const streamRefusalOf = (
   decision: Extract<PhaseVerdict, { readonly type: 'reject' | 'unavailable' }>,
 ): StreamRefusal =>

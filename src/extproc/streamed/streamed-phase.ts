@@ -1,5 +1,5 @@
-// A streamed reply in Envoy's messages: body and trailers as they come, what may leave as it may, and an early end
-// with an error.
+// Connects a streamed reply to Envoy's messages: reads body and trailers as they arrive, sends what may leave, and can
+// end the reply early with an error.
 
 import { sendText, sendTrailers } from '../stream/guard-messages.js'
 import type { BodyPart } from '../stream/process-message.js'
@@ -9,10 +9,10 @@ import type { Framing } from './framing.js'
 import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 
 export interface StreamedPhase {
-  /** Resolves when more may come. */
+  /** Resolves when more may be pushed. */
   body(message: BodyPart): Promise<void>
   trailers(): Promise<void>
-  /** Nothing of the reply is owed any more. */
+  /** Whether nothing more of the reply is owed. */
   isDone(): boolean
 }
 
@@ -20,13 +20,13 @@ export interface PhaseContext extends Pick<StreamContext, 'guard' | 'attributes'
   readonly framing: Framing
 }
 
-/** The headers have been answered. */
+/** To be called after the headers have been answered. */
 export function createStreamedPhase(
   { framing, ...context }: PhaseContext,
   stream: ProcessorStream,
   deps: GuardDeps,
 ): StreamedPhase {
-  /** refused: what still comes is dropped. */
+  /** refused: later parts are dropped. */
   let state: 'open' | 'done' | 'refused' = 'open'
   let hasTrailers = false
   let hasSent = false

@@ -1,16 +1,17 @@
-// The bytes of a streamed reply → what may leave of it, as it comes (decision 20), in three layers: frames (frames.ts: bytes,
-// events), windows (windows.ts: when a text is shown, and what leaves by the answer) and webhooks (webhooks.ts: who is asked).
+// Decides what may leave of a streamed reply, as it arrives (decision 20), in three layers: frames (frames.ts: bytes
+// and events), windows (windows.ts: when a text is shown, and what its answer frees) and webhooks (webhooks.ts: who is
+// asked).
 //
-//   state    | begins when                                    | bytes that come  | what leaves
+//   state    | begins when                                    | incoming bytes   | what is sent
 //   ---------|------------------------------------------------|------------------|------------------------------------
 //   open     | the headers have been answered                 | are read         | what the webhooks of mode Sync freed
-//   full     | 4,096 characters are unseen while one is asked | wait             | the same
+//   full     | over 4,096 characters or frames await verdicts | wait             | the same
 //   slices   | a piece of the body takes more than one turn   | wait             | the same
-//   ending   | the LLM has ended                              | none             | the rest, as it is freed
-//   watched  | all but the ends of texts has left             | none             | these, when mode Async has seen all
-//   over     | all has left                                   | none             | nothing
-//   refused  | a reject, no verdict, what cannot be read      | are dropped      | an error, after what was free
-//   left     | the client or Envoy has left                   | are dropped      | nothing
+//   ending   | the LLM's reply has ended                      | none             | the rest, as it is freed
+//   watched  | all but the ends of texts has been sent        | none             | these, when mode Async has seen all
+//   over     | everything has been sent                       | none             | nothing
+//   refused  | a reject, no verdict, or an unreadable reply   | are dropped      | an error, after what was free
+//   left     | the client or Envoy has gone                   | are dropped      | nothing
 
 import { errorKind } from '../../errors.js'
 import type { EventFrameReader } from '../../llm/framing/frame.js'
@@ -35,32 +36,32 @@ import { type WebhookContext, webhooksOf } from './webhooks.js'
 import { createWindows, type WindowEvents, type Windows } from './windows.js'
 
 export interface StreamedReply {
-  /** Resolves when it takes more. */
+  /** Resolves when more may be pushed. */
   push(bytes: Uint8Array): Promise<void>
-  /** Nothing more comes. Resolves when all that may leave has left. */
+  /** Called after the last bytes. Resolves when all that may leave has been sent. */
   end(): Promise<void>
 }
 
 export interface ReplyOutput {
   send(text: string): void
-  /** Nothing is sent after it. api: undefined when no event told. */
+  /** Sends the error that ends the reply. api: undefined when no event revealed it. */
   refuse(refusal: StreamRefusal, api: LlmApi | undefined): void
 }
 
 export interface StreamContext extends WebhookContext {
-  /** Of its Content-Encoding. */
+  /** Decoder for its Content-Encoding. */
   readonly decoder: Decoder
   readonly reader: EventFrameReader
 }
 
-/** Unseen characters with which nothing more is read while webhooks are being asked. */
+/** Unseen characters above which reading pauses while webhooks are asked. */
 const MOST_UNSEEN = 4096
-/** Likewise frames that are held. */
+/** Held frames above which reading pauses likewise. */
 const MOST_FRAMES = 4096
 
-/** Of the characters of an event: as they came, what it says, and what webhooks are asked of that. */
+/** Copies held of an event's characters: as they arrived, their text, and what webhooks are asked about it. */
 const TIMES_HELD = 3
-/** Bytes that a frame takes up at least, however short it is. */
+/** Minimum bytes that a frame occupies, however short it is. */
 const FRAME_BYTES = 512
 
 export const createStreamedReply = (
@@ -76,15 +77,15 @@ class GuardedStream implements StreamedReply {
   private readonly frames: Frames
   private readonly hold: Hold
   private readonly windows: Windows
-  /** There when webhooks of mode Async are. */
+  /** Present if there are webhooks of mode Async. */
   private readonly watched: WatchedReply | undefined
   private readonly watching: Windows | undefined
   private isStopped = false
-  /** What is free leaves, in turns. */
+  /** The work of sending what is free, in turns; undefined when there is none. */
   private leaving: Work<void> | undefined
-  /** More has become free meanwhile. */
+  /** Whether more has become free meanwhile. */
   private isMoreFree = false
-  /** What follows what is leaving. */
+  /** Sent after what is leaving. */
   private refusal: StreamRefusal | undefined
   private wake = (): void => {}
 
@@ -128,7 +129,7 @@ class GuardedStream implements StreamedReply {
     this.stop()
   }
 
-  /** Between two slices of what came. */
+  /** Called between two slices of what arrived. */
   private async pause(): Promise<void> {
     this.look()
     await nextTurn()
@@ -162,7 +163,7 @@ class GuardedStream implements StreamedReply {
     this.count()
   }
 
-  /** What is held, after something came or left. */
+  /** Counts what is held, after something arrived or left. */
   private count(): void {
     if (this.isStopped) return
     const { held, watched, frames } = this
@@ -232,7 +233,7 @@ class GuardedStream implements StreamedReply {
     else this.refusal = refusal
   }
 
-  /** A bug: nothing more leaves. */
+  /** Handles a bug: nothing more leaves. */
   private fail(error: unknown): void {
     const isOwed = !this.isStopped || this.refusal !== undefined
     this.deps.logger.error(
@@ -243,7 +244,7 @@ class GuardedStream implements StreamedReply {
     if (isOwed) this.output.refuse(unavailableStream('it failed within'), this.intake.api)
   }
 
-  /** Nothing more is sent. */
+  /** Stops without sending anything more. */
   private leave(): void {
     this.leaving = undefined
     this.refusal = undefined

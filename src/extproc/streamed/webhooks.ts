@@ -1,5 +1,5 @@
-// The third layer of a streamed reply: who is asked about a window. The webhooks of mode Sync say what leaves, those of mode
-// Async are shown what has left.
+// The third layer of a streamed reply: asks the webhooks about a window. Those of mode Sync decide what leaves, those
+// of mode Async are shown what has left.
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
@@ -13,7 +13,7 @@ import {
 import type { CompiledWebhook, Guard } from '../webhook/compiled-guard.js'
 
 export interface Webhooks {
-  /** Of what they see. */
+  /** What the webhooks are shown. */
   readonly form: ReplyForm
   readonly minIntervalMs: number
   ask(entry: AskedEntry): Promise<PhaseVerdict>

@@ -1,14 +1,14 @@
-// The second layer of a streamed reply: when a window of a text is shown, and what becomes of the answer. One window of a text
-// at a time, several texts at once (decision 20).
+// The second layer of a streamed reply: decides when a window of a text is shown, and applies the answer. One window of
+// a text at a time, several texts at once (decision 20).
 //
 //   a text is | until                                           | then
 //   ----------|-------------------------------------------------|--------------------------------------------
-//   waiting   | a webhook could free something new               | asked, or paused
-//   in a word | the word has ended, or 25 ms have passed         | asked, or paused
-//   paused    | minInterval has passed since it was asked        | what it is then
-//   asked     | the webhooks have answered and it was compared   | what it is then; gone when all of it is free
+//   waiting   | a webhook could free something new              | asked or paused
+//   in a word | the word has ended, or 25 ms have passed        | asked or paused
+//   paused    | minInterval has passed since the last question  | evaluated again
+//   asked     | the webhooks' answer has been applied           | evaluated again, or removed if all is free
 //
-// What ended, and a text of which a whole window is unseen, is never paused.
+// A text that has ended, or that has a whole unseen window, is never paused.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeldChannel } from '../../llm/windows/held-channel.js'
@@ -18,24 +18,24 @@ import type { AskedEntry, PhaseVerdict } from '../webhook/ask-webhooks.js'
 const WORD = 25
 
 export interface Windows {
-  /** Asks about what is due, and starts the clock for what is not. */
+  /** Asks about the windows that are due, and starts timers for the others. */
   look(): void
   isAsking(): boolean
-  /** Leaves no timer; what is asked already is for its signal to end. */
+  /** Clears all timers. Questions under way are ended by their own signal. */
   close(): void
 }
 
 export interface WindowEvents {
-  /** Something more may leave. */
+  /** Called when more may leave. */
   answered(): void
-  /** The reply may not go on. */
+  /** Called when the reply must not continue. */
   ended(decision: Exclude<PhaseVerdict, { readonly type: 'pass' }>): void
-  /** A bug. */
+  /** Called on a bug. */
   failed(error: unknown): void
 }
 
 export interface WindowWebhooks {
-  /** Milliseconds between two questions about one text. */
+  /** Minimum milliseconds between two questions about one text. */
   readonly minIntervalMs: number
   ask(entry: AskedEntry): Promise<PhaseVerdict>
 }
@@ -49,7 +49,7 @@ export const createWindows = (
 interface Schedule {
   pause?: NodeJS.Timeout | undefined
   word?: NodeJS.Timeout | undefined
-  /** The word has had its time. */
+  /** Whether the wait for the end of the word is over. */
   isLate: boolean
   isAsked: boolean
 }

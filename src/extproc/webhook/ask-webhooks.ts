@@ -1,5 +1,5 @@
-// Texts and the webhooks of a phase → what may go on: each is asked in its order and sees the one before's
-// change; the first reject, or the first that fails closed, ends it (decisions 16, 19, 23).
+// Asks the webhooks of a phase about texts, in order; each sees the changes of the previous one. The first reject, or
+// the first failure of a webhook that fails closed, ends the phase (decisions 16, 19, 23).
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../../cel/budget.js'
@@ -22,23 +22,23 @@ import { type WebhookRequest, webhookRequest } from './webhook-request.js'
 
 export interface GuardDeps {
   readonly pools: WebhookPools
-  /** --max-body-bytes: of requests and replies, and of a webhook's answer. */
+  /** --max-body-bytes: limit of requests, of replies, and of a webhook's answer. */
   readonly maxBodyBytes: number
-  /** --held-bytes: of all bodies together. */
+  /** --held-bytes: budget of all bodies together. */
   readonly heldBytes: HeldBytes
-  /** --body-timeout: milliseconds for all of a request's body. */
+  /** --body-timeout: milliseconds for the whole body of a request. */
   readonly bodyTimeoutMs: number
-  /** --expose-reason: clients get the reasons of rejects. */
+  /** --expose-reason: whether clients get the reasons of rejects. */
   readonly exposesReason?: boolean
-  /** What the header expressions of one call may spend together; default DEFAULT_BUDGET. */
+  /** Budget of all header expressions of one call together; default DEFAULT_BUDGET. */
   readonly headerBudget?: BudgetLimits
-  /** Told that they went beyond it, and that headers are left out for that. */
+  /** Called when that budget is exceeded, which leaves headers out. */
   headerBudgetExceeded?(route: string, webhook: string): void
   readonly metrics: GuardMetrics
-  /** Milliseconds, for durations. */
+  /** Returns milliseconds, for durations. */
   now(): number
   readonly logger: Logger
-  /** Absent: verdicts leave no line. */
+  /** Logs verdicts that change or reject. Absent: they are not logged. */
   readonly decisions?: DecisionLog | undefined
   readonly logRefusal: LogRefusal
 }
@@ -46,15 +46,15 @@ export interface GuardDeps {
 export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'
 
 export interface GuardMetrics {
-  /** gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
+  /** Updates gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
   verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number): void
-  /** gatehouse_guardrail_header_budget_exceeded_total. */
+  /** Increments gatehouse_guardrail_header_budget_exceeded_total. */
   headerBudgetExceeded?(webhook: string): void
 }
 
 /** One text that may be shown. */
 export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'isJson'> {
-  /** There is a place that a change can be written to. */
+  /** Whether a change can be written back. */
   readonly isWritable: boolean
 }
 
@@ -65,9 +65,9 @@ export interface Question {
   readonly webhooks: readonly CompiledWebhook[]
   readonly entries: readonly AskedEntry[]
   readonly attributes: Attributes
-  /** What is asked about has passed already: a change of it is no verdict. */
+  /** Whether the text has already passed; changing it is not a valid verdict then. */
   readonly hasPassed?: boolean
-  /** Gives it up. */
+  /** Aborts the question. */
   readonly signal: Ending
 }
 
@@ -79,7 +79,7 @@ export type PhaseVerdict =
   /** Nobody waits for the answer any more. */
   | { readonly type: 'aborted' }
 
-/** text: may be "". reason: for the client, there with --expose-reason alone. */
+/** text: may be "". reason: for the client, present only with --expose-reason. */
 export interface Reject {
   readonly type: 'reject'
   readonly status: number
@@ -165,13 +165,13 @@ async function askOne(
       { ...fields, ...requestOf(question, compiled), problem: verdict.error },
       UNAVAILABLE,
     )
-  // Nearly all of them, and metrics count them.
+  // Most verdicts are allows, and metrics count them.
   else if (outcome === 'allow') logger.debug(fields, 'guardrail verdict')
   else logVerdict(question, compiled, { ...fields, reason: verdict.value.reason }, deps)
   return verdict
 }
 
-/** A verdict that changes or rejects. */
+/** Logs a verdict that changes or rejects. */
 function logVerdict(
   question: Question,
   compiled: CompiledWebhook,
@@ -204,7 +204,7 @@ interface VerdictFields {
   readonly phase: Phase
   readonly outcome: Outcome
   readonly ms: number
-  /** As the webhook wrote it. */
+  /** Reason as the webhook wrote it. */
   readonly reason: string | undefined
 }
 

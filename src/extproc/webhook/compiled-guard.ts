@@ -1,4 +1,4 @@
-// A guard of the model → the same with its header expressions compiled.
+// Compiles the header expressions of a guard.
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import type { PolicySource } from '../../ir/policy-source.js'
@@ -10,16 +10,16 @@ export interface Guard {
   readonly route: string
   readonly request: readonly CompiledWebhook[]
   readonly response: readonly CompiledWebhook[]
-  /** Of GuardEntry. */
+  /** Seal of the GuardEntry. */
   readonly seal?: string
 }
 
 export interface CompiledWebhook {
-  /** The policy that names it, and where in it: for logs. */
+  /** The policy that names the webhook, and the place in it; for logs. */
   readonly place?: PolicySource & { readonly rule: string }
   readonly webhook: Webhook
   readonly headers: readonly CompiledHeader[]
-  /** Of its URL. */
+  /** Host of its URL. */
   readonly host: string
   readonly path: string
 }
@@ -30,7 +30,7 @@ export interface CompiledHeader {
   readonly expression: ValueExpression
 }
 
-/** Throws for an expression that is not valid: the translation has refused it already. */
+/** Throws for an invalid expression, which the translation has already rejected. */
 export const compileGuard = ({ route, policy, request, response, seal }: GuardEntry): Guard => ({
   type: 'guard',
   route,

@@ -1,4 +1,4 @@
-// What guards refused → a line in the log, without any text of prompt or reply. Clients cause them, so they are limited.
+// Logs what guards refuse, without any text of the prompt or reply. Rate-limited, because clients cause these lines.
 
 import type { Phase } from '../../ir/proc-entry.js'
 import type { LogLimit } from '../../log-limit.js'
@@ -9,7 +9,7 @@ export type LogRefusal = (route: string, phase: Phase, refused: LoggedRefusal) =
 
 export interface LoggedRefusal {
   readonly reply: { readonly status: number }
-  /** Without any text of prompt or reply. */
+  /** Without any text of the prompt or reply. */
   readonly problem: string
 }
 
@@ -22,7 +22,7 @@ export const createRefusalLog =
     logger.info({ route, status, problem, leftOut }, what)
   }
 
-/** Header expressions that exceeded their budget: counted each time, in the log once in a while. */
+/** Logs header expressions that exceeded their budget. Each is counted, but only some are logged. */
 export const createBudgetLog =
   (logger: Logger, limit: LogLimit, count: (webhook: string) => void) =>
   (route: string, webhook: string): void => {

@@ -1,13 +1,14 @@
-// The reason that a webhook gives with its verdict → what the log and the client may have of it (docs/guardrail-webhook.md).
+// Limits what the log and the client get of the reason that a webhook gives with its verdict
+// (docs/guardrail-webhook.md).
 
 import type { JsonObjectNode } from '../../json/members.js'
 
-/** Characters that leave. */
+/** Maximum length of a reason that is shown, in characters. */
 const MOST_SHOWN = 256
-/** Characters that are kept of the answer: enough for the log to find a whole credential in them. */
+/** Maximum length kept of a reason, in characters: enough for the log to find a whole credential in it. */
 const MOST_KEPT = 65_536
 
-/** As the webhook wrote it. Undefined: the action has none, or one that says nothing. */
+/** Returns the reason as the webhook wrote it; undefined: absent or empty. */
 export function reasonOf(action: JsonObjectNode): string | undefined {
   const reason = action.members.get('reason')
   return reason?.type === 'string' && reason.value !== ''
@@ -15,10 +16,10 @@ export function reasonOf(action: JsonObjectNode): string | undefined {
     : undefined
 }
 
-/** What a terminal or a log viewer would act on instead of showing it. */
+/** Matches characters that a terminal or a log viewer would act on instead of showing them. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
-/** At most 256 characters, with escapes such as \u001b in place of control characters. Neither is cut in two. */
+/** Returns at most 256 characters, with escapes such as \u001b for control characters. Neither is cut in two. */
 export function shownReason(reason: string): string {
   let shown = ''
   for (const character of reason.slice(0, MOST_SHOWN)) {
@@ -29,6 +30,6 @@ export function shownReason(reason: string): string {
   return shown
 }
 
-/** Each of them is one UTF-16 unit. */
+/** character: a single UTF-16 unit. */
 const escaped = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

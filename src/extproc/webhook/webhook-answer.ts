@@ -1,4 +1,4 @@
-// The body of a webhook's answer → its verdict, strictly: what is neither of the three is no verdict (decisions 15 and 16).
+// Parses the body of a webhook's answer strictly: it must be exactly one of the three verdicts (decisions 15 and 16).
 
 import type { Phase } from '../../ir/proc-entry.js'
 import type { JsonNode } from '../../json/json-node.js'
@@ -11,27 +11,27 @@ import { reasonOf } from './verdict-reason.js'
 export interface Shown {
   readonly role: string
   readonly content: string
-  /** A change must be JSON (decision 19a). */
+  /** Whether a change must be JSON (decision 19a). */
   readonly isJson: boolean
-  /** There is a place that a change can be written to. */
+  /** Whether a change can be written back. */
   readonly isWritable: boolean
 }
 
-/** What any verdict may say beside. */
+/** Optional part of every verdict. */
 interface Explained {
-  /** As the webhook wrote it: shownReason() is for everybody else. */
+  /** Reason as the webhook wrote it; everybody else gets shownReason(). */
   readonly reason?: string
 }
 
-/** What a verdict that lets text pass may say of it. */
+/** Optional parts of a verdict that lets text pass. */
 export interface Passing extends Explained {
-  /** Characters at the end of a window that the webhook still needs; absent: what the policy says. */
+  /** Characters at the end of a window that the webhook still needs; absent: as the policy says. */
   readonly holdBack?: number
 }
 
 export type Verdict =
   | ({ readonly type: 'allow' } & Passing)
-  /** One content per entry that was shown. */
+  /** contents: one per entry that was shown. */
   | ({ readonly type: 'modify'; readonly contents: readonly string[] } & Passing)
   | ({ readonly type: 'reject'; readonly status: number; readonly text: string } & Explained)
 
@@ -41,7 +41,7 @@ export async function readVerdict(
   phase: Phase,
   shown: readonly Shown[],
 ): Promise<Result<Verdict, string>> {
-  // Of two members with one name, readers pick either: such an answer says two things.
+  // An answer with two members of one name is rejected, because readers may pick either.
   const read = await readJsonInSlices(answer)
   if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
   const { root } = read.value

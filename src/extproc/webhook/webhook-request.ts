@@ -1,4 +1,5 @@
-// What a webhook is asked: the entries as its wire shape has them, and the headers that its expressions give (decisions 15 and 24).
+// Builds what a webhook is asked: the entries in its wire format, and the headers from expressions (decisions 15 and
+// 24).
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
@@ -48,11 +49,11 @@ const PATH = /^\/[\x21-\x7e]*$/
 const AUTHORITY = /^[\w.:[\]%~-]{1,512}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Values of the client's headers are bytes already; anything beyond goes as UTF-8. */
+/** Values of the client's headers are bytes already; anything beyond them is sent as UTF-8. */
 const headerText = (value: string): string =>
   /[^\x00-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 
-/** Bytes as soon as there are some: texts of megabytes are never joined. */
+/** Encodes the body as it is built: texts of megabytes are never joined into one string. */
 function* bodyOf(phase: Phase, shown: readonly Shown[]): Work<Uint8Array> {
   const [start, before, after, end] =
     phase === 'request'

@@ -1,4 +1,4 @@
-// A request for one of the metadata documents → the reply (decisions 9, 10 and 13).
+// Answers a request for one of the metadata documents (decisions 9, 10 and 13).
 
 import type { JsonObject } from '../../ir/json.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
@@ -38,7 +38,7 @@ export function metadataReply(
       'gatehouse_metadata_unavailable',
       { 'retry-after': RETRY_AFTER_SECONDS },
     )
-  // To HEAD too: Envoy leaves the body out, and without one it would leave out content-type as well.
+  // HEAD gets a body too: Envoy removes it, but without one it would also leave out content-type.
   return jsonReply(200, body, 'gatehouse_metadata', {
     'cache-control': 'no-cache',
     ...(entry.paths.origin === undefined ? { vary: 'x-forwarded-proto' } : {}),

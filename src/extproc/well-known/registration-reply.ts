@@ -1,4 +1,4 @@
-// A client registration → the reply: answered with the configured client, or the identity provider's own answer (decision 12).
+// Answers a client registration, with the configured client or the identity provider's own answer (decision 12).
 
 import { abortSignalOf, type Ending } from '../../ending.js'
 import { HOPS_HEADER, hopsOfCall } from '../../ir/hops.js'
@@ -11,7 +11,7 @@ import type { Slots } from '../stream/slots.js'
 
 export interface RegistrationDeps {
   readonly callRemote: CallRemote
-  /** Proxied registrations under way at each provider: anybody may begin one, and each holds a connection. */
+  /** Limits concurrent proxied registrations at each provider: anybody may begin one, and each holds a connection. */
   readonly slots: Slots
   /** Milliseconds since the epoch. */
   now(): number
@@ -20,17 +20,17 @@ export interface RegistrationDeps {
 const PROXY_TIMEOUT_MS = 10_000
 const RETRY_AFTER_SECONDS = '5'
 
-/** Headers of the provider's answer that the client gets; none that sets state or frames the message. */
+/** Headers of the provider's answer that the client gets. None of them sets state or frames the message. */
 const PASSED_HEADERS = ['cache-control', 'retry-after', 'www-authenticate']
 
 export interface RegistrationRequest {
-  /** All of it. */
+  /** The whole body. */
   readonly body: Uint8Array
-  /** The value of its hops header (ir/hops.ts). */
+  /** Value of the request's hops header (ir/hops.ts). */
   readonly hops?: string | undefined
 }
 
-/** signal: gives a proxied call up. */
+/** signal: aborts a proxied call. */
 export async function registrationReply(
   registration: Registration,
   request: RegistrationRequest,
@@ -51,7 +51,7 @@ export async function registrationReply(
   }
 }
 
-/** 501 (decision 12). */
+/** Answers 501 (decision 12). */
 export const refusedReply = (description: string): Reply =>
   errorReply(501, ['invalid_client_metadata', description], 'gatehouse_registration_refused')
 
@@ -79,10 +79,13 @@ async function proxiedInTurn(
   }
 }
 
-/** Where it is called: who names the same provider elsewhere uses up none of its slots. */
+/**
+ * Returns the key of a provider's slots. It includes the endpoints: a target with the same URL elsewhere uses none of
+ * them.
+ */
 const placeOf = ({ url, endpoints }: RemoteTarget): string => JSON.stringify([url, endpoints])
 
-/** The body alone goes on, with the count of hops: the provider may be this gateway. No other header, nor the query. */
+/** Forwards only the body and the count of hops, as the provider may be this gateway. No other header, and no query. */
 async function proxiedReply(
   target: RemoteTarget,
   { body, hops }: RegistrationRequest,
@@ -121,7 +124,7 @@ const passedOn = ({ status, headers, body }: RemoteAnswer): Reply => ({
   details: 'gatehouse_registration_proxied',
 })
 
-/** The answer comes from the gateway's origin: a page of the provider's must not run as one of ours. */
+/** Returns a harmless content type. The answer has the gateway's origin, where a page of the provider must not run. */
 const harmlessType = (contentType: string | undefined): string =>
   contentType !== undefined &&
   /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(contentType) &&

@@ -1,4 +1,4 @@
-// Answers every request on the well-known paths of an MCP route: nothing on them ever reaches a backend (decisions 12b and 13).
+// Answers every request on the well-known paths of an MCP route; none of them reaches a backend (decisions 12b and 13).
 
 import { networkOf } from '../../addresses/network-of.js'
 import { abortSignalOf, type Ending } from '../../ending.js'
@@ -34,7 +34,7 @@ export interface WellKnownDeps extends RegistrationDeps {
 
 type State = 'start' | 'awaiting-body' | 'answered'
 
-/** clientAddress: as Envoy says it; "": it does not. */
+/** clientAddress: as sent by Envoy; "": not sent. */
 export function createWellKnownProcessor(
   entry: WellKnownEntry,
   stream: ProcessorStream,
@@ -48,7 +48,7 @@ export function createWellKnownProcessor(
     state = next
   }
   const answer = (reply: Reply): void => stream.send(immediateResponse(reply))
-  /** What answers when the body is there. */
+  /** Builds the answer when the body has arrived. */
   let continued: Continued | undefined
   const withBody = async (body: Uint8Array): Promise<void> => {
     if (continued !== undefined) answer(await continued(body, stream.signal, deps))
@@ -63,7 +63,7 @@ export function createWellKnownProcessor(
     if (typeof next !== 'function') return answer(next)
     continued = next
     if (message.endOfStream) return withBody(new Uint8Array())
-    // Only a buffered body holds the headers back; any other mode would let them pass.
+    // Only a buffered body holds the headers back; in any other mode they would pass.
     if (config !== undefined && config.requestBodyMode !== BUFFERED)
       throw new UnexpectedMessage('request headers of a body that is not buffered')
     state = 'awaiting-body'
@@ -86,10 +86,10 @@ export function createWellKnownProcessor(
   }
 }
 
-/** A reply that depends on the body, or on others. */
+/** Builds a reply that depends on the body, or on other servers. */
 type Continued = (body: Uint8Array, signal: Ending, deps: WellKnownDeps) => Promise<Reply>
 
-/** What a relay reads of a request beside its view. */
+/** What a relay reads of a request in addition to its view. */
 interface Received {
   readonly message: HeadersPart
   readonly clientAddress: string
@@ -138,7 +138,7 @@ function replyOfRelay(
     relayReply(
       endpoint,
       entry,
-      // Others read the body when they have waited: what lies around it need not stay that long.
+      // Copied, because it is read after waiting: the original would keep the whole message in memory meanwhile.
       { ...request, body: Buffer.from(body) },
       { signal: abortSignalOf(signal), deps },
     )
