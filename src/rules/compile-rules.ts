@@ -1,10 +1,10 @@
-// The rules of the model, as they are written → the same, ready to be asked.
+// Compiles the rules of the model.
 
 import { compileRule, type Rule } from '../cel/rule.js'
 import type { Authorization, RequiredScopes } from '../ir/authorization.js'
 import type { CompiledRules, CompiledScopes } from './judge.js'
 
-/** undefined: one of them is no rule. The translation refuses such policies; this is the second look. */
+/** undefined: one of them is not a valid rule. The translation rejects such policies; this is a second check. */
 export function compileRules(authorization: Authorization): CompiledRules | undefined {
   const deny = compileAll(authorization.deny)
   const require = compileAll(authorization.require)

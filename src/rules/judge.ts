@@ -1,5 +1,5 @@
-// The rules of an entry over one request (decision 4): any Deny refuses, every Require must be true, then any Allow. The
-// scopes of the token come after them, so that nobody steps up to a refusal.
+// Judges one request by the rules of an entry (decision 4): any Deny denies it, every Require must be true, then any
+// Allow. The token's scopes are judged last: nobody should obtain more scopes only to be denied.
 
 import type { Attributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'
@@ -14,42 +14,42 @@ export interface CompiledRules {
   readonly require: readonly Rule[]
   readonly allow: readonly Rule[]
   readonly scopes: readonly CompiledScopes[]
-  /** None reads anything of the request but its token. */
+  /** Whether no rule reads anything of the request but its token. */
   readonly readTokenAlone: boolean
 }
 
 export interface CompiledScopes {
   readonly scopes: readonly string[]
   readonly impliedBy: readonly string[]
-  /** Absent: of every request. */
+  /** Absent: for every request. */
   readonly when?: Rule
 }
 
-/** A rule among those of its list. */
+/** The place of a rule in its list. */
 export interface RulePlace {
   readonly list: Action | 'requiredScopes'
-  /** From 0. */
+  /** Counted from 0. */
   readonly index: number
 }
 
 export interface RuleVerdict {
-  /** Absent: the rules let it in. */
+  /** Absent: the rules allow the request. */
   readonly fault?: RuleFault
-  /** The rule that refuses; absent: none does alone. */
+  /** The rule that denies it; absent: no single rule does. */
   readonly rule?: RulePlace
-  /** Of MCP: the tool of the call that is refused. */
+  /** For MCP: the tool of the call that is denied. */
   readonly tool?: string
-  /** The rule that spent the budget: its action and its place among the rules of that action, from 0. */
+  /** The rule that spent the budget, as its list and its place there, counted from 0. */
   readonly spentBy?: string
-  /** Of insufficient-scope: all scopes that the request needs. */
+  /** For insufficient-scope: all scopes that the request needs. */
   readonly needed?: readonly string[]
 }
 
 const LET_IN: RuleVerdict = {}
 
 /**
- * A rule that cannot be evaluated refuses as Deny and is false as Require and Allow. The budget is that of all rules
- * together: what is behind the one that spends it is not evaluated, and the request is refused.
+ * A rule that cannot be evaluated denies as Deny and is false as Require and Allow. All rules share the budget: rules
+ * after the one that spends it are not evaluated, and the request is denied.
  */
 export function judge(rules: CompiledRules, attributes: Attributes, budget: Budget): RuleVerdict {
   const verdict = (list: Action, index: number, fault: RuleFault): RuleVerdict =>
@@ -75,7 +75,7 @@ export function judge(rules: CompiledRules, attributes: Attributes, budget: Budg
 
 type Action = 'deny' | 'require' | 'allow'
 
-/** all: the attributes of each call of one request; its scopes are asked for together. claims: of its token. */
+/** all: the attributes of each call of one request, whose scopes are required together. claims: those of its token. */
 export function judgeScopes(
   entries: readonly CompiledScopes[],
   all: readonly Attributes[],
@@ -99,14 +99,14 @@ export function judgeScopes(
     : { fault: 'insufficient-scope', rule: lacking, needed: [...needed] }
 }
 
-/** One that cannot be evaluated counts against the caller. */
+/** Whether the entry applies. A rule that cannot be evaluated counts against the caller. */
 function isAskedFor({ when }: CompiledScopes, attributes: Attributes, budget: Budget): boolean {
   if (when === undefined) return true
   const result = when.evaluate(attributes, budget)
   return !result.ok || result.value
 }
 
-/** RFC 9068 section 2.2.3: scope, parted by blanks; scp is a list, or such a text. */
+/** Returns the scopes of a token. RFC 9068 section 2.2.3: scope, separated by blanks; scp is a list, or such a text. */
 function heldScopes(claims: JsonObject | undefined): ReadonlySet<string> {
   return new Set([claims?.['scope'], claims?.['scp']].flatMap(scopesIn))
 }

@@ -1,12 +1,12 @@
-// What ext_authz tells ext_proc of a request for a list, in Envoy's metadata: what was asked for, and what rules can read of
-// who asked. The claims stand beside it.
+// What ext_authz passes to ext_proc about a request for lists, in Envoy's metadata: the requested lists, and what rules
+// can read about the caller. The claims are passed separately.
 
 import type { Attributes, RequestAttributes, SourceAttributes } from '../cel/attributes.js'
 import type { AskedLists } from '../mcp/lists.js'
 
 export interface ListRequest {
   readonly asked: AskedLists
-  /** Without the claims. */
+  /** Attributes without the claims. */
   readonly attributes: Attributes
 }
 
@@ -18,7 +18,7 @@ interface Written {
   }
 }
 
-/** A rule that reads one finds nothing, and hides what it would decide about. */
+/** Headers that are not passed on. A rule that reads one finds nothing, and hides the items it would decide about. */
 const SECRETS = ['authorization', 'cookie']
 
 export function listRequestText({ request, source }: Attributes, asked: AskedLists): string {
@@ -34,7 +34,7 @@ export function listRequestText({ request, source }: Attributes, asked: AskedLis
   return JSON.stringify(written)
 }
 
-/** text: of listRequestText(). */
+/** text: result of listRequestText(). */
 export function parseListRequest(text: string): ListRequest {
   const { asked, source, request } = JSON.parse(text) as Written
   const attributes = { source, request: { ...request, headers: new Map(request.headers) } }

@@ -1,4 +1,4 @@
-// Whether an item of a list is shown to a caller: the rules are asked as if it used the item.
+// Decides whether an item of a list is shown to a caller, by judging the rules as if the caller used the item.
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../cel/budget.js'
@@ -8,7 +8,10 @@ import type { McpCall } from '../mcp/message.js'
 import { type CompiledRules, judge } from './judge.js'
 import { mcpAttributes } from './mcp-attributes.js'
 
-/** Nobody knows the arguments yet: rules that read them hide nothing. Scopes hide nothing either. */
+/**
+ * Returns the rules that apply to lists. The arguments are not known yet, so rules that read them hide nothing; nor do
+ * scopes.
+ */
 export function rulesOfLists({ deny, require, allow }: CompiledRules): CompiledRules {
   const isAllowAny = allow.some(readsArguments)
   return {
@@ -27,7 +30,7 @@ function readsArguments({ reads }: Rule): boolean {
   return members !== undefined && OF_ARGUMENTS.some((member) => members.has(member))
 }
 
-/** rules: of rulesOfLists(). Each item has a budget of its own: a long list is no reason to hide its end. */
+/** rules: result of rulesOfLists(). Each item has a budget of its own: a long list is no reason to hide its end. */
 export function isListed(
   rules: CompiledRules,
   attributes: Attributes,

@@ -1,4 +1,4 @@
-// A call of MCP → the variable mcp of rules.
+// Converts a call of MCP to the variable mcp of rules.
 
 import type { McpAttributes } from '../cel/attributes.js'
 import { jsonNodeValue } from '../cel/json-node-value.js'
