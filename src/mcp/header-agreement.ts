@@ -1,14 +1,14 @@
-// The headers that repeat what a message says (revision 2026-07-28, basic/transports/streamable-http, "Request Metadata"):
-// a server that believed them and one that believes the body would do different things.
+// Checks the headers that repeat parts of a message (revision 2026-07-28, basic/transports/streamable-http, "Request
+// Metadata"): a server that trusts them and one that trusts the body would do different things.
 
 import { decodeUtf8 } from '../utf8.js'
 import { McpProblem } from './mcp-problem.js'
 import type { McpMessage } from './message.js'
 
-/** By lower-case name; a list: sent more than once. */
+/** Values by lower-case name; a list: sent more than once. */
 export type HttpHeaderValues = ReadonlyMap<string, string | readonly string[]>
 
-/** They know nothing of these headers, or do not demand them. Any other version is that of 2026-07-28 or a later one. */
+/** Versions that do not define or do not require these headers. Any other version is treated as 2026-07-28 or later. */
 const WITHOUT_DEMANDS: ReadonlySet<string> = new Set([
   '2024-11-05',
   '2025-03-26',
@@ -16,10 +16,12 @@ const WITHOUT_DEMANDS: ReadonlySet<string> = new Set([
   '2025-11-25',
 ])
 
-/** Methods whose requests must have Mcp-Name. */
+/** Methods whose requests require Mcp-Name. */
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get'])
 
-/** @throws McpProblem where a header is missing that the message's version demands, or says something else. */
+/**
+ * @throws McpProblem when a header is missing that the message's version requires, or when one contradicts the message.
+ */
 export function assertAgreement(message: McpMessage, headers: HttpHeaderValues): void {
   const version = single(headers, 'mcp-protocol-version', message)
   const method = single(headers, 'mcp-method', message)
@@ -66,7 +68,7 @@ function single(headers: HttpHeaderValues, name: string, message: McpMessage): s
 const NOT_ASCII = /[^\t\x20-\x7e]/
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
-/** "Value Encoding": =?base64?…?= around the UTF-8 of what is not plain ASCII. */
+/** Decodes "Value Encoding": =?base64?…?= around the UTF-8 of what is not plain ASCII. */
 function decoded(value: string, message: McpMessage): string {
   const [, base64] = ENCODED.exec(value) ?? []
   if (base64 === undefined) return value

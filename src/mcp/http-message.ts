@@ -1,4 +1,4 @@
-// An HTTP request on an MCP route → the calls that rules are asked about (Streamable HTTP, all revisions).
+// Reads an HTTP request on an MCP route into the calls that rules are asked about (Streamable HTTP, all revisions).
 
 import { type JsonText, readJsonInTurns } from '../json/json-text.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
@@ -8,7 +8,7 @@ import { assertAgreement, type HttpHeaderValues } from './header-agreement.js'
 import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
 import { type McpCall, type McpMessage, NO_CALL, readMessage } from './message.js'
 
-/** What of a request is read here. */
+/** Headers that are read here. */
 export const MCP_HEADERS: readonly string[] = [
   'content-type',
   'content-encoding',
@@ -22,32 +22,32 @@ export const MCP_HEADERS: readonly string[] = [
 export interface HttpMessage {
   readonly method: string
   readonly headers: HttpHeaderValues
-  /** All of it. */
+  /** The whole body. */
   readonly body: Uint8Array
 }
 
 export interface ReadCall extends McpCall {
-  /** JSON text. */
+  /** JSON text of the id. */
   readonly id: MessageId
   readonly protocolVersion: string
-  /** Where toolArguments is from. */
+  /** The text that toolArguments points into. */
   readonly text: string
 }
 
 export interface McpRequest {
-  /** Of what answers it: null for a batch, and where there is no message. */
+  /** Id for the answer; null for a batch, and where there is no message. */
   readonly id: MessageId
-  /** At least one, and each must be allowed. */
+  /** At least one; each must be allowed. */
   readonly calls: readonly ReadCall[]
 }
 
-/** GET, DELETE and whatever else has no body. */
+/** GET, DELETE and every other request without a body. */
 const NO_MESSAGE: McpRequest = {
   id: NO_ID,
   calls: [{ ...NO_CALL, id: NO_ID, protocolVersion: '', text: '' }],
 }
 
-/** The problem is to be answered 400. Large bodies are read in slices. */
+/** Reads a request, a large body in slices. The problem is to be answered with 400. */
 export function* readMcpRequest(http: HttpMessage): Work<Result<McpRequest, McpProblem>> {
   try {
     if (http.method !== 'POST') return ok(withoutBody(http))
@@ -70,7 +70,7 @@ function withoutBody({ method, headers, body }: HttpMessage): McpRequest {
   return NO_MESSAGE
 }
 
-/** Nobody may read other bytes, or other characters, than are read here. */
+/** Throws unless every reader of the body gets the same bytes and characters as Gatehouse. */
 function assertForm({ headers, body }: HttpMessage): void {
   const type = headers.get('content-type')
   if (typeof type !== 'string' || !JSON_TYPE.test(type))
@@ -102,7 +102,7 @@ function readRoot({ root, text }: JsonText, headers: HttpHeaderValues): McpReque
   return { id: NO_ID, calls: atMost(messages.flatMap((message) => callsOf(message, text))) }
 }
 
-/** Of one request. All of them are read, and asked about, without a pause. */
+/** Maximum number of calls in one request. All of them are read, and judged, without a pause. */
 const MOST_CALLS = 1000
 const tooMany = (): McpProblem =>
   new McpProblem(
@@ -118,7 +118,7 @@ function atMost(calls: readonly ReadCall[]): readonly ReadCall[] {
 const callsOf = ({ calls, id, protocolVersion }: McpMessage, text: string): readonly ReadCall[] =>
   calls.map((call) => ({ ...call, id, protocolVersion, text }))
 
-/** The only revision with batches, and the one of clients that name none ("Protocol Version Header"). */
+/** The only revision with batches, and that of clients that name none ("Protocol Version Header"). */
 const BATCHES = '2025-03-26'
 
 function assertBatch(messages: readonly McpMessage[], headers: HttpHeaderValues): void {

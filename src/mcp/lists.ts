@@ -1,5 +1,5 @@
-// The lists of MCP (tools, prompts, resources, templates) in an answer of a server → the same without what is hidden, byte
-// for byte elsewhere.
+// Removes hidden items from the lists of MCP (tools, prompts, resources, templates) in a server's answer. Everything
+// else stays the same, byte for byte.
 
 import type { JsonNode } from '../json/json-node.js'
 import type { Edit } from '../json/json-text.js'
@@ -8,11 +8,11 @@ import { UnreadableForm } from '../json/unreadable-form.js'
 import { type McpCall, NO_CALL } from './message.js'
 
 interface ListKind {
-  /** Of the result. */
+  /** Member of the result that holds the list. */
   readonly member: string
-  /** Of an item. */
+  /** Member of an item that identifies it. */
   readonly name: string
-  /** What using an item is. */
+  /** Returns the call that uses an item. */
   call(name: string): McpCall
 }
 
@@ -41,18 +41,18 @@ const LISTS: Readonly<Record<string, ListKind>> = {
 
 export const isListMethod = (method: string): boolean => Object.hasOwn(LISTS, method)
 
-/** A request for a list: its id as JSON text. */
+/** A request for a list. id: JSON text. */
 export interface AskedList {
   readonly id: string
   readonly method: string
 }
 
-/** Lists of an answer that were asked for; "all": whatever is a list, as nobody knows what was asked for. */
+/** The lists that were requested; "all": whatever is a list, because the requests are unknown. */
 export type AskedLists = readonly AskedList[] | 'all'
 
 export interface FoundList {
   readonly items: readonly ListItem[]
-  /** The value of cacheScope, where it is not "private". */
+  /** The value of cacheScope; undefined if it is absent or "private". */
   readonly cacheScope: JsonNode | undefined
 }
 
@@ -61,7 +61,7 @@ export interface ListItem {
   readonly call: McpCall
 }
 
-/** root: of an answer, or of a batch of them. @throws UnreadableForm where an answer that was asked for is none. */
+/** root: an answer, or a batch of answers. @throws UnreadableForm when a requested answer is not a list. */
 export function listsIn(root: JsonNode, text: string, asked: AskedLists): readonly FoundList[] {
   const answers = root.type === 'array' ? root.items : [root]
   const kindsOf = kindsById(asked)
@@ -80,7 +80,7 @@ function listsOf(answer: JsonNode, text: string, kindsOf: KindsOf): readonly Fou
   return kinds.flatMap((kind) => listOf(result, kind))
 }
 
-/** A batch asks for thousands, and as many answers come. */
+/** Returns a lookup by id, because a batch may contain thousands of requests and answers. */
 function kindsById(asked: AskedLists): KindsOf {
   if (asked === 'all') return () => Object.values(LISTS)
   const kinds = new Map<unknown, Set<ListKind>>()
@@ -95,10 +95,10 @@ function kindsById(asked: AskedLists): KindsOf {
   return (id) => [...(kinds.get(id) ?? [])]
 }
 
-/** Longer than any that was asked with, each of its characters escaped. */
+/** Longer than the id of any request, even with all characters escaped. */
 const LONGEST_ID = 4096
 
-/** undefined: none that was asked with. */
+/** undefined: too long for the id of any request. */
 function idOf(answer: JsonObjectNode, text: string): unknown {
   const id = member(answer, 'id')
   if (id === undefined) return null
@@ -122,7 +122,10 @@ function nameOf(item: JsonNode, { name }: ListKind): string {
   return node.value
 }
 
-/** hidden: items of the list. What the list says depends on the caller: nobody else may be given it. */
+/**
+ * hidden: items of the list. An existing cacheScope becomes "private": the list depends on the caller, and nobody else
+ * may get it.
+ */
 export function withoutItems(list: FoundList, hidden: ReadonlySet<ListItem>): readonly Edit[] {
   const { items, cacheScope } = list
   const scope = cacheScope === undefined ? [] : [{ ...spanOf(cacheScope), json: '"private"' }]

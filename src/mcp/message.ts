@@ -1,13 +1,13 @@
-// One JSON-RPC message of MCP → what rules can ask about it. A member that another reader could take otherwise (another
-// case, another type) is an error.
+// Reads one JSON-RPC message of MCP into what rules can ask about. A member that another reader could understand
+// differently (another case, another type) is an error.
 
 import type { JsonNode } from '../json/json-node.js'
 import { type JsonObjectNode, member, present } from '../json/members.js'
 import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
 
-/** What rules are asked about: a message; of one that names several resources, each of them. */
+/** What rules are asked about: a message or, if it names several resources, each of them. */
 export interface McpCall {
-  /** "": a response, or no message at all. */
+  /** "": a response, or no message. */
   readonly method: string
   readonly toolName: string
   /** An object; undefined: none. */
@@ -21,11 +21,11 @@ export interface McpMessage {
   readonly id: MessageId
   /** "": a response. */
   readonly method: string
-  /** Of _meta, or of initialize; "": it says none. */
+  /** Version in _meta or initialize; "": none. */
   readonly protocolVersion: string
-  /** _meta alone: what the header of that name repeats. */
+  /** Version in _meta alone, which the header MCP-Protocol-Version repeats. */
   readonly metaVersion: string | undefined
-  /** What the header Mcp-Name repeats; undefined: nothing. */
+  /** The name that the header Mcp-Name repeats; undefined: none. */
   readonly name: string | undefined
   /** At least one. */
   readonly calls: readonly McpCall[]
@@ -39,11 +39,11 @@ export const NO_CALL: McpCall = {
   resourceUri: '',
 }
 
-/** An id is repeated in errors, and compared. */
+/** Maximum length of an id, as written in JSON: ids are repeated in errors, and compared. */
 const MAX_ID = 256
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
-/** @throws McpProblem, UnreadableForm. text: where the node is from. */
+/** text: the text that node was read from. @throws McpProblem, UnreadableForm. */
 export function readMessage(node: JsonNode, text: string): McpMessage {
   if (node.type !== 'object') throw invalid('a message is not an object')
   const id = idOf(node, text)
@@ -57,7 +57,7 @@ export function readMessage(node: JsonNode, text: string): McpMessage {
 const invalid = (message: string): McpProblem => new McpProblem('invalid-request', message)
 const badParams = (message: string): McpProblem => new McpProblem('invalid-params', message)
 
-/** undefined: it has none. MCP forbids null. */
+/** Returns the id; undefined: none. MCP forbids null. */
 function idOf(node: JsonObjectNode, text: string): MessageId | undefined {
   const id = member(node, 'id')
   if (id === undefined) return undefined
@@ -169,7 +169,7 @@ function callsOf(method: string, params: JsonObjectNode | undefined): readonly M
   }
 }
 
-/** What a completion is for: PromptReference or ResourceTemplateReference. */
+/** Returns what a completion is for: a PromptReference or a ResourceTemplateReference. */
 function referenceOf(params: JsonObjectNode | undefined): Partial<McpCall> {
   const ref = objectOf(params && member(params, 'ref'), 'ref')
   switch (textOf(ref && member(ref, 'type'))) {
@@ -182,7 +182,7 @@ function referenceOf(params: JsonObjectNode | undefined): Partial<McpCall> {
   }
 }
 
-/** SubscriptionFilter.resourceSubscriptions; one empty URI where there is none. */
+/** Returns SubscriptionFilter.resourceSubscriptions, or one empty URI if there are none. */
 function listenedTo(params: JsonObjectNode | undefined): readonly string[] {
   const filter = objectOf(params && present(member(params, 'notifications')), 'notifications')
   const list = filter && present(member(filter, 'resourceSubscriptions'))
