@@ -1,11 +1,11 @@
-// JSON as nodes with the places they came from, and what can be wrong with a text that is none.
+// JSON as nodes with their places in the text, and what can be wrong with a text that is not JSON.
 
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** A place alone. */
+/** Returns the place alone. */
 export const span = ({ start, end }: Span): Span => ({ start, end })
 
 export type JsonNode = Span &
@@ -13,13 +13,13 @@ export type JsonNode = Span &
     | {
         readonly type: 'object'
         readonly members: ReadonlyMap<string, JsonNode>
-        /** Names that are not in lower case: what they are when case does not count, and how they are written. */
+        /** Names that are not in lower case: by their case-folded form, all spellings that occur. */
         readonly unusual?: ReadonlyMap<string, readonly string[]> | undefined
       }
     | {
         readonly type: 'array'
         readonly items: readonly JsonNode[]
-        /** A long list of scalars alone: items are the first few of them. */
+        /** Whether this is a long list that holds only scalars; items are just the first few of them. */
         readonly isCut?: true
       }
     | { readonly type: 'string'; readonly value: string }

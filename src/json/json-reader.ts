@@ -1,20 +1,20 @@
-// The JSON reader itself (RFC 8259): strict, without recursion, and interruptible after any amount of work, so that no
-// body holds up everybody else while it is read.
+// The JSON reader (RFC 8259): strict, without recursion, and interruptible after any amount of work, so no body delays
+// other requests while it is read.
 
 import { GatehouseError } from '../errors.js'
 import type { JsonNode, JsonProblem } from './json-node.js'
 import { folded } from './members.js'
 
-/** What CEL can read too. */
+/** Maximum depth of nesting, which CEL can read too. */
 const MAX_DEPTH = 100
-/** Most values that are kept of one text: what walks over them later does so without a pause. */
+/** Maximum number of values kept of one text, because later walks over them do not pause. */
 export const MAX_VALUES = 50_000
-/** Of a list of scalars alone so many are kept: vectors and lists of tokens have hundreds of thousands. */
+/** Scalars kept of a list that holds nothing else: vectors and lists of tokens have hundreds of thousands. */
 export const KEPT_SCALARS = 1
 
-/** A value costs about as much as reading so many characters. */
+/** Work for one value, in characters: it costs about as much as reading so many. */
 const VALUE_WORK = 32
-/** Characters that are read without looking at the work done. */
+/** Characters read between two looks at the work done. */
 const STRETCH = 16 * 1024
 
 export class Malformed extends GatehouseError {
@@ -27,16 +27,16 @@ export class Malformed extends GatehouseError {
 
 type State = 'value' | 'first item' | 'first name' | 'name' | 'colon' | 'after value' | 'string'
 
-/** An object or array whose end has not been reached. Empty ones have neither members nor items of their own. */
+/** An object or array whose end has not been reached. Empty ones have neither members nor items. */
 interface Open {
   readonly isObject: boolean
   readonly start: number
   members?: Map<string, JsonNode>
   items?: JsonNode[]
   unusual?: Map<string, string[]>
-  /** Of the member that is being read. */
+  /** Name of the member being read. */
   name: string
-  /** Scalars that were not kept: possible while there was nothing but scalars. */
+  /** Number of scalars that were not kept, which is possible while there is nothing but scalars. */
   dropped: number
   hasOthers: boolean
 }
@@ -45,9 +45,9 @@ const NO_MEMBERS: ReadonlyMap<string, JsonNode> = new Map()
 const NO_ITEMS: readonly JsonNode[] = []
 
 export class JsonReader {
-  /** Characters read, with some added for each value. */
+  /** Characters read, plus an amount for each value. */
   work = 0
-  /** Those that are not kept too. */
+  /** Number of values, including those that are not kept. */
   values = 0
 
   private at = 0
@@ -55,7 +55,8 @@ export class JsonReader {
   private state: State = 'value'
   private root: JsonNode | undefined
   private readonly open: Open[] = []
-  // Of the string that is being read: its quote, what of it has no escapes resolved yet, what it says before that.
+  // The string being read: the place of its quote, where the part not yet decoded begins, and what is decoded, if it
+  // has escapes.
   private isName = false
   private start = 0
   private from = 0
@@ -64,7 +65,7 @@ export class JsonReader {
   constructor(private readonly text: string) {}
 
   /**
-   * Does about so much work. undefined: the end is not reached yet.
+   * Does about this much work. undefined: the end has not been reached.
    * @throws Malformed
    */
   read(work: number): JsonNode | undefined {
@@ -86,7 +87,7 @@ export class JsonReader {
     return this.root
   }
 
-  /** false: there is more of it. */
+  /** false: the white space may continue. */
   private skipSpace(): boolean {
     const until = this.at + STRETCH
     for (; this.at < until; this.at += 1) {
@@ -130,7 +131,9 @@ export class JsonReader {
     this.state = isObject ? 'first name' : 'first item'
   }
 
-  /** The first item that is no scalar: where some before it were not kept, the list is read once more. */
+  /**
+   * Called at the first item that is not a scalar. Restarts the list if scalars before it were not kept; true if so.
+   */
   private readAgain(list: Open): boolean {
     list.hasOthers = true
     if (list.dropped === 0) return false
@@ -171,7 +174,7 @@ export class JsonReader {
     this.state = 'string'
   }
 
-  /** A stretch of it. */
+  /** Reads a stretch of it. */
   private readString(): void {
     const until = this.at + STRETCH
     while (this.at < until) {
@@ -192,7 +195,7 @@ export class JsonReader {
     this.at += this.text[this.at + 1] === 'u' ? 6 : 2
   }
 
-  /** Adds what was read of a string with escapes to what it says. */
+  /** Decodes what has been read since the last time, and adds it to the string. */
   private resolve(): void {
     try {
       this.said += JSON.parse(`"${this.text.slice(this.from, this.at)}"`) as string
@@ -267,7 +270,7 @@ export class JsonReader {
   }
 }
 
-/** Digits beyond these are no number that anybody keeps, and the time for one is bounded. */
+/** Limits digits, and so the time for one number. Nobody keeps a number with more. */
 const NUMBER = /-?(?:0|[1-9]\d{0,511})(?:\.\d{1,511})?(?:[eE][+-]?\d{1,19})?/y
 const LITERALS = [
   ['null', 'null'],

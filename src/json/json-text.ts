@@ -1,5 +1,5 @@
-// JSON text → its values with the places where they stand, strictly: no member twice, no depth without end. A change
-// is written into the text itself, so that everything else stays as it was, byte for byte.
+// Parses JSON text into values with their places, strictly: no duplicate members, limited depth. Changes are written
+// into the text itself, so everything else stays the same, byte for byte.
 
 import { err, ok, type Result } from '../result.js'
 import { nextTurn, type Work } from '../turns.js'
@@ -11,11 +11,11 @@ import { JsonReader, Malformed } from './json-reader.js'
 export interface JsonText {
   readonly text: string
   readonly root: JsonNode
-  /** How many there are in all, scalars of long lists included. */
+  /** Number of all values, including the scalars of long lists. */
   readonly values: number
 }
 
-/** All at once: for what is short. */
+/** Reads without a pause; for short texts. */
 export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
   const text = decodeUtf8(bytes)
   return text === undefined ? err('not UTF-8') : readJsonText(text)
@@ -26,10 +26,10 @@ export function readJsonText(text: string): Result<JsonText, JsonProblem> {
   return read(reader, text, Infinity) ?? err('not JSON')
 }
 
-/** Work that is done without a pause, in characters: a millisecond or so. */
+/** Work done without a pause, in characters: about a millisecond. */
 export const SLICE = 128 * 1024
 
-/** Gives everybody else a turn after each slice. What is short is read without a pause. */
+/** Pauses after each slice to let other work run. Short texts are read without a pause. */
 export async function readJsonInSlices(
   bytes: Uint8Array,
   pause = nextTurn,
@@ -52,7 +52,7 @@ async function inSlices<T>(work: Work<T>, pause: () => Promise<void>): Promise<T
   }
 }
 
-/** The same, among other work. */
+/** Reads the same in slices, as part of other Work. */
 export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonProblem>> {
   const text = yield* decodeUtf8InTurns(bytes)
   return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text)
@@ -67,7 +67,7 @@ export function* readJsonTextInTurns(text: string): Work<Result<JsonText, JsonPr
   }
 }
 
-/** undefined: there is more to do. */
+/** undefined: not finished yet. */
 function read(
   reader: JsonReader,
   text: string,
@@ -83,11 +83,11 @@ function read(
 }
 
 export interface Edit extends Span {
-  /** JSON. */
+  /** The replacement, as JSON text; may be empty. */
   readonly json: string
 }
 
-/** edits: they do not overlap; in any order. */
+/** edits: in any order, without overlaps. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   const pieces: string[] = []
   let from = 0

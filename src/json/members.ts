@@ -1,4 +1,4 @@
-// Looking into JSON: members by name, and an error for every shape that we do not expect.
+// Looks up members of JSON objects by name, and throws for every unexpected shape.
 
 import type { JsonNode } from './json-node.js'
 import { UnreadableForm } from './unreadable-form.js'
@@ -7,16 +7,16 @@ export type JsonObjectNode = Extract<JsonNode, { readonly type: 'object' }>
 export type JsonArrayNode = Extract<JsonNode, { readonly type: 'array' }>
 export type JsonStringNode = Extract<JsonNode, { readonly type: 'string' }>
 
-/** As servers that take no notice of case would compare it. */
+/** Folds the case of a name, as servers that ignore case would compare it. */
 export const folded = (name: string): string =>
   PLAIN.test(name) ? name : name.toUpperCase().toLowerCase()
 
-/** Nearly every name there is. */
+/** Matches nearly every name that occurs. */
 const PLAIN = /^[a-z0-9_]*$/
 
 /**
- * undefined: it has no such member.
- * @throws UnreadableForm for one that differs in case alone: some servers would take it for this one.
+ * Returns a member; undefined: absent.
+ * @throws UnreadableForm for a name that differs only in case, because some servers would accept it as this one.
  */
 export function member(node: JsonObjectNode, name: string): JsonNode | undefined {
   const plain = folded(name)

@@ -1,9 +1,9 @@
-// Values → JSON text, in slices: a body may hold one string of megabytes, or tens of thousands of short ones.
+// Prints values as JSON text, in slices: a body may hold one string of megabytes, or tens of thousands of short ones.
 
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../turns.js'
 import type { JsonNode } from './json-node.js'
 
-/** The same JSON without spaces, and with no character escaped that need not be: what a reader would search. */
+/** Prints the same JSON without spaces and without unnecessary escapes: what a reader would search. */
 export function* plainJson(node: JsonNode, text: string, pace = new Pace()): Work<string> {
   const out: string[] = []
   yield* print(node, text, pace, out)
@@ -46,7 +46,7 @@ function* printItems({ items }: ArrayNode, text: string, pace: Pace, out: string
   out.push(']')
 }
 
-/** Of scalars alone: no blank of it is in a string. */
+/** Prints an array that holds only scalars: it contains no strings, so all its blanks can be removed. */
 function* printCut({ start, end }: ArrayNode, text: string, pace: Pace, out: string[]): Work<void> {
   for (let at = start; at < end; at += PIECE) {
     if (pace.isDue(unitsOf(PIECE))) yield
@@ -54,7 +54,7 @@ function* printCut({ start, end }: ArrayNode, text: string, pace: Pace, out: str
   }
 }
 
-/** A string as JSON. */
+/** Prints a string as JSON. */
 export function* quoted(text: string, pace: Pace): Work<string> {
   if (text.length <= PIECE) {
     if (pace.isDue(unitsOf(text.length))) yield
