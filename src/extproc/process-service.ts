@@ -28,7 +28,7 @@ import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-
 export interface ProcessServiceDeps {
   table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
-  /** Calls addresses that clients supply, on the internet only. Absent: none is called. */
+  /** Calls addresses that clients supply, if public or allowed by the operator. Absent: none is called. */
   readonly callPublic?: CallRemote
   /** Limits shared with other processes. Absent: only this process calls providers. */
   readonly shared?: SharedLimits | undefined

@@ -1,5 +1,5 @@
-// Judges one request by the rules of an entry (decision 4): any Deny denies it, every Require must be true, then any
-// Allow. The token's scopes are judged last: nobody should obtain more scopes only to be denied.
+// Judges one request by the rules of an entry (decision 4): no Deny may be true, every Require must be, and then
+// one Allow, if there are any. The token's scopes are judged last: nobody should obtain more scopes only to be denied.
 
 import type { Attributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'

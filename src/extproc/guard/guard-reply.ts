@@ -5,7 +5,7 @@ import type { LlmApi } from '../../llm/text/api.js'
 import { jsonReply, type Reply } from '../stream/immediate-response.js'
 import type { Reject } from '../webhook/ask-webhooks.js'
 
-/** Sends the webhook's text unchanged. Without text, a reason becomes an error in the format of the client's API. */
+/** Returns the webhook's text unchanged. Without text, a reason becomes an error in the format of the client's API. */
 export function rejectReply(api: LlmApi, { status, text, reason }: Reject): Reply {
   if (text === '' && reason !== undefined && status >= 400) {
     const error = { status, message: reason, code: 'content_filter', reason }

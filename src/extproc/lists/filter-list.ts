@@ -1,4 +1,4 @@
-// Removes the items that the caller may not use from a message of an MCP server.
+// Removes from a message of an MCP server the list items that its caller may not use.
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { BudgetLimits } from '../../cel/budget.js'

@@ -1,5 +1,5 @@
-// Opens a stream by its first message, which names the route. Nothing is decided before it, and a stream that ends
-// before it never ends with OK.
+// Opens a stream by its first message, which names the route. Nothing is decided before that message, and a stream
+// closed before it ends with UNAVAILABLE.
 
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'

@@ -1,4 +1,5 @@
-// Reads the frames of a streamed reply as events and adds them to what is held, which ends at the first unreadable one.
+// Reads the frames of a streamed reply as events and adds both to what is held. An unreadable event ends the reply
+// or, if it may pass unread, only the inspection.
 
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
