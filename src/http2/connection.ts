@@ -1,4 +1,4 @@
-// One connection of an HTTP/2 server (RFC 9113): the frames that come, to the streams that they concern.
+// One connection of an HTTP/2 server (RFC 9113): dispatches incoming frames to streams.
 
 import { FrameBudget } from './frame-budget.js'
 import { type Frame, FrameReader } from './frame-reader.js'
@@ -22,23 +22,23 @@ import type { Stream, StreamHandler } from './stream.js'
 import { Streams } from './streams.js'
 import type { Transport } from './transport.js'
 
-/** What a connection is given: its transport, a clock, and who answers its streams. */
+/** Dependencies of a connection: its transport, a clock, and the factory of stream handlers. */
 export interface ConnectionOptions {
   readonly transport: Transport
-  /** Who answers a new stream; it may do so at once. */
+  /** Returns the handler of a new stream; it may respond before it returns. */
   open(head: RequestHead, stream: Stream): StreamHandler
-  /** Milliseconds, of any clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   now(): number
-  /** A fault of ours, after which the connection is over. */
+  /** Called with an internal error, after which the connection ends. */
   onFault(error: unknown): void
 }
 
-/** Envoy opens up to 1,024 before it has our SETTINGS. */
+/** Maximum open streams. Envoy opens up to 1,024 before it has received the SETTINGS. */
 export const MAX_CONCURRENT_STREAMS = 4_096
-/** Of a header list, and of the header block that carries it. */
+/** Maximum size of a header list, and of the header block that carries it. */
 export const MAX_HEADER_LIST_BYTES = 65_536
 
-/** What all streams together may send before we say so: it is given back at once, as streams have windows of their own. */
+/** Receive window of the connection. It is replenished on receipt, because each stream has its own window. */
 const CONNECTION_WINDOW = 16 * 1024 * 1024
 
 const SETTINGS = encodeSettings([
@@ -46,14 +46,14 @@ const SETTINGS = encodeSettings([
   [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST_BYTES],
 ])
 
-/** Of the PING that measures how far a drain has come. */
+/** Payload of the PING whose acknowledgement proves that the peer has seen the first GOAWAY. */
 const DRAIN_PING = Buffer.from('drained?', 'latin1')
 
-/** A peer that does not answer it has had its time. */
+/** Longest wait for the acknowledgement of DRAIN_PING. */
 const DRAIN_MS = 1_000
 
 /**
- * A server's end of one HTTP/2 connection (RFC 9113): dispatches frames to their streams, and ends with GOAWAY (section 6.8).
+ * The server's end of one HTTP/2 connection (RFC 9113): passes frames to streams, and ends with GOAWAY (section 6.8).
  */
 export class Connection {
   readonly #options: ConnectionOptions
@@ -61,17 +61,17 @@ export class Connection {
   readonly #reader = new FrameReader((frame) => this.#onFrame(frame))
   readonly #headers = new HeaderBlocks(MAX_HEADER_LIST_BYTES)
   readonly #budget = new FrameBudget()
-  /** They may cost a look at every stream, and no client sends one with each answer: answers do not clear it. */
+  /** Separate, and not reset by answers: SETTINGS may visit every stream, and no client sends them with each answer. */
   readonly #settingsBudget = new FrameBudget()
   readonly #streams: Streams
   readonly #keepalive: Keepalive
   readonly #stopped = (): boolean => this.#isOver
   #receiveWindow = DEFAULT_WINDOW
   #hasSettings = false
-  /** 'noticed': a peer that knows it opens no stream; 'drained': new streams are not served. */
+  /** 'noticed': GOAWAY is sent, but new streams are still served; 'drained': they are not. */
   #drain: 'no' | 'noticed' | 'drained' = 'no'
   #drainSince = Infinity
-  /** The peer has said GOAWAY. */
+  /** Whether the peer has sent GOAWAY. */
   #isLeaving = false
   #isOver = false
 
@@ -96,7 +96,7 @@ export class Connection {
     return this.#streams.size
   }
 
-  /** Bytes of the peer. Throws nothing. */
+  /** Handles bytes from the peer. Does not throw. */
   receive(chunk: Buffer): void {
     if (this.#isOver) return
     this.#keepalive.heard(this.#options.now())
@@ -111,18 +111,18 @@ export class Connection {
     }
   }
 
-  /** The socket has taken all that was written. */
+  /** Called when the socket has drained. */
   onDrain(): void {
     if (!this.#isOver) this.#outbound.onDrain()
   }
 
-  /** The socket is gone. */
+  /** Called when the socket has closed. */
   onClose(): void {
     this.#isOver = true
     this.#streams.cancelAll()
   }
 
-  /** Looks at the clock: to be called about once a second. */
+  /** Checks all timeouts; must be called about once a second. */
   tick(): void {
     if (this.#isOver) return
     const now = this.#options.now()
@@ -137,8 +137,8 @@ export class Connection {
   }
 
   /**
-   * Section 6.8: says that no stream should follow, serves those that were on their way, then no more; the connection
-   * ends with its last stream.
+   * Shuts down gracefully (section 6.8): announces that no stream should follow, serves those already in flight, then
+   * accepts no more. The connection ends with its last stream.
    */
   drain(): void {
     if (this.#isOver || this.#drain !== 'no') return
@@ -180,7 +180,7 @@ export class Connection {
       (frame.type !== FrameType.SETTINGS || (frame.flags & FrameFlag.ACK) !== 0)
     )
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'no SETTINGS after the preface')
-    // Section 4.3: nothing may stand between the frames of a header block.
+    // Section 4.3: the frames of a header block must be contiguous.
     if (this.#headers.isOpen && frame.type !== FrameType.CONTINUATION)
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block without its end')
     if (frame.type > FrameType.CONTINUATION) return // Section 5.5.
@@ -207,7 +207,7 @@ export class Connection {
       case FrameType.PING:
         return this.#onPing(frame)
       case FrameType.GOAWAY:
-        // Section 6.8: the peer opens no more streams (by section 5.1.1 there are none of ours).
+        // The peer opens no more streams (section 6.8). The server has opened none (section 5.1.1).
         if (frame.to - frame.from < 8)
           throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'GOAWAY of a broken length')
         this.#isLeaving = true
@@ -224,17 +224,17 @@ export class Connection {
     this.#budget.take(this.#options.now(), this.#outbound.answered)
   }
 
-  /** Section 6.1. */
+  /** Handles DATA (section 6.1). */
   #onData(frame: Frame): void {
     const { buffer, from, to, flags, streamId } = frame
     const length = to - from
-    // It is given back long before it is used up: one stream must not hold up the others.
+    // Replenished long before it is exhausted, because one stream must not hold up the others.
     this.#receiveWindow -= length
     if (this.#receiveWindow < CONNECTION_WINDOW / 2)
       this.#giveBack(CONNECTION_WINDOW - this.#receiveWindow)
     const endStream = (flags & FrameFlag.END_STREAM) !== 0
     const content = (flags & FrameFlag.PADDED) === 0 ? frame : withoutPadding(frame)
-    // With or without padding it is empty.
+    // Empty content, padded or not.
     if (content.from === content.to && !endStream) this.#spend()
     this.#streams.receive(streamId, buffer.subarray(content.from, content.to), length, endStream)
   }
@@ -248,7 +248,7 @@ export class Connection {
     if (block !== undefined) this.#streams.open(block, this.#drain === 'drained')
   }
 
-  /** Section 6.5. */
+  /** Handles SETTINGS (section 6.5). */
   #onSettings({ flags, buffer, from, to }: Frame): void {
     this.#hasSettings = true
     if ((flags & FrameFlag.ACK) !== 0) {
@@ -257,17 +257,17 @@ export class Connection {
     }
     this.#settingsBudget.take(this.#options.now(), 0)
     const settings = readSettings(buffer.subarray(from, to))
-    // Before what a larger window lets go.
+    // The ACK must precede any data that a larger window releases.
     this.#outbound.frame(FrameType.SETTINGS, FrameFlag.ACK, 0, NO_PAYLOAD)
     let window: number | undefined
     for (const [id, value] of settings)
       if (id === Setting.INITIAL_WINDOW_SIZE) window = value
       else this.#outbound.applySetting(id, value)
-    // Once for each frame, as every stream is looked at: a frame has room for 2,730 of them (section 6.5.3: the last counts).
+    // Once per frame, as it visits every stream and a frame holds 2,730 settings. The last value counts (section 6.5.3).
     if (window !== undefined) this.#streams.setInitialWindow(window)
   }
 
-  /** Section 6.7. */
+  /** Handles PING (section 6.7). */
   #onPing(frame: Frame): void {
     expectLength(frame, 8)
     const payload = frame.buffer.subarray(frame.from, frame.to)
@@ -277,7 +277,7 @@ export class Connection {
     } else if (payload.equals(DRAIN_PING)) this.#drained()
   }
 
-  /** Section 6.9. */
+  /** Handles WINDOW_UPDATE (section 6.9). */
   #onWindowUpdate(frame: Frame): void {
     expectLength(frame, 4)
     const increment = frame.buffer.readUInt32BE(frame.from) & MAX_WINDOW

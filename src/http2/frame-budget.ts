@@ -1,4 +1,4 @@
-// How many frames that ask for nothing a peer may send: PING, SETTINGS, PRIORITY and empty ones cost us and not the peer
+// Limits frames that cost the server more than the peer: PING, SETTINGS, PRIORITY and empty frames
 // (RFC 9113, section 10.5).
 
 import { ConnectionError, ErrorCode } from './protocol.js'
@@ -6,15 +6,16 @@ import { ConnectionError, ErrorCode } from './protocol.js'
 const MAX_FRAMES = 100
 const PERIOD_MS = 10_000
 
-/** Limit of frames that cost the receiver alone, for one connection (RFC 9113, section 10.5). */
+/** Budget of one connection for frames that cost only the receiver. */
 export class FrameBudget {
   #count = 0
   #since = 0
   #answered = 0
 
   /**
-   * answered: the answers sent so far. One clears the account: clients measure their line by a PING with each answer.
-   * @throws {ConnectionError} more than 100 in 10 s.
+   * Counts one frame. A new answer resets the count, because clients measure bandwidth by a PING with each answer.
+   * answered: the number of answers sent so far.
+   * @throws {ConnectionError} more than 100 frames in 10 s.
    */
   take(now: number, answered: number): void {
     if (now - this.#since > PERIOD_MS || answered !== this.#answered) {

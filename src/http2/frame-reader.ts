@@ -1,4 +1,4 @@
-// Bytes of a connection → frames (RFC 9113, sections 3.4 and 4.1), each as a part of the buffer in which it came.
+// Parses the bytes of a connection into frames (RFC 9113, sections 3.4 and 4.1), without copying payloads.
 
 import {
   ConnectionError,
@@ -8,7 +8,7 @@ import {
   PREFACE,
 } from './protocol.js'
 
-/** The payload lies in buffer; it is gone when the call returns. */
+/** A frame; its payload is buffer[from, to). Valid only until the callback returns. */
 export interface Frame {
   type: number
   flags: number
@@ -23,7 +23,7 @@ export class FrameReader {
   readonly #onFrame: (frame: Frame) => void
   #rest: Buffer | undefined
   #hasPreface = false
-  /** One for all: a frame is read and forgotten. */
+  /** Reused for every frame. */
   readonly #frame: Frame = {
     type: 0,
     flags: 0,
@@ -37,12 +37,12 @@ export class FrameReader {
     this.#onFrame = onFrame
   }
 
-  /** The client has said that it speaks HTTP/2. */
+  /** Whether the client's whole preface has arrived. */
   get hasPreface(): boolean {
     return this.#hasPreface
   }
 
-  /** stopped: asked before each frame. @throws {ConnectionError} */
+  /** Parses a chunk until stopped(), which is called before each frame, returns true. @throws {ConnectionError} */
   read(chunk: Buffer, stopped: () => boolean): void {
     const buffer = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
     this.#rest = undefined
@@ -80,7 +80,7 @@ export class FrameReader {
     this.#onFrame(frame)
   }
 
-  /** A copy: the chunk would stay as long as its last few bytes. */
+  /** Keeps the remaining bytes as a copy, because a view would keep the whole chunk alive. */
   #keep(buffer: Buffer, at: number): void {
     if (at < buffer.length) this.#rest = Buffer.from(buffer.subarray(at))
   }

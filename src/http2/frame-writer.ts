@@ -1,17 +1,17 @@
-// Frames → bytes of a connection. What is written in one tick leaves in one piece.
+// Write buffer of a connection: serializes frames and sends those of one tick together.
 
 import { nextTick } from 'node:process'
 import { FRAME_HEADER_BYTES } from './protocol.js'
 
 const CHUNK_BYTES = 65_536
 
-/** Fewer bytes are copied one by one sooner than a call of the runtime begins. */
+/** Up to this many bytes, a copy loop is faster than a call into the runtime. */
 const MAX_BY_HAND = 48
 
-/** true: the bytes have left, and their memory may be written again. */
+/** Sends bytes. Returns true if they have left and their memory may be reused. */
 export type Output = (bytes: Buffer) => boolean
 
-/** Write buffer of a connection: collects the frames of one tick and hands them to the transport together. */
+/** Collects the frames of one tick and passes them to the output together. */
 export class FrameWriter {
   readonly #output: Output
   #buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
@@ -28,7 +28,7 @@ export class FrameWriter {
     this.#output = output
   }
 
-  /** Nothing leaves before release(), which comes in the same tick. */
+  /** Holds output back until release(), which must follow in the same tick. */
   hold(): void {
     this.#isHeld = true
   }
@@ -38,7 +38,7 @@ export class FrameWriter {
     this.flush()
   }
 
-  /** RFC 9113, section 4.1. length bytes follow. */
+  /** Writes a frame header (RFC 9113, section 4.1). length bytes of payload must follow. */
   frame(length: number, type: number, flags: number, streamId: number): void {
     this.#makeRoom(FRAME_HEADER_BYTES + length)
     const buffer = this.#buffer
@@ -55,7 +55,7 @@ export class FrameWriter {
     nextTick(this.#flushScheduled)
   }
 
-  /** The room for what frame() announced is there. */
+  /** Writes payload, for which frame() has reserved room. */
   bytes(bytes: Uint8Array): void {
     const { length } = bytes
     const at = this.#to

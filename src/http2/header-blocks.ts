@@ -1,4 +1,4 @@
-// HEADERS and CONTINUATION frames → header lists (RFC 9113, sections 4.3, 6.2 and 6.10).
+// Decodes HEADERS and CONTINUATION frames into header lists (RFC 9113, sections 4.3, 6.2 and 6.10).
 
 import type { Frame } from './frame-reader.js'
 import { expectLength, withoutPadding } from './frame-rules.js'
@@ -10,9 +10,9 @@ import type { HeaderField } from './static-table.js'
 export interface HeaderBlock {
   readonly streamId: number
   readonly endStream: boolean
-  /** The stream is said to depend on itself. */
+  /** Whether the priority fields make the stream depend on itself. */
   readonly dependsOnItself: boolean
-  /** The same object for equal blocks, for a while. */
+  /** The header list; the same object for recently repeated blocks. */
   readonly list: readonly HeaderField[]
 }
 
@@ -20,15 +20,15 @@ interface OpenBlock {
   readonly streamId: number
   readonly endStream: boolean
   readonly dependsOnItself: boolean
-  /** Has room for more: a block may come in as many frames as it has bytes. */
+  /** Has spare capacity, because a block may arrive in as many frames as it has bytes. */
   buffer: Buffer
   length: number
 }
 
-/** Of these a whole block has END_HEADERS alone, as nearly all have. */
+/** Of these flags, an unpadded block in one frame without priority has only END_HEADERS, as nearly all blocks do. */
 const PLAIN = FrameFlag.END_HEADERS | FrameFlag.PADDED | FrameFlag.PRIORITY
 
-/** Exclusive flag and stream dependency, and weight. */
+/** Size of the exclusive flag, stream dependency and weight. */
 const PRIORITY_BYTES = 5
 
 /** Assembles and decodes the field blocks of one connection, which share an HPACK state. */
@@ -42,12 +42,12 @@ export class HeaderBlocks {
     this.#maxBytes = maxBytes
   }
 
-  /** A CONTINUATION frame must come. */
+  /** Whether the next frame must be a CONTINUATION. */
   get isOpen(): boolean {
     return this.#open !== undefined
   }
 
-  /** undefined: it goes on. @throws {ConnectionError} */
+  /** Handles HEADERS. Returns undefined if the block continues. @throws {ConnectionError} */
   begin(frame: Frame): HeaderBlock | undefined {
     const { flags, buffer, streamId } = frame
     if ((flags & PLAIN) === FrameFlag.END_HEADERS) {
@@ -72,7 +72,7 @@ export class HeaderBlocks {
     return undefined
   }
 
-  /** undefined: it goes on. @throws {ConnectionError} */
+  /** Handles CONTINUATION. Returns undefined if the block continues. @throws {ConnectionError} */
   continue({ streamId, flags, buffer, from, to }: Frame): HeaderBlock | undefined {
     const open = this.#open
     if (open?.streamId !== streamId)
@@ -107,14 +107,14 @@ function append(open: OpenBlock, buffer: Buffer, from: number, to: number): void
   open.length = length
 }
 
-/** Section 5.3.1 of RFC 7540: kept, as clients may still send it. */
+/** Reads the stream dependency (RFC 7540, section 5.3.1), which clients may still send. */
 export const dependency = (buffer: Buffer, at: number): number =>
   buffer.readUInt32BE(at) & 0x7fffffff
 
-/** The rest of the block is not read, and so the state of the decoder is lost: the connection must end (section 4.3). */
+/** Since the rest of the block is not decoded, the HPACK state is lost and the connection must end (section 4.3). */
 const tooLarge = (): ConnectionError =>
   new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'a header list that is too large')
 
-/** Section 6.3. */
+/** Whether a PRIORITY frame makes its stream depend on itself (section 6.3). @throws {ConnectionError} */
 export const isPriorityOfItself = (frame: Frame): boolean =>
   dependency(expectLength(frame, PRIORITY_BYTES).buffer, frame.from) === frame.streamId

@@ -1,24 +1,24 @@
-// Header blocks → header fields: HPACK's decoder (RFC 7541) with its dynamic table.
+// HPACK decoder (RFC 7541) with its dynamic table, and a memo of repeated blocks.
 
 import { GatehouseError } from '../errors.js'
 import { decodeHuffman } from './huffman.js'
 import { type HeaderField, STATIC_TABLE } from './static-table.js'
 
-/** The header list is larger than we take: the block cannot be read to its end. */
+/** The header list exceeds the limit; the rest of the block is not decoded. */
 export class HeaderListTooLarge extends GatehouseError {
   readonly code = 'header_list_too_large'
 }
 
-/** Of a field in a table or a list: its bytes, and 32 (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
+/** Added to the length of each field in a table or list (RFC 7541, section 4.1; RFC 9113, section 6.5.2). */
 const FIELD_OVERHEAD = 32
-/** Larger ones are not made of anything that fits into a header block. */
+/** Largest shift of a continuation byte: larger integers refer to nothing that fits into a header block. */
 const MAX_INTEGER_SHIFT = 21
 
 /** HPACK decoder of one connection, with its dynamic table (RFC 7541, section 2.3.2). */
 export class HpackDecoder {
   readonly #maxTableSize: number
   readonly #maxListSize: number
-  /** The oldest first. */
+  /** The dynamic table, oldest entry first. */
   #table: HeaderField[] = []
   #tableSize = 0
   #tableLimit: number
@@ -28,7 +28,7 @@ export class HpackDecoder {
   #end = 0
   readonly #memo = new BlockMemo()
 
-  /** maxTableSize: our SETTINGS_HEADER_TABLE_SIZE. */
+  /** maxTableSize: this server's SETTINGS_HEADER_TABLE_SIZE. */
   constructor(maxTableSize: number, maxListSize: number) {
     this.#maxTableSize = maxTableSize
     this.#maxListSize = maxListSize
@@ -36,8 +36,8 @@ export class HpackDecoder {
   }
 
   /**
-   * The same list for the same block, as long as the table stays as it is.
-   * @throws {RangeError} it is no header block: COMPRESSION_ERROR. @throws {HeaderListTooLarge}
+   * Decodes a block. Returns the same list for a recently repeated block while the table is unchanged.
+   * @throws {RangeError} not a valid header block: COMPRESSION_ERROR. @throws {HeaderListTooLarge}
    */
   decode(block: Buffer, from: number, to: number): readonly HeaderField[] {
     const known = this.#memo.find(block, from, to)
@@ -53,7 +53,7 @@ export class HpackDecoder {
     return list
   }
 
-  /** They stand at the beginning of a block alone (RFC 7541, section 4.2). */
+  /** Reads size updates, which are allowed only at the beginning of a block (section 4.2). */
   #readSizeUpdates(): void {
     while (this.#at < this.#end && ((this.#block[this.#at] as number) & 0xe0) === 0x20) {
       const size = this.#integer(5)
@@ -87,7 +87,7 @@ export class HpackDecoder {
     return field
   }
 
-  /** Section 5.1. */
+  /** Reads an integer (section 5.1). */
   #integer(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1
     let value = this.#byte() & mask
@@ -105,7 +105,7 @@ export class HpackDecoder {
     return this.#block[this.#at++] as number
   }
 
-  /** Section 5.2. Each byte is a character: field values are octets. */
+  /** Reads a string (section 5.2). Field values are octets, so each byte becomes one character. */
   #string(): string {
     const isHuffman = this.#at < this.#end && ((this.#block[this.#at] as number) & 0x80) !== 0
     const length = this.#integer(7)
@@ -117,7 +117,7 @@ export class HpackDecoder {
       : this.#block.toString('latin1', from, this.#at)
   }
 
-  /** Section 2.3.3: the static table first, then the dynamic one, the newest first. */
+  /** Returns an indexed entry: the static table, then the dynamic one, newest first (section 2.3.3). */
   #entry(index: number): HeaderField {
     const field =
       index <= STATIC_TABLE.length
@@ -127,7 +127,7 @@ export class HpackDecoder {
     return field
   }
 
-  /** Section 4.4: one that is larger than the table empties it, and that is no error. */
+  /** Adds an entry. One that is larger than the table empties it, which is not an error (section 4.4). */
   #add(field: HeaderField): void {
     this.#changed = true
     const size = sizeOf(field)
@@ -151,7 +151,7 @@ export class HpackDecoder {
 export const sizeOf = ([name, value]: HeaderField): number =>
   name.length + value.length + FIELD_OVERHEAD
 
-/** The blocks that came last and changed no table: a client sends the same one for most of its calls. */
+/** Recent blocks that did not change the table: a client sends the same block for most of its calls. */
 class BlockMemo {
   readonly #blocks: KnownBlock[] = []
   #next = 0
@@ -182,7 +182,7 @@ interface KnownBlock {
   readonly list: readonly HeaderField[]
 }
 
-/** A block that is repeated is a few indexes: they are compared here sooner than a call of the runtime begins. */
+/** Compares a block. Repeated blocks are a few indexes, for which a loop is faster than a call into the runtime. */
 function isAt(bytes: Buffer, block: Buffer, from: number): boolean {
   const { length } = bytes
   if (length > MAX_BY_HAND) return bytes.compare(block, from, from + length) === 0

@@ -1,13 +1,14 @@
-// Header fields → header blocks that need no state: every field is a literal that nobody indexes (RFC 7541, section 6.2.2).
+// Encodes header fields without a dynamic table: indexed from the static table or literals without indexing
+// (RFC 7541, sections 6.1 and 6.2.2).
 
 import { type HeaderField, STATIC_TABLE } from './static-table.js'
 
-/** Names and values are ASCII. */
+/** Encodes a header block. Names and values are ASCII. */
 export function encodeHeaderBlock(fields: readonly HeaderField[]): Buffer {
   return Buffer.concat(fields.map(encodeField))
 }
 
-/** "Dynamic table size update" to 0 (section 6.3): what a peer waits for that has made its table smaller. */
+/** "Dynamic table size update" to 0 (section 6.3), which a peer expects after it has reduced its table size. */
 export const EMPTY_TABLE = Buffer.from([0x20])
 
 function encodeField([name, value]: HeaderField): Buffer {
@@ -24,7 +25,7 @@ function encodeString(text: string): Buffer {
   return Buffer.concat([encodeInteger(bytes.length, 7, 0), bytes])
 }
 
-/** Section 5.1. */
+/** Encodes an integer (section 5.1). */
 function encodeInteger(value: number, prefixBits: number, pattern: number): Buffer {
   const mask = (1 << prefixBits) - 1
   if (value < mask) return Buffer.of(pattern | value)

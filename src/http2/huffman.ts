@@ -1,6 +1,6 @@
-// The Huffman code of HPACK (RFC 7541, section 5.2 and Appendix B): bytes to text.
+// Decodes the Huffman code of HPACK (RFC 7541, section 5.2 and Appendix B).
 
-/** Bits of the code of each symbol, 0 to 255 and EOS. The code is canonical, so its lengths are all of it. */
+/** Code length of each symbol, 0 to 255 and EOS, in bits. The code is canonical, so the lengths define it. */
 // prettier-ignore
 const CODE_LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -30,9 +30,9 @@ interface Leaf {
 
 interface Branch {
   readonly children: [Node | undefined, Node | undefined]
-  /** In the table; the root is 0. */
+  /** Index in the table; the root is 0. */
   readonly index: number
-  /** Bits since the last symbol, if all of them were 1: what may stand at the end as padding. */
+  /** Number of bits since the last symbol, if all of them were 1 and so may be padding at the end. */
   readonly padding: number | undefined
 }
 
@@ -40,7 +40,7 @@ type Node = Leaf | Branch
 
 const isLeaf = (node: Node): node is Leaf => 'symbol' in node
 
-/** All branches, the root first. */
+/** Returns all branches, the root first. */
 function buildTree(): readonly Branch[] {
   const branches: Branch[] = [{ children: [undefined, undefined], index: 0, padding: 0 }]
   const grow = ({ children, padding }: Branch, bit: 0 | 1): Branch => {
@@ -74,7 +74,7 @@ function buildTree(): readonly Branch[] {
 
 const bitOf = (code: number, shift: number): 0 | 1 => ((code >>> shift) & 1) as 0 | 1
 
-// One step takes four bits. No code is that short, so a step ends one symbol at most.
+// One step consumes four bits. No code is that short, so a step completes at most one symbol.
 const FAILS = -1
 const EMITS = 0x10000
 const STEPS = ((): Int32Array => {
@@ -90,7 +90,7 @@ const MAY_END: readonly boolean[] = buildTree().map(
   ({ padding }) => padding !== undefined && padding <= 7,
 )
 
-/** The branch that it leads to (in the upper bits), whether it ends a symbol, and that symbol. */
+/** Returns the next branch (in the upper bits), whether a symbol was completed, and that symbol. */
 function step(from: Branch, nibble: number, root: Branch): number {
   let branch = from
   let emitted = 0
@@ -109,11 +109,11 @@ function step(from: Branch, nibble: number, root: Branch): number {
   return (branch.index << 17) | emitted
 }
 
-/** The shortest code has five bits. */
+/** Most symbols per byte: the shortest code has five bits. */
 const MAX_GROWTH = 8 / 5
 let scratch = Buffer.allocUnsafeSlow(16_384)
 
-/** Each byte becomes one character. @throws {RangeError} it is no Huffman code, or wrongly padded. */
+/** Decodes bytes; each symbol becomes one character. @throws {RangeError} invalid code or padding. */
 export function decodeHuffman(bytes: Buffer, from: number, to: number): string {
   const most = Math.ceil((to - from) * MAX_GROWTH)
   if (most > scratch.length) scratch = Buffer.allocUnsafeSlow(most)

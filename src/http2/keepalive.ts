@@ -1,16 +1,16 @@
-// Finds peers that are gone, silent from the start, or do not read: by what was heard and sent, and PING (RFC 9113, section 6.7).
+// Detects peers that are gone, send no preface or do not read, by their traffic and by PING (RFC 9113, section 6.7).
 
-/** Without a word for so long, the peer is asked. */
+/** Silence after which the peer is sent a PING. */
 const IDLE_MS = 30_000
 const ANSWER_MS = 10_000
 const PREFACE_MS = 10_000
-/** The socket holds bytes, and the peer takes none of them. */
+/** Longest time that bytes stay in the socket while the peer takes none of them. */
 const READ_MS = 30_000
 
-/** What a connection has heard and still has to send. */
+/** State of a connection as the keepalive sees it. */
 export interface Line {
   readonly hasPreface: boolean
-  /** Bytes that the socket holds, where these are too many. */
+  /** Bytes buffered in the socket while sending is blocked, otherwise 0. */
   readonly pending: number
 }
 
@@ -30,7 +30,7 @@ export class Keepalive {
     this.#pendingSince = now
   }
 
-  /** Anything at all. */
+  /** Called when any bytes have arrived. */
   heard(now: number): void {
     this.#heardAt = now
     this.#askedAt = undefined
@@ -40,7 +40,7 @@ export class Keepalive {
     if (!hasPreface) return now - this.#since > PREFACE_MS ? 'dead' : 'well'
     if (pending === 0 || pending < this.#pending) this.#pendingSince = now
     this.#pending = pending
-    // While it does not read we do not either: it may well have spoken.
+    // While the peer does not read, this side does not read either, so silence proves nothing.
     if (pending > 0) {
       this.#askedAt = undefined
       this.#heardAt = now

@@ -1,4 +1,4 @@
-// What a connection sends: frames within the peer's windows (RFC 9113, section 5.2) and as fast as the socket takes them.
+// Sends the frames of a connection, within the peer's windows (RFC 9113, section 5.2) and the socket's buffer.
 
 import { FrameWriter } from './frame-writer.js'
 import { EMPTY_TABLE } from './hpack-encoder.js'
@@ -15,13 +15,13 @@ import {
 } from './protocol.js'
 import type { Transport } from './transport.js'
 
-/** A stream that has more to send than could leave at once. */
+/** A stream with data that could not be sent immediately. */
 export interface Sender {
-  /** Sends one frame. false: it has nothing more that may leave now. */
+  /** Sends one frame. Returns false if nothing more may leave now. */
   sendMore(): boolean
 }
 
-/** Beyond it nothing more is read or sent until the socket has taken all. */
+/** Above this many bytes in the socket, reading and sending stop until it has drained. */
 const MAX_PENDING_BYTES = 262_144
 
 /** The sending half of a connection: its flow-control window (RFC 9113, section 5.2) and the streams that wait for it. */
@@ -32,11 +32,11 @@ export class Outbound {
   #window = DEFAULT_WINDOW
   #maxFrameSize = DEFAULT_MAX_FRAME_SIZE
   #isBlocked = false
-  /** Table sizes go down only when the encoder says so (RFC 7541, section 4.2); ours uses no table. */
+  /** Whether the encoder must confirm a smaller table (RFC 7541, section 4.2), although it uses none. */
   #owesSizeUpdate = false
-  /** Of new streams. */
+  /** Initial send window of new streams. */
   initialWindow = DEFAULT_WINDOW
-  /** So many responses have begun. */
+  /** Number of HEADERS frames sent, including trailers. */
   answered = 0
 
   constructor(transport: Transport) {
@@ -44,18 +44,18 @@ export class Outbound {
     this.#writer = new FrameWriter((bytes) => this.#output(bytes))
   }
 
-  /** The socket holds more than it should. */
+  /** Whether the socket holds more than MAX_PENDING_BYTES and has not drained since. */
   get isBlocked(): boolean {
     return this.#isBlocked
   }
 
-  /** The bytes that a DATA frame of a stream with this window may carry now. */
+  /** Returns how many bytes a DATA frame of a stream with this window may carry now. */
   room(streamWindow: number): number {
     if (this.#isBlocked) return 0
     return Math.max(0, Math.min(streamWindow, this.#window, this.#maxFrameSize))
   }
 
-  /** Nothing leaves between hold() and release(), within one tick. */
+  /** Holds output back until release(), which must follow in the same tick. */
   hold(): void {
     this.#writer.hold()
   }
@@ -73,13 +73,13 @@ export class Outbound {
     this.#writer.bytes(payload)
   }
 
-  /** RST_STREAM, WINDOW_UPDATE: frames of one number. */
+  /** Writes a frame whose payload is one number: RST_STREAM or WINDOW_UPDATE. */
   number(type: number, streamId: number, value: number): void {
     this.#writer.frame(4, type, 0, streamId)
     this.#writer.uint32(value)
   }
 
-  /** block: at most DEFAULT_MAX_FRAME_SIZE less one. */
+  /** Writes HEADERS. block: at most DEFAULT_MAX_FRAME_SIZE - 1 bytes. */
   headers(streamId: number, block: Uint8Array, endStream: boolean): void {
     const flags = FrameFlag.END_HEADERS | (endStream ? FrameFlag.END_STREAM : 0)
     const update = this.#owesSizeUpdate ? EMPTY_TABLE.length : 0
@@ -90,7 +90,7 @@ export class Outbound {
     this.answered += 1
   }
 
-  /** One frame of both, for which there is room(). */
+  /** Writes both parts as one DATA frame; the caller has checked room(). */
   data(streamId: number, prefix: Uint8Array, payload: Uint8Array): void {
     const length = prefix.length + payload.length
     this.#window -= length
@@ -99,7 +99,7 @@ export class Outbound {
     this.#writer.bytes(payload)
   }
 
-  /** Section 6.8. */
+  /** Writes GOAWAY (section 6.8). */
   goAway(lastStreamId: number, code: number): void {
     this.#writer.frame(8, FrameType.GOAWAY, 0, 0)
     this.#writer.uint32(lastStreamId)
@@ -114,7 +114,7 @@ export class Outbound {
     this.#waiting.delete(sender)
   }
 
-  /** Section 6.9, of the connection. @throws {ConnectionError} */
+  /** Grows the connection's window (section 6.9). @throws {ConnectionError} */
   growWindow(increment: number): void {
     this.#window += increment
     if (this.#window > MAX_WINDOW)
@@ -122,15 +122,15 @@ export class Outbound {
     this.sendWaiting()
   }
 
-  /** INITIAL_WINDOW_SIZE concerns streams, and is left to who has them. */
+  /** Applies a setting of the peer, except INITIAL_WINDOW_SIZE, which Streams applies. */
   applySetting(id: number, value: number): void {
     if (id === Setting.MAX_FRAME_SIZE) this.#maxFrameSize = value
     if (id === Setting.HEADER_TABLE_SIZE) this.#owesSizeUpdate ||= value < DEFAULT_TABLE_SIZE
   }
 
-  /** One frame of each in turn, so that no stream waits for another one's end. */
+  /** Sends one frame of each waiting stream in turn, so no stream waits for another to finish. */
   sendWaiting(): void {
-    // Those that are put back come again in this loop.
+    // A sender that is added again is visited again in this loop.
     for (const sender of this.#waiting) {
       if (this.room(MAX_WINDOW) === 0) return
       this.#waiting.delete(sender)
@@ -138,7 +138,7 @@ export class Outbound {
     }
   }
 
-  /** The socket has taken all. */
+  /** Called when the socket has drained. */
   onDrain(): void {
     if (!this.#isBlocked) return
     this.#isBlocked = false

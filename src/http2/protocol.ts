@@ -1,8 +1,8 @@
-// The numbers of HTTP/2 (RFC 9113), and the error that ends a connection.
+// Constants of HTTP/2 (RFC 9113), and the error that ends a connection.
 
 import { GatehouseError } from '../errors.js'
 
-/** Section 6. */
+/** Frame types (section 6). */
 export const FrameType = {
   DATA: 0x0,
   HEADERS: 0x1,
@@ -16,7 +16,7 @@ export const FrameType = {
   CONTINUATION: 0x9,
 } as const
 
-/** Flags of frames (RFC 9113, section 6); ACK and END_STREAM share a bit on different frame types. */
+/** Frame flags (section 6); ACK and END_STREAM share a bit on different frame types. */
 export const FrameFlag = {
   ACK: 0x1,
   END_STREAM: 0x1,
@@ -25,7 +25,7 @@ export const FrameFlag = {
   PRIORITY: 0x20,
 } as const
 
-/** Section 6.5.2. */
+/** Settings (section 6.5.2). */
 export const Setting = {
   HEADER_TABLE_SIZE: 0x1,
   ENABLE_PUSH: 0x2,
@@ -35,7 +35,7 @@ export const Setting = {
   MAX_HEADER_LIST_SIZE: 0x6,
 } as const
 
-/** Section 7. */
+/** Error codes (section 7). */
 export const ErrorCode = {
   NO_ERROR: 0x0,
   PROTOCOL_ERROR: 0x1,
@@ -49,23 +49,23 @@ export const ErrorCode = {
   ENHANCE_YOUR_CALM: 0xb,
 } as const
 
-/** Section 3.4. */
+/** Client connection preface (section 3.4). */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 
-/** Section 4.1. */
+/** Size of a frame header (section 4.1). */
 export const FRAME_HEADER_BYTES = 9
-/** What both sides begin with (section 6.5.2); ours stay so. */
+/** Initial flow-control window in bytes (section 6.5.2); this server keeps it for its streams. */
 export const DEFAULT_WINDOW = 65_535
 /** Initial SETTINGS_MAX_FRAME_SIZE in bytes (section 6.5.2). */
 export const DEFAULT_MAX_FRAME_SIZE = 16_384
 /** Initial SETTINGS_HEADER_TABLE_SIZE in bytes (section 6.5.2). */
 export const DEFAULT_TABLE_SIZE = 4_096
-/** Section 6.9.1. */
+/** Largest flow-control window (section 6.9.1). */
 export const MAX_WINDOW = 2 ** 31 - 1
 /** The largest stream identifier: 31 bits (section 4.1). */
 export const MAX_STREAM_ID = 2 ** 31 - 1
 
-/** Section 5.4.1: said by GOAWAY, and the connection is over. */
+/** An error that ends the connection with GOAWAY (section 5.4.1). */
 export class ConnectionError extends GatehouseError {
   readonly code = 'http2_connection'
 

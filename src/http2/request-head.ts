@@ -1,4 +1,4 @@
-// The header fields of a request → what they say, if they are well-formed (RFC 9113, sections 8.1 to 8.3).
+// Validates and reads the header fields of a request (RFC 9113, sections 8.1 to 8.3).
 
 import type { HeaderField } from './static-table.js'
 
@@ -7,16 +7,16 @@ export interface RequestHead {
   readonly method: string
   readonly scheme: string
   readonly path: string
-  /** Without pseudo-header fields; each byte of a value is a character. */
+  /** The fields without the pseudo-header fields; each byte of a value is one character. */
   readonly fields: readonly HeaderField[]
   readonly contentLength: number | undefined
 }
 
 type Pseudo = Partial<Record<':method' | ':scheme' | ':path' | ':authority', string>>
 
-/** Section 8.2.1: lower case, and a token of RFC 9110 (section 5.6.2). */
+/** A field name: a lower-case token of RFC 9110, section 5.6.2 (section 8.2.1). */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** Section 8.2.2: they belong to one connection of HTTP/1.1. */
+/** Connection-specific fields of HTTP/1.1, which HTTP/2 forbids (section 8.2.2). */
 const CONNECTION_SPECIFIC = new Set([
   'connection',
   'proxy-connection',
@@ -25,20 +25,20 @@ const CONNECTION_SPECIFIC = new Set([
   'upgrade',
 ])
 
-/** undefined: malformed (section 8.1.1). */
+/** Returns the head of a request, or undefined if it is malformed (section 8.1.1). */
 export function readRequestHead(list: readonly HeaderField[]): RequestHead | undefined {
   const pseudo: Pseudo = {}
   const fields: HeaderField[] = []
   for (const field of list) {
     const [name, value] = field
     if (!name.startsWith(':')) fields.push(field)
-    // Section 8.3: before all others, each once, and no other ones.
+    // Pseudo-header fields precede all others, occur once each, and have known names (section 8.3).
     else if (fields.length > 0 || !isPseudo(name) || pseudo[name] !== undefined) return undefined
     else if (!isValue(value)) return undefined
     else pseudo[name] = value
   }
   const { ':method': method, ':scheme': scheme, ':path': path } = pseudo
-  // Section 8.3.1. A CONNECT (section 8.5) has neither scheme nor path; nobody serves one here.
+  // Section 8.3.1. A CONNECT (section 8.5) has neither scheme nor path; it is not supported.
   if (method === undefined || scheme === undefined || path === undefined || path === '')
     return undefined
   if (!fields.every(isWellFormed)) return undefined
@@ -46,7 +46,7 @@ export function readRequestHead(list: readonly HeaderField[]): RequestHead | und
   return contentLength === 'malformed' ? undefined : { method, scheme, path, fields, contentLength }
 }
 
-/** Section 8.1: trailers have no pseudo-header fields. */
+/** Whether trailers are well-formed: they have no pseudo-header fields (section 8.1). */
 export const areWellFormedTrailers = (list: readonly HeaderField[]): boolean =>
   list.every(isWellFormed)
 
@@ -58,7 +58,7 @@ function isWellFormed([name, value]: HeaderField): boolean {
   return name !== 'te' || value === 'trailers'
 }
 
-/** Section 8.2.1: no NUL, LF or CR, and no blank or tab at either end. */
+/** Whether a value has no NUL, LF or CR, and no space or tab at either end (section 8.2.1). */
 function isValue(value: string): boolean {
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at)
@@ -69,7 +69,7 @@ function isValue(value: string): boolean {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x9
 
-/** Section 8.1.1. */
+/** Reads content-length; all its values must be the same number (section 8.1.1). */
 function readContentLength(fields: readonly HeaderField[]): number | undefined | 'malformed' {
   const values = fields.filter(([name]) => name === 'content-length').map(([, value]) => value)
   const [value] = values

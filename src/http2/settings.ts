@@ -1,4 +1,4 @@
-// SETTINGS (RFC 9113, section 6.5): ours as a frame, and the peer's.
+// Encodes and reads the payload of SETTINGS frames (RFC 9113, section 6.5).
 
 import {
   ConnectionError,
@@ -10,7 +10,7 @@ import {
 
 const SETTING_BYTES = 6
 
-/** Payload of a SETTINGS frame (RFC 9113, section 6.5.1). */
+/** Returns the payload of a SETTINGS frame (section 6.5.1). */
 export function encodeSettings(
   settings: readonly (readonly [id: number, value: number])[],
 ): Buffer {
@@ -22,7 +22,7 @@ export function encodeSettings(
   return payload
 }
 
-/** Unknown ones are ignored by whoever applies them (section 6.5.2). @throws {ConnectionError} */
+/** Reads a SETTINGS payload; callers ignore unknown settings (section 6.5.2). @throws {ConnectionError} */
 export function readSettings(payload: Buffer): readonly (readonly [id: number, value: number])[] {
   if (payload.length % SETTING_BYTES !== 0)
     throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'SETTINGS of a broken length')

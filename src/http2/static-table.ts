@@ -1,4 +1,4 @@
-// The static table of HPACK (RFC 7541, Appendix A): 61 header fields that both ends know.
+// The static table of HPACK (RFC 7541, Appendix A): 61 predefined header fields.
 
 /** A field line: a lower-case name and its value, one character per byte. */
 export type HeaderField = readonly [name: string, value: string]

@@ -1,35 +1,35 @@
-// One stream (RFC 9113, section 5): a request that comes, a response that goes, each within its window.
+// One stream (RFC 9113, section 5): an incoming request and its response, each within its flow-control window.
 
 import type { Outbound, Sender } from './outbound.js'
 import { DEFAULT_WINDOW, ErrorCode, FrameFlag, FrameType, MAX_WINDOW } from './protocol.js'
 
-/** Who answers a stream. */
+/** Handler of one stream. */
 export interface StreamHandler {
-  /** A part of the request's content; isLast: onEnd follows. Keeping it keeps all that came with it: copy what must stay. */
+  /** Called with a part of the content; isLast: onEnd follows. A view of a larger buffer: copy what must be kept. */
   onData(bytes: Buffer, isLast: boolean): void
-  /** The request has ended. */
+  /** Called when the request has ended. */
   onEnd(): void
-  /** The stream is over, and not by our doing: nothing more can be sent. */
+  /** Called when the peer, its connection or a stream error ended the stream: nothing more can be sent. */
   onReset(): void
-  /** All that was sent has left; told where send() said false. */
+  /** Called when everything sent has left, if send() has returned false. */
   onDrain(): void
-  /** About once a second, as long as the stream is open. */
+  /** Called about once a second while the stream is open. */
   onTick?(): void
 }
 
-/** The connection, as its streams know it. */
+/** What a stream needs from its connection. */
 export interface StreamOwner {
   readonly outbound: Outbound
-  /** early: the peer may still send frames of it. */
+  /** Called when a stream has closed; early: the peer may still send frames on it. */
   closed(stream: Stream, early: boolean): void
   now(): number
 }
 
-/** What HEADERS says about the body that follows. */
+/** What HEADERS states about the body that follows. */
 export interface IncomingRequest {
   readonly contentLength: number | undefined
   readonly endStream: boolean
-  /** Of its header list. */
+  /** Size of the header list, in bytes. */
   readonly headBytes: number
 }
 
@@ -42,30 +42,29 @@ const NOBODY: StreamHandler = {
 
 const NOTHING = new Uint8Array(0)
 
-/** The server's end of one stream (RFC 9113, section 5): both windows, the body that comes, the response that goes. */
+/** The server's end of one stream (RFC 9113, section 5): both windows, the request body and the response. */
 export class Stream implements Sender {
   readonly id: number
   readonly headBytes: number
   readonly #outbound: Outbound
   readonly #owner: StreamOwner
   #handler: StreamHandler = NOBODY
-  /** What the peer takes. */
+  /** Bytes that the peer accepts. */
   #sendWindow: number
-  /** What the peer may send, and what of it was taken since the peer was last told. */
+  /** Bytes that the peer may send; #taken counts those consumed since the last WINDOW_UPDATE. */
   #receiveWindow = DEFAULT_WINDOW
   #taken = 0
-  /** Octets of content that are still to come, if that was said. */
+  /** Bytes of content still expected, if content-length was sent. */
   #expected: number | undefined
   #isClosed = false
   #hasRequest = false
   #queue: Buffer[] | undefined
   #trailers: Uint8Array | undefined
-  /** The handler was told to wait. */
+  /** Whether send() returned false and onDrain is due. */
   #owesDrain = false
-  /** When the response had ended and yet not left, by now(); or when some of it left since. */
+  /** When the ended response last made progress, by now(); Infinity while it is not waiting. */
   #stalledSince = Infinity
 
-  /** hasRequest: there is no content. */
   constructor(id: number, owner: StreamOwner, request: IncomingRequest) {
     this.id = id
     this.headBytes = request.headBytes
@@ -84,7 +83,7 @@ export class Stream implements Sender {
     return this.#isClosed
   }
 
-  /** The whole request has come. */
+  /** Whether the whole request has arrived. */
   get hasRequest(): boolean {
     return this.#hasRequest
   }
@@ -93,16 +92,16 @@ export class Stream implements Sender {
     return this.#stalledSince
   }
 
-  // What goes.
+  // Sending.
 
-  /** block: an encoded header block. */
+  /** Sends the response headers. block: an encoded header block. */
   respond(block: Uint8Array, endStream = false): void {
     if (this.#isClosed) return
     this.#outbound.headers(this.id, block, endStream)
     if (endStream) this.#finished()
   }
 
-  /** DATA of both. false: some of it has to wait, and onDrain will be called. */
+  /** Sends both parts as DATA. Returns false if some of it has to wait; onDrain is called later. */
   send(prefix: Uint8Array, payload: Uint8Array): boolean {
     if (this.#isClosed) return true
     const length = prefix.length + payload.length
@@ -114,7 +113,7 @@ export class Stream implements Sender {
     return this.sendParts([Buffer.concat([prefix, payload])])
   }
 
-  /** As send(), of parts that nobody writes to any more: what has to wait is not copied. */
+  /** Like send(), for parts that are no longer modified: bytes that have to wait are not copied. */
   sendParts(parts: readonly Buffer[]): boolean {
     if (this.#isClosed) return true
     this.#queue ??= []
@@ -125,7 +124,7 @@ export class Stream implements Sender {
     return !this.#owesDrain
   }
 
-  /** The end, with or without trailers (section 8.1), after all that was sent. */
+  /** Ends the response after everything sent, with or without trailers (section 8.1). */
   end(trailers: Uint8Array = NOTHING): void {
     if (this.#isClosed) return
     if (this.#queue === undefined) return this.#endNow(trailers)
@@ -133,7 +132,7 @@ export class Stream implements Sender {
     this.#stalledSince = this.#owner.now()
   }
 
-  /** Section 5.4.2. The handler is not told. */
+  /** Resets the stream (section 5.4.2) without notifying the handler. */
   reset(code: number): void {
     if (this.#isClosed) return
     this.#outbound.number(FrameType.RST_STREAM, this.id, code)
@@ -158,9 +157,9 @@ export class Stream implements Sender {
     return false
   }
 
-  // What comes.
+  // Receiving.
 
-  /** DATA (section 6.1); length: with padding. */
+  /** Handles DATA (section 6.1). length includes padding. */
   receive(content: Buffer, length: number, endStream: boolean): void {
     this.#receiveWindow -= length
     if (this.#receiveWindow < 0) return this.fail(ErrorCode.FLOW_CONTROL_ERROR)
@@ -172,7 +171,7 @@ export class Stream implements Sender {
     if (endStream) this.#handler.onEnd()
   }
 
-  /** END_STREAM on a HEADERS frame, the first one or the trailers. */
+  /** Handles END_STREAM on a HEADERS frame, the first one or the trailers. */
   receiveEnd(): void {
     if (this.#isClosed) return
     if (!this.#isWhole()) return this.fail(ErrorCode.PROTOCOL_ERROR)
@@ -180,12 +179,12 @@ export class Stream implements Sender {
     this.#handler.onEnd()
   }
 
-  /** Section 8.1.1: as long as its content-length says. */
+  /** Whether the content is as long as content-length states (section 8.1.1). */
   #isWhole(): boolean {
     return this.#expected === undefined || this.#expected === 0
   }
 
-  /** So many octets of content are done with: the peer may send more. */
+  /** Releases length consumed bytes: the peer may send as many more. */
   consume(length: number): void {
     this.#taken += length
     if (this.#taken < DEFAULT_WINDOW / 2 || this.#hasRequest || this.#isClosed) return
@@ -194,7 +193,7 @@ export class Stream implements Sender {
     this.#taken = 0
   }
 
-  /** Section 6.9. */
+  /** Handles WINDOW_UPDATE (section 6.9). */
   growWindow(increment: number): void {
     this.#sendWindow += increment
     if (this.#sendWindow > MAX_WINDOW) return this.fail(ErrorCode.FLOW_CONTROL_ERROR)
@@ -203,7 +202,7 @@ export class Stream implements Sender {
     this.#outbound.sendWaiting()
   }
 
-  /** Section 6.9.2: by a change of the initial window, which may also shrink it below 0. */
+  /** Whether the window may change by difference (section 6.9.2), which may also take it below 0. */
   mayGrow(difference: number, limit: number): boolean {
     return this.#sendWindow + difference <= limit
   }
@@ -212,7 +211,7 @@ export class Stream implements Sender {
     this.#handler.onTick?.()
   }
 
-  /** A stream error of the peer's making. */
+  /** Resets the stream after an error of the peer, and notifies the handler. */
   fail(code: number): void {
     if (this.#isClosed) return
     const handler = this.#handler
@@ -220,7 +219,7 @@ export class Stream implements Sender {
     handler.onReset()
   }
 
-  /** The peer has reset it, or its connection is over. */
+  /** Called when the peer has reset the stream or the connection has ended. */
   cancel(): void {
     if (this.#isClosed) return
     const handler = this.#handler
@@ -240,13 +239,13 @@ export class Stream implements Sender {
     this.#finished()
   }
 
-  /** "…without error" (section 8.1): a response may be whole before its request is. */
+  /** Closes after the response. If the request is incomplete, the peer is asked to stop, without error (section 8.1). */
   #finished(): void {
     if (!this.#hasRequest) this.#outbound.number(FrameType.RST_STREAM, this.id, ErrorCode.NO_ERROR)
     this.#close(!this.#hasRequest)
   }
 
-  /** Lets go of all that it held: a table that knew it may live on for a while. */
+  /** Closes the stream and drops its references: a map that held it may keep it alive for a while. */
   #close(early: boolean): void {
     this.#isClosed = true
     this.#handler = NOBODY

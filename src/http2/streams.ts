@@ -1,4 +1,4 @@
-// The streams of one connection: which are open, which were, and what frames mean for either (RFC 9113, section 5.1).
+// The stream table of one connection: routes frames to streams according to their state (RFC 9113, section 5.1).
 
 import type { Frame } from './frame-reader.js'
 import { type HeaderBlock, isPriorityOfItself } from './header-blocks.js'
@@ -9,18 +9,18 @@ import { areWellFormedTrailers, readRequestHead, type RequestHead } from './requ
 import type { HeaderField } from './static-table.js'
 import { Stream, type StreamHandler, type StreamOwner } from './stream.js'
 
-/** What the table of streams is given: their limit, a clock, and who answers a new one. */
+/** Dependencies of the stream table: the stream limit, a clock, and the factory of handlers. */
 export interface StreamsOptions {
   readonly maxStreams: number
   open(head: RequestHead, stream: Stream): StreamHandler
   now(): number
 }
 
-/** Streams that we closed while the peer had more to send: so many are remembered. */
+/** Number of streams to remember that were closed while the peer could still send. */
 const MAX_CLOSED_EARLY = 4_096
-/** Of the header lists of all open streams; each alone may have 64 KiB, and small blocks unfold to that. */
+/** Maximum size of the header lists of all open streams. One may have 64 KiB, and small blocks can expand to that. */
 const MAX_OPEN_HEAD_BYTES = 16 * 1024 * 1024
-/** How long a response that has ended waits for a peer that takes nothing. */
+/** Longest time that a complete response waits for a peer that takes no data. */
 const STALL_MS = 30_000
 
 /** The table of a connection's streams and their states (RFC 9113, section 5.1). */
@@ -30,8 +30,8 @@ export class Streams implements StreamOwner {
   readonly #onClosed: () => void
   readonly #open = new Map<number, Stream>()
   /**
-   * The one that was opened last stays out of the table: most end before another one begins, and a table that is written
-   * with every call keeps what was in it until the next full collection.
+   * The most recently opened stream, which is not in the map: most streams end before the next one begins, and a map
+   * that is written on every call keeps its old entries alive until the next full garbage collection.
    */
   #newest: Stream | undefined
   readonly #closedEarly = new Set<number>()
@@ -51,7 +51,7 @@ export class Streams implements StreamOwner {
     return this.#open.size + (this.#newest === undefined ? 0 : 1)
   }
 
-  /** The highest one that the peer has opened. */
+  /** The highest stream identifier that the peer has opened. */
   get lastId(): number {
     return this.#lastId
   }
@@ -68,7 +68,7 @@ export class Streams implements StreamOwner {
     this.#onClosed()
   }
 
-  /** A header block: a request, or the trailers of one. refuses: no new request is served. */
+  /** Handles a header block: a new request, or the trailers of one. With refuses, new requests are ignored. */
   open(block: HeaderBlock, refuses: boolean): void {
     const stream = this.#find(block.streamId)
     if (stream !== undefined) return this.#trailers(stream, block)
@@ -78,7 +78,7 @@ export class Streams implements StreamOwner {
       if (this.#closedEarly.has(id)) return
       throw new ConnectionError(ErrorCode.STREAM_CLOSED, 'HEADERS on a closed stream')
     }
-    // Section 6.8: beyond the last one that GOAWAY named; the peer may open it again elsewhere.
+    // Above the last stream that GOAWAY named: the peer may retry it on another connection (section 6.8).
     if (refuses) return
     this.#lastId = id
     const head = this.#head(block.list)
@@ -89,7 +89,7 @@ export class Streams implements StreamOwner {
     else this.#begin(id, head, block.endStream)
   }
 
-  /** DATA; length: with padding. */
+  /** Handles DATA. length includes padding. */
   receive(id: number, content: Buffer, length: number, endStream: boolean): void {
     const stream = this.#find(id)
     if (stream !== undefined && !stream.hasRequest)
@@ -101,20 +101,20 @@ export class Streams implements StreamOwner {
     else this.#refuse(id, ErrorCode.STREAM_CLOSED)
   }
 
-  /** RST_STREAM (section 6.4). */
+  /** Handles RST_STREAM (section 6.4). */
   cancel(id: number): void {
     this.#expectNotIdle(id)
     this.#find(id)?.cancel()
   }
 
-  /** PRIORITY (section 6.3): nothing is done by it. */
+  /** Handles PRIORITY (section 6.3): validated, otherwise ignored. */
   prioritize(frame: Frame): void {
-    // An error of a stream may be one of the connection (section 5.4.2); one that is idle cannot be reset (section 5.1).
+    // A stream error may become a connection error (section 5.4.2), and an idle stream cannot be reset (section 5.1).
     if (isPriorityOfItself(frame))
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself')
   }
 
-  /** WINDOW_UPDATE (section 6.9). */
+  /** Handles WINDOW_UPDATE (section 6.9). */
   growWindow(id: number, increment: number): void {
     this.#expectNotIdle(id)
     const stream = this.#find(id)
@@ -122,7 +122,7 @@ export class Streams implements StreamOwner {
     else stream?.growWindow(increment)
   }
 
-  /** Section 6.9.2. @throws {ConnectionError} */
+  /** Applies SETTINGS_INITIAL_WINDOW_SIZE to all streams (section 6.9.2). @throws {ConnectionError} */
   setInitialWindow(value: number): void {
     const difference = value - this.outbound.initialWindow
     this.outbound.initialWindow = value
@@ -133,7 +133,7 @@ export class Streams implements StreamOwner {
     }
   }
 
-  /** Looks at the clock. */
+  /** Checks for stalled streams; called about once a second. */
   tick(now: number): void {
     for (const stream of this.#all())
       if (now - stream.stalledSince > STALL_MS) stream.fail(ErrorCode.CANCEL)
@@ -165,7 +165,7 @@ export class Streams implements StreamOwner {
     if (endStream) stream.receiveEnd()
   }
 
-  /** Section 8.1: they end the request, and have no pseudo-header fields. */
+  /** Handles trailers: they end the request and have no pseudo-header fields (section 8.1). */
   #trailers(stream: Stream, { endStream, list }: HeaderBlock): void {
     if (stream.hasRequest) stream.fail(ErrorCode.STREAM_CLOSED)
     else if (!endStream || !areWellFormedTrailers(list)) stream.fail(ErrorCode.PROTOCOL_ERROR)
@@ -181,7 +181,7 @@ export class Streams implements StreamOwner {
     return this.#lastHead
   }
 
-  /** With the one that comes. */
+  /** Whether the open header lists, including that of the new stream, exceed their limit. */
   #hasTooManyHeads(): boolean {
     return this.#openHeadBytes + this.#lastHeadBytes > MAX_OPEN_HEAD_BYTES
   }
@@ -191,7 +191,7 @@ export class Streams implements StreamOwner {
     this.#remember(id)
   }
 
-  /** Section 5.1: frames that were on their way when we closed a stream are ignored. */
+  /** Remembers a stream that this side closed: frames already in flight for it are ignored (section 5.1). */
   #remember(id: number): void {
     this.#closedEarly.add(id)
     if (this.#closedEarly.size <= MAX_CLOSED_EARLY) return
@@ -201,7 +201,7 @@ export class Streams implements StreamOwner {
     }
   }
 
-  /** Section 5.1: nothing but HEADERS and PRIORITY may come on an idle stream. */
+  /** An idle stream may receive only HEADERS and PRIORITY (section 5.1). @throws {ConnectionError} */
   #expectNotIdle(id: number): void {
     if (id > this.#lastId || id % 2 === 0)
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a frame on an idle stream')

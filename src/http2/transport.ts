@@ -1,25 +1,25 @@
-// What a connection of HTTP/2 needs of its socket, and that of a socket of Node.
+// The byte stream below an HTTP/2 connection, and its implementation over a Node socket.
 
 import type { Socket } from 'node:net'
 
 /** The byte stream below a connection. */
 export interface Transport {
-  /** Bytes that were written and have not left. */
+  /** Bytes that were written and not yet sent. */
   readonly pending: number
   write(bytes: Buffer): void
-  /** Reads nothing until resume(). */
+  /** Stops reading until resume(). */
   pause(): void
   resume(): void
-  /** After what was written has left; soon in any case. */
+  /** Closes when everything written has been sent, or after a short time at the latest. */
   close(): void
-  /** At once. */
+  /** Closes immediately. */
   destroy(): void
 }
 
-/** How long a peer may take to read the last bytes. */
+/** Longest time that a peer may take to read the last bytes, in milliseconds. */
 const LINGER_MS = 1_000
 
-/** Of one socket, before others have their turn: Node reads 2 MiB on end where that has come. */
+/** Bytes read from one socket before others have their turn: Node reads up to 2 MiB in a row if it can. */
 const TURN_BYTES = 65_536
 
 /** Transport over a Node socket. */
@@ -51,7 +51,7 @@ export class SocketTransport implements Transport {
     if (!this.#isResting) this.#socket.resume()
   }
 
-  /** So many bytes of the socket have been read. */
+  /** Called when length bytes have been read from the socket. */
   onRead(length: number): void {
     this.#readOfTurn += length
     if (this.#readOfTurn < TURN_BYTES || this.#isResting) return
@@ -67,7 +67,7 @@ export class SocketTransport implements Transport {
   close(): void {
     const socket = this.#socket
     this.#isPaused = false
-    // What still comes is read and dropped: unread bytes would make the kernel reset the connection, and our last words be lost.
+    // Later bytes are read and dropped: unread bytes make the kernel reset the connection, and the last frames are lost.
     socket.resume()
     socket.end()
     const timer = setTimeout(() => socket.destroy(), LINGER_MS)
