@@ -1,4 +1,4 @@
-// A socket that was accepted → a connection, and who is at its other end: over TLS once that is known.
+// Turns an accepted socket into a connection with a known peer, after the TLS handshake if there is one.
 
 import type { Socket } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
@@ -7,7 +7,7 @@ import type { Certificates } from './certificates.js'
 import type { Peer } from './peer.js'
 
 export interface AcceptorOptions {
-  /** How its sockets came. */
+  /** How its sockets are connected. */
   readonly type: Peer['type']
   /** Absent: plaintext. */
   readonly certificates: Certificates | undefined
@@ -15,9 +15,9 @@ export interface AcceptorOptions {
 }
 
 export interface Acceptor {
-  /** Nothing may have been read of it. */
+  /** Accepts a socket from which nothing has been read yet. */
   accept(socket: Socket): void
-  /** Those whose handshake is under way as well. */
+  /** Destroys all sockets, including those in a handshake. */
   cutOff(): void
 }
 
@@ -48,7 +48,7 @@ export function createAcceptor(options: AcceptorOptions): Acceptor {
   }
 }
 
-/** It listens nowhere: it is given sockets. */
+/** Returns a TLS server that does not listen: sockets are passed to it. */
 function createSecureServer(
   certificates: Certificates,
   accept: (socket: Socket) => void,

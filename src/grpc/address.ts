@@ -1,19 +1,19 @@
-// Where a gRPC server binds: whether that can be reached from elsewhere, and the file of a Unix socket.
+// Address of a gRPC server: whether it is local, and the file of a Unix socket.
 
 import { chmod, lstat, stat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 
-/** Where a gRPC server listens. Port 0: any free one. */
+/** Address on which a gRPC server listens. Port 0: any free port. */
 export type GrpcAddress =
   | { readonly type: 'unix'; readonly path: string }
   | { readonly type: 'tcp'; readonly host: string; readonly port: number }
 
-/** An address that a process of another machine cannot reach. */
+/** Whether an address is unreachable from other machines. */
 export const isLocalHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host)
 
-/** Removes the socket file of a process that is gone. @throws {Error} somebody listens, it is no socket, or its folder is missing. */
+/** Removes the socket file of a dead process. @throws {Error} it is in use or no socket, or its folder is missing. */
 export async function clearStaleSocket(path: string): Promise<void> {
   const folder = await stat(dirname(path)).catch(() => undefined)
   if (folder?.isDirectory() !== true)
@@ -25,7 +25,7 @@ export async function clearStaleSocket(path: string): Promise<void> {
   await unlink(path)
 }
 
-/** Only its owner and its group may connect: in a pod, Envoy has another user and shares a group (fsGroup). */
+/** Restricts a socket to its owner and group: in a pod, Envoy runs as another user and shares a group (fsGroup). */
 export const restrictSocket = (path: string): Promise<void> => chmod(path, 0o660)
 
 const somebodyListens = (path: string): Promise<boolean> =>

@@ -1,44 +1,44 @@
-// Writes a protobuf message from its end to its start, into one buffer for all: the length of a part is known when its
-// prefix is written. So fields are written last first, and a part before what is to stand before it.
+// Writes a protobuf message from its end to its start into one buffer, because the length of a part is then known when
+// its prefix is written. Fields are written last first, and the value of a part before its prefix.
 
 const FIRST_SIZE = 64 * 1024
-/** Of a varint of 32 bits. */
+/** Maximum size of a 32-bit varint. */
 const MAX_VARINT = 5
 const LENGTH_DELIMITED = 2
 const BIT64 = 1
 
 export class BackwardWriter {
   private buffer: Buffer
-  /** Of the first byte that is written. */
+  /** Offset of the first byte of the message. */
   private at: number
 
-  /** size: of its memory, which grows. */
+  /** size: initial size of the buffer, which grows. */
   constructor(size = FIRST_SIZE) {
     this.buffer = Buffer.allocUnsafeSlow(size)
     this.at = size
   }
 
-  /** Begins anew. What finish() gave stays as it is. */
+  /** Begins a new message. Results of finish() stay valid. */
   begin(): void {
     this.at = this.buffer.length
   }
 
-  /** A copy of what was written. */
+  /** Returns a copy of the written bytes. */
   finish(): Uint8Array {
     return new Uint8Array(this.buffer.subarray(this.at))
   }
 
-  /** What was written, where it lies: gone with begin(). */
+  /** Returns a view of the written bytes, valid until begin(). */
   view(): Uint8Array {
     return this.buffer.subarray(this.at)
   }
 
-  /** Bytes written until now: what end() must be given of a part that begins here. */
+  /** Returns the number of bytes written so far, to be passed to end() for a part that begins here. */
   mark(): number {
     return this.buffer.length - this.at
   }
 
-  /** What was written since mark is the value of this field: a message, or a string. */
+  /** Makes everything written since mark the value of this field: a message or a string. */
   end(field: number, mark: number): void {
     this.varint(this.mark() - mark)
     this.varint((field << 3) | LENGTH_DELIMITED)
@@ -61,7 +61,7 @@ export class BackwardWriter {
     this.varint((field << 3) | LENGTH_DELIMITED)
   }
 
-  /** Bytes, of which each is a character. */
+  /** Writes a string of which each character is one byte. */
   latin1(field: number, value: string): void {
     this.reserve(value.length)
     this.at -= value.length
@@ -70,7 +70,7 @@ export class BackwardWriter {
     this.varint((field << 3) | LENGTH_DELIMITED)
   }
 
-  /** An unsigned number of at most 32 bits, or a boolean. */
+  /** Writes an unsigned number of at most 32 bits, or a boolean. */
   number(field: number, value: number): void {
     this.varint(value)
     this.varint(field << 3)

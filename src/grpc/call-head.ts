@@ -1,4 +1,4 @@
-// The head of a request → which method is called, and until when.
+// Reads the called method and the timeout from the head of a request.
 
 import type { RequestHead } from '../http2/request-head.js'
 import type { GrpcMethod, GrpcService } from './service.js'
@@ -42,10 +42,10 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   u: 1e-3,
   n: 1e-6,
 }
-/** Of a timer of Node; a month, and so none. */
+/** Longest timer of Node, about 25 days; a longer timeout counts as none. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
-/** undefined: none, or none that can be read. */
+/** Returns the timeout in milliseconds; undefined if it is too long or invalid. */
 function readTimeout(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? []
   const ms = Number(digits) * (UNIT_MS[unit ?? ''] ?? NaN)

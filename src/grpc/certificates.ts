@@ -1,4 +1,4 @@
-// Certificate files → what a TLS server needs, following the files: new connections get what was read last.
+// Reads the certificate files of a TLS server and follows their changes: new connections get the latest ones.
 
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -7,20 +7,20 @@ import { createSecureContext } from 'node:tls'
 import { errorText } from '../errors.js'
 import type { Logger } from '../logger.js'
 
-/** PEM files. With clientCa, only clients with a certificate signed by it may connect. */
+/** Paths of PEM files. With clientCa, only clients with a certificate signed by it may connect. */
 export interface TlsFiles {
   readonly cert: string
   readonly key: string
   readonly clientCa?: string
-  /** How often the files are looked at, in milliseconds; default 10,000. */
+  /** How often the files are read again, in milliseconds; default 10,000. */
   readonly rereadMs?: number
 }
 
 export interface Certificates {
-  /** Only clients with a certificate may connect. */
+  /** Whether only clients with a certificate may connect. */
   readonly requiresClients: boolean
   contextOptions(): SecureContextOptions
-  /** listener: told when contextOptions() has changed. */
+  /** Calls listener whenever contextOptions() has changed. */
   onChange(listener: () => void): void
   close(): void
 }
@@ -34,7 +34,7 @@ interface Pems {
 const REREAD_MS = 10_000
 
 /**
- * Files that stop being usable leave the last good ones in place, with a log line.
+ * Reads the files now and at intervals. If they become unusable, the last good ones stay in use and it is logged.
  * @throws {Error} the files cannot be read or used at the start.
  */
 export async function watchCertificates(files: TlsFiles, logger: Logger): Promise<Certificates> {
@@ -85,7 +85,7 @@ async function readPems(files: TlsFiles): Promise<Pems> {
     `${files.key} is not the private key of ${files.cert}`,
   )
   if (clientCa === undefined) return { cert, key }
-  // A secure context takes anything for authorities, and then trusts none.
+  // createSecureContext() accepts anything as authorities, and then trusts none.
   expectUsable(() => new X509Certificate(clientCa), `${files.clientCa} is not a certificate in PEM`)
   return { cert, key, clientCa }
 }

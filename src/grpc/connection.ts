@@ -1,4 +1,4 @@
-// A socket → a connection of HTTP/2 whose streams are calls of gRPC.
+// Serves gRPC calls on the HTTP/2 connection of one socket.
 
 import type { Socket } from 'node:net'
 import { Connection } from '../http2/connection.js'
@@ -14,7 +14,7 @@ import { type CallConnection, UnaryCall } from './unary-call.js'
 export interface ServeOptions {
   readonly methods: Methods
   readonly peer: Peer
-  /** A fault of ours; no message of it may be logged, as it may hold what a request held. */
+  /** Called with an internal error. Its message must not be logged, as it may contain data of a request. */
   onFault(error: unknown): void
 }
 
@@ -22,7 +22,7 @@ export function serveConnection(socket: Socket, options: ServeOptions): Connecti
   const { methods, peer } = options
   const onFault = (error: unknown): void => options.onFault(error)
   const shared: CallConnection = { peer, held: { bytes: 0 }, onFault }
-  // A head is the same object for as long as a client sends the same block.
+  // While a client repeats the same header block, the head is the same object.
   let lastHead: RequestHead | undefined
   let lastCall: CallHead | undefined
   const callOf = (head: RequestHead): CallHead => {
@@ -77,7 +77,7 @@ const NO_SUCH_METHOD = encodeTrailersOnly(Status.UNIMPLEMENTED, 'no such method'
 
 const NOTHING = new Uint8Array(0)
 
-/** Lets the request come to its end, unread, and says no. */
+/** Discards the content of a request and answers with an error at its end. */
 class Refusal implements StreamHandler {
   readonly #stream: Stream
   readonly #headers: Uint8Array

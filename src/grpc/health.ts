@@ -1,4 +1,4 @@
-// grpc.health.v1.Health: Check and Watch, for Envoy's health checks and for orchestrators.
+// The service grpc.health.v1.Health with Check and Watch, for Envoy's health checks and for orchestrators.
 
 import { create } from '@bufbuild/protobuf'
 import type {
@@ -17,19 +17,19 @@ import { streamMethod, unaryMethod } from './typed-methods.js'
 
 export interface Health {
   readonly service: GrpcService
-  /** Every service of the server at once; watchers are told. */
+  /** Sets the status of all services and notifies watchers. */
   setServing(serving: boolean): void
-  /** Ends the watchers' streams, so that the server can stop. */
+  /** Ends the streams of watchers, which would keep the server from stopping. */
   close(): void
 }
 
 type Watcher = TypedStreamCall<HealthCheckResponse>
 
-/** names: the services that the server has; "" is the server as a whole. */
+/** names: the services of the server; "" is the server as a whole. */
 export function createHealth(names: readonly string[]): Health {
   const known = new Set(['', ...names])
   const watchers = new Set<Watcher>()
-  /** Of what we do not serve: they are told so once, and their streams stay open as well. */
+  /** Watchers of unknown services: they get SERVICE_UNKNOWN once, and their streams stay open as well. */
   const strangers = new Set<Watcher>()
   let serving = true
 

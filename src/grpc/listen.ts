@@ -1,4 +1,4 @@
-// Address → sockets of clients, as many as it takes at once.
+// Listens on an address and hands over client sockets, up to a maximum number of connections.
 
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
@@ -9,22 +9,22 @@ import type { GrpcAddress } from './address.js'
 import { clearStaleSocket, restrictSocket } from './address.js'
 
 export interface Listening {
-  /** host:port, with the port that was bound, or unix:PATH. */
+  /** host:port, with the bound port, or unix:PATH. */
   readonly address: string
   stopAccepting(): void
 }
 
 export interface ListenOptions {
   readonly address: GrpcAddress
-  /** At once, handshakes included; what is beyond is closed. */
+  /** Maximum open connections, handshakes included; further ones are closed. */
   readonly maxConnections: number
-  /** Sockets are not read until they are resumed: they are for another process. */
+  /** Whether sockets stay unread until resumed, because they go to another process. */
   readonly paused?: boolean
   readonly logger: Logger
   onSocket(socket: Socket): void
 }
 
-/** @throws {Error} the address is taken, or cannot be bound. */
+/** Starts to listen. @throws {Error} the address is taken, or cannot be bound. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { address, maxConnections, paused = false, logger } = options
   const server = createServer({ noDelay: true, pauseOnConnect: paused }, (socket) =>
@@ -37,7 +37,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   return { address: bound, stopAccepting: () => void server.close() }
 }
 
-/** What goes wrong from now on concerns one connection each: the others live on. */
+/** Logs errors after the start: each concerns one connection and leaves the others alone. */
 function logTrouble(server: Server, address: string, logger: Logger): void {
   const { maxConnections } = server
   const limit = createLogLimit(() => Date.now())
@@ -46,7 +46,7 @@ function logTrouble(server: Server, address: string, logger: Logger): void {
     if (leftOut !== undefined) logger.warn({ address, ...fields, leftOut }, message)
   }
   server.on('error', (error) => say('a connection was not accepted', { reason: errorText(error) }))
-  // Node has closed it.
+  // Node has closed the connection.
   server.on('drop', () => say('a connection was refused: too many', { maxConnections }))
 }
 

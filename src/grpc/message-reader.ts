@@ -1,14 +1,14 @@
-// Content of a request → messages of gRPC: each has five bytes before it, whether it is compressed and how long it is.
+// Splits the content of a request into gRPC messages. A prefix of five bytes holds the compressed flag and the length.
 
 import { GrpcError, Status } from './status.js'
 
 export const PREFIX_BYTES = 5
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-/** Of all messages of a connection that have begun and not ended: some thousand of 64 KiB, in buffers of up to twice that. */
+/** Maximum buffered bytes per connection: thousands of messages of 64 KiB, in buffers of up to twice their size. */
 const MAX_HELD_BYTES = 256 * 1024 * 1024
 const MIN_CAPACITY = 256
 
-/** What the unfinished messages of one connection hold. */
+/** Memory held by the incomplete messages of one connection. */
 export interface Held {
   bytes: number
 }
@@ -23,12 +23,12 @@ export class MessageReader {
     this.#held = held
   }
 
-  /** Bytes that are no whole message yet, or one that was not asked for. */
+  /** Buffered bytes: an incomplete message, or messages not yet taken by next(). */
   get length(): number {
     return this.#to - this.#from
   }
 
-  /** Copies them. @throws {GrpcError} the message is none that we take, or more than a connection may hold. */
+  /** Appends a copy. @throws {GrpcError} the message is not supported, or the connection holds too much. */
   push(bytes: Buffer): void {
     const buffer = this.#withRoom(bytes.length)
     bytes.copy(buffer, this.#to)
@@ -36,7 +36,7 @@ export class MessageReader {
     endOfMessage(buffer, this.#from, this.#to)
   }
 
-  /** The next whole message, in memory of its own. @throws {GrpcError} */
+  /** Returns the next whole message as a copy, or undefined. @throws {GrpcError} */
   next(): Buffer | undefined {
     if (this.#buffer === undefined) return undefined
     const end = endOfMessage(this.#buffer, this.#from, this.#to)
@@ -54,7 +54,7 @@ export class MessageReader {
     this.#to = 0
   }
 
-  /** Twice as large each time: what a prefix announces may never come. */
+  /** Grows the buffer by doubling, not to the announced length, because the announced bytes may never arrive. */
   #withRoom(length: number): Buffer {
     if (this.#buffer !== undefined && this.#to + length <= this.#buffer.length) return this.#buffer
     const needed = this.length + length
@@ -72,7 +72,7 @@ export class MessageReader {
   }
 }
 
-/** undefined: it is not whole. @throws {GrpcError} */
+/** Returns the end of the message at from, or undefined if it is incomplete. @throws {GrpcError} */
 export function endOfMessage(buffer: Buffer, from: number, to: number): number | undefined {
   if (to - from < PREFIX_BYTES) return undefined
   const compressed = buffer[from]
@@ -87,7 +87,7 @@ export function endOfMessage(buffer: Buffer, from: number, to: number): number |
 
 const prefix = Buffer.alloc(PREFIX_BYTES)
 
-/** What stands before a message of this length; the same memory each time, to be written at once. */
+/** Returns the prefix of a message of this length, in shared memory: write it before the next call. */
 export function prefixOf({ length }: { readonly length: number }): Buffer {
   prefix.writeUInt32BE(length, 1)
   return prefix

@@ -1,4 +1,4 @@
-// One call of a method with messages both ways: each to its listener, one after the other, as fast as it takes them.
+// One call of a streaming method: delivers messages to its listener one by one, as fast as it takes them.
 
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
@@ -23,7 +23,7 @@ export class MessageStream implements StreamCall, StreamHandler {
   readonly #reader: MessageReader
   #listener: StreamListener | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Bytes that the client has not been given back. */
+  /** Received bytes not yet returned to the client's window. */
   #untaken = 0
   #isPaused = false
   #isDelivering = false
@@ -51,7 +51,7 @@ export class MessageStream implements StreamCall, StreamHandler {
     return this.#connection.peer
   }
 
-  /** The method may send, and end the call, before it returns. */
+  /** Opens the method, which may send messages or end the call before it returns. */
   open(method: StreamMethod): void {
     this.#guard(() => {
       const listener = method.open(this)
@@ -114,7 +114,7 @@ export class MessageStream implements StreamCall, StreamHandler {
     this.#deliver()
   }
 
-  /** Most come whole, and are read where they lie; the rest is kept. */
+  /** Delivers whole messages without a copy, as most arrive whole; buffers the rest. */
   #deliverWhole(bytes: Buffer): void {
     let from = 0
     while (!this.#isPaused && !this.#isOver) {
@@ -140,7 +140,7 @@ export class MessageStream implements StreamCall, StreamHandler {
   }
 
   #deliver(): void {
-    // A listener that resumes while it takes a message gets the next one when it is done with this one.
+    // If a listener resumes while it handles a message, it gets the next one afterwards.
     if (this.#isDelivering) return
     this.#isDelivering = true
     this.#guard(() => this.#deliverAll())
@@ -154,7 +154,7 @@ export class MessageStream implements StreamCall, StreamHandler {
       this.#listener?.onMessage(message)
     }
     if (this.#isPaused || this.#isOver) return
-    // The rest is the beginning of a message, whose end may be further away than the window reaches.
+    // The rest is the beginning of a message, which may be longer than the window.
     this.#stream.consume(this.#untaken)
     this.#untaken = 0
     if (!this.#hasEnded) return
@@ -187,7 +187,7 @@ export class MessageStream implements StreamCall, StreamHandler {
     this.#guard(() => listener?.onCancel())
   }
 
-  /** Lets go of its listener: a table that knew the call may live on for a while. */
+  /** Finishes the call and drops its listener: a map that held the call may keep it alive for a while. */
   #finish(): void {
     this.#isOver = true
     this.#listener = undefined

@@ -1,21 +1,21 @@
-// Who is at the other end of a connection: may a private key go there (decision 32)?
+// The peer of a connection, and whether a private key may be sent to it (decision 32).
 
 import { isLocalHost } from './address.js'
 
 export interface Peer {
-  /** How it came. */
+  /** How it is connected. */
   readonly type: 'unix' | 'tcp'
-  /** Its address, without a port; "" when it is gone already, or over a Unix socket. */
+  /** Its IP address without a port; "" over a Unix socket, or if it is already gone. */
   readonly address: string
-  /** It has shown a certificate of the authority that clients must have one of. */
+  /** Whether it has presented a certificate of the required client authority. */
   readonly hasCertificate: boolean
 }
 
 export interface PeerTrust {
-  /** Loopback over TCP is private: true only where everything that connects from this machine belongs to its user. */
+  /** Whether loopback TCP is private: only if all local connections belong to the user of this process. */
   readonly loopback: boolean
 }
 
-/** A Unix socket, a connection with a verified client certificate, or loopback where that is trusted. */
+/** Whether the peer uses a Unix socket, a verified client certificate, or trusted loopback. */
 export const isPrivatePeer = (peer: Peer, trust: PeerTrust): boolean =>
   peer.hasCertificate || peer.type === 'unix' || (trust.loopback && isLocalHost(peer.address))

@@ -1,4 +1,4 @@
-// Everything generated from proto/, as one registry.
+// A registry of all messages generated from proto/.
 
 import type { DescFile, Registry } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
@@ -29,7 +29,7 @@ import { AggregatedDiscoveryService } from './generated/envoy/service/discovery/
 import { ExternalProcessor } from './generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { Health } from './generated/grpc/health/v1/health_pb.js'
 
-/** The files that no other file imports, but for the well-known types; the rest is found through them. */
+/** Files that no other file imports, and the well-known types; all others are reached through their imports. */
 const ROOTS: readonly DescFile[] = [
   file_envoy_config_bootstrap_v3_bootstrap,
   file_envoy_config_route_v3_route,
@@ -73,5 +73,5 @@ function withImports(files: readonly DescFile[], seen = new Set<DescFile>()): Se
   return seen
 }
 
-/** Every message of proto/ and the well-known types: what an Any may hold. */
+/** Every message of proto/ and the well-known types, which an Any may hold. */
 export const registry: Registry = createRegistry(...withImports(ROOTS))

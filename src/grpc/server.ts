@@ -1,4 +1,4 @@
-// One gRPC server for all services: binds an address, and serves what connects to it.
+// One gRPC server for all services: binds an address and serves its connections.
 
 import type { Logger } from '../logger.js'
 import type { GrpcAddress } from './address.js'
@@ -18,14 +18,14 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer extends Serving {
-  /** host:port, with the port that was bound, or unix:PATH. */
+  /** host:port, with the bound port, or unix:PATH. */
   readonly address: string
 }
 
-/** Of all peers together. An Envoy opens one for each of its threads and clusters. */
+/** Maximum connections of all peers together. An Envoy opens one for each of its threads and clusters. */
 export const MAX_CONNECTIONS = 4_096
 
-/** @throws {Error} the address is taken, or the certificates cannot be used. */
+/** Starts a server. @throws {Error} the address is taken, or the certificates cannot be used. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { address, services, logger, tls } = options
   warnIfOpen(address, tls, logger)

@@ -1,15 +1,15 @@
-// What a service is to the server: methods that take messages as bytes, and what they know of a call.
+// The interface between the server and its services: methods on bytes, and the calls that they handle.
 
 import type { Peer } from './peer.js'
 import type { Status } from './status.js'
 
 export interface GrpcService {
-  /** As the protos have it, e.g. "envoy.service.auth.v3.Authorization": what health checks ask for. */
+  /** Full name from the protos, e.g. "envoy.service.auth.v3.Authorization"; health checks use it. */
   readonly name: string
-  /** By their names in the protos: "Check". */
+  /** Methods by their name in the protos, e.g. "Check". */
   readonly methods: Readonly<Record<string, GrpcMethod>>
   /**
-   * Ends the service's streams within timeoutMs: those that owe an answer never with OK.
+   * Ends the service's streams within timeoutMs; a stream that owes an answer never ends with OK.
    * Services are drained one after the other, in the order given.
    */
   drain?(timeoutMs: number): Promise<void> | void
@@ -17,13 +17,13 @@ export interface GrpcService {
 
 export type GrpcMethod = UnaryMethod | StreamMethod
 
-/** One message, one answer. It may throw or reject: by a GrpcError with its status, else with UNKNOWN and no details. */
+/** One message, one answer. A thrown or rejected GrpcError sets the status; any other error becomes UNKNOWN. */
 export interface UnaryMethod {
   readonly type: 'unary'
   handle(request: Buffer, call: Call): Uint8Array | Promise<Uint8Array>
 }
 
-/** Messages both ways, as many as either side likes. */
+/** Any number of messages in both directions. */
 export interface StreamMethod {
   readonly type: 'stream'
   open(call: StreamCall): StreamListener
@@ -31,32 +31,32 @@ export interface StreamMethod {
 
 export interface Call {
   readonly peer: Peer
-  /** By Date.now(); Infinity: none. */
+  /** Deadline by Date.now(); Infinity: none. */
   readonly deadline: number
-  /** Nobody waits for the answer any more. */
+  /** Whether the call is over, so that its answer is not needed. */
   isCancelled(): boolean
-  /** Every value of a header, whose name is in lower case; each byte is a character. */
+  /** Returns all values of a header; name is in lower case, and each byte of a value is one character. */
   metadata(name: string): readonly string[]
 }
 
 export interface StreamCall extends Call {
-  /** false: the client does not take it yet, and onDrain will be called. Ignored when the call has ended. */
+  /** Sends a message; ignored after the end. Returns false if the client is slow; onDrain is called later. */
   send(message: Uint8Array): boolean
-  /** As send(), of one message in parts, which nobody writes to any more: large ones that many streams share. */
+  /** Like send(), for one message in parts that are no longer modified, e.g. large ones that streams share. */
   sendParts(parts: readonly Buffer[]): boolean
-  /** The listener is not told. */
+  /** Ends the call without notifying the listener. */
   end(status?: Status, details?: string): void
-  /** No message comes until resume(); the client is held back. */
+  /** Stops the delivery of messages until resume(), with back-pressure on the client. */
   pause(): void
   resume(): void
 }
 
 export interface StreamListener {
-  /** Its bytes may lie among others that came with them: copy what must stay. One that throws ends the call. */
+  /** Called with each message, perhaps a view of a larger buffer: copy what must be kept. Throwing ends the call. */
   onMessage(message: Buffer): void
-  /** The client has sent all. */
+  /** Called when the client has sent everything. */
   onEnd(): void
-  /** The call is over by the client's doing, by its deadline or by a fault: nothing can be sent any more. */
+  /** Called when the client, the deadline or an error has ended the call: nothing more can be sent. */
   onCancel(): void
   onDrain(): void
 }

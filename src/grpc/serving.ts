@@ -1,4 +1,4 @@
-// Sockets → calls of services: health, drain, and the clock of the connections. Where the sockets come from is not its affair.
+// Serves gRPC on sockets from any source: health, drain and the connections' timer.
 
 import type { Socket } from 'node:net'
 import { errorKind } from '../errors.js'
@@ -14,7 +14,7 @@ import type { Peer } from './peer.js'
 import type { GrpcService } from './service.js'
 
 export interface ServingOptions {
-  /** How its sockets come. */
+  /** How its sockets are connected. */
   readonly type: Peer['type']
   /** Absent: plaintext. */
   readonly tls?: TlsFiles
@@ -22,22 +22,22 @@ export interface ServingOptions {
   readonly logger: Logger
 }
 
-/** What a server does with its connections, however they came. */
+/** Lifecycle of a server, whatever the source of its connections. */
 export interface Serving {
-  /** What health checks are told, of every service. true at the start. */
+  /** Sets the health status of every service. Initially true. */
   setServing(serving: boolean): void
-  /** Says NOT_SERVING, takes nothing new, waits for what is under way, then ends what is left. */
+  /** Reports NOT_SERVING, accepts nothing new, waits for calls under way, then cuts off the rest. */
   drain(timeoutMs: number): Promise<void>
-  /** At once. */
+  /** Closes everything immediately. */
   close(): Promise<void>
 }
 
 export interface SocketServing extends Serving {
-  /** Nothing may have been read of it. */
+  /** Serves a socket from which nothing has been read yet. */
   accept(socket: Socket): void
 }
 
-/** How often connections look at the clock. */
+/** How often connections check their timeouts. */
 const TICK_MS = 1_000
 
 /** @throws {Error} the certificates cannot be used. */
@@ -82,13 +82,13 @@ export async function createServing(options: ServingOptions): Promise<SocketServ
   }
 }
 
-/** Those that are open. */
+/** The open connections. */
 class Connections {
   readonly #open = new Set<Connection>()
   #onEmpty = (): void => {}
   #isDraining = false
 
-  /** One whose handshake ended after the drain had begun is drained as well. */
+  /** Adds a connection, and drains it if the handshake ended after the drain had begun. */
   add(connection: Connection): void {
     this.#open.add(connection)
     if (this.#isDraining) connection.drain()
@@ -103,7 +103,7 @@ class Connections {
     for (const connection of this.#open) connection.tick()
   }
 
-  /** Resolves when the last one is closed. */
+  /** Drains all connections. Resolves when the last one is closed. */
   drain(): Promise<void> {
     this.#isDraining = true
     return new Promise((resolve) => {
@@ -133,7 +133,7 @@ async function drain(draining: Draining): Promise<void> {
   if (!(await within(deadline, drained))) logger.warn({ timeoutMs }, 'calls cut off at shutdown')
 }
 
-/** false: the time is up. */
+/** Returns false if the deadline passes before work is done. */
 async function within(deadline: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<false>((resolve) => {

@@ -1,4 +1,4 @@
-// How a call ends: status codes of gRPC, and the trailers that say them.
+// Status codes of gRPC, and the headers and trailers that carry them.
 
 import { GatehouseError } from '../errors.js'
 import { encodeHeaderBlock } from '../http2/hpack-encoder.js'
@@ -19,7 +19,7 @@ export const Status = {
 
 export type Status = (typeof Status)[keyof typeof Status]
 
-/** Thrown by a handler: how its call ends. Of any other error nothing is told to the client. */
+/** Thrown by a handler to end its call with a status. The client learns nothing of any other error. */
 export class GrpcError extends GatehouseError {
   readonly code = 'grpc_status'
 
@@ -36,35 +36,35 @@ const RESPONSE: readonly HeaderField[] = [
   [':status', '200'],
   ['content-type', 'application/grpc'],
 ]
-/** A header block must fit into a frame. */
+/** Maximum size of the details, because a header block must fit into a frame. */
 const MAX_DETAILS_BYTES = 2_048
 
-/** What comes before the first message. */
+/** Headers before the first message. */
 export const RESPONSE_HEADERS = encodeHeaderBlock(RESPONSE)
 export const OK_TRAILERS = encodeHeaderBlock([['grpc-status', '0']])
-/** Not a call of gRPC at all: HTTP's "Unsupported Media Type". */
+/** Response to a request that is not gRPC: HTTP's "Unsupported Media Type". */
 export const NOT_GRPC_HEADERS = encodeHeaderBlock([
   [':status', '415'],
   ['content-type', 'text/plain'],
 ])
 export const NOT_GRPC_TEXT = Buffer.from('calls of gRPC only\n')
 
-/** After the last message. */
+/** Encodes the trailers after the last message. */
 export const encodeTrailers = (status: Status, details: string): Uint8Array =>
   status === Status.OK && details === '' ? OK_TRAILERS : encodeHeaderBlock(said(status, details))
 
-/** "Trailers-Only": the whole response, where there is no message. */
+/** Encodes "Trailers-Only", a whole response without a message. */
 export const encodeTrailersOnly = (status: Status, details: string): Uint8Array =>
   encodeHeaderBlock([...RESPONSE, ...said(status, details)])
 
 const said = (status: Status, details: string): readonly HeaderField[] => [
   ['grpc-status', String(status)],
   ...(details === '' ? [] : [['grpc-message', percentEncode(details)] as const]),
-  // Which encodings the refused message might have had.
+  // The encodings that the rejected message could have used.
   ...(status === Status.UNIMPLEMENTED ? [['grpc-accept-encoding', 'identity'] as const] : []),
 ]
 
-/** Printable ASCII but "%" stands for itself, every other byte of the UTF-8 is written in hex. */
+/** Keeps printable ASCII except "%", and writes every other byte of the UTF-8 text in hex. */
 export const percentEncode = (text: string): string =>
   [...Buffer.from(text).subarray(0, MAX_DETAILS_BYTES)]
     .map((byte) =>

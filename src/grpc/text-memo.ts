@@ -1,7 +1,7 @@
-// Short texts that come again with nearly every message → the same strings: looking for one costs less than making it anew.
+// Memo of short texts that recur in nearly every message: a lookup costs less than decoding the text again.
 
 const SLOTS = 256
-/** Longer texts are made anew. */
+/** Longer texts are not kept. */
 const MAX_LENGTH = 64
 
 interface Known {
@@ -9,11 +9,11 @@ interface Known {
   readonly text: string
 }
 
-/** For texts that are no secrets: a text stays until another one takes its slot. */
+/** Not for secrets: a text stays until another one takes its slot. */
 export class TextMemo {
   private readonly slots = Array<Known | undefined>(SLOTS).fill(undefined)
 
-  /** The bytes as a string; what is not UTF-8 becomes U+FFFD. */
+  /** Returns the bytes as a string; invalid UTF-8 becomes U+FFFD. */
   read(buffer: Buffer, start: number, end: number): string {
     const length = end - start
     if (length > MAX_LENGTH) return buffer.toString('utf8', start, end)

@@ -1,11 +1,11 @@
-// Methods that take and give messages of the protos, as methods of bytes.
+// Wraps methods on protobuf messages as methods on bytes.
 
 import type { DescMessage, DescMethod, MessageShape } from '@bufbuild/protobuf'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Call, StreamCall, StreamMethod, UnaryMethod } from './service.js'
 import { GrpcError, Status } from './status.js'
 
-/** A StreamCall whose messages are those of a proto. */
+/** A StreamCall that sends typed messages. */
 export interface TypedStreamCall<Response> extends Omit<StreamCall, 'send' | 'sendParts'> {
   send(message: Response): boolean
 }
@@ -17,7 +17,7 @@ export interface TypedStreamListener<Request> {
   onDrain(): void
 }
 
-/** The parts of a method that say what its messages are. */
+/** The parts of a method descriptor that define its messages. */
 type Described<Input extends DescMessage, Output extends DescMessage> = Pick<DescMethod, 'kind'> & {
   readonly input: Input
   readonly output: Output

@@ -1,4 +1,4 @@
-// One call of a unary method: its message, whole, to the method, and the answer back.
+// One call of a unary method: passes its whole message to the method and sends the answer.
 
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
@@ -8,15 +8,15 @@ import type { Peer } from './peer.js'
 import type { Call, UnaryMethod } from './service.js'
 import { encodeTrailersOnly, GrpcError, OK_TRAILERS, RESPONSE_HEADERS, Status } from './status.js'
 
-/** A connection, as its calls know it. */
+/** What a call needs from its connection. */
 export interface CallConnection {
   readonly peer: Peer
   readonly held: Held
-  /** A handler has failed: a fault of ours. */
+  /** Called with the internal error of a handler. */
   onFault(error: unknown): void
 }
 
-/** Held in one hidden class: tens of thousands are made in a second. */
+/** A class, so that all calls share one hidden class: tens of thousands are created per second. */
 export class UnaryCall implements Call, StreamHandler {
   readonly deadline: number
   readonly #method: UnaryMethod
@@ -57,7 +57,7 @@ export class UnaryCall implements Call, StreamHandler {
   onData(bytes: Buffer, isLast: boolean): void {
     if (this.#isOver) return
     try {
-      // Most requests are one frame, which is read where it lies.
+      // Most requests are one frame, which is read without a copy.
       if (isLast && this.#reader === undefined) return this.#takeAll(bytes)
       this.#reader ??= new MessageReader(this.#connection.held)
       this.#reader.push(bytes)
@@ -82,10 +82,10 @@ export class UnaryCall implements Call, StreamHandler {
     this.#finish()
   }
 
-  /** Nothing waits for it: the answer is all that is sent. */
+  /** Does nothing: the answer is the only message. */
   onDrain(): void {}
 
-  /** A message that never comes must not outlast its call; while the method is at work there is a timer. */
+  /** Ends a call whose message has not arrived by the deadline. While an async method runs, a timer does it. */
   onTick(): void {
     if (this.#timer === undefined && Date.now() >= this.deadline) this.#endLate()
   }

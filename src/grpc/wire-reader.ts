@@ -1,7 +1,7 @@
-// A cursor over the bytes of a protobuf message that makes no object per field: enter a message, ask for the next
-// field, read or skip its value, leave. Every length is checked against the message it stands in. protobuf-es has a
-// BinaryReader, which makes a list of each tag and a copy or view of each value: a check with 23 headers took it 6.3 µs
-// instead of 1.9.
+// A cursor over the bytes of a protobuf message that allocates no object per field: enter a message, ask for the next
+// field, read or skip its value, leave. Every length is checked against the enclosing message. The BinaryReader of
+// protobuf-es allocates an array per tag and a copy or view per value: it took 6.3 µs instead of 1.9 for a check with
+// 23 headers.
 
 const VARINT = 0
 const FIXED64 = 1
@@ -14,14 +14,14 @@ export interface Range {
 }
 
 export class WireReader {
-  /** Where the value lies that span() has taken. */
+  /** Range of the value that span() has read. */
   from = 0
   to = 0
 
   private position = 0
   private wireType = VARINT
 
-  /** Of the message the cursor is in. */
+  /** End of the message that contains the cursor. */
   private end: number
 
   constructor(readonly buffer: Buffer) {
@@ -35,7 +35,7 @@ export class WireReader {
     return this
   }
 
-  /** The number of the next field, 0 at the end of the message. @throws RangeError */
+  /** Returns the number of the next field, 0 at the end of the message. @throws RangeError */
   next(): number {
     if (this.position >= this.end) return 0
     const tag = this.varint()
@@ -45,7 +45,7 @@ export class WireReader {
     return field
   }
 
-  /** The current field's value is a message: reads its fields next. Returns what leave() must be given. */
+  /** Enters the current field's value as a message. Returns the argument for leave(). */
   enter(): number {
     const outer = this.end
     const { end } = this.range()
@@ -58,7 +58,7 @@ export class WireReader {
     this.end = outer
   }
 
-  /** Where the current field's value lies; the cursor stands at its start. */
+  /** Returns the range of the current field's value; the cursor stays at its start. */
   range(): Range {
     if (this.wireType !== BYTES) throw new RangeError('not length-delimited')
     const length = this.varint()
@@ -67,13 +67,13 @@ export class WireReader {
     return { start, end: start + length }
   }
 
-  /** Like range(), with the cursor behind the value. */
+  /** Like range(), but moves the cursor past the value. */
   takeRange(): Range {
     this.span()
     return { start: this.from, end: this.to }
   }
 
-  /** Like takeRange(), without an object: from and to say where, until the next call. */
+  /** Like takeRange(), but stores the range in from and to, valid until the next call. */
   span(): void {
     if (this.wireType !== BYTES) throw new RangeError('not length-delimited')
     const length = this.varint()
@@ -83,13 +83,13 @@ export class WireReader {
     this.to = this.position = start + length
   }
 
-  /** A string; what is not UTF-8 becomes U+FFFD. */
+  /** Reads a string; invalid UTF-8 becomes U+FFFD. */
   text(): string {
     this.span()
     return this.buffer.toString('utf8', this.from, this.to)
   }
 
-  /** An unsigned number of at most 32 bits. */
+  /** Reads an unsigned number of at most 32 bits. */
   number(): number {
     if (this.wireType !== VARINT) throw new RangeError('not a varint')
     return this.varint()
@@ -108,9 +108,9 @@ export class WireReader {
     this.position += length
   }
 
-  /** The low 32 bits of a varint of up to ten bytes. */
+  /** Reads a varint of up to ten bytes and returns its low 32 bits. */
   private varint(): number {
-    // Most are of one byte.
+    // Most varints have one byte.
     if (this.position < this.end) {
       const only = this.buffer[this.position] as number
       if (only < 0x80) {

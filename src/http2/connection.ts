@@ -263,7 +263,7 @@ export class Connection {
     for (const [id, value] of settings)
       if (id === Setting.INITIAL_WINDOW_SIZE) window = value
       else this.#outbound.applySetting(id, value)
-    // Once per frame, as it visits every stream and a frame holds 2,730 settings. The last value counts (section 6.5.3).
+    // Once per frame: it visits every stream, and a frame holds 2,730 settings. The last value counts (section 6.5.3).
     if (window !== undefined) this.#streams.setInitialWindow(window)
   }
 

@@ -239,7 +239,7 @@ export class Stream implements Sender {
     this.#finished()
   }
 
-  /** Closes after the response. If the request is incomplete, the peer is asked to stop, without error (section 8.1). */
+  /** Closes after the response. If the request is incomplete, asks the peer to stop, without error (section 8.1). */
   #finished(): void {
     if (!this.#hasRequest) this.#outbound.number(FrameType.RST_STREAM, this.id, ErrorCode.NO_ERROR)
     this.#close(!this.#hasRequest)

@@ -67,7 +67,7 @@ export class SocketTransport implements Transport {
   close(): void {
     const socket = this.#socket
     this.#isPaused = false
-    // Later bytes are read and dropped: unread bytes make the kernel reset the connection, and the last frames are lost.
+    // Later bytes are read and dropped: unread bytes make the kernel reset the connection and lose the last frames.
     socket.resume()
     socket.end()
     const timer = setTimeout(() => socket.destroy(), LINGER_MS)
