@@ -1,10 +1,10 @@
-// Which names a peer's certificate must carry (BackendTLSPolicy): its hostname, or any of the subjectAltNames.
+// Checks the names in a peer's certificate against a BackendTLSPolicy: its hostname, or any of the subjectAltNames.
 
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { GatehouseError } from '../errors.js'
 import type { UpstreamTls } from '../ir/destination.js'
 
-/** undefined: the certificate is the right one. Otherwise Node's error, as tls.connect wants it. */
+/** Returns undefined if the certificate matches, otherwise an error for tls.connect. */
 export function checkCertificateNames(
   tls: UpstreamTls,
   certificate: PeerCertificate,
@@ -25,7 +25,7 @@ class CertificateNameError extends GatehouseError {
   }
 }
 
-/** Node's "DNS:a, URI:b"; a value with a comma or a quote in it is written as a JSON string. */
+/** Parses Node's "DNS:a, URI:b", in which a value with a comma or a quote is a JSON string. */
 const certificateUris = (subjectAltName: string): string[] =>
   [...subjectAltName.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)/gy)]
     .filter(([, type]) => type === 'URI')

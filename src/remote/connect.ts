@@ -1,4 +1,4 @@
-// One connection to a target: TCP to the first of its addresses that answers, then TLS as its BackendTLSPolicy says.
+// Connects to a target: TCP to the first address that answers, then TLS as configured by its BackendTLSPolicy.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import {
@@ -15,10 +15,10 @@ import { codeOf, RemoteError } from './remote-failure.js'
 import { resolveEndpoints, type Resolving } from './resolve.js'
 
 const MIN_ATTEMPT_MS = 250
-/** After so long without a byte TCP asks the peer whether it is there. */
+/** Idle time after which TCP sends a keepalive probe. */
 const QUIET_MS = 30_000
 
-/** Rejects with RemoteError; when signal aborts, no socket is left behind. timeoutMs is shared by the addresses. */
+/** Connects, or rejects with RemoteError. An abort leaves no socket behind. timeoutMs is shared by the addresses. */
 export async function connectTarget(
   target: RemoteTarget,
   deps: Resolving & { readonly systemAuthorities: () => SecureContext },
@@ -37,7 +37,7 @@ export async function connectTarget(
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error
       last = error
-      // A certificate is as wrong on the next address; only a connection that was not made is worth another try.
+      // TLS would fail on the next address as well; only a failed connection is worth another attempt.
       if (error.failure.type === 'tls') break
     }
   }
@@ -49,7 +49,7 @@ async function openTcp(address: Address, timeoutMs: number, signal: AbortSignal)
     host: address.ip,
     port: address.port,
     noDelay: true,
-    // A call may have no deadline: a peer that is gone without a word must be found out all the same.
+    // A call may have no deadline, so a peer that vanished must be detected by keepalive.
     keepAlive: true,
     keepAliveInitialDelay: QUIET_MS,
   })
@@ -73,7 +73,7 @@ class AttemptTimeout extends GatehouseError {
   readonly code = 'ETIMEDOUT'
 }
 
-/** Made inside openTls, where an authority that is no certificate becomes a failure of the call. */
+/** Returns a function for openTls(), where an invalid authority becomes a failure of the call. */
 const secureContext =
   ({ authorities }: UpstreamTls, deps: { readonly systemAuthorities: () => SecureContext }) =>
   (): SecureContext =>
@@ -91,7 +91,7 @@ async function openTls(
     const secure = connectTls({
       socket,
       secureContext: context(),
-      // RFC 6066 section 3: an IP address is no server name.
+      // An IP address is not a server name (RFC 6066 section 3).
       ...(isIP(tls.hostname) === 0 ? { servername: tls.hostname } : {}),
       checkServerIdentity: (_host, certificate) => checkCertificateNames(tls, certificate),
       ALPNProtocols: ['http/1.1'],
@@ -105,7 +105,7 @@ async function openTls(
   }
 }
 
-/** Resolves at the event; rejects, with the socket destroyed, when it fails, closes or the signal aborts before. */
+/** Resolves at the event. Destroys the socket and rejects if it fails or closes, or the signal aborts, before. */
 const opened = (socket: Socket, event: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const settle = (error?: Error) => {
@@ -116,7 +116,7 @@ const opened = (socket: Socket, event: string, signal: AbortSignal): Promise<voi
         resolve()
         return
       }
-      // The error listener stays: a socket that fails again while it is destroyed must not end the process.
+      // The error listener stays: another error while the socket is destroyed must not end the process.
       socket.destroy()
       reject(error)
     }

@@ -1,19 +1,19 @@
-// The end of a call: its timeout or its caller's signal, whichever comes first, and which of them it was.
+// Ends a call at its timeout or by its caller's signal, and records which of them came first.
 
 import { RemoteError, type RemoteFailure } from './remote-failure.js'
 
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Why the call ended early; undefined: it did not. */
+  /** Returns why the call ended early; undefined if it did not. */
   failure(): RemoteFailure | undefined
   /** Releases the timer and the caller's signal. */
   end(): void
 }
 
-/** Node's longest timer; a later deadline is no deadline in practice. */
+/** Longest timer of Node; a later deadline is in practice none. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** timeoutMs: undefined: none. */
+/** Starts a deadline. timeoutMs: undefined for none. */
 export function startDeadline(
   timeoutMs: number | undefined,
   caller: AbortSignal | undefined,
@@ -41,7 +41,7 @@ export function startDeadline(
   }
 }
 
-/** Settles with work, or rejects at the deadline even where work cannot be stopped (a name resolution). */
+/** Settles with work, or rejects at the deadline even if work cannot be stopped (a name resolution). */
 export async function withDeadline<T>(work: Promise<T>, deadline: Deadline): Promise<T> {
   let onAbort = () => {}
   const ended = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-// Keeps one remote document fresh: fetch, wait, fetch again; the last good one stays whatever comes after it (decisions 1 and 2).
+// Keeps one remote document fresh by periodic fetches; on failure the last good one stays in use (decisions 1 and 2).
 
 import { isDeepStrictEqual } from 'node:util'
 import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
@@ -7,49 +7,49 @@ import type { Fetched } from './fetch-document.js'
 import { REFETCH_EVERY_MS, refreshDelay, retryDelay } from './refresh-times.js'
 
 export interface KeeperDeps {
-  /** Never rejects. isExtra: a request waits for it. */
+  /** Fetches the document. Never rejects. isExtra: a request waits for it. */
   fetch(
     wanted: WantedDocument,
     signal: AbortSignal,
     isExtra: boolean,
   ): Promise<Result<Fetched, string>>
-  /** Called after every fetch. before: what was known until then. */
+  /** Called after every fetch. before: the previous state. */
   onFetched(after: RemoteDocument, before: RemoteDocument): void
-  /** The document has become too old while a fetch was under way. */
+  /** Called when the document has become too old during a fetch. */
   onExpired(after: RemoteDocument, before: RemoteDocument): void
   /** Milliseconds since the epoch. */
   now(): number
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random(): number
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  /** Calls back once after ms milliseconds, unless the returned function is called before. */
   startTimer(callback: () => void, ms: number): () => void
-  /** A document this long after its last success is not used any more; absent: for ever. */
+  /** Time after the last success from which the document is no longer used; absent: no limit. */
   readonly maxStaleMs?: number | undefined
 }
 
-/** What a fetch came to that somebody waited for. */
+/** Outcome of a requested fetch. */
 export interface Refetched {
-  /** It brought a document. */
+  /** Whether it returned a document. */
   readonly isAnswered: boolean
-  /** It had begun before it was asked for: what has been published since may be missing in it. */
+  /** Whether it had begun before the request, and so may lack what was published since. */
   readonly isOlder: boolean
 }
 
 export interface DocumentKeeper {
-  /** Other targets for the same document: asked at once when the ones before did not answer, else when a fetch is due. */
+  /** Changes the targets. Fetches now if the last fetch failed or one is under way, else when the next is due. */
   update(wanted: WantedDocument): void
-  /** Resolves when a fetch is done: the one under way, else the next one, which all share that ask for one until it begins. */
+  /** Resolves after a fetch: the one under way, else the next, which all callers share until it begins. */
   refetch(): Promise<Refetched>
-  /** How many documents it has been given, the same one again included. */
+  /** Number of successful fetches, including unchanged documents. */
   readonly answers: number
-  /** Resolves when nothing of it is left running. */
+  /** Stops. Resolves when no fetch is running. */
   close(): Promise<void>
 }
 
-/** Node's longest timer; no fetch takes so long. */
+/** Longest timer of Node; no fetch takes so long. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Begins to fetch at once. */
+/** Creates a keeper, which immediately begins to fetch. */
 export function createDocumentKeeper(first: WantedDocument, deps: KeeperDeps): DocumentKeeper {
   const keeper = new Keeper(first, deps)
   void keeper.fetchNow()
@@ -62,7 +62,7 @@ class Keeper implements DocumentKeeper {
   private answered = 0
   private lastBegun = -Infinity
   private closed = false
-  /** True when it was answered. */
+  /** The fetch under way; resolves to true if it succeeded. */
   private underWay: Promise<boolean> | undefined
   private nextExtra: Promise<boolean> | undefined
   private cancelExtra = (): void => undefined
@@ -91,7 +91,7 @@ class Keeper implements DocumentKeeper {
     if (isDeepStrictEqual(next, this.wanted)) return
     this.wanted = next
     if (this.underWay !== undefined) this.abort.abort()
-    // Endpoints come and go all the time; a document that is good needs no fetch for that.
+    // Endpoints change all the time; a good document needs no fetch for that.
     else if (this.known.error !== undefined) void this.fetchNow()
   }
 
@@ -110,7 +110,7 @@ class Keeper implements DocumentKeeper {
     await this.underWay
   }
 
-  /** Not sooner after the last fetch than that; a clock that was set back does not prolong it. */
+  /** Fetches at least REFETCH_EVERY_MS after the last begin; a clock that was set back does not extend the wait. */
   private fetchWhenDue(): Promise<boolean> {
     const since = this.deps.now() - this.lastBegun
     if (since < 0 || since >= REFETCH_EVERY_MS) return this.fetchNow(true)
@@ -126,11 +126,11 @@ class Keeper implements DocumentKeeper {
     })
   }
 
-  /** A fetch may hang, and wait in line behind others that do: that makes no document last longer. */
+  /** Expires the document in time even if its fetch hangs, or waits behind others that hang. */
   private expireInTime(): void {
     const { deps, known } = this
     const usableMs = untilStale(known, deps.maxStaleMs, deps.now())
-    // One that is renewed at its very end, from a provider that answers, is not taken away for the moment in between.
+    // A document renewed exactly when it expires stays in use for that moment if its provider has been answering.
     if (usableMs > MAX_TIMER_MS || (usableMs === 0 && known.error === undefined)) return
     this.cancelTimer = deps.startTimer(() => {
       const before = this.known
@@ -170,7 +170,7 @@ class Keeper implements DocumentKeeper {
   }
 }
 
-/** The same content stays the same object, so that what was built from it is not built again. */
+/** Keeps the same object for the same content, which avoids rebuilding what depends on it. */
 const succeeded = (before: RemoteDocument, fetched: Fetched, now: number): RemoteDocument => ({
   document:
     before.document !== undefined && isDeepStrictEqual(before.document, fetched.document)
@@ -190,7 +190,7 @@ function failed(before: RemoteDocument, error: string, usableMs: number): Remote
   }
 }
 
-/** Milliseconds; Infinity: it has no end, or there is nothing that could end. */
+/** Returns the milliseconds until the document expires; Infinity if it never does, or if there is none. */
 const untilStale = (
   { document, fetchedAt }: RemoteDocument,
   maxStaleMs: number | undefined,

@@ -1,4 +1,4 @@
-// One request and its answer over an open connection (HTTP/1.1), with the body's size bounded as it comes.
+// Sends one request over an open connection (HTTP/1.1) and reads the answer, whose size is limited as it arrives.
 
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import { codeOf, RemoteError } from './remote-failure.js'
 export interface Exchange {
   readonly url: URL
   readonly method: 'GET' | 'POST'
-  /** Lower-case names; host included. */
+  /** Headers with lower-case names, including host. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array | undefined
   readonly maxBytes: number
@@ -22,7 +22,7 @@ export interface Answer {
   readonly body: Uint8Array
 }
 
-/** Closes the socket in any case. Rejects with RemoteError: redirect, too-large, encoding, broken. */
+/** Sends the request and always closes the socket. Rejects with RemoteError: redirect, too-large, encoding, broken. */
 export async function exchange(socket: Socket, request: Exchange): Promise<Answer> {
   const client = clientOver(socket, request.url)
   try {
@@ -45,16 +45,16 @@ export async function exchange(socket: Socket, request: Exchange): Promise<Answe
   }
 }
 
-/** The client never opens a connection: it is given this one. No timeouts of its own: the deadline is the caller's. */
+/** Returns a client that uses the given socket and has no timeouts, because the caller sets the deadline. */
 const clientOver = (socket: Socket, url: URL): Client =>
   new Client(`http://${url.host}`, {
     headersTimeout: 0,
     bodyTimeout: 0,
-    // The client is in the middle of its own work when it asks: an answer at once would be lost.
+    // A synchronous callback would be lost, because the client is still busy when it asks.
     connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
   })
 
-/** The whole answer. Rejects with RemoteError: redirect, too-large, encoding; or as undici does. */
+/** Reads the whole answer. Rejects with RemoteError (redirect, too-large, encoding) or an error of undici. */
 async function receive(
   answer: Dispatcher.ResponseData<unknown>,
   maxBytes: number,
@@ -82,7 +82,7 @@ async function readBody(body: AsyncIterable<unknown>, maxBytes: number): Promise
 
 const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)
 
-/** We ask for identity; a server that answers in gzip all the same is understood. @throws RemoteError */
+/** Decodes a body. Requests ask for identity, but gzip is accepted as well. @throws RemoteError */
 export async function decodeBody(
   body: Buffer,
   encoding: string,

@@ -1,4 +1,4 @@
-// A wanted document → the document, from the first of its targets that answers with one, or why none did.
+// Fetches a wanted document from the first of its targets that answers with one.
 
 import { isJsonObject, isJsonWithin, type JsonObject, parseJson } from '../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
@@ -8,18 +8,18 @@ import { maxAgeOf } from './refresh-times.js'
 import { describeFailure } from './remote-failure.js'
 
 const MAX_LEVELS = 32
-/** The largest key sets have some thousands. */
+/** Maximum JSON values in a document. The largest key sets have some thousands. */
 const MAX_VALUES = 20_000
 
 export interface Fetched {
   readonly document: JsonObject
-  /** Whether pages of every origin may read it (Fetch standard, CORS check); of a discovery document alone. */
+  /** Whether pages of every origin may read it (Fetch standard, CORS check); only for discovery documents. */
   readonly isOpenToPages?: boolean
-  /** From Cache-Control. */
+  /** Maximum age from Cache-Control. */
   readonly maxAgeMs?: number | undefined
 }
 
-/** The error is a sentence without any content of the answer. Never rejects when callRemote does not. */
+/** Fetches a document. The error is a sentence without any part of an answer. Never rejects unless callRemote does. */
 export async function fetchDocument(
   wanted: WantedDocument,
   callRemote: CallRemote,
@@ -45,7 +45,7 @@ async function fetchTarget(
   const answer = await callRemote(target, {
     method: 'GET',
     signal,
-    // Many providers say what pages may do to pages alone.
+    // Many providers send CORS headers only to requests with an Origin.
     ...(isDiscovery ? { headers: { origin: ANY_PAGE } } : {}),
   })
   if (!answer.ok) return err(describeFailure(answer.error))
@@ -66,18 +66,18 @@ async function fetchTarget(
     : err(problem)
 }
 
-/** An origin that nobody has (RFC 6761 section 6.4): who lets it read lets all. */
+/** An origin that no page can have (RFC 6761 section 6.4): a provider that allows it allows all. */
 const ANY_PAGE = 'https://page.invalid'
 
 const isOpen = (allowed: string | undefined): boolean => allowed === '*' || allowed === ANY_PAGE
 
-/** RFC 7517 section 5. An empty array is a key set: it revokes every key. */
+/** Checks a key set (RFC 7517 section 5). An empty array is valid: it revokes every key. */
 const keySetProblem = ({ keys }: JsonObject): string | undefined =>
   Array.isArray(keys) && keys.every(isJsonObject)
     ? undefined
     : 'the answer is not a key set: "keys" is not an array of objects'
 
-/** RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3. */
+/** Checks a discovery document (RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3). */
 const discoveryProblem = ({ issuer }: JsonObject): string | undefined =>
   typeof issuer === 'string' && issuer !== ''
     ? undefined

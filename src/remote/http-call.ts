@@ -1,4 +1,4 @@
-// One HTTP call of our own to a target: bounded in time and bytes, no redirects, to allowed addresses only (decisions 2 and 30).
+// Calls remote targets by HTTP: bounded in time and bytes, no redirects, allowed addresses only (decisions 2 and 30).
 
 import { lookup as lookupName } from 'node:dns/promises'
 import type { SecureContext } from 'node:tls'
@@ -13,21 +13,21 @@ import { sharedLookup } from './shared-lookup.js'
 
 export interface RemoteRequest {
   readonly method: 'GET' | 'POST'
-  /** Lower-case names. host, accept-encoding and x-forwarded-proto are ours. Default accept: application/json. */
+  /** Lower-case names. host, accept-encoding and x-forwarded-proto are overridden. accept: default application/json. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Milliseconds for the whole call, name resolution to last byte; then it fails with timeout. Default 5000. */
+  /** Timeout of the whole call, from name resolution to the last byte, in milliseconds. Default 5000. */
   readonly timeoutMs?: number
-  /** The largest body, also after decoding. Default 1 MiB. */
+  /** Maximum size of the body, also after decoding. Default 1 MiB. */
   readonly maxBytes?: number
-  /** Gives the call up; its sockets are closed. */
+  /** Aborts the call; its sockets are closed. */
   readonly signal?: AbortSignal
 }
 
-/** Any status but a redirect: what it means is the caller's affair. Header names in lower case, repeated ones joined by ", ". */
+/** An answer with any status except a redirect. Header names are in lower case, repeated headers joined by ", ". */
 export type RemoteAnswer = Answer
 
-/** Never rejects. */
+/** Calls a target. Never rejects. */
 export type CallRemote = (
   target: RemoteTarget,
   request: RemoteRequest,
@@ -37,7 +37,7 @@ const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
 export interface CallRemoteDeps extends Resolving {
-  /** What wellKnownCACertificates System trusts. */
+  /** The authorities for wellKnownCACertificates: System. */
   readonly systemAuthorities: () => SecureContext
 }
 

@@ -1,4 +1,4 @@
-// At most so many tasks at a time; the others wait in the order in which they came, those that can wait behind the rest.
+// Concurrency limiter: at most `max` tasks run, the rest wait in FIFO order, those with canWait after all others.
 
 export type Limit = <T>(task: () => Promise<T>, canWait?: boolean) => Promise<T>
 
@@ -13,7 +13,7 @@ export function createLimit(max: number): Limit {
     try {
       return await task()
     } finally {
-      // The place goes to the next in line without being free in between.
+      // The place passes directly to the next task.
       const next = waiting.shift() ?? last.shift()
       if (next === undefined) running -= 1
       else next()

@@ -1,5 +1,5 @@
-// The host names that routes lead to → their addresses: looked up in the background, again and again, the last good
-// answers kept. What the answers are worth (address-rules.ts) is for the translation to say.
+// Resolves the host names of backends periodically in the background, and keeps the last good answers. The translation
+// decides which of the addresses are allowed (address-rules.ts).
 
 import type { NameState, ResolvedName } from '../ir/resolved-name.js'
 import type { Logger } from '../logger.js'
@@ -7,22 +7,22 @@ import { createNameTurns, type NameTurnsDeps, type Standing } from './name-turns
 
 export interface NameStoreDeps extends NameTurnsDeps {
   readonly logger: Logger
-  /** Answers or errors have changed. Never called from within want(). */
+  /** Called when answers or errors have changed. Never called from within want(). */
   onChange(): void
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random(): number
 }
 
 export interface NameStore {
-  /** All names that are wanted from now on; the others are forgotten. */
+  /** Sets the wanted names; all others are dropped. */
   want(names: readonly string[]): void
-  /** Replaced whole at every change. */
+  /** The current state; replaced as a whole at every change. */
   state(): NameState
-  /** No timer is left, and no answer counts any more. */
+  /** Stops all timers; pending answers are ignored. */
   close(): void
 }
 
-/** As often as a cluster's own name server forgets, about; an answer tells no lifetime through the system's resolver. */
+/** About the cache time of a cluster's name server; the system's resolver does not return the TTL of an answer. */
 const REFRESH_MS = 10_000
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 60_000
@@ -94,14 +94,14 @@ export function createNameStore(deps: NameStoreDeps): NameStore {
   }
 }
 
-/** failures: in a row, from 1. */
+/** failures: consecutive failures, from 1. */
 const retryDelay = (failures: number): number =>
   Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10))
 
 const isSame = (a: ResolvedName, b: ResolvedName): boolean =>
   a.error === b.error && a.ips?.join() === b.ips?.join()
 
-/** On the first failure, on a change of the error and on recovery; not on each retry. */
+/** Logs the first failure, a change of the error and the recovery, but not each retry. */
 function logChange(
   logger: Logger,
   name: string,

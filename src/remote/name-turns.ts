@@ -1,5 +1,5 @@
-// The questions of the name store, in an order in which nobody's silent name servers hold up the names of others: the
-// system's resolver has few places, and a question whose answer nobody waits for any more still has one.
+// Schedules the lookups of the name store so that silent name servers do not delay other names: the system's resolver
+// runs few lookups at once, and one that is no longer awaited still occupies its place.
 
 import type { LookupAddress } from 'node:dns'
 import { createLimit } from './limit.js'
@@ -8,13 +8,13 @@ import type { Lookup } from './resolve.js'
 
 export interface NameTurnsDeps {
   readonly lookup: Lookup
-  /** How many questions the system's resolver answers at a time; default 2, as in Node. */
+  /** How many lookups the system's resolver runs at once; default 2, as in Node. */
   readonly places?: number
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  /** Calls back once after ms milliseconds, unless the returned function is called before. */
   startTimer(callback: () => void, ms: number): () => void
 }
 
-/** What the last answer says of the next: proven: it comes at once. */
+/** How a name is expected to resolve. proven: the last answer was good and quick; doubtful: it was not. */
 export type Standing = 'new' | 'proven' | 'doubtful'
 
 export interface NameAnswer {
@@ -23,17 +23,17 @@ export interface NameAnswer {
 }
 
 export interface NameTurns {
-  /** Never rejects. undefined: at its turn isWanted() was false, or it was closed. */
+  /** Looks a name up. Never rejects; undefined: isWanted() was false at its turn, or it was closed. */
   ask(name: string, standing: Standing, isWanted: () => boolean): Promise<NameAnswer | undefined>
-  /** No timer is left. */
+  /** Stops all timers. */
   close(): void
 }
 
-/** A name that is answered later waits behind those that may be answered at once. */
+/** An answer that takes longer makes a name doubtful: it then waits behind all new names. */
 const SOON_MS = 500
-/** A resolver that says nothing for so long has failed. */
+/** A lookup without an answer for this long has failed. */
 const PATIENCE_MS = 5_000
-/** It asks on until then, about, and has a place for that. */
+/** About how long the resolver goes on trying; until then a lookup occupies its place. */
 const HELD_MS = 30_000
 const DEFAULT_PLACES = 2
 
@@ -48,7 +48,7 @@ class Turns implements NameTurns {
 
   constructor(deps: NameTurnsDeps) {
     this.#deps = deps
-    // Half of the places is left to our own calls, as far as there are enough.
+    // Half of the places are left to Gatehouse's own calls, if there are enough.
     const share = Math.max(1, Math.floor((deps.places ?? DEFAULT_PLACES) / 4))
     this.#proven = createLimit(share)
     this.#others = createLimit(share)
@@ -79,7 +79,7 @@ class Turns implements NameTurns {
     for (const stop of this.#timers) stop()
   }
 
-  /** Never rejects. */
+  /** Looks a name up. Never rejects. */
   #look(name: string): Promise<NameAnswer['found']> {
     return this.#deps.lookup(name).then(
       (all) => (all.length > 0 ? { ips: ipsOf(all) } : { error: failure(name, 'ENODATA') }),

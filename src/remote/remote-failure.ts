@@ -1,4 +1,4 @@
-// Every way one of our own calls can fail, and the sentence that says so: never with a byte of the answer in it.
+// All failures of Gatehouse's own calls, and their messages, which never contain any part of an answer.
 
 import { GatehouseError } from '../errors.js'
 
@@ -6,21 +6,21 @@ import { GatehouseError } from '../errors.js'
 export type RemoteFailure =
   | { readonly type: 'no-endpoints' }
   | { readonly type: 'unresolved'; readonly host: string; readonly code: string }
-  /** Decision 30. */
+  /** The address is not allowed (decision 30). */
   | { readonly type: 'forbidden-address'; readonly host: string; readonly why: string }
   | { readonly type: 'unreachable'; readonly address: string; readonly code: string }
   | { readonly type: 'tls'; readonly hostname: string; readonly code: string }
-  /** The whole call, name resolution to last byte. */
+  /** Timeout of the whole call, from name resolution to the last byte. */
   | { readonly type: 'timeout'; readonly timeoutMs: number }
   | { readonly type: 'aborted' }
-  /** So many wait for a connection to the webhook already. */
+  /** The queue of the webhook is full. waiting: its limit, for all workers together. */
   | { readonly type: 'busy'; readonly waiting: number }
-  /** No connection to the webhook was free in that time. */
+  /** No connection to the webhook became free in that time. */
   | { readonly type: 'no-connection'; readonly waitedMs: number }
   | { readonly type: 'redirect'; readonly status: number }
   | { readonly type: 'too-large'; readonly maxBytes: number }
   | { readonly type: 'encoding' }
-  /** The connection was reset, or what came over it was not HTTP. */
+  /** The connection was reset, or the answer was not HTTP. */
   | { readonly type: 'broken'; readonly code: string }
   | { readonly type: 'invalid-url' }
 
@@ -57,7 +57,7 @@ export function describeFailure(failure: RemoteFailure): string {
   }
 }
 
-/** Carries a failure through promises that reject; never leaves this folder. */
+/** Carries a failure through rejected promises; never leaves this folder. */
 export class RemoteError extends GatehouseError {
   readonly code = 'remote_failure'
 
@@ -70,7 +70,7 @@ export class RemoteError extends GatehouseError {
   }
 }
 
-/** The code of a Node error, for messages; only ever a name such as ECONNRESET. */
+/** Returns the code of a Node error for messages, always a name such as ECONNRESET. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'

@@ -1,4 +1,4 @@
-// The documents that the translation wants → what is known of them: fetched in the background, the last good ones kept.
+// Fetches the documents that the translation wants in the background, and keeps the last good ones.
 
 import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { Logger } from '../logger.js'
@@ -12,18 +12,18 @@ export interface RemoteStoreDeps {
   now(): number
   readonly logger: Logger
   readonly metrics: RemoteMetrics
-  /** The state's documents or errors have changed in content. Never called from within want(). */
+  /** Called when the content of the state's documents or errors has changed. Never called from within want(). */
   onChange(state: RemoteState): void
-  /** A document has come, perhaps the same again; answers: how many have. */
+  /** Called when a document has been fetched, even if unchanged; answers: how many fetches have succeeded. */
   onAnswer?(id: string, answers: number): void
-  /** --jwks-max-stale; absent: the last good document is used for ever. */
+  /** --jwks-max-stale; absent: the last good document is used without limit. */
   readonly maxStaleMs?: number | undefined
-  /** Default 10. */
+  /** Maximum concurrent fetches; default 10. */
   readonly maxFetches?: number
   readonly callRemote: CallRemote
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random?: () => number
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  /** Calls back once after ms milliseconds, unless the returned function is called before. */
   readonly startTimer?: (callback: () => void, ms: number) => () => void
 }
 
@@ -33,20 +33,20 @@ export interface RemoteMetrics {
 }
 
 export interface RemoteStore {
-  /** All documents that are wanted from now on; the others are forgotten. */
+  /** Sets the wanted documents; all others are dropped. */
   want(documents: readonly WantedDocument[]): void
-  /** A fetch of a key set because of an unknown kid: the one under way, or the next, about one a second. Never rejects. */
+  /** Awaits a fetch for an unknown kid: the one under way or the next, about one per second. Never rejects. */
   refetch(id: string): Promise<Refetched>
-  /** How many documents there have been of it. */
+  /** Returns how many fetches of the document have succeeded. */
   answers(id: string): number
-  /** Replaced whole at every fetch. */
+  /** The current state; replaced as a whole at every fetch. */
   state(): RemoteState
-  /** No timer and no socket is left when it resolves. */
+  /** Stops everything. Resolves when no timer and no socket is left. */
   close(): Promise<void>
 }
 
 const MAX_FETCHES = 10
-/** Requests wait for these: in one line with the others, providers that hang would let them come too late. */
+/** Limit of fetches that requests wait for. It is separate, because hanging providers would delay a shared queue. */
 const MAX_EXTRA_FETCHES = 100
 
 export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => new Store(deps)
@@ -132,13 +132,13 @@ class Store implements RemoteStore {
     try {
       this.deps.onChange(this.known)
     } catch (error) {
-      // The refresh must go on whatever a listener does with it.
+      // The refresh must go on even if the listener throws.
       this.deps.logger.error({ err: error }, 'a change of remote documents could not be taken over')
     }
   }
 }
 
-/** On the first failure, on a change of the error and on recovery; not on each retry. */
+/** Logs the first failure, a change of the error and the recovery, but not each retry. */
 function logChange(
   logger: Logger,
   wanted: WantedDocument,

@@ -1,23 +1,23 @@
-// Where a call connects: the endpoints of a target → IP addresses that may be called (decision 30), pinned for this call.
+// Resolves the endpoints of a target to allowed IP addresses (decision 30), pinned for one call.
 
 import type { LookupAddress } from 'node:dns'
 import { type AddressRules, createAddressRules } from '../addresses/address-rules.js'
 import type { Address, Endpoints } from '../ir/destination.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
-/** dns.promises.lookup with {all: true}. */
+/** Resolves a name, like dns.promises.lookup with {all: true}. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>
 
-/** How a call finds its addresses. */
+/** How a call resolves and checks its addresses. */
 export interface Resolving {
   readonly lookup: Lookup
-  /** Default: link-local and cloud metadata addresses are refused. */
+  /** Default: link-local and cloud metadata addresses are forbidden. */
   readonly addresses?: AddressRules
 }
 
 const DEFAULT_RULES = createAddressRules({ scope: 'metadata', own: new Set(), allowed: [] })
 
-/** At least one. Rejects with RemoteError: no-endpoints, unresolved, forbidden-address. */
+/** Returns at least one address. Rejects with RemoteError: no-endpoints, unresolved, forbidden-address. */
 export async function resolveEndpoints(
   endpoints: Endpoints,
   { lookup, addresses = DEFAULT_RULES }: Resolving,
@@ -25,7 +25,7 @@ export async function resolveEndpoints(
   const found = await addressesOf(endpoints, lookup)
   const [first] = found
   if (first === undefined) throw new RemoteError({ type: 'no-endpoints' })
-  // After resolution, and on the very addresses that are connected to: a name may resolve otherwise next time.
+  // Checked after resolution, on the addresses actually used, because a name may resolve differently next time.
   const allowed = found.filter(({ ip, port }) => addresses.refusalOf(ip, port) === undefined)
   if (allowed.length === 0) {
     const host = endpoints.type === 'name' ? endpoints.host : first.ip

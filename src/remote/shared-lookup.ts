@@ -1,9 +1,9 @@
-// One question for a name at a time, however many ask: the system's resolver answers few at once (two, in Node), a name
-// whose servers are silent takes it half a minute, and calls that time out and come again would leave all others no turn.
+// Shares one pending lookup per name. The system's resolver runs few at once (two, in Node), and a lookup whose servers
+// are silent takes half a minute: repeated ones after timeouts would block all other names.
 
 import type { Lookup } from './resolve.js'
 
-/** Who asks while an answer is awaited gets that one; nothing is kept. */
+/** Returns a lookup that joins a pending one for the same name; answers are not cached. */
 export function sharedLookup(lookup: Lookup): Lookup {
   const underWay = new Map<string, ReturnType<Lookup>>()
   return (host) => {

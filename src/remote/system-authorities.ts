@@ -1,11 +1,11 @@
-// The operating system's certificate authorities (BackendTLSPolicy wellKnownCACertificates: System) as one TLS context.
+// A TLS context with the operating system's certificate authorities (BackendTLSPolicy wellKnownCACertificates: System).
 
 import { readFileSync } from 'node:fs'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 
 /**
- * file: the system's bundle (PEM), beside Node's own list; where it cannot be read, that list alone. Read once, at the
- * first use: hundreds of certificates, and they change with the image only.
+ * Trusts Node's own list and the system's bundle in file (PEM), if readable. The bundle is read once, at the first use:
+ * it has hundreds of certificates, and changes only with the image.
  */
 export function systemAuthorities(file: string): () => SecureContext {
   let context: SecureContext | undefined

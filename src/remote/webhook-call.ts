@@ -1,4 +1,4 @@
-// One call of a webhook, from its place in the line to its answer: a handler of undici's dispatch, with no more around it.
+// One call of a webhook, from the queue to the answer, as a bare handler of undici's dispatch().
 
 import type { Dispatcher } from 'undici'
 import type { Ending } from '../ending.js'
@@ -10,25 +10,25 @@ import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
 import { MOST_WAITING, type WebhookLine } from './webhook-line.js'
 
 export interface PooledCall {
-  /** Calls of the same backend and limits share their connections. */
+  /** Calls with the same backend and limits share connections. */
   readonly backend: string
   readonly target: RemoteTarget
-  /** 0: no limit. */
+  /** Maximum connections; 0: no limit. */
   readonly maxConnections: number
-  /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
+  /** How long an idle connection is kept, unless the server closes it before; 0: no limit. */
   readonly keepAliveSeconds: number
   /** Replies get a connection before prompts. */
   readonly phase: Phase
   readonly method: string
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string
-  /** Lower-case names; host included. */
+  /** Headers with lower-case names, including host. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Milliseconds from here to the last byte, waiting for a connection included; absent: none but for that wait. */
+  /** Timeout of the whole call, queue included, in milliseconds; absent: only the wait for a connection is limited. */
   readonly timeoutMs?: number | undefined
   readonly maxBytes: number
-  /** Gives the call up. */
+  /** Aborts the call. */
   readonly signal: Ending
 }
 
@@ -39,15 +39,15 @@ export interface WebhookAnswer {
 
 export type CallResult = Result<WebhookAnswer, RemoteFailure>
 
-/** Milliseconds for a connection, of a call without a deadline. */
+/** Longest wait for a connection of a call without a timeout, in milliseconds. */
 export const CONNECTION_MS = 30_000
-/** Node's longest timer; a later deadline is no deadline in practice. */
+/** Longest timer of Node; a later deadline is in practice none. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Of a kept connection that the server closed just before it was used, before there was an answer. */
+/** Error codes of a kept connection that the server closed just before it was used. */
 const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
-/** What its connection says of itself, where it is given the call. */
+/** Set by the connection when it gets the call. */
 export interface ConnectionUse {
   wasKept: boolean
 }
@@ -66,7 +66,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   private size = 0
   private leaveLine: (() => void) | undefined
 
-  /** dispatcher: asked when it is this call's turn: what the webhook's endpoints are may have changed by then. */
+  /** dispatcher: called only when the call may start, because the webhook's endpoints may change while it waits. */
   constructor(
     private readonly call: PooledCall,
     private readonly line: WebhookLine,
@@ -94,7 +94,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
     this.state = 'calling'
     if (this.call.timeoutMs === undefined) clearTimeout(this.timer)
     const { method, path, headers, body } = this.call
-    // opaque: what the connection finds this call by.
+    // opaque: lets the connection find this call.
     const options = { method, path, headers, body, opaque: this }
     try {
       this.dispatcher().dispatch(options, this)
@@ -105,7 +105,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
 
   private readonly onAbort = (): void => this.stop({ type: 'aborted' })
 
-  /** Nobody waits any more: the connection goes with what is still to come. */
+  /** Fails the call. If it has started, its connection is closed with the rest of the answer. */
   private stop(failure: RemoteFailure): void {
     this.settle(err(failure))
     if (this.state === 'waiting') this.leaveLine?.()
@@ -135,7 +135,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    // It was given up while its connection was made.
+    // The call ended while its connection was being made.
     if (this.isSettled) controller.abort(new RemoteError({ type: 'aborted' }))
   }
 
@@ -167,7 +167,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
     )
   }
 
-  /** What went out over a new connection may have been processed, and is not repeated (RFC 9110 section 9.2.2). */
+  /** Repeats a call that a kept connection lost, but not one sent over a new connection (RFC 9110 section 9.2.2). */
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const mayRepeat = this.wasKept && this.status === 0 && !this.isSettled && !this.isRepeated
     if (!mayRepeat || !LOST.has(codeOf(error))) return this.fail(error)

@@ -1,5 +1,5 @@
-// The kept connections to one webhook: an undici pool that connects as all of our calls do, and tells a call whether
-// its connection was used before (decisions 22 and 30).
+// The kept connections to one webhook: an undici pool that connects by connectTarget() and tells each call whether its
+// connection was open before (decisions 22 and 30).
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -13,24 +13,24 @@ export interface ConnectionLimits {
   readonly target: RemoteTarget
   /** 0: no limit. */
   readonly maxConnections: number
-  /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
+  /** How long an idle connection is kept, unless the server closes it before; 0: no limit. */
   readonly keepAliveSeconds: number
-  /** Milliseconds for a connection to be made. */
+  /** Connect timeout in milliseconds. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Node's longest timer, which is no limit in practice. */
+/** Longest timer of Node, in practice no limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
-/** What is open to a webhook. */
+/** The open connections to a webhook. */
 export interface OpenConnections {
-  /** Ends idle connections until no more than so many are open; resolves when they are closed. */
+  /** Closes idle connections until at most `most` are open; resolves when they are closed. */
   trim(most: number): Promise<void>
 }
 
 export interface WebhookPool extends Pool, OpenConnections {}
 
-/** signal: gives up the connections that are being made. */
+/** Opens a pool. signal: aborts connection attempts. */
 export function openPool(
   { target, maxConnections, keepAliveSeconds, timeoutMs = CONNECTION_MS }: ConnectionLimits,
   deps: CallRemoteDeps,
@@ -49,10 +49,10 @@ export function openPool(
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: keepAliveMs,
-    // Of a server that says how long it keeps its connections (Keep-Alive: timeout=5).
+    // The limit for servers that announce how long they keep connections (Keep-Alive: timeout=5).
     keepAliveMaxTimeout: keepAliveMs,
     connect: (_options, callback) => {
-      // Whatever a call may take, a connection that cannot be made gives way to the next.
+      // However long a call may take, a failing connection attempt must give way to the next.
       const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))])
       connectTarget(target, deps, { signal: limit, timeoutMs }).then(
         (socket) => callback(null, socket),
@@ -60,7 +60,7 @@ export function openPool(
       )
     },
   })
-  // The pool gives up a client that could not connect, and makes another one.
+  // The pool replaces a client that could not connect.
   pool.on('connectionError', (_origin, targets) => {
     for (const target of targets) connections.delete(target as Connection)
   })
@@ -72,7 +72,7 @@ export function openPool(
   return Object.assign(pool, { trim })
 }
 
-/** The connector that a pool gives to its clients. */
+/** The connector that a pool passes to its clients. */
 type Connector = (
   options: object,
   callback: (...outcome: [Error, null] | [null, Socket]) => void,
@@ -98,12 +98,12 @@ class Connection extends Client {
     handler: Dispatcher.DispatchHandler,
   ): boolean {
     const { opaque } = options as Dispatcher.RequestOptions<ConnectionUse>
-    // The pool gives a client one request at a time: it connects for the first, so what is open was there before.
+    // The pool passes a client one request at a time, and it connects for the first: an open connection is a kept one.
     if (opaque) opaque.wasKept = this.stats.connected
     return super.dispatch(options, handler)
   }
 
-  /** Only of an idle one. The next call makes another connection. */
+  /** Closes the connection, which must be idle. The next call opens another one. */
   async disconnect(): Promise<void> {
     const { socket } = this.#open
     if (socket === undefined || socket.destroyed) return

@@ -1,38 +1,38 @@
-// The line in front of a webhook: at most so many calls at once, and among those that wait, replies before prompts. A
-// reply that waits holds up a request that has got past the webhook already; a prompt is only the next one.
+// The queue in front of a webhook: limits concurrent calls and lets replies go before prompts. A waiting reply delays a
+// request that has already passed the webhook; a prompt is only about to begin.
 
 import type { Phase } from '../ir/proc-entry.js'
 
-/** Most calls of one phase that wait. */
+/** Maximum waiting calls of one phase. */
 export const MOST_WAITING = 4096
 
 export interface WebhookLine {
-  /** Calls start when it is its turn, perhaps at once. undefined: too many wait. Otherwise what takes it out again. */
+  /** Calls start once a place is free, perhaps immediately. Returns a function to leave, or undefined if full. */
   enter(phase: Phase, start: () => void): (() => void) | undefined
-  /** One of those that were started has ended. */
+  /** Must be called when a started call has ended. */
   leave(): void
 }
 
-/** How many may run, where that is for others to say: places that several processes share. */
+/** Limits of a queue whose places are shared by several processes. */
 export interface SharedPlaces {
-  /** At this moment. */
+  /** Returns how many calls may run now. */
   most(): number
-  /** Of one phase, at once. */
+  /** Maximum waiting calls of one phase. */
   readonly mostWaiting: number
-  /** Another call waits, or waits no more. */
+  /** Called when the number of waiting calls has changed. */
   onWaiting(waiting: number): void
-  /** A call has ended, before another one starts in its place; running: those that are left. */
+  /** Called when a call has ended, before another one starts; running: the remaining calls. */
   onEnd(running: number): void
 }
 
 export interface SharedLine extends WebhookLine {
   readonly running: number
   readonly waiting: number
-  /** There may be more places now. */
+  /** Starts waiting calls; must be called when places may have become free. */
   startFree(): void
 }
 
-/** max: 0: no limit. */
+/** Creates the queue of a single process. max: maximum concurrent calls; 0: no limit. */
 export const createLine = (max: number): WebhookLine =>
   createSharedLine({
     most: () => (max === 0 ? Infinity : max),
@@ -64,7 +64,7 @@ export function createSharedLine(places: SharedPlaces): SharedLine {
     return false
   }
   const startFree = (): void => {
-    // One that fails as it starts leaves from within.
+    // A call that fails as it starts calls leave(), and so this function, from within.
     if (isStarting) return
     isStarting = true
     while (isFree() && startNext());

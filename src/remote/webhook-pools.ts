@@ -1,5 +1,5 @@
-// Calls to guardrail webhooks over kept connections: one undici pool per backend and limits, bounded in number, time
-// and bytes, no redirects, to allowed addresses only (decisions 21, 22 and 30).
+// Calls guardrail webhooks over kept connections: one undici pool per backend and limits, bounded in number, time and
+// bytes, without redirects, to allowed addresses only (decisions 21, 22 and 30).
 
 import { setMaxListeners } from 'node:events'
 import type { RemoteTarget } from '../ir/remote-target.js'
@@ -11,19 +11,19 @@ import { createLine, type WebhookLine } from './webhook-line.js'
 export interface WebhookPools {
   /** Never rejects. */
   call(request: PooledCall): Promise<CallResult>
-  /** Ends the calls under way; no socket is left when it resolves. */
+  /** Ends the calls under way. Resolves when no socket is left. */
   close(): Promise<void>
 }
 
-/** Whose turn it is to call a webhook. */
+/** The queues in front of webhooks. */
 export interface WebhookLines {
-  /** key: of its connections; max: of them, 0: no limit. connections: asked when there are to be fewer. */
+  /** Opens a queue. key: names the pool; max: its connections, 0: no limit. connections: can be trimmed on request. */
   open(key: string, max: number, connections: OpenConnections): WebhookLine
 }
 
 const OWN_LINES: WebhookLines = { open: (_key, max) => createLine(max) }
 
-/** The connections to where a webhook is now. */
+/** The connections to the current endpoints of a webhook. */
 interface Connections {
   readonly target: RemoteTarget
   readonly pool: WebhookPool
@@ -31,12 +31,12 @@ interface Connections {
 }
 
 interface OpenPool {
-  /** Who waits stays in it when the endpoints change. */
+  /** Waiting calls stay in it when the endpoints change. */
   readonly line: WebhookLine
   connections: Connections
 }
 
-/** lines: of several processes, where limits are of all of them. */
+/** Creates the pools. lines: the queues, if several processes share the limits. */
 export function createWebhookPools(
   deps: CallRemoteDeps,
   lines: WebhookLines = OWN_LINES,
@@ -46,7 +46,7 @@ export function createWebhookPools(
 
   const connect = (call: PooledCall): Connections => {
     const connecting = new AbortController()
-    // One listener per connection that is being made.
+    // Each connection attempt adds a listener.
     setMaxListeners(0, connecting.signal)
     return { target: call.target, pool: openPool(call, deps, connecting.signal), connecting }
   }
@@ -72,7 +72,7 @@ export function createWebhookPools(
     }
     const { connections } = known
     if (!isSamePlace(connections.target, call.target)) {
-      // What is under way ends where it began.
+      // Calls under way finish on the connections they began on.
       retire(connections, () => connections.pool.close())
       known.connections = connect(call)
     }
@@ -96,7 +96,7 @@ export function createWebhookPools(
   }
 }
 
-/** Targets are built anew with each change of the configuration: mostly it is the very same one. */
+/** Whether two targets lead to the same place. Targets are rebuilt with each configuration change, mostly unchanged. */
 const isSamePlace = (one: RemoteTarget, other: RemoteTarget): boolean =>
   one === other ||
   JSON.stringify([one.endpoints, one.tls]) === JSON.stringify([other.endpoints, other.tls])
