@@ -1,14 +1,14 @@
-// Where the gateway is for its clients (decision 9): the configured origin, else the request's scheme and authority.
+// The gateway's URL as clients see it (decision 9): the configured origin, else the request's scheme and authority.
 
 import type { McpPaths } from '../ir/proc-entry.js'
 
-/** What Envoy tells of the request's address. */
+/** The address of a request, as reported by Envoy. */
 export interface RequestAddress {
   /** ":scheme". */
   readonly scheme: string
-  /** ":authority", as the client sent it. */
+  /** ":authority", as sent by the client. */
   readonly authority: string
-  /** X-Forwarded-Proto as Envoy passes it on: Envoy overwrites what comes from an untrusted hop. */
+  /** X-Forwarded-Proto as forwarded by Envoy, which overwrites the value of an untrusted hop. */
   readonly forwardedProto?: string | undefined
 }
 
@@ -16,14 +16,14 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]{2
 const PORT = /^[0-9]{1,5}$/
 const MAX_AUTHORITY_LENGTH = 261
 
-/** The origin without a slash at its end; undefined: none is configured and the request's cannot be published. */
+/** Returns the origin without a trailing slash; undefined if none is configured and the request's is unpublishable. */
 export const baseUrl = (paths: McpPaths, request: RequestAddress): string | undefined =>
   paths.origin ?? requestOrigin(request)
 
-/** authorization_servers, and the issuer under metadataIssuer Gateway: the gateway's own MCP URL. */
+/** Returns the gateway's MCP URL, used in authorization_servers and as the issuer under metadataIssuer Gateway. */
 export const mcpUrl = (base: string, paths: McpPaths): string => `${base}${paths.mcpPath}`
 
-/** What a trusted proxy says that it was, else what Envoy says. */
+/** Returns the scheme reported by a trusted proxy, else the one reported by Envoy. */
 export const requestScheme = (request: Omit<RequestAddress, 'authority'>): string =>
   httpScheme(firstOf(request.forwardedProto)) ?? request.scheme
 
@@ -34,7 +34,7 @@ function requestOrigin(request: RequestAddress): string | undefined {
     : `${scheme}://${request.authority}`
 }
 
-/** Only a host and an optional port: nothing that could end a quoted string, a header or the host part of a URL. */
+/** Whether it is a host with an optional port, and cannot end a quoted string, a header or the host of a URL. */
 function isAuthority(authority: string): boolean {
   if (authority.length > MAX_AUTHORITY_LENGTH) return false
   const portAt = authority.lastIndexOf(':')
@@ -43,7 +43,7 @@ function isAuthority(authority: string): boolean {
   return isHost(authority.slice(0, portAt)) && PORT.test(port) && Number(port) <= 65535
 }
 
-// URL knows what the pattern does not: that [:::] is no address and 1.2.3.999 no host.
+// URL rejects what the pattern does not: [:::] is not an address and 1.2.3.999 not a host.
 const isHost = (host: string): boolean => HOST.test(host) && URL.canParse(`http://${host}`)
 
 const firstOf = (list: string | undefined): string | undefined =>

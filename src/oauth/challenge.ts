@@ -1,14 +1,14 @@
-// The WWW-Authenticate header of a 401, where an MCP client begins its login, and of the 403 from which it may ask for more
-// scopes (RFC 6750 section 3, RFC 9728 section 5.1).
+// Builds WWW-Authenticate headers (RFC 6750 section 3, RFC 9728 section 5.1): of a 401, at which an MCP client begins
+// its login, and of a 403, after which it may ask for more scopes.
 
 import type { Challenge } from '../ir/authz-entry.js'
 import { baseUrl, type RequestAddress } from './base-url.js'
 import { resourceMetadataPath } from './paths.js'
 
 /**
- * The header's value of a 401. challenge: absent on a route that is not of MCP. problem: what is wrong with the token, for a
- * person; absent when the request had none (RFC 6750: no error code then). needed: scopes without which no request gets in.
- * Without a base URL that can be published there is no resource_metadata: clients fall back to the well-known path.
+ * Returns the header of a 401. challenge: absent on a route without MCP. problem: what is wrong with the token, for a
+ * person; absent without a token, when no error code is sent (RFC 6750). needed: scopes that every request requires.
+ * Without a publishable base URL, resource_metadata is left out: clients fall back to the well-known path.
  */
 export function challengeHeader(
   challenge: Challenge | undefined,
@@ -27,7 +27,7 @@ export function challengeHeader(
   ])
 }
 
-/** Of a 403: the token is good, and lacks one of these scopes. */
+/** Returns the header of a 403: the token is valid, but lacks one of these scopes. */
 export const scopeChallenge = (
   challenge: Challenge | undefined,
   request: RequestAddress,
@@ -50,12 +50,12 @@ function metadata(challenge: Challenge | undefined, request: RequestAddress): re
     : [parameter('resource_metadata', base + resourceMetadataPath(challenge.paths.mcpPath))]
 }
 
-/** offline_access is no need of a resource (MCP 2026-07-28, authorization, "Refresh Tokens"). */
+/** Omits offline_access, which no resource requires (MCP 2026-07-28, authorization, "Refresh Tokens"). */
 function scopeParameter(scopes: readonly string[]): readonly string[] {
   const asked = scopes.filter((scope) => scope !== 'offline_access')
   return asked.length === 0 ? [] : [parameter('scope', asked.join(' '))]
 }
 
-/** RFC 6750 section 3 allows neither quotes nor backslashes nor anything beyond ASCII in these values. */
+/** Formats a parameter. RFC 6750 section 3 allows no quotes, backslashes or non-ASCII characters in the value. */
 const parameter = (name: string, value: string): string =>
   `${name}="${value.replace(/[^\x20-\x7e]|["\\]/g, '')}"`

@@ -1,11 +1,11 @@
-// A provider's JSON Web Key Set (RFC 7517) → the keys that may verify a signature, and why the others may not.
-// Looks at shapes alone; whether a point is on its curve is seen when the table imports the key.
+// Selects the keys of a provider's JSON Web Key Set (RFC 7517) that may verify signatures, with reasons for the others.
+// Checks only their shape; whether a point is on its curve is checked when the table imports the key.
 
 import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import { ed25519Fault } from './edwards-key.js'
 import { rsaFault } from './rsa-key.js'
 
-/** Asymmetric algorithms of RFC 7518, 8037 and 9864; HS* and none are not here and never will be (decision 5). */
+/** Asymmetric algorithms of RFC 7518, 8037 and 9864; HS* and none are never supported (decision 5). */
 export type SignatureAlgorithm =
   | 'RS256'
   | 'RS384'
@@ -21,9 +21,9 @@ export type SignatureAlgorithm =
 
 export interface UsableKey {
   readonly kid?: string
-  /** What its type and its own "alg" allow. */
+  /** Algorithms that its type and its "alg" allow. */
   readonly algorithms: readonly SignatureAlgorithm[]
-  /** The members that make the public key, and no others. */
+  /** Only the members that define the public key. */
   readonly jwk: PublicJwk
 }
 
@@ -34,7 +34,7 @@ export type PublicJwk =
 
 export interface SkippedKey {
   readonly kid?: string
-  /** For a person: 'its "use" is not "sig"'. */
+  /** Reason for a person, e.g. 'its "use" is not "sig"'. */
   readonly reason: string
 }
 
@@ -43,7 +43,7 @@ export interface KeySetDescription {
   readonly skipped: readonly SkippedKey[]
 }
 
-/** More keys than these are skipped: importing them holds up everybody else. */
+/** Maximum number of keys; further ones are skipped, because importing them blocks all requests. */
 const MAX_KEYS = 256
 
 const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const
@@ -70,7 +70,7 @@ export function describeKeySet(jwks: JsonObject): KeySetDescription {
   return { usable, skipped }
 }
 
-/** Own members only: a document cannot be read through Object's prototype. */
+/** Reads an own member: a document must not be read through Object's prototype. */
 const member = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
@@ -93,7 +93,7 @@ function describeKey(key: Json): UsableKey | string {
     : { ...kidOf(key), jwk: shape.jwk, algorithms: withSynonym(algorithms) }
 }
 
-/** RFC 9864 names for Ed25519 what RFC 8037 calls EdDSA; the keys are the same. */
+/** Adds the synonym: RFC 9864 calls Ed25519 what RFC 8037 calls EdDSA, with the same keys. */
 const withSynonym = (algorithms: readonly SignatureAlgorithm[]): readonly SignatureAlgorithm[] =>
   algorithms.some((algorithm) => algorithm === 'EdDSA' || algorithm === 'Ed25519')
     ? ED25519_ALGORITHMS

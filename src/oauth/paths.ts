@@ -1,32 +1,32 @@
-// The exact paths of one MCP endpoint's documents (decisions 12b and 13): nothing else below the well-known roots is served.
+// The exact paths of an MCP endpoint's documents (decisions 12b and 13); the well-known roots serve no others.
 
 const RESOURCE_ROOT = '/.well-known/oauth-protected-resource'
 const SERVER_ROOT = '/.well-known/oauth-authorization-server'
 const OPENID_ROOT = '/.well-known/openid-configuration'
 const REGISTRATION = '/client-registration'
 
-/** The roots below which a path belongs to the metadata of an MCP endpoint. */
+/** Roots of the metadata paths of MCP endpoints. */
 export const WELL_KNOWN_ROOTS: readonly string[] = [RESOURCE_ROOT, SERVER_ROOT, OPENID_ROOT]
 
-/** What a relay answers below the path of the server metadata. */
+/** Endpoints of a relay below the path of the server metadata. */
 export type RelayEndpoint = 'authorize' | 'callback' | 'token'
 export const RELAY_ENDPOINTS: readonly RelayEndpoint[] = ['authorize', 'callback', 'token']
 
 export type OauthDocument = 'resource-metadata' | 'server-metadata' | 'registration'
 
-/** mcpPath: of McpPaths, here and below. RFC 9728 section 3.1. */
+/** Returns the metadata path of RFC 9728 section 3.1. mcpPath: of McpPaths, here and below. */
 export const resourceMetadataPath = (mcpPath: string): string => `${RESOURCE_ROOT}${mcpPath}`
 
-/** RFC 8414 section 3.1. */
+/** Returns the metadata path of RFC 8414 section 3.1. */
 export const serverMetadataPath = (mcpPath: string): string => `${SERVER_ROOT}${mcpPath}`
 
-/** A slash at the end of mcpPath is left out: Envoy merges double slashes, the path could never be reached. */
+/** Omits a trailing slash of mcpPath: Envoy merges double slashes, and the path would be unreachable. */
 export const registrationPath = (mcpPath: string): string =>
   `${SERVER_ROOT}${withoutLastSlash(mcpPath)}${REGISTRATION}`
 
 /**
- * Which document is at path, a request's path with or without a query; undefined: none.
- * An mcpPath with a slash at its end is served without it too: RFC 8414 and RFC 9728 have clients drop it.
+ * Returns the document at path, a request's path with or without a query; undefined if there is none.
+ * An mcpPath with a trailing slash is served without it too: RFC 8414 and RFC 9728 make clients drop it.
  */
 export function oauthDocumentAt(mcpPath: string, path: string): OauthDocument | undefined {
   const asked = withoutQuery(path)
@@ -42,7 +42,7 @@ export function oauthDocumentAt(mcpPath: string, path: string): OauthDocument | 
 export const relayPath = (mcpPath: string, endpoint: RelayEndpoint): string =>
   `${SERVER_ROOT}${withoutLastSlash(mcpPath)}/${endpoint}`
 
-/** path: with or without a query. undefined: none of a relay's. */
+/** Returns the relay endpoint at path, which may have a query; undefined if there is none. */
 export const relayEndpointAt = (mcpPath: string, path: string): RelayEndpoint | undefined =>
   RELAY_ENDPOINTS.find((endpoint) => withoutQuery(path) === relayPath(mcpPath, endpoint))
 

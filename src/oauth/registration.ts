@@ -1,18 +1,18 @@
-// Dynamic client registration (RFC 7591) with one client that is registered already: a request's body into the reply (decision 12).
+// Answers dynamic client registration (RFC 7591) with one preregistered client (decision 12).
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../ir/json.js'
 import { err, ok, type Result } from '../result.js'
 
-/** Over it: 413. */
+/** Maximum size of a request; a larger one gets 413. */
 export const MAX_REGISTRATION_BYTES = 64 * 1024
 
-/** A reply of ours, whose body is JSON. */
+/** A reply with a JSON body. */
 export interface JsonReply {
   readonly status: number
   readonly body: JsonObject
 }
 
-/** body: as sent. now: milliseconds since the epoch. 201, else 400 or 413 with an RFC 7591 section 3.2.2 error. */
+/** Returns 201, or 400 or 413 with an error of RFC 7591 section 3.2.2. now: milliseconds since the epoch. */
 export function answerRegistration(clientId: string, body: Uint8Array, now: number): JsonReply {
   const request = parseRegistration(body)
   if (!request.ok) return request.error
@@ -37,7 +37,7 @@ export function answerRegistration(clientId: string, body: Uint8Array, now: numb
   }
 }
 
-/** The body as a JSON object, or the reply that says what is wrong with it. */
+/** Parses the body as a JSON object, or returns the error reply. */
 export function parseRegistration(body: Uint8Array): Result<JsonObject, JsonReply> {
   if (body.length > MAX_REGISTRATION_BYTES)
     return err(
@@ -55,7 +55,7 @@ export function parseRegistration(body: Uint8Array): Result<JsonObject, JsonRepl
       )
 }
 
-/** An error in the form of RFC 7591 section 3.2.2. */
+/** Returns an error reply in the form of RFC 7591 section 3.2.2. */
 export const registrationRefused = (
   status: number,
   error: string,
@@ -68,10 +68,10 @@ export const registrationRefused = (
 const isRedirectUris = (value: Json | undefined): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRedirectUri)
 
-/** What a browser would run in the place of the page that leads there. */
+/** Schemes that a browser would execute in the context of the redirecting page. */
 const RUNNABLE = /^(?:javascript|data|vbscript):/i
 
-/** RFC 6749 section 3.1.2: an absolute URI (of any scheme: native clients have their own), without a fragment. */
+/** Whether it is an absolute URI without a fragment (RFC 6749 section 3.1.2), of any scheme, as native clients use. */
 const isRedirectUri = (value: Json): boolean =>
   typeof value === 'string' &&
   !RUNNABLE.test(value) &&

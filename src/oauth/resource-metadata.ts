@@ -1,15 +1,15 @@
-// The protected-resource metadata document (RFC 9728 section 2; specification): from the policy alone, never from the provider.
+// Builds the protected-resource metadata document (RFC 9728 section 2) from the policy alone, not from the provider.
 
 import type { Json, JsonObject } from '../ir/json.js'
 import type { McpPaths } from '../ir/proc-entry.js'
 import { mcpUrl } from './base-url.js'
 
-/** What is published unless the setting --mcp-protocol-version or the policy says otherwise. */
+/** The protocol version published unless --mcp-protocol-version or the policy sets another. */
 export const MCP_PROTOCOL_VERSION = '2025-06-18'
 
 /**
- * base: of baseUrl(). configured: the policy's resourceMetadata; a resource in it is published as it is written,
- * authorization_servers in it is not (decision 12b). authorizationServer: its issuer; default the gateway's MCP URL.
+ * Builds the document. base: from baseUrl(). configured: the policy's resourceMetadata, whose resource is published as
+ * written, but not its authorization_servers (decision 12b). authorizationServer: an issuer; default: the MCP URL.
  */
 export function buildResourceMetadata(
   configured: JsonObject,
@@ -27,7 +27,7 @@ export function buildResourceMetadata(
   }
 }
 
-/** camelCase names become snake_case ones (decision 14); names that are snake_case already stay. Values are untouched. */
+/** Converts camelCase names to snake_case (decision 14) and keeps values, except for empty ones, which are omitted. */
 export const publishedMembers = (configured: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(configured)
@@ -35,7 +35,7 @@ export const publishedMembers = (configured: JsonObject): JsonObject =>
       .map(([name, value]) => [snakeCase(name), value]),
   )
 
-// RFC 9728 section 3.2: members with zero elements MUST be omitted; clients refuse the whole document for a null.
+// RFC 9728 section 3.2: members with zero elements MUST be omitted. Clients reject a document that contains null.
 const isOmitted = (value: Json): boolean =>
   value === null || (Array.isArray(value) && value.length === 0)
 

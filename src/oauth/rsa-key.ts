@@ -1,11 +1,11 @@
-// What makes an RSA public key unfit, seen in its numbers alone: size, exponent, and the ROCA fingerprint.
+// Rejects weak RSA public keys by their numbers alone: size, exponent and the ROCA fingerprint.
 
 const MIN_BITS = 2048
-/** A longer one costs more to verify than a gateway can spend on a stranger's token. */
+/** Maximum size of a modulus: larger ones cost too much to verify for an unauthenticated token. */
 const MAX_BITS = 8192
 const MAX_EXPONENT_BITS = 64
 
-/** A reason for a person; undefined: none found. Both are unsigned big-endian numbers. */
+/** Returns the weakness of a key for a person, or undefined. Both numbers are unsigned and big-endian. */
 export function rsaFault(modulus: Uint8Array, exponent: Uint8Array): string | undefined {
   const [n, e] = [toNumber(modulus), toNumber(exponent)]
   const bits = bitLength(n)
@@ -26,7 +26,7 @@ const bitLength = (value: bigint): number => (value === 0n ? 0 : value.toString(
 const ROCA_PRIMES = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157]
 const GENERATOR = 65537
 
-/** Keys of the faulty generator are powers of 65537 modulo each of these primes; others are so by chance once in 2^28. */
+/** Keys of the faulty generator are powers of 65537 modulo each of these primes; others by chance, one in 2^28. */
 const hasRocaFingerprint = (n: bigint): boolean =>
   ROCA_PRIMES.every((prime) => powersOfGenerator(prime).has(Number(n % BigInt(prime))))
 

@@ -1,16 +1,16 @@
-// The authorization-server metadata document (RFC 8414 section 2): the identity provider's own, with what decisions 10 and 10a change.
+// Builds the authorization-server metadata (RFC 8414 section 2): the provider's, as changed by decisions 10 and 10a.
 
 import { isJsonObject, type Json, type JsonObject } from '../ir/json.js'
 import type { McpPaths, ServerMetadata } from '../ir/proc-entry.js'
 import { mcpUrl } from './base-url.js'
 import { registrationPath } from './paths.js'
 
-/** URLs whose names do not say it. */
+/** URL members that do not match URL_NAME. */
 const URL_NAMES = new Set(['issuer', 'service_documentation', 'check_session_iframe'])
 const URL_NAME = /_(?:endpoint|uri|url)$/
 const ALIASES = 'mtls_endpoint_aliases'
 
-/** base: of baseUrl(). undefined: the provider's document was never fetched. */
+/** Returns the document; undefined if the provider's was never fetched. base: from baseUrl(). */
 export function buildServerMetadata(
   { discovery, metadataIssuer, clientIdConfigured }: ServerMetadata,
   paths: McpPaths,
@@ -19,9 +19,9 @@ export function buildServerMetadata(
   if (discovery === undefined) return undefined
   const issuer: JsonObject = metadataIssuer === 'Gateway' ? { issuer: mcpUrl(base, paths) } : {}
   const dropped = [
-    // Clients would use their own URL as client_id and never register.
+    // With it, clients would use their own URL as client_id instead of registering.
     ...(clientIdConfigured ? ['client_id_metadata_document_supported'] : []),
-    // RFC 9207: clients would wait for an iss that names the gateway.
+    // With it, clients would expect an iss that names the gateway (RFC 9207).
     ...(metadataIssuer === 'Gateway' ? ['authorization_response_iss_parameter_supported'] : []),
   ]
   return {
@@ -32,7 +32,7 @@ export function buildServerMetadata(
   }
 }
 
-/** Clients refuse a document for one null, relative or empty URL; without the member they go on. */
+/** Omits null members and URLs that are empty, relative or not HTTP: clients reject a document that contains one. */
 const publishable = (document: JsonObject, dropped: readonly string[]): JsonObject =>
   Object.fromEntries(
     Object.entries(document)

@@ -1,4 +1,4 @@
-// An authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): what of it is good, and who is told what is not.
+// Validates an authorization request (RFC 6749 section 4.1.1, RFC 7636, RFC 8707): errors go to the client or a page.
 
 import type { Relay } from '../../ir/relay.js'
 import { err, ok, type Result } from '../../result.js'
@@ -10,13 +10,13 @@ export interface AuthorizationRequest {
   readonly redirectUri: string
   readonly challenge: string
   readonly scopes: readonly string[]
-  /** Given back as it came. */
+  /** Returned to the client unchanged. */
   readonly state?: string
   readonly prompt: readonly string[]
   readonly loginHint?: string
 }
 
-/** Told to the client at its redirect URI. */
+/** An error sent to the client at its redirect URI. */
 export interface ClientError {
   readonly error: string
   readonly description: string
@@ -25,7 +25,7 @@ export interface ClientError {
 const MAX_STATE = 1024
 const MAX_HINT = 320
 const PROMPTS = ['none', 'login', 'consent', 'select_account']
-/** They would take what is asked for away from where it is checked (OpenID Connect Core sections 3.1.2.1, 5.5 and 6). */
+/** Parameters that would bypass the checks of the others (OpenID Connect Core sections 3.1.2.1, 5.5 and 6). */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   request: 'request_not_supported',
   request_uri: 'request_uri_not_supported',
@@ -33,7 +33,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   claims: 'invalid_request',
 }
 
-/** The redirect URI, when errors may go there; else a sentence for the page. */
+/** Returns the redirect URI if errors may be sent there, else a sentence for the error page. */
 export function trustedRedirect(
   relay: Pick<Relay, 'redirectUris'>,
   client: Client,
@@ -48,7 +48,7 @@ export function trustedRedirect(
     : err('The redirect_uri of the request is none that this gateway allows.')
 }
 
-/** redirectUri: of trustedRedirect(). */
+/** Reads and validates a request. redirectUri: from trustedRedirect(). */
 export function readAuthorizationRequest(
   relay: Pick<Relay, 'scopes' | 'resource'>,
   parameters: Parameters,
@@ -90,7 +90,7 @@ const bad = (error: string, description: string): ClientError => ({ error, descr
 const words = (text: string | undefined): readonly string[] =>
   (text ?? '').split(' ').filter((word) => word !== '')
 
-/** Bytes. */
+/** Whether a text has more than max bytes. */
 const isTooLong = (text: string | undefined, max: number): boolean =>
   text !== undefined && Buffer.byteLength(text) > max
 
@@ -101,7 +101,7 @@ function unsupportedFault(parameters: Parameters): ClientError | undefined {
     : bad(UNSUPPORTED[name] ?? 'invalid_request', `${name} is not supported`)
 }
 
-/** Base64url of a SHA-256 hash has 43 characters. */
+/** Checks the challenge: base64url of a SHA-256 hash has 43 characters. */
 const challengeFault = (challenge: string, method: string | undefined): ClientError | undefined =>
   /^[A-Za-z0-9_-]{43}$/.test(challenge) && method === 'S256'
     ? undefined
@@ -115,7 +115,7 @@ function promptFault(prompt: readonly string[]): ClientError | undefined {
     : undefined
 }
 
-/** Sorted, each once; without a scope all but offline_access. undefined: one is not allowed. */
+/** Returns the scopes, sorted and unique; by default all but offline_access. undefined: one is not allowed. */
 function scopesOf(
   { scopes: allowed }: Pick<Relay, 'scopes'>,
   asked: string | undefined,

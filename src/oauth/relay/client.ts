@@ -1,4 +1,4 @@
-// The clients of a relay: registrations that are signed instead of stored (RFC 7591), and metadata documents.
+// The clients of a relay: registrations, which are signed instead of stored (RFC 7591), and metadata documents.
 
 import { createHash } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../ir/json.js'
@@ -10,10 +10,10 @@ import type { Vault } from './vault.js'
 
 export interface Client {
   readonly id: string
-  /** As it says of itself; undefined: it says nothing. */
+  /** Self-declared name, if any. */
   readonly name?: string
   readonly redirectUris: readonly string[]
-  /** Of its metadata document: consent is for this one alone. Absent: it has registered. */
+  /** Hash of its metadata document, to which consent is bound. Absent for a registered client. */
   readonly documentHash?: string
 }
 
@@ -21,10 +21,10 @@ const MAX_ID = 2048
 const MAX_REDIRECT_URIS = 8
 const MAX_NAME = 128
 const PREFIX = 'gh1'
-/** Clocks of replicas may differ. */
+/** Allowance for different clocks of replicas. */
 const LEEWAY_MS = 60_000
 
-/** A registration's body → 201 with a client_id that holds it all, else 400 or 413 (RFC 7591 section 3.2). now: milliseconds. */
+/** Registers a client: 201 with a self-contained client_id, 400 or 413 (RFC 7591 section 3.2). now: milliseconds. */
 export function registerClient(
   relay: Pick<Relay, 'redirectUris'>,
   vault: Vault,
@@ -38,7 +38,7 @@ export function registerClient(
   const fault = nameFault(name) ?? redirectFault(uris, relay)
   if (fault !== undefined) return fault
   const hasName = typeof name === 'string' && name !== ''
-  // RFC 7591 section 3.2.1: the id of no other client, whose consent would count for this one.
+  // The id must be unique (RFC 7591 section 3.2.1): consent for another client must not count for this one.
   const own = { i: issuedAt, r: vault.nonce() }
   const said = { u: uris as Json, ...(hasName ? { n: name } : {}), ...own }
   const payload = Buffer.from(JSON.stringify(said)).toString('base64url')
@@ -87,7 +87,7 @@ const isRedirectUris = (value: Json | undefined): value is readonly string[] =>
   value.length <= MAX_REDIRECT_URIS &&
   value.every((uri: Json) => typeof uri === 'string' && isRedirectUri(uri))
 
-/** undefined: not signed by us, under a retired key, or older than its lifetime. now: milliseconds. */
+/** Returns the client of an id; undefined if it is not signed by a current key, or has expired. now: milliseconds. */
 export function openClientId(
   id: string,
   { clientLifetimeMs }: Pick<Relay, 'clientLifetimeMs'>,
@@ -106,7 +106,7 @@ export function openClientId(
   return { id, redirectUris, ...(typeof name === 'string' ? { name } : {}) }
 }
 
-/** The draft's section 3: https, a path, and no part that two readers could read otherwise. host: with a port that is not 443. */
+/** Reads a client_id URL (the draft's section 3): https, a path, nothing ambiguous. host: with any port except 443. */
 export function metadataUrl(
   id: string,
 ): { readonly url: string; readonly host: string } | undefined {
@@ -117,11 +117,11 @@ export function metadataUrl(
     return undefined
   if (!URL.canParse(id)) return undefined
   const { href, host, pathname } = new URL(id)
-  // A URL that is written otherwise than it is read: dot segments, a default port, upper case.
+  // The URL must be in canonical form: no dot segments, default port or upper case.
   return href === id && pathname !== '/' ? { url: id, host } : undefined
 }
 
-/** A metadata document → its client, or what is wrong with it. document: of the URL. */
+/** Returns the client of the metadata document at url, or what is wrong with it. */
 export function documentClient(url: string, document: JsonObject): Result<Client, string> {
   const { client_id: id, client_name: name, redirect_uris: uris } = document
   const method = document['token_endpoint_auth_method']
@@ -138,6 +138,6 @@ export function documentClient(url: string, document: JsonObject): Result<Client
   })
 }
 
-/** base64url of 32 bytes. */
+/** Returns the SHA-256 hash in base64url. */
 export const hashOfText = (text: string): string =>
   createHash('sha256').update(text).digest('base64url')

@@ -1,4 +1,4 @@
-// What a browser remembers of consent: sealed, for 30 days, for a client, its redirect URI, the resource and no more than
+// The consent cookie: sealed consents, each valid for 30 days, one client, its redirect URI, the resource and at most
 // the scopes that were shown.
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
@@ -7,7 +7,7 @@ import { type Client, hashOfText } from './client.js'
 import type { Vault } from './vault.js'
 
 export const CONSENT_SECONDS = 30 * 86_400
-/** The oldest go first; a cookie has 4 KiB. */
+/** Maximum length of the value, as a cookie has 4 KiB; the oldest consents are dropped first. */
 const MAX_SEALED = 3900
 
 export interface Consented {
@@ -17,18 +17,18 @@ export interface Consented {
 }
 
 interface Entry {
-  /** Hash of what it is for. */
+  /** Hash of the client, redirect URI and resource. */
   readonly f: string
   readonly s: string
-  /** Seconds since the epoch. */
+  /** Expiry, in seconds since the epoch. */
   readonly e: number
 }
 
-/** The name of the cookie: of one policy each. */
+/** Returns the name of the cookie, one per policy and issuer. */
 export const consentCookie = ({ policy, issuer }: Pick<Relay, 'policy' | 'issuer'>): string =>
   `consent-${hashOfText(`${policy} ${issuer}`).slice(0, 16)}`
 
-/** cookie: as the browser sent it. now: milliseconds. */
+/** Whether the cookie covers everything asked. cookie: as sent by the browser. now: milliseconds. */
 export function isConsented(
   relay: Relay,
   vault: Vault,
@@ -42,7 +42,7 @@ export function isConsented(
   return entry !== undefined && asked.scopes.every((scope) => known.has(scope))
 }
 
-/** The cookie's next value. */
+/** Returns the value of the cookie with a consent added. */
 export function withConsent(
   relay: Relay,
   vault: Vault,

@@ -1,20 +1,20 @@
-// The cookies of a relay: one for the browser, one for each login under way, one for what was consented to (RFC 6265).
+// Reads and writes the cookies of a relay (RFC 6265): for the browser, for each login under way, and for consent.
 
 import { RELAY_COOKIE } from '../../ir/names.js'
 
-/** On https: only this host, only over TLS. On plain http, which is loopback's alone, browsers take no such name. */
+/** Adds the __Host- prefix on https: this host and TLS only. On plain http (loopback only), browsers reject it. */
 const nameOf = (isSecure: boolean, name: string): string =>
   `${isSecure ? '__Host-' : ''}${RELAY_COOKIE}${name}`
 
 export interface Cookie {
   readonly name: string
-  /** Base64url. */
+  /** Value, in base64url. */
   readonly value: string
-  /** 0: the browser forgets it. */
+  /** Max-Age; 0 deletes the cookie. */
   readonly maxAgeSeconds: number
 }
 
-/** A value of Set-Cookie. */
+/** Returns a value for Set-Cookie. */
 export const setCookie = (isSecure: boolean, { name, value, maxAgeSeconds }: Cookie): string =>
   [
     `${nameOf(isSecure, name)}=${value}`,
@@ -25,7 +25,7 @@ export const setCookie = (isSecure: boolean, { name, value, maxAgeSeconds }: Coo
     ...(isSecure ? ['Secure'] : []),
   ].join('; ')
 
-/** header: of a request. undefined: it has no such cookie, or more than one. */
+/** Returns a cookie from a Cookie header; undefined if it is absent, repeated or malformed. */
 export function cookieValue(
   header: string | undefined,
   isSecure: boolean,

@@ -1,4 +1,4 @@
-// The metadata of a relay (RFC 8414 section 2): the gateway's own endpoints, and none of the provider's.
+// Builds the metadata of a relay (RFC 8414 section 2), with the gateway's endpoints instead of the provider's.
 
 import type { JsonObject } from '../../ir/json.js'
 import type { McpPaths } from '../../ir/proc-entry.js'

@@ -1,4 +1,4 @@
-// The pages that a relay shows to people: consent, and what went wrong. HTML without a script, a style or a picture.
+// The consent and error pages of a relay: HTML without scripts, styles and images.
 
 import type { Relay } from '../../ir/relay.js'
 import type { Client } from './client.js'
@@ -9,11 +9,11 @@ export interface ConsentPage {
   readonly client: Client
   readonly redirectUri: string
   readonly scopes: readonly string[]
-  /** Sent back by the form. */
+  /** Token that the form submits. */
   readonly token: string
 }
 
-/** The form goes to the address of the page, with its query. */
+/** Returns the consent page. Its form posts to the page's own URL, including the query. */
 export function consentPage({ relay, client, redirectUri, scopes, token }: ConsentPage): string {
   const name = client.name === undefined ? 'A client without a name' : shown(client.name)
   const who =
@@ -44,7 +44,7 @@ ${warning}${asked}
 export const errorPage = (sentence: string): string =>
   page('The login cannot go on', `<p>${shown(sentence)}</p>`)
 
-/** Loopback, or a scheme that any program can claim. */
+/** Whether any local program can receive the redirect: on loopback, or by claiming a custom scheme. */
 const isAnybodys = (uri: string): boolean => isLoopbackUri(uri) || !/^https?:/i.test(uri)
 
 const page = (title: string, body: string): string => `<!doctype html>
@@ -54,7 +54,7 @@ ${body}
 </main></body></html>
 `
 
-/** As text of HTML or an attribute's; without characters that are not seen, which could turn what stands beside them. */
+/** Escapes text for HTML and attributes, and removes invisible characters, which could reverse the text around them. */
 const shown = (text: string): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')

@@ -1,13 +1,13 @@
-// The parameters of a query or a form: none may be there twice (RFC 6749 section 3.1).
+// Reads the parameters of a query or a form, none of which may be repeated (RFC 6749 section 3.1).
 
 export type Parameters = ReadonlyMap<string, string>
 
 const MAX_PARAMETERS = 64
 
-/** The name of one that is there twice, or "" when there are too many; without a value a parameter counts as absent. */
+/** The first repeated parameter, or "" if there are too many. Parameters without a value count as absent. */
 export interface Repeated {
   readonly repeated: string
-  /** Those that are there once. */
+  /** The parameters that occur once. */
   readonly others: Parameters
 }
 
@@ -26,7 +26,7 @@ export function readParameters(text: string): Parameters | Repeated {
   return repeated === undefined ? others : { repeated, others }
 }
 
-/** The part of a path behind its "?". */
+/** Returns the part of a path after the "?". */
 export function queryOf(path: string): string {
   const at = path.indexOf('?')
   return at === -1 ? '' : path.slice(at + 1)

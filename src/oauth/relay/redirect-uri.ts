@@ -1,14 +1,14 @@
-// Where a client may be sent back to: equal to what it has registered, and within what the operator allows.
+// Checks redirect URIs: each must equal a registered one and match a pattern that the operator allows.
 
 const MAX_LENGTH = 1024
 
-/** host is kept apart from the port, which differs from one login to the next (RFC 8252 section 7.3). */
+/** Separates the host from the port, which differs from one login to the next (RFC 8252 section 7.3). */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?((?:[/?].*)?)$/i
 
-/** Any program of the machine can be the client there. */
+/** Whether a URI is on loopback, where any local program can pretend to be the client. */
 export const isLoopbackUri = (uri: string): boolean => LOOPBACK.test(uri)
 
-/** RFC 6749 section 3.1.2: absolute, without a fragment; of visible ASCII, without a user, and nothing that a browser runs. */
+/** Whether uri is absolute, without a fragment (RFC 6749 section 3.1.2) or user, visible ASCII, and not executable. */
 export function isRedirectUri(uri: string): boolean {
   if (uri.length > MAX_LENGTH || !/^[a-z][a-z0-9+.-]*:[\x21\x24-\x5b\x5d-\x7e]+$/i.test(uri))
     return false
@@ -18,7 +18,7 @@ export function isRedirectUri(uri: string): boolean {
   return username === '' && password === '' && (protocol !== 'http:' || isLoopbackUri(uri))
 }
 
-/** The same string, or loopback addresses that differ in their port alone. */
+/** Whether uri equals a registered one; loopback addresses may differ in their port. */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (registered.includes(uri)) return true
   const own = LOOPBACK.exec(uri)
@@ -29,7 +29,7 @@ export function isRegistered(uri: string, registered: readonly string[]): boolea
   })
 }
 
-/** patterns: of Relay.redirectUris. uri: an isRedirectUri(). */
+/** Whether uri matches a pattern of Relay.redirectUris. It must have passed isRedirectUri(). */
 export const isPermitted = (uri: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) =>
     pattern === 'loopback' ? isLoopbackUri(uri) : fits(new URL(uri), pattern),
@@ -43,7 +43,7 @@ function fits(uri: URL, pattern: string): boolean {
   return isPrefix ? uri.pathname.startsWith(pathname) : uri.pathname === pathname
 }
 
-/** parameters: added to the query that the URI has. */
+/** Adds parameters to the query of a URI. */
 export function withParameters(
   uri: string,
   parameters: Iterable<[name: string, value: string]>,
@@ -53,7 +53,7 @@ export function withParameters(
   return /[?&]$/.test(uri) ? uri + query : `${uri}&${query}`
 }
 
-/** For a person: the host, or the scheme where there is none. */
+/** Returns the host, or the scheme if there is none, to be shown to a person. */
 export function hostOf(uri: string): string {
   const { host, protocol } = new URL(uri)
   return host === '' ? protocol : host

@@ -1,18 +1,18 @@
-// What travels with a login instead of being stored: the state that the provider gives back, and the code and the refresh
-// token that the client gets.
+// Sealed values that replace server-side state: the state that the provider returns, and the code and the refresh token
+// for the client.
 
 import type { JsonObject } from '../../ir/json.js'
 import type { AuthorizationRequest } from './authorization-request.js'
 import { hashOfText } from './client.js'
 import type { Vault } from './vault.js'
 
-/** Of a login at the provider. */
+/** Time for a login at the provider. */
 export const LOGIN_SECONDS = 600
 const CODE_SECONDS = 60
 
 /** A login under way. */
 export interface Login {
-  /** Names its cookie. */
+  /** Part of the name of its cookie. */
   readonly id: string
   readonly cookieHash: string
   readonly clientHash: string
@@ -22,7 +22,7 @@ export interface Login {
   readonly state?: string
 }
 
-/** A code of ours, or a refresh token of ours, with the provider's inside. */
+/** A code or refresh token of the relay; secret is the provider's. */
 export interface Grant {
   readonly secret: string
   readonly clientHash: string
@@ -82,7 +82,7 @@ export function openCode(vault: Vault, sealed: string, now: number): CodeGrant |
   return read && { ...grantOf(read), redirectUri: read['u'] ?? '', challenge: read['q'] ?? '' }
 }
 
-/** Good as long as the provider's own is. */
+/** Seals a refresh token, which is valid as long as the provider's. */
 export const sealRefresh = (vault: Vault, grant: Grant): string =>
   vault.seal('refresh', textsOfGrant(grant))
 

@@ -1,5 +1,5 @@
-// What a relay seals (AES-256-GCM) and signs (HMAC-SHA-256) instead of storing it: under keys that are made for one purpose
-// each (HKDF, RFC 5869), bound to the policy and to both issuers.
+// Seals (AES-256-GCM) and signs (HMAC-SHA-256) what a relay would otherwise store, with a derived key per purpose
+// (HKDF, RFC 5869), bound to the policy and to both issuers.
 
 import {
   createCipheriv,
@@ -14,26 +14,26 @@ import type { Relay } from '../../ir/relay.js'
 export type Purpose = 'client' | 'consent-form' | 'consent' | 'state' | 'code' | 'refresh'
 
 export interface Vault {
-  /** base64url. value has a member "exp" (seconds since the epoch) when it is good for a time. */
+  /** Returns base64url. A member "exp" of value (seconds since the epoch) limits its validity. */
   seal(purpose: Purpose, value: JsonObject): string
-  /** now: milliseconds since the epoch. undefined: not sealed for this, by a key of ours, or over. */
+  /** Returns undefined for a wrong purpose or key, or after expiry. now: milliseconds since the epoch. */
   open(purpose: Purpose, sealed: string, now: number): JsonObject | undefined
-  /** base64url; no two are alike. */
+  /** Returns a unique value in base64url. */
   nonce(): string
-  /** base64url. */
+  /** Returns the signature in base64url. */
   sign(purpose: Purpose, text: string): string
   isSigned(purpose: Purpose, text: string, signature: string): boolean
 }
 
 export interface VaultDeps {
-  /** So many bytes that nobody can guess. */
+  /** Returns size unpredictable bytes. */
   random(size: number): Uint8Array
 }
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
-/** What is longer was not made here: a provider's code or refresh token is the largest part of any. */
+/** Maximum length of a sealed value, mostly a provider's code or refresh token; longer ones are rejected. */
 const MAX_SEALED = 24 * 1024
 
 type Binding = Pick<Relay, 'policy' | 'issuer' | 'providerIssuer' | 'sealingKeys'>
@@ -77,7 +77,7 @@ export function createVault(relay: Binding, deps: VaultDeps): Vault {
   }
 }
 
-/** The translation refuses a relay without keys: nothing may be sealed under a key that everybody has. */
+/** Never happens, as the translation rejects a relay without keys. Nothing may be sealed with a known key. */
 function missingKey(): never {
   throw new RangeError('a relay without a key')
 }
