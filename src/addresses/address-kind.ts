@@ -1,4 +1,4 @@
-// The one table of IP addresses that lead elsewhere than to another host's service: an address → which of these it is.
+// The table of special-purpose IP addresses, and a function that classifies an address by it.
 
 import { BlockList, isIP } from 'node:net'
 import { embeddedIpv4 } from './embedded-ipv4.js'
@@ -10,16 +10,16 @@ export type AddressKind =
   | 'metadata'
   | 'multicast'
   | 'broadcast'
-  /** Of a network of somebody's own, or reserved: nobody's service on the internet. */
+  /** A private network or a reserved range: not a public service on the internet. */
   | 'private'
-  /** No IP address at all. */
+  /** Not an IP address. */
   | 'invalid'
 
 const ADDRESSES: Readonly<Record<Exclude<AddressKind, 'invalid'>, readonly string[]>> = {
-  // Every address of 0.0.0.0/8 is this host to Linux.
+  // Linux treats every address of 0.0.0.0/8 as this host.
   unspecified: ['0.0.0.0/8', '::/128'],
   loopback: ['127.0.0.0/8', '::1/128'],
-  // Alibaba Cloud, Azure's wire server, Oracle Cloud, AWS (and the identities of EKS's pods), Google.
+  // Alibaba Cloud, Azure WireServer, Oracle Cloud, AWS (including EKS Pod Identity), Google.
   metadata: [
     '100.100.100.200/32',
     '168.63.129.16/32',
@@ -48,7 +48,7 @@ const lists = Object.entries(ADDRESSES).map(([kind, subnets]) => {
   return { kind: kind as AddressKind, list }
 })
 
-/** Empty: an address that a service may have. ip: as a resolver gives it, perhaps with a zone. */
+/** Returns the kinds of an address; none for an ordinary one. ip: as returned by a resolver, perhaps with a zone. */
 export function kindsOfAddress(ip: string): readonly AddressKind[] {
   const address = ip.split('%', 1)[0] ?? ''
   switch (isIP(address)) {

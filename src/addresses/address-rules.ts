@@ -1,18 +1,18 @@
-// Which addresses nothing may connect to, neither Envoy for a route nor we ourselves, and why (decisions 30 and 30a).
+// Rules for the addresses to which neither Envoy (for a route) nor Gatehouse may connect (decisions 30 and 30a).
 
 import { BlockList, isIP } from 'node:net'
 import { type AddressKind, kindsOfAddress } from './address-kind.js'
 import { embeddedIpv4 } from './embedded-ipv4.js'
 
 export interface AddressRules {
-  /** Why nothing may connect there, as it follows "ADDRESS is "; undefined: it may. */
+  /** Returns why an address is forbidden, to follow "ADDRESS is "; undefined if it is allowed. */
   readonly refusalOf: (ip: string, port: number) => string | undefined
 }
 
-/** An exception of the operator's. */
+/** An exception set by the operator. */
 export interface AllowedAddress {
   readonly network: string
-  /** Bits of the network that count. */
+  /** Prefix length in bits. */
   readonly prefix: number
   /** Absent: every port. */
   readonly port?: number
@@ -20,11 +20,11 @@ export interface AllowedAddress {
 
 export interface AddressRuleOptions {
   /**
-   * What is refused. metadata: link-local and cloud metadata addresses alone. host: all that lead to the own host as well.
-   * public: those, and whatever is not of the internet.
+   * What is forbidden. metadata: only link-local and cloud metadata addresses. host: also all that lead to this host.
+   * public: also everything that is not on the public internet.
    */
   readonly scope: keyof typeof REFUSED
-  /** Gatehouse's own addresses. */
+  /** The addresses of Gatehouse itself. */
   readonly own: ReadonlySet<string>
   readonly allowed: readonly AllowedAddress[]
 }

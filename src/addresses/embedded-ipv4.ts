@@ -1,16 +1,16 @@
-// IPv6 addresses that carry an IPv4 address: mapped, compatible, translated (NAT64), tunnelled (6to4, Teredo, ISATAP).
+// Extracts IPv4 addresses from IPv6 ones: mapped, compatible, translated (NAT64), tunnelled (6to4, Teredo, ISATAP).
 
 import { isIPv6 } from 'node:net'
 
 interface Embedding {
-  /** The bytes that the address has from `start` on. */
+  /** The bytes of the address from `start` (default 0). */
   readonly prefix: readonly number[]
   readonly start?: number
-  /** Where the four bytes of the IPv4 address are. */
+  /** Positions of the four bytes of the IPv4 address. */
   readonly at: readonly [number, number, number, number]
-  /** Teredo writes the bits of the client's address inverted. */
+  /** Whether the bits are inverted, as Teredo does for the client's address. */
   readonly isInverted?: boolean
-  /** One of several layouts of a prefix: where another is used, the bytes read 0.0.0.0/8 here. */
+  /** Whether the prefix has several layouts: an address in 0.0.0.0/8 then means that another one is used. */
   readonly isOneOfSeveral?: boolean
 }
 
@@ -42,7 +42,7 @@ const EMBEDDINGS: readonly Embedding[] = [
   { prefix: [2, 0, 0x5e, 0xfe], start: 8, at: LAST },
 ]
 
-/** Every IPv4 address that an IPv6 address may stand for. */
+/** Returns every IPv4 address that an IPv6 address may represent. */
 export function embeddedIpv4(address: string): readonly string[] {
   const bytes = ipv6Bytes(address)
   return EMBEDDINGS.filter(({ prefix, start = 0 }) =>
@@ -53,10 +53,10 @@ export function embeddedIpv4(address: string): readonly string[] {
   })
 }
 
-/** The 16 bytes of a valid IPv6 address; else none. */
+/** Returns the 16 bytes of a valid IPv6 address, else an empty list. */
 export function ipv6Bytes(address: string): readonly number[] {
   if (!isIPv6(address)) return []
-  // URL writes every form in hexadecimal groups, a dotted tail included.
+  // URL converts every form to hexadecimal groups, including a dotted tail.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = '', tail] = canonical.split('::')
   const left = groups(head)

@@ -1,18 +1,18 @@
-// The host that a backend names → the addresses that it is by itself, or a name to be resolved.
+// Reads the host of a backend: literal addresses, or a name to be resolved.
 
 import { isIP } from 'node:net'
 
 export type Host =
   | { readonly type: 'addresses'; readonly ips: readonly string[] }
-  /** In lower case, without a dot at its end. */
+  /** In lower case, without a trailing dot. */
   | { readonly type: 'name'; readonly name: string }
-  /** A number that is no address: resolvers disagree about it. */
+  /** A number that is not an address, which resolvers interpret differently. */
   | { readonly type: 'invalid' }
 
-/** RFC 6761 section 6.3: these never go to a name server. */
+/** Names that must not be sent to a name server (RFC 6761 section 6.3). */
 const LOCALHOST = /^(.+\.)?localhost$/
 
-/** A last label that is a number makes the whole an address, in one of the forms of inet_aton (127.1, 0x7f000001). */
+/** A name whose last label is a number, and so an address in a form of inet_aton (127.1, 0x7f000001). */
 const NUMERIC = /(^|\.)(\d+|0x[0-9a-f]*)$/
 
 export function readHost(text: string): Host {
@@ -26,5 +26,5 @@ export function readHost(text: string): Host {
     : { type: 'invalid' }
 }
 
-/** An IP address that everybody reads alike: a zone (fd00::1%eth0) means something on one host alone, and nothing to Envoy. */
+/** Whether text is an IP address without a zone (fd00::1%eth0), which has a meaning on one host only, not to Envoy. */
 export const isPlainAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')

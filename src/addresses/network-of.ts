@@ -1,11 +1,11 @@
-// The network that an IP address belongs to, as far as it can be told from the address: what one party is usually given whole.
+// Groups IP addresses by the network that is usually assigned to one party.
 
 import { isIP } from 'node:net'
 import { ipv6Bytes } from './embedded-ipv4.js'
 
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255'
 
-/** IPv4: its 24 leading bits; IPv6: 48. "": no IP address. */
+/** Returns the first 24 bits of an IPv4 address or the first 48 of an IPv6 one; "" if it is not an IP address. */
 export function networkOf(address: string): string {
   const ip = address.split('%', 1)[0] ?? ''
   if (isIP(ip) === 4) return ip.split('.').slice(0, 3).join('.')
