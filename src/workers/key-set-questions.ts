@@ -1,4 +1,4 @@
-// In a worker: fetches of key sets, which the main process makes for all workers together.
+// In a worker: requests fetches of key sets from the main process, which makes them for all workers.
 
 import type { FromWorker, RefetchedKeySet, ToWorker } from './messages.js'
 
@@ -7,7 +7,7 @@ export type KeySetMessage = Extract<
   { readonly type: 'refetched' } | { readonly type: 'key-set-answers' }
 >
 
-/** As ext_authz asks for fresh keys. */
+/** The interface by which ext_authz requests fresh keys. */
 export class KeySetQuestions {
   readonly #post: (message: FromWorker) => void
   readonly #answers = new Map<string, number>()
@@ -19,8 +19,8 @@ export class KeySetQuestions {
   }
 
   /**
-   * What it brought is in the tables when it resolves: both come over the same channel, tables first. Each is asked for by
-   * itself: whether a fetch had begun before that is for the main process to say.
+   * Requests a fetch. When it resolves, the tables contain the result: both use the same channel, tables first. Every
+   * call is sent, because only the main process knows whether a fetch had begun before.
    */
   readonly refetchKeySet = async (id: string): Promise<RefetchedKeySet> => {
     const call = (this.#last += 1)

@@ -1,5 +1,5 @@
-// What the main process and its workers tell each other: structured clones over the IPC channel of each worker, read in the
-// order in which they were sent. Tables that were sent before a socket are in force before it is served.
+// Messages between the main process and its workers: structured clones over the IPC channel of each worker, received in
+// the order sent. Tables sent before a socket are in force before it is served.
 
 import type { Peer } from '../grpc/peer.js'
 import type { Status } from '../grpc/status.js'
@@ -7,45 +7,45 @@ import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import type { Settings } from '../settings.js'
 
-/** A socket that is listened on, as its connections are served. */
+/** A listener, and how its connections are served. */
 export interface HandedListener {
   readonly type: 'unix' | 'tcp'
-  /** Files of PEM; absent: plaintext. */
+  /** Paths of PEM files; absent: plaintext. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string }
 }
 
-/** A service of the main process, whose streams workers pass on. */
+/** A service of the main process, whose streams workers forward. */
 export interface RelayedDescription {
   readonly name: string
   readonly methods: readonly string[]
 }
 
-/** Entries by their keys: those that are gone or are others now, then those that are new or are others now. */
+/** Changes of a table: keys of removed or replaced entries, then added or replacing entries. */
 export interface ListChange<Entry> {
   readonly removed: readonly string[]
   readonly added: readonly Entry[]
 }
 
 export interface WorkerStart {
-  /** 1 to the number of workers: the field of its log lines, and its place among the shared counters. */
+  /** Worker number, from 1: a field of its log lines, and its place among the shared counters. */
   readonly worker: number
   readonly workers: number
   /** environment: a plain object. */
   readonly settings: Settings
   readonly listeners: readonly HandedListener[]
   readonly relayed: readonly RelayedDescription[]
-  /** Of guarded bodies, of all workers together. */
+  /** Maximum bytes of guarded bodies that all workers together may hold. */
   readonly heldBytes: number
 }
 
-/** What a fetch of a key set came to, and how many answers there have been. */
+/** Outcome of a requested fetch of a key set, and the number of successful fetches. */
 export interface RefetchedKeySet {
   readonly isAnswered: boolean
   readonly isOlder: boolean
   readonly answers: number
 }
 
-/** stream: chosen by the worker, never twice. */
+/** stream: a unique number chosen by the worker. */
 export type StreamToWorker =
   | { readonly type: 'stream-send'; readonly stream: number; readonly message: Uint8Array }
   | {
@@ -56,9 +56,9 @@ export type StreamToWorker =
     }
   | { readonly type: 'stream-pause'; readonly stream: number; readonly paused: boolean }
 
-/** Connections to a webhook, of which all workers together may have so many; key: of the webhook and its limits. */
+/** Messages about the connections to a webhook, limited for all workers. key: names the webhook and its limits. */
 export type PermitsToMain =
-  /** So many calls wait for one; max: of all workers. */
+  /** The number of calls that wait for a permit. max: the limit for all workers. */
   | {
       readonly type: 'permits-wanted'
       readonly key: string
@@ -69,7 +69,7 @@ export type PermitsToMain =
 
 export type PermitsToWorker =
   | { readonly type: 'permits-granted'; readonly key: string; readonly count: number }
-  /** As soon as no call needs them: others wait. */
+  /** Requests permits back as soon as no call needs them, because other workers wait. */
   | { readonly type: 'permits-recalled'; readonly key: string; readonly count: number }
 
 export type StreamToMain =
@@ -83,7 +83,7 @@ export type StreamToMain =
     }
   | { readonly type: 'stream-message'; readonly stream: number; readonly message: Uint8Array }
   | { readonly type: 'stream-done'; readonly stream: number; readonly how: 'end' | 'cancel' }
-  /** So many bytes of what was sent have been taken by the client. */
+  /** The client has taken this many of the sent bytes. */
   | { readonly type: 'stream-taken'; readonly stream: number; readonly bytes: number }
 
 export type ToWorker =
@@ -94,10 +94,10 @@ export type ToWorker =
       readonly authz: ListChange<AuthzEntry>
       readonly proc: ListChange<ProcEntry>
     }
-  /** Keys that vanished at that time or before it, in milliseconds since the epoch. */
+  /** Drops keys removed at that time or before it, in milliseconds since the epoch. */
   | { readonly type: 'forget'; readonly vanishedBy: number }
   | { readonly type: 'own-addresses'; readonly addresses: readonly string[] }
-  /** With the socket; listener: its place in WorkerStart.listeners. */
+  /** Sent with a socket. listener: its index in WorkerStart.listeners. */
   | { readonly type: 'socket'; readonly listener: number }
   | { readonly type: 'serving'; readonly serving: boolean }
   | { readonly type: 'drain'; readonly timeoutMs: number }
@@ -109,13 +109,13 @@ export type ToWorker =
   | StreamToWorker
 
 export type FromWorker =
-  /** Its servers wait for sockets. */
+  /** The worker is ready for sockets. */
   | { readonly type: 'ready' }
-  /** It cannot serve: a sentence for a person. */
+  /** The worker cannot serve; message: a sentence for a person. */
   | { readonly type: 'failed'; readonly message: string }
   /** The tables of that sequence are in force. */
   | { readonly type: 'taken'; readonly sequence: number }
-  /** A connection that it was handed has ended. */
+  /** A connection passed to the worker has ended. */
   | { readonly type: 'closed'; readonly listener: number }
   | { readonly type: 'pong' }
   | { readonly type: 'metrics'; readonly call: number; readonly metrics: readonly object[] }

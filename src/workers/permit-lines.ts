@@ -1,5 +1,5 @@
-// In a worker: the lines in front of webhooks whose connections are limited for all workers together. A permit is kept with
-// its connection, also while that is idle, until another worker waits for one.
+// In a worker: the queues in front of webhooks whose connections are limited for all workers together. A permit stays
+// with its connection, even an idle one, until another worker waits for it.
 
 import {
   createLine,
@@ -19,7 +19,7 @@ export class PermitLines implements WebhookLines {
   constructor(
     private readonly workers: number,
     private readonly post: (message: PermitsToMain) => void,
-    /** Milliseconds. */
+    /** Milliseconds of a monotonic clock. */
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -47,16 +47,16 @@ interface PermitLineDeps {
   readonly now: () => number
 }
 
-/** So long those are used on that are asked back, for calls that wait here: a connection for each call would cost more. */
+/** How long recalled permits still serve calls that wait here: a new connection per call would cost more. */
 const TURN_MS = 50
 
 class PermitLine {
   readonly line: SharedLine
   #permits = 0
-  /** Asked back, and not given yet. */
+  /** Permits recalled and not yet returned. */
   #owed = 0
   #askedAt = 0
-  /** As the main process knows it. */
+  /** Number of waiting calls as known to the main process. */
   #waitingThere = 0
 
   constructor(private readonly deps: PermitLineDeps) {
@@ -69,8 +69,8 @@ class PermitLine {
   }
 
   /**
-   * A connection takes the next call two turns of the loop after an answer (undici waits one, for servers that close it
-   * then). Until then it is in use, or a call that came sooner would be given another one, beyond the permits.
+   * Ends a call after two turns of the event loop, when its connection can take the next one (undici waits one turn, in
+   * case the server closes it). Ending sooner would let the next call open another connection, beyond the permits.
    */
   leave(): void {
     setImmediate(() => setImmediate(() => this.line.leave()))
@@ -88,7 +88,7 @@ class PermitLine {
     this.#giveBack(this.line.running)
   }
 
-  /** More wait than are known there, or none: what lies between is not worth a message. */
+  /** Reports the number of waiting calls if it has grown or become 0; a smaller change is not worth a message. */
   #tell(waiting: number): void {
     if (waiting === this.#waitingThere || (waiting > 0 && waiting < this.#waitingThere)) return
     this.#waitingThere = waiting
@@ -105,7 +105,7 @@ class PermitLine {
     void this.#return(count)
   }
 
-  /** When their connections are closed. */
+  /** Returns permits once their connections are closed. */
   async #return(count: number): Promise<void> {
     await this.deps.connections.trim(this.#permits)
     this.deps.post({ type: 'permits-returned', key: this.deps.key, count })

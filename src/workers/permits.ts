@@ -1,20 +1,20 @@
-// In the main process: who of the workers may have how many connections to a webhook. What is free goes to those who wait, in
-// turns; where nothing is, who has the most is asked to give back.
+// In the main process: divides the connections to a webhook among the workers. Free permits are granted in turns to
+// waiting workers; if none are free, permits are recalled from the worker with the most.
 
 import type { PermitsToMain, PermitsToWorker } from './messages.js'
 
 interface Share {
   held: number
-  /** Asked back, and still held. */
+  /** Permits recalled and still held. */
   recalled: number
   waiting: number
-  /** When it was given one: a count of all that were given. */
+  /** When it was last granted a permit, as a count of all grants. */
   served: number
 }
 
 interface Webhook {
   readonly max: number
-  /** By worker. */
+  /** Shares by worker number. */
   readonly shares: Map<number, Share>
 }
 
@@ -42,7 +42,7 @@ export class Permits {
     this.#settle(message.key, webhook)
   }
 
-  /** A worker has ended, and its connections with it. */
+  /** Frees the permits of a worker that has ended. */
   forget(worker: number): void {
     for (const [key, webhook] of this.#webhooks) {
       webhook.shares.delete(worker)
@@ -111,7 +111,7 @@ const sum = (shares: Webhook['shares'], count: (share: Share) => number): number
 
 const kept = ({ held, recalled }: Share): number => held - recalled
 
-/** Of those who wait, the one with the fewest; of equals, whose last turn is the longest ago. */
+/** Returns the waiting worker with the fewest permits; among equals, the one whose last grant is the oldest. */
 function least(shares: Webhook['shares']): readonly [number, Share] | undefined {
   return [...shares]
     .filter(([, { waiting }]) => waiting > 0)
@@ -119,8 +119,8 @@ function least(shares: Webhook['shares']): readonly [number, Share] | undefined 
 }
 
 /**
- * Of the others, the one with the most that can spare one: for whom nobody waits there, or who has two more than the poorest.
- * Who has none gets the only one there is, when its call has ended.
+ * Returns the other worker with the most permits that can spare one: no calls wait there, it has at least two more than
+ * the poorest, or the poorest holds none. A single permit thus changes hands when its call has ended.
  */
 function most(
   shares: Webhook['shares'],

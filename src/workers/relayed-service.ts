@@ -1,4 +1,4 @@
-// In a worker: a service of the main process, whose streams are passed on to it message by message.
+// In a worker: a stand-in for a service of the main process that forwards its streams message by message.
 
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { Status } from '../grpc/status.js'
@@ -6,18 +6,18 @@ import type { RelayedDescription, StreamToMain, StreamToWorker } from './message
 
 export interface RelayedService {
   readonly service: GrpcService
-  /** What the main process says of a stream; one that is over is ignored. */
+  /** Handles a message of the main process about a stream; ignored if the stream is over. */
   receive(message: StreamToWorker): void
 }
 
 interface Relayed {
   readonly call: StreamCall
   readonly stream: number
-  /** Bytes that the client does not take yet. */
+  /** Bytes that the client has not taken yet. */
   untaken: number
 }
 
-/** nextStream: numbers of streams are not used twice, also by several services. */
+/** nextStream: returns stream numbers that are unique among all services. */
 export function createRelayedService(
   { name, methods }: RelayedDescription,
   post: (message: StreamToMain) => void,

@@ -1,5 +1,5 @@
-// Counts that all workers share: a file without a name, in which each worker writes cells of its own and reads those of
-// all. It is written before the others are read, so two that come at once may both be refused, and never both be let in.
+// Counters shared by all workers in an unnamed file: each worker writes its own cells and reads those of all. A worker
+// writes before it reads, so of two simultaneous requests both may be rejected, but never both exceed the limit.
 
 import { hash } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
@@ -8,21 +8,21 @@ import { join } from 'node:path'
 import { errorText } from '../errors.js'
 import type { Tally } from '../extproc/stream/tally.js'
 
-/** Row 0 is of held bytes; the others are of whatever has a name, by its hash. */
+/** Row 0 counts held bytes; the others count named things, by the hash of the name. */
 const ROWS = 4096
 const CELL = 8
 
-/** Where a worker finds the file. */
+/** File descriptor of the file in a worker. */
 export const COUNTERS_FD = 4
 
 export interface CountersFile {
   readonly fd: number
-  /** A worker has ended: it holds nothing any more. */
+  /** Resets the cells of a worker that has ended. */
   clear(worker: number): void
   close(): void
 }
 
-/** In memory where the system has such a folder. @throws {Error} a sentence for a person. */
+/** Creates the file, in memory if /dev/shm is usable. @throws {Error} a sentence for a person. */
 export function createCountersFile(workers: number): CountersFile {
   const fd = openUnnamed(['/dev/shm', tmpdir()])
   const row = workers * CELL
@@ -55,11 +55,11 @@ function openUnnamed([folder, ...others]: readonly string[]): number {
 
 export interface SharedCounters {
   readonly heldBytes: Tally
-  /** Names whose hashes meet are counted together: each gets less, and none more. */
+  /** Returns the tally of a name. Names with colliding hashes share one, so each gets less than its limit, never more. */
   named(name: string): Tally
 }
 
-/** worker: 1 to workers. */
+/** Opens the counters in a worker. worker: its number, from 1. */
 export function openCounters(fd: number, worker: number, workers: number): SharedCounters {
   const cells = Buffer.alloc(workers * CELL)
   const own = new Float64Array(ROWS)

@@ -1,4 +1,4 @@
-// In the main process: the streams that one worker passes on, as calls of the services that they are for.
+// In the main process: turns the streams forwarded by one worker into calls of the services.
 
 import { errorKind } from '../errors.js'
 import type { Peer } from '../grpc/peer.js'
@@ -7,7 +7,7 @@ import { GrpcError, Status } from '../grpc/status.js'
 import type { Logger } from '../logger.js'
 import type { StreamToMain, StreamToWorker } from './messages.js'
 
-/** What may be under way to a client: a message that goes beyond it is sent, and the next one waits. */
+/** Maximum bytes under way to a client; the message that exceeds it is still sent, and the next one has to wait. */
 const WINDOW = 256 * 1024
 
 export class StreamRelay {
@@ -42,7 +42,7 @@ export class StreamRelay {
     }
   }
 
-  /** The worker is gone, and its connections with it. */
+  /** Cancels all streams, because the worker has ended. */
   close(): void {
     for (const call of [...this.#open.values()]) call.cancel()
   }
@@ -103,7 +103,7 @@ class RelayedCall implements StreamCall {
     return this.#isOver
   }
 
-  /** Headers stay with the worker. */
+  /** Returns nothing, because headers are not forwarded. */
   metadata(): readonly string[] {
     return []
   }
@@ -163,7 +163,7 @@ class RelayedCall implements StreamCall {
     this.deps.post({ type: 'stream-pause', stream: this.stream, paused })
   }
 
-  /** A listener that resumes while it takes a message gets the next one when it is done with this one. */
+  /** Delivers waiting messages. A listener that resumes while it handles a message gets the next one afterwards. */
   #deliver(): void {
     if (this.#isDelivering) return
     this.#isDelivering = true

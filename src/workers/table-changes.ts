@@ -1,4 +1,4 @@
-// The tables of the model, as workers are told of them: what changed between two versions, and in a worker the tables again.
+// Computes the changes between two versions of the tables, and rebuilds the tables from them in a worker.
 
 import { type AuthzTable, buildAuthzTable, type CompiledEntry } from '../extauthz/authz-table.js'
 import { buildProcTable, type CompiledProcEntry, type ProcTable } from '../extproc/proc-table.js'
@@ -9,7 +9,7 @@ import type { ProcEntry } from '../ir/proc-entry.js'
 import { type EntryTable, RetainedTable } from '../snapshot/retained-table.js'
 import type { ListChange } from './messages.js'
 
-/** What both servers read of the model. */
+/** The parts of the model that both servers read. */
 export type Tables = Pick<Ir, 'authz' | 'proc'>
 
 export const NO_TABLES: Tables = { authz: [], proc: [] }
@@ -35,13 +35,13 @@ function listChange<Entry extends { readonly key: string }>(
 export interface WorkerTables {
   readonly authz: EntryTable<CompiledEntry>
   readonly proc: EntryTable<CompiledProcEntry>
-  /** Both, or neither: throws where an entry cannot be compiled. */
+  /** Changes both tables, or neither: throws if an entry cannot be compiled. */
   change(changes: TableChanges): void
-  /** Of keys that have vanished: those that did at that time or before it, in milliseconds since the epoch. */
+  /** Drops entries of keys removed at that time or before it, in milliseconds since the epoch. */
   forget(vanishedBy: number): void
 }
 
-/** rememberedTokens: of this worker, for each provider. */
+/** rememberedTokens: tokens that this worker remembers for each provider. */
 export function createWorkerTables(rememberedTokens: number, now: () => number): WorkerTables {
   const authz = new RetainedTable<CompiledEntry>()
   const proc = new RetainedTable<CompiledProcEntry>()

@@ -1,21 +1,21 @@
-// The metrics of workers: asked for, and kept of those that have ended, so that no counter goes back.
+// Collects the metrics of workers, and keeps the counters of ended ones so that no counter decreases.
 
 import { countersOf, type MetricsJson, sumOf } from '../admin/merged-metrics.js'
 import type { ToWorker } from './messages.js'
 
-/** What is asked. */
+/** What this class needs from a worker's slot. */
 export interface MetricsPlace {
   readonly number: number
   readonly isReady: boolean
   post(message: ToWorker): void
 }
 
-/** A worker that is busy for longer is counted as it was last time. */
+/** Longest wait for an answer; after that, a worker's previous metrics are used. */
 const ANSWER_MS = 1_000
 
 export class WorkerMetrics {
   readonly #places: readonly MetricsPlace[]
-  /** By worker: what it said last. */
+  /** Latest metrics by worker. */
   readonly #last = new Map<number, MetricsJson>()
   readonly #waiting = new Map<number, () => void>()
   #ended: readonly MetricsJson[] = []
@@ -38,7 +38,7 @@ export class WorkerMetrics {
     this.#waiting.get(call)?.()
   }
 
-  /** It has ended: what it has counted stays counted. */
+  /** Keeps the counters of a worker that has ended. */
   keep(worker: number): void {
     const last = this.#last.get(worker)
     if (last === undefined) return

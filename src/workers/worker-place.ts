@@ -1,4 +1,4 @@
-// One of the places of a pool: its worker is started again when it ends, and ended when it does not answer.
+// One slot of the worker pool: restarts its worker when it ends, and kills it when it does not answer.
 
 import type { Socket } from 'node:net'
 import type { Logger } from '../logger.js'
@@ -7,34 +7,34 @@ import { startWorkerProcess, type WorkerProcess } from './worker-process.js'
 
 export interface PlaceDeps {
   readonly program: URL
-  /** As startWorkerProcess takes it. */
+  /** Returns the descriptor of the counters file, as passed to startWorkerProcess(). */
   counters(): number
   readonly logger: Logger
-  /** What a new worker is told before anything else. */
+  /** Returns the first messages to a new worker. */
   first(): readonly ToWorker[]
   onMessage(message: FromWorker): void
-  /** It waits for sockets. */
+  /** Called when the worker is ready for sockets. */
   onReady(): void
-  /** Its connections have ended with it. */
+  /** Called when the worker has ended, and its connections with it. */
   onGone(): void
-  /** Another worker is started in its place. */
+  /** Called when a replacement is about to be started. */
   onRestart(): void
-  /** Before its worker was ever ready: a sentence for a person. */
+  /** Called when its worker ended before any was ready. why: a sentence for a person. */
   onHopeless(why: string): void
 }
 
 const FIRST_RESTART_MS = 200
 const LAST_RESTART_MS = 10_000
-/** One that ran so long was fine: the next end starts from the shortest wait again. */
+/** Running time after which a worker counts as healthy, which resets the restart delay. */
 const HEALTHY_MS = 60_000
-/** So many questions without an answer, one in two seconds: a worker that stands still serves nobody. */
+/** Maximum unanswered pings, one every two seconds, before a hanging worker is killed. */
 const MOST_UNANSWERED = 15
 
 export class WorkerPlace {
   readonly number: number
-  /** Of its worker's connections, by listener. */
+  /** Number of its worker's connections, by listener. */
   connections: number[] = []
-  /** The last tables that it has in force. */
+  /** Sequence of the last tables in force. */
   taken = 0
   isReady = false
   #child: WorkerProcess | undefined
@@ -80,7 +80,7 @@ export class WorkerPlace {
     else this.#child.post(message, socket)
   }
 
-  /** Asks for a sign of life, and ends a worker that has given none for long. */
+  /** Sends a ping, or kills a worker with too many unanswered ones. */
   ping(): void {
     if (!this.isReady) return
     this.#unanswered += 1
@@ -89,14 +89,14 @@ export class WorkerPlace {
     this.#child?.kill()
   }
 
-  /** For good. */
+  /** Kills the worker for good. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#restart)
     this.#child?.kill()
   }
 
-  /** Its worker may end by itself now, and is not started again. */
+  /** Lets the worker end without a restart. */
   retire(): void {
     this.#isClosed = true
     clearTimeout(this.#restart)

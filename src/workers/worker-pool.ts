@@ -1,5 +1,5 @@
-// The workers that check and process, and what the main process does for them: tables before anything that names them,
-// sockets, fetches of keys, streams of the services that stay here. One that ends is replaced.
+// Manages the workers: sends them tables and sockets, fetches key sets, serves the streams of services that stay in the
+// main process, and replaces workers that end.
 
 import type { Socket } from 'node:net'
 import { MAX_CONNECTIONS } from '../grpc/server.js'
@@ -26,11 +26,11 @@ import { WorkerPlace } from './worker-place.js'
 export interface WorkerPoolDeps {
   readonly settings: Settings
   readonly heldBytes: number
-  /** Of this process, whose streams workers pass on. */
+  /** Services of the main process, whose streams workers forward. */
   readonly services: readonly GrpcService[]
-  /** Resolves when what came of it is in the tables. */
+  /** Fetches a key set. Resolves when the result is in the tables. */
   refetchKeySet(id: string): Promise<RefetchedKeySet>
-  /** A worker has ended, and another one takes its place. */
+  /** Called when a worker has ended and a replacement is about to be started. */
   onRestart(): void
   readonly logger: Logger
   /** Default: the compiled program beside this one. */
@@ -38,7 +38,7 @@ export interface WorkerPoolDeps {
 }
 
 const PROGRAM = new URL('../worker-main.js', import.meta.url)
-/** Beyond the time of a drain: for a worker to end. */
+/** Time for workers to end after a drain. */
 const END_MS = 1_000
 
 interface Waiting {
@@ -75,7 +75,7 @@ export class WorkerPool {
     this.#metrics = new WorkerMetrics(this.#places)
   }
 
-  /** Resolves when all of them wait for sockets. @throws {Error} one could not start: a sentence for a person. */
+  /** Starts all workers. Resolves when all are ready. @throws {Error} one could not start: a sentence for a person. */
   async start(listeners: readonly HandedListener[]): Promise<void> {
     this.#listeners = listeners
     this.#counters = createCountersFile(this.#deps.settings.workers)
@@ -86,7 +86,7 @@ export class WorkerPool {
     this.#pinging.unref()
   }
 
-  /** Resolves when every worker that may have connections has the tables. Those that start get them before any socket. */
+  /** Sends tables. Resolves when every ready worker has them in force; new workers get them before any socket. */
   publish(now: Tables): Promise<void> {
     const changes = changesBetween(this.#tables, now)
     this.#tables = now
@@ -99,7 +99,7 @@ export class WorkerPool {
     })
   }
 
-  /** vanishedBy: milliseconds since the epoch. */
+  /** Drops entries of keys removed by then. vanishedBy: milliseconds since the epoch. */
   forget(vanishedBy: number): void {
     this.#post({ type: 'forget', vanishedBy })
   }
@@ -119,7 +119,7 @@ export class WorkerPool {
     this.#post({ type: 'serving', serving })
   }
 
-  /** To the worker of that number while it is ready, else to the one with the fewest connections of that listener. */
+  /** Passes a socket to the preferred worker if ready, else to the one with the fewest connections of the listener. */
   hand(listener: number, socket: Socket, preferred?: number): void {
     socket.on('error', () => {})
     const place = this.#choose(listener, preferred)
@@ -134,7 +134,7 @@ export class WorkerPool {
     place.post({ type: 'socket', listener }, socket)
   }
 
-  /** Why requests are not answered as they should be; empty: all workers have the current tables. */
+  /** Returns why the pool is not ready; empty if all workers have the current tables. */
   obstacles(): readonly string[] {
     return this.#places.flatMap(({ number, isReady, taken }) => {
       if (!isReady) return [`worker ${number} is starting`]
@@ -142,17 +142,17 @@ export class WorkerPool {
     })
   }
 
-  /** Of all workers, those that have ended included; as a registry's getMetricsAsJSON() has them. */
+  /** Returns the metrics of all workers, including ended ones, in the format of a registry's getMetricsAsJSON(). */
   metrics(): Promise<readonly (readonly object[])[]> {
     return this.#metrics.collect()
   }
 
-  /** For tests and the log. */
+  /** Returns the process ids, for tests and the log. */
   pids(): readonly (number | undefined)[] {
     return this.#places.map(({ pid }) => pid)
   }
 
-  /** Work under way finishes, within that time; then the workers end. */
+  /** Lets work under way finish within that time, then ends the workers. */
   async drain(timeoutMs: number): Promise<void> {
     for (const place of this.#places) place.retire()
     this.#post({ type: 'drain', timeoutMs })
@@ -240,7 +240,7 @@ export class WorkerPool {
     const ready = this.#places.filter(({ isReady }) => isReady)
     const open = ready.flatMap(({ connections }) => connections).reduce((sum, one) => sum + one, 0)
     if (open >= MAX_CONNECTIONS) return undefined
-    // After the one that was chosen last: equals take turns.
+    // Begins after the worker chosen last, so that equals take turns.
     this.#last += 1
     const turns = ready.map((_, index) => ready[(this.#last + index) % ready.length])
     const countOf = (place: WorkerPlace | undefined): number => place?.connections[listener] ?? 0
@@ -248,7 +248,7 @@ export class WorkerPool {
     return turns.find((place) => countOf(place) === fewest)
   }
 
-  /** In order: what was published first is settled first. */
+  /** Resolves publications, in order, once all ready workers have taken their tables. */
   #settle(): void {
     const taken = Math.min(
       this.#sequence,
@@ -267,7 +267,7 @@ export class WorkerPool {
     for (const place of this.#places) place.ping()
   }
 
-  /** false: some are left. */
+  /** Waits until all workers have ended, but no longer than timeoutMs. */
   #gone(timeoutMs: number): Promise<void> {
     const areGone = (): boolean => this.#places.every(({ pid }) => pid === undefined)
     if (areGone()) return Promise.resolve()

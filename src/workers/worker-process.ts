@@ -1,4 +1,4 @@
-// One child process that checks and processes, from its start to its end.
+// Starts a worker as a child process, and exchanges messages with it.
 
 import { fork } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -7,24 +7,24 @@ import type { FromWorker, ToWorker } from './messages.js'
 
 export interface WorkerProcess {
   readonly pid: number | undefined
-  /** In order. What cannot be sent any more is dropped; a socket is closed then. */
+  /** Sends messages in order. If that is no longer possible, drops the message and closes the socket. */
   post(message: ToWorker, socket?: Socket): void
-  /** At once (SIGKILL); onExit follows. */
+  /** Kills it immediately (SIGKILL); onExit follows. */
   kill(): void
 }
 
 export interface WorkerProcessOptions {
   /** The compiled program. */
   readonly program: URL
-  /** Of the file that is to be COUNTERS_FD there. */
+  /** Descriptor of the file that becomes COUNTERS_FD in the worker. */
   readonly counters: number
   onMessage(message: FromWorker): void
-  /** Once. why: a sentence for the log. */
+  /** Called once when the worker has ended. why: a sentence for the log. */
   onExit(why: string): void
 }
 
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
-  // Its standard output is nobody's: that of the main process is kept for results.
+  // The worker's standard output is discarded: that of the main process is reserved for results.
   const child = fork(fileURLToPath(options.program), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', options.counters],
