@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 
 export type Host =
   | { readonly type: 'addresses'; readonly ips: readonly string[] }
-  /** In lower case, without a trailing dot. */
+  /** Lower case, without a trailing dot. */
   | { readonly type: 'name'; readonly name: string }
   /** A number that is not an address, which resolvers interpret differently. */
   | { readonly type: 'invalid' }

@@ -55,7 +55,7 @@ function createSecureServer(
 ): TlsServer {
   const server = createTlsServer({
     ...certificates.contextOptions(),
-    // RFC 9113, section 3.2.
+    // HTTP/2 over TLS (RFC 9113, section 3.2).
     ALPNProtocols: ['h2'],
     requestCert: certificates.requiresClients,
     rejectUnauthorized: certificates.requiresClients,
@@ -66,7 +66,7 @@ function createSecureServer(
     if (socket.alpnProtocol === 'h2') accept(socket)
     else socket.destroy()
   })
-  // Node has closed the connection; there is nobody to tell.
+  // Node has closed the connection.
   server.on('tlsClientError', () => {})
   return server
 }

@@ -45,7 +45,7 @@ export function serveConnection(socket: Socket, options: ServeOptions): Connecti
   })
   socket.on('drain', () => connection.onDrain())
   socket.on('close', () => connection.onClose())
-  // 'close' follows.
+  // Ignored, because 'close' follows.
   socket.on('error', () => {})
   return connection
 }

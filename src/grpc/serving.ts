@@ -40,7 +40,7 @@ export interface SocketServing extends Serving {
 /** How often connections check their timeouts. */
 const TICK_MS = 1_000
 
-/** @throws {Error} the certificates cannot be used. */
+/** Creates a server for given sockets. @throws {Error} the certificates cannot be used. */
 export async function createServing(options: ServingOptions): Promise<SocketServing> {
   const { type, services, logger, tls } = options
   const health = createHealth(services.map((service) => service.name))

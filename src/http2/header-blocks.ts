@@ -25,7 +25,7 @@ interface OpenBlock {
   length: number
 }
 
-/** Of these flags, an unpadded block in one frame without priority has only END_HEADERS, as nearly all blocks do. */
+/** Flags that affect parsing. Nearly all blocks have only END_HEADERS of them: one frame, no padding, no priority. */
 const PLAIN = FrameFlag.END_HEADERS | FrameFlag.PADDED | FrameFlag.PRIORITY
 
 /** Size of the exclusive flag, stream dependency and weight. */

@@ -68,7 +68,7 @@ export class Streams implements StreamOwner {
     this.#onClosed()
   }
 
-  /** Handles a header block: a new request, or the trailers of one. With refuses, new requests are ignored. */
+  /** Handles a header block: a new request, or the trailers of one. refuses: new requests are ignored. */
   open(block: HeaderBlock, refuses: boolean): void {
     const stream = this.#find(block.streamId)
     if (stream !== undefined) return this.#trailers(stream, block)
@@ -82,7 +82,7 @@ export class Streams implements StreamOwner {
     if (refuses) return
     this.#lastId = id
     const head = this.#head(block.list)
-    // Section 5.1.2.
+    // Stream limits (section 5.1.2).
     if (this.size >= this.#options.maxStreams || this.#hasTooManyHeads())
       this.#refuse(id, ErrorCode.REFUSED_STREAM)
     else if (head === undefined || block.dependsOnItself) this.#refuse(id, ErrorCode.PROTOCOL_ERROR)

@@ -9,7 +9,7 @@ import { type OpenConnections, openPool, type WebhookPool } from './webhook-conn
 import { createLine, type WebhookLine } from './webhook-line.js'
 
 export interface WebhookPools {
-  /** Never rejects. */
+  /** Calls a webhook. Never rejects. */
   call(request: PooledCall): Promise<CallResult>
   /** Ends the calls under way. Resolves when no socket is left. */
   close(): Promise<void>

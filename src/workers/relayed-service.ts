@@ -6,7 +6,7 @@ import type { RelayedDescription, StreamToMain, StreamToWorker } from './message
 
 export interface RelayedService {
   readonly service: GrpcService
-  /** Handles a message of the main process about a stream; ignored if the stream is over. */
+  /** Handles a message of the main process; ignored if its stream is over or belongs to another service. */
   receive(message: StreamToWorker): void
 }
 

@@ -1,5 +1,5 @@
 // Counters shared by all workers in an unnamed file: each worker writes its own cells and reads those of all. A worker
-// writes before it reads, so of two simultaneous requests both may be rejected, but never both exceed the limit.
+// writes before it reads: of two simultaneous additions both may be rejected, but the limit is never exceeded.
 
 import { hash } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
@@ -55,7 +55,7 @@ function openUnnamed([folder, ...others]: readonly string[]): number {
 
 export interface SharedCounters {
   readonly heldBytes: Tally
-  /** Returns the tally of a name. Names with colliding hashes share one, so each gets less than its limit, never more. */
+  /** Returns the tally of a name. Names with colliding hashes share one: each gets less than its limit, never more. */
   named(name: string): Tally
 }
 
