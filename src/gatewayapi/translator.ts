@@ -1,5 +1,5 @@
-// Resources and what is known of remote documents → the model, every resource's status, and the documents wanted.
-// Pure and synchronous; it only remembers its own results, so that one change among thousands costs one.
+// Translates resources and fetched documents into the model, the status of every resource, and the wanted documents.
+// Pure and synchronous. Memoises its own results, so one change among thousands of resources recomputes little.
 
 import { type Chunker, concat, createChunker } from '../incremental/chunked-list.js'
 import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
@@ -33,22 +33,22 @@ import { keyIn, keyOf } from './world/world.js'
 
 export interface Translation {
   readonly ir: Ir
-  /** Of every resource, sorted by kind, namespace and name; without conditions for kinds that have none. */
+  /** Status of every resource, sorted by kind, namespace and name; without conditions for kinds that have none. */
   readonly statuses: readonly ResourceStatus[]
   /** Sorted by id. */
   readonly wanted: readonly WantedDocument[]
-  /** Host names that are to be resolved, sorted. */
+  /** Host names to resolve, sorted. */
   readonly names: readonly string[]
-  /** Where Gatehouse's own Service leads, in a cluster. */
+  /** Addresses of Gatehouse's own Service, in a cluster. */
   readonly ownAddresses: readonly string[]
-  /** How many HTTPRoutes are attached to each listener. */
+  /** Number of HTTPRoutes attached to each listener. */
   readonly attachedRoutes: AttachedRoutes
-  /** The HTTPRoutes of a mesh that policies protect; absent: Gateways are Gatehouse's. */
+  /** The mesh's HTTPRoutes that policies protect; absent: Gatehouse serves the Gateways itself. */
   readonly mesh?: readonly MeshRoute[]
 }
 
 export interface Translator {
-  /** names: absent: none is resolved by us, as in files. */
+  /** names: absent where Gatehouse resolves no names, as with files. */
   translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
 }
 
@@ -76,7 +76,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
 const NO_NAMES: NameState = new Map()
 
-/** What is kept from revision to revision beside the results of queries. */
+/** State kept between revisions, besides the results of queries. */
 interface Kept {
   readonly memo: KeyedMemo
   readonly lists: ReturnType<typeof createLists>
@@ -117,7 +117,7 @@ const namesOf = (destinations: readonly Destination[]): readonly string[] =>
     endpoints.type === 'addresses' ? (endpoints.resolvedFrom ?? []) : [],
   )
 
-/** backends: of every backend that is reached by a name. With that of our own Service where it cannot be read. */
+/** Returns the names of the backends, and the name of Gatehouse's own Service if that cannot be read. */
 function wantedNames(context: Context, backends: readonly string[]): readonly string[] {
   const { tenancy } = context.options
   if (tenancy === undefined) return []

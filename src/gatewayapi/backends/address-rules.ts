@@ -1,11 +1,11 @@
-// Which addresses the backends of a cluster must not have: the rules of address-rules.ts with what Gatehouse's own Service
-// leads to just now (decision 30a).
+// Provides the rules for backend addresses in a cluster (src/addresses), with the current addresses of Gatehouse's own
+// Service (decision 30a).
 
 import { type AddressRules, createAddressRules } from '../../addresses/address-rules.js'
 import { type Context, query, type Tenancy } from '../world/context.js'
 import { keyIn } from '../world/world.js'
 
-/** undefined: none is refused here, as in files. */
+/** Returns undefined if no address is forbidden, as with files. */
 export function addressRules(context: Context): AddressRules | undefined {
   const { tenancy } = context.options
   return tenancy === undefined
@@ -19,7 +19,7 @@ export function addressRules(context: Context): AddressRules | undefined {
       )
 }
 
-/** Of Gatehouse's own Service: its own address and those of every replica. */
+/** Returns the addresses of Gatehouse's own Service: its cluster IP and those of every replica. */
 export function ownServiceAddresses(context: Context): readonly string[] {
   const { tenancy } = context.options
   return tenancy === undefined
@@ -29,7 +29,7 @@ export function ownServiceAddresses(context: Context): readonly string[] {
 
 const NONE: readonly string[] = []
 
-/** The name of Gatehouse's own Service, which tells the addresses where the Service itself may not be read. */
+/** Returns the DNS name of Gatehouse's own Service, resolved where the Service itself cannot be read. */
 export const ownServiceHost = ({ options }: Context, { ownService }: Tenancy): string =>
   `${ownService.name}.${ownService.namespace}.svc.${options.clusterDomain}`
 

@@ -1,4 +1,5 @@
-// BackendTLSPolicy → how TLS to its backend is made. A broken policy is an error: its backend refuses, plain text is never spoken.
+// Translates a BackendTLSPolicy into the TLS settings towards its backend. A broken policy is an error: its backend is
+// unusable and never gets plain text.
 
 import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
@@ -14,13 +15,14 @@ export type TlsPolicy = Resource<BackendTlsPolicySpec>
 export interface TlsPolicyProblem {
   /** Reason of the condition Accepted. */
   readonly reason: 'Invalid' | 'NoValidCACertificate'
-  /** Reason of the condition ResolvedRefs, when a reference is what is wrong. */
+  /** Reason of the condition ResolvedRefs, if the problem is a reference. */
   readonly refReason?: 'InvalidCACertificateRef' | 'InvalidKind'
   readonly message: string
 }
 
 /**
- * portName: of a Service's port ("" when it has none), undefined for a ProxyBackend; undefined result: no policy targets the backend, plain text.
+ * Returns the TLS settings towards a backend; undefined if no policy targets it, for plain text.
+ * portName: name of the Service's port ("" if it has none), undefined for a ProxyBackend.
  */
 export function tlsTowards(
   context: Context,
@@ -36,8 +38,8 @@ export function tlsTowards(
 }
 
 /**
- * The policy in force: one for the very port before one for the whole backend, then the oldest. A ProxyBackend has no ports
- * to name: a policy that names one is not valid, and the backend not to be spoken to without it.
+ * Returns the policy in force: one for the port precedes one for the whole backend, then the oldest wins. For a
+ * ProxyBackend, which has no named ports, a policy that names one is invalid but in force: never plain text.
  */
 export function tlsPolicyFor(
   context: Context,
@@ -52,7 +54,7 @@ export function tlsPolicyFor(
   )
 }
 
-/** The sectionNames with which a policy targets a backend; undefined among them: the whole of it. */
+/** Returns the sectionNames with which a policy targets a backend; undefined stands for the whole backend. */
 export const sectionsOf = (policy: TlsPolicy, target: string): readonly (string | undefined)[] =>
   policy.spec.targetRefs
     .filter(
@@ -66,7 +68,7 @@ export const translateTlsPolicy = (
 ): Result<UpstreamTls, TlsPolicyProblem> =>
   query(context, 'tls-policy', policy, (own) => {
     const authorities = translateAuthorities(own, policy)
-    // An option may ask for more than we do: ignoring it could be less safe than was meant.
+    // An unknown option may demand more security; ignoring it could weaken what the author intended.
     if (policy.unsupported.length > 0)
       return err({ reason: 'Invalid', message: `${policy.unsupported.join(', ')} not implemented` })
     if (!authorities.ok) return authorities

@@ -1,4 +1,4 @@
-// A backendRef → the Destination it leads to, or why it cannot be used (decisions 26 and 31).
+// Resolves a backendRef to its Destination, or the reason why it cannot be used (decisions 26 and 31).
 
 import { isIP } from 'node:net'
 import { isPlainAddress } from '../../addresses/host.js'
@@ -26,23 +26,23 @@ export interface BackendRef {
 export interface Backend {
   /** targetKey() of the Service or ProxyBackend. */
   readonly target: string
-  /** Where Envoy sends its traffic; without endpoints while there is a problem. */
+  /** Where Envoy sends traffic; has no endpoints while there is a problem. */
   readonly destination: Destination
-  /** Where our own calls connect: they resolve names and check addresses themselves. */
+  /** Where Gatehouse's own calls connect: they resolve names and check addresses themselves. */
   readonly endpoints: Endpoints
   readonly problem?: EndpointsProblem
-  /** What the status says of endpoints that are not all in use. */
+  /** Status message if some endpoints are not in use. */
   readonly note?: string
-  /** The Host towards it (decision 31); absent: the client's own. */
+  /** Host header towards the backend (decision 31); absent: the client's. */
   readonly host?: string
-  /** Host and port as a URL of one of our own calls names it. */
+  /** Host and port in the URLs of Gatehouse's own calls. */
   readonly authority: string
 }
 
 export interface BackendProblem {
-  /** targetKey() of what the backendRef names, whether it exists or not. */
+  /** targetKey() of the referenced resource, whether it exists or not. */
   readonly target: string
-  /** Of the condition ResolvedRefs. */
+  /** Reason of the condition ResolvedRefs. */
   readonly reason:
     | 'BackendNotFound'
     | 'RefNotPermitted'
@@ -94,7 +94,7 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   if (service === undefined) return notFound(`Service ${key} not found`)
   if (ref.port === undefined) return notFound(`backendRef to Service ${key} needs a port`)
   const { ports, externalName } = service.spec
-  // The number may be there for UDP too, as where HTTP/3 is served.
+  // A Service may have the same port number for UDP, e.g. for HTTP/3.
   const servicePort = ports.find(({ port, protocol }) => port === ref.port && protocol === 'TCP')
   if (servicePort === undefined && !(ports.length === 0 && externalName !== undefined))
     return notFound(`port ${ref.port} not found in Service ${key}`)
@@ -120,7 +120,7 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   return ok({ ...reached, ...checked, endpoints })
 }
 
-/** A cluster tells every endpoint of a Service: where it has told none, there is none that its DNS name would lead to. */
+/** Drops the DNS name in a cluster: the API server lists all endpoints, so a Service without slices has none. */
 const envoyEndpoints = (
   { options }: Context,
   { spec }: Resource<ServiceSpec>,
@@ -157,9 +157,9 @@ const brokenTls = (backend: string, why: string) =>
   err({ reason: 'InvalidBackendTls', message: `${backend} cannot be used: ${why}` } as const)
 
 interface HostNames {
-  /** A ProxyBackend's host, when it is a name. */
+  /** Host of a ProxyBackend, if it is a name. */
   readonly name?: string
-  /** For our own calls, which have no client whose Host could be kept. */
+  /** Host of Gatehouse's own calls, which have no client whose Host could be kept. */
   readonly fallback: string
   readonly port: number
 }

@@ -1,5 +1,5 @@
-// Where a backend's traffic may go in a cluster: names resolved by us, and of all addresses those that lead nowhere else
-// than a backend's may (decision 30a). Envoy never gets a name: what it resolved itself nobody could check.
+// Checks the endpoints of a backend in a cluster: Gatehouse resolves names itself and removes forbidden addresses
+// (decision 30a). Envoy never gets a name, as nobody could check what it resolves.
 
 import { isIP } from 'node:net'
 import type { AddressRules } from '../../addresses/address-rules.js'
@@ -10,19 +10,19 @@ import { addressRules } from './address-rules.js'
 
 export interface CheckedEndpoints {
   readonly endpoints: Endpoints
-  /** Why none is left. */
+  /** Set if no address is left. */
   readonly problem?: EndpointsProblem
-  /** What was left out of the rest, or why it is not as fresh as it should be. */
+  /** Reports removed addresses, or why the remaining ones are outdated. */
   readonly note?: string
 }
 
 export interface EndpointsProblem {
-  /** Of the condition ResolvedRefs. */
+  /** Reason of the condition ResolvedRefs. */
   readonly reason: 'ForbiddenAddress' | 'NameNotResolved'
   readonly message: string
 }
 
-/** backend: as messages name it. */
+/** backend: its name in messages. */
 export function checkEndpoints(
   context: Context,
   backend: string,
@@ -64,7 +64,7 @@ function checkHost(
   }
 }
 
-/** name: whose addresses they are. */
+/** name: the host name that the addresses belong to, for messages. */
 function checkAddresses(
   rules: AddressRules,
   backend: string,
@@ -112,7 +112,7 @@ const nowhere = (
   problem: { reason, message },
 })
 
-/** As Envoy does with a name of both families. */
+/** Keeps only IPv4 addresses if any, as Envoy does for a name with both families. */
 function preferIpv4(endpoints: Addresses): Addresses {
   const ipv4 = endpoints.addresses.filter(({ ip }) => isIP(ip) === 4)
   return ipv4.length === 0 ? endpoints : { type: 'addresses', addresses: ipv4 }

@@ -1,4 +1,4 @@
-// A Service's port → where its traffic goes: ready addresses of its EndpointSlices, else externalName, else its DNS name.
+// Finds the endpoints of a Service's port: ready addresses of its EndpointSlices, else externalName, else its DNS name.
 
 import { isIP } from 'node:net'
 import { isPlainAddress } from '../../addresses/host.js'
@@ -12,7 +12,7 @@ import { keyOf } from '../world/world.js'
 
 type ServicePort = ServiceSpec['ports'][number]
 
-/** A host that may be an IP address. */
+/** Returns the endpoints of a host name or IP address. */
 export const endpointsOfHost = (host: string, port: number): Endpoints =>
   isIP(host) === 0
     ? { type: 'name', host, port }

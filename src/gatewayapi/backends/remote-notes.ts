@@ -1,4 +1,5 @@
-// What the status says of documents of other parties: why there is none, how old it is, which keys cannot be used (decisions 1, 2, 10).
+// Status messages about fetched documents: why one is missing, how old it is, which keys cannot be used
+// (decisions 1, 2, 10).
 
 import type { JsonObject } from '../../ir/json.js'
 import type { RemoteDocument } from '../../ir/remote-target.js'
@@ -11,7 +12,7 @@ export const unavailableNote = (
   known: RemoteDocument | undefined,
 ): string => `The ${what} ${url} is not available: ${known?.error ?? 'it has not been fetched yet'}`
 
-/** The last good document stays in use while its refresh fails: then, and only then, its age is said. */
+/** Reports the age of a document, but only if its refresh fails and the last good one stays in use. */
 export const ageNotes = (
   what: string,
   url: string,
@@ -38,6 +39,6 @@ export function keyNotes(name: string, jwks: JsonObject): readonly string[] {
   ]
 }
 
-/** It is the provider's text: shortened, and quoted so that it cannot pass for ours. */
+/** Shortens and quotes a kid: it is the provider's text and must not look like part of the message. */
 const kidText = (kid: string | undefined): string =>
   kid === undefined ? 'one without kid' : JSON.stringify(kid.slice(0, 64))

@@ -1,4 +1,5 @@
-// Where our own calls to an identity provider go: key sets, discovery documents, registration (decisions 10, 11, 12, 31).
+// Builds the targets of Gatehouse's calls to an identity provider: key sets, discovery documents, registration
+// (decisions 10, 11, 12, 31).
 
 import { createHash } from 'node:crypto'
 import type { Endpoints, UpstreamTls } from '../../ir/destination.js'
@@ -7,15 +8,15 @@ import { withoutSlashes } from '../../ir/slashes.js'
 import type { Backend } from './backends.js'
 import { endpointsOfHost } from './endpoints.js'
 
-/** An issuer that is a URL; no URL class: it is compared and published as it is written. */
+/** The parts of an issuer that is a URL. They keep its text, as it is compared and published unchanged. */
 export interface IssuerUrl {
   readonly scheme: 'http' | 'https'
   readonly authority: string
-  /** Without a slash at its end; "" for the root. */
+  /** Path without a trailing slash; "" for the root. */
   readonly path: string
 }
 
-/** undefined: not an http or https URL. */
+/** Returns undefined if the issuer is not an http or https URL. */
 export function parseIssuer(issuer: string): IssuerUrl | undefined {
   const parts = /^(https?):\/\/([^/?#@\s]+)((?:\/[^?#\s]*)?)$/.exec(issuer)
   if (parts === null || !URL.canParse(issuer)) return undefined
@@ -27,15 +28,15 @@ export function parseIssuer(issuer: string): IssuerUrl | undefined {
   }
 }
 
-/** Where we connect, and how. */
+/** How Gatehouse connects to a host. */
 export interface BackendConnection {
-  /** What is connected to, whatever its endpoints are just now: a Destination's name, or "issuer". */
+  /** Identifies the peer independent of its current endpoints: a Destination's name, or "issuer". */
   readonly via: string
   readonly endpoints: Endpoints
   readonly tls?: UpstreamTls
 }
 
-/** How the identity provider is reached. */
+/** An identity provider and the connection to it. */
 export interface Reach {
   readonly issuer: IssuerUrl
   readonly connection: BackendConnection
@@ -70,7 +71,7 @@ export function targetAt(
   return tls === undefined ? { url, endpoints } : { url, endpoints, tls }
 }
 
-/** The issuer's authority as Host, and its scheme as X-Forwarded-Proto where the connection has another (decision 10). */
+/** Sets Host to the issuer's authority; X-Forwarded-Proto to its scheme if the connection's differs (decision 10). */
 export function targetOfIssuer(
   connection: BackendConnection,
   issuer: IssuerUrl,
@@ -84,8 +85,8 @@ export function targetOfIssuer(
 }
 
 /**
- * The same kind, connection and URLs give the same id, whoever wants the document: endpoints and authorities that
- * change make it no other document, so that the last good one stays in use (decision 1).
+ * Returns a document whose id depends only on kind, connection and URLs. A change of endpoints or authorities does not
+ * make it another document, so the last good one stays in use (decision 1).
  */
 export function wantedDocument(
   kind: WantedDocument['kind'],

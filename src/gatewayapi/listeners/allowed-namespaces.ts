@@ -1,5 +1,5 @@
-// allowedRoutes.namespaces of a listener: from which namespaces routes may attach (decision 27b). What cannot be told is a
-// no: a selector that means nothing, or one that asks for labels nobody has read, must not let everybody in.
+// Evaluates allowedRoutes.namespaces of a listener: from which namespaces routes may attach (decision 27b). In doubt
+// the answer is no: an invalid selector, or one for labels that were not read, must not let every namespace in.
 
 import type { Context } from '../world/context.js'
 import { selectorProblem, selects } from '../world/label-selector.js'
@@ -10,11 +10,11 @@ const NO = { isAllowed: false }
 
 export interface Permission {
   readonly isAllowed: boolean
-  /** Why it could not be told. */
+  /** Set if the answer could not be determined: the reason. */
   readonly doubt?: string
 }
 
-/** Whether a route of this namespace may attach. Only a selector reads the Namespace. */
+/** Whether a route of this namespace may attach. Reads the Namespace only for a selector. */
 export function namespacePermission(
   { reader }: Context,
   gateway: GatewayResource,

@@ -1,4 +1,5 @@
-// certificateRefs of an HTTPS listener → certificates. Each is parsed here: Envoy would refuse the whole listener for a bad one.
+// Resolves certificateRefs of an HTTPS listener. Parses each certificate, as Envoy would NACK the whole listener for a
+// bad one.
 
 import type { Certificate } from '../../ir/ir.js'
 import { certificateName } from '../../ir/names.js'
@@ -15,12 +16,12 @@ type CertificateRef = NonNullable<
 >['certificateRefs'][number]
 
 export interface CertificateProblem {
-  /** Of the listener's condition ResolvedRefs. */
+  /** Reason of the listener's condition ResolvedRefs. */
   readonly reason: 'InvalidCertificateRef' | 'RefNotPermitted'
   readonly message: string
 }
 
-/** namespace: of the Gateway. */
+/** namespace: the Gateway's. */
 export function resolveCertificate(
   context: Context,
   namespace: string,

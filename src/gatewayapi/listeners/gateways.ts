@@ -1,4 +1,4 @@
-// A Gateway → its listeners, and the status of Gateways and GatewayClasses.
+// Translates Gateways into listeners, and builds the status of Gateways and GatewayClasses.
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
@@ -18,7 +18,7 @@ export interface TranslatedGateway {
 
 export const controllerName = ({ options }: Context): string => `${options.apiGroup}/gatehouse`
 
-/** undefined: there is none of this name. 'foreign': its GatewayClass belongs to another controller, or with a mesh to Gatehouse. */
+/** undefined: not found. 'foreign': its GatewayClass belongs to another controller, or, with a mesh, to Gatehouse. */
 export const translateGateway = (
   context: Context,
   key: string,
@@ -44,7 +44,7 @@ function isForeign(
   const { mesh, isCluster } = context.options
   const isOfGatehouse = gatewayClass?.spec.controllerName === controllerName(context)
   if (mesh !== undefined) return isOfGatehouse
-  // In files every Gateway is ours, also one whose class nobody wrote down.
+  // In files, a Gateway whose GatewayClass is missing is Gatehouse's too.
   const isUnclassed = gatewayClass === undefined && isCluster !== true
   return !isUnclassed && !isOfGatehouse
 }
@@ -65,7 +65,7 @@ function gatewayConditions(
   listeners: readonly TranslatedListener[],
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
-  // What concerns TLS refuses its listeners; the rest is ignored.
+  // Unknown TLS fields make their listeners invalid; all others are ignored and reported here.
   const note = unsupportedNote(gateway.unsupported.filter((field) => !field.includes('tls')))
   const isProgrammed = bad.length < listeners.length
   const accepted =
@@ -82,7 +82,7 @@ function gatewayConditions(
   ]
 }
 
-/** The defaults stay in force when parameters cannot be read (decision 22). */
+/** Reports unreadable parameters; the defaults stay in force (decision 22). */
 function parametersConditions(context: Context, gateway: GatewayResource): readonly Condition[] {
   const ref = gateway.spec.infrastructure?.parametersRef
   if (ref === undefined) return []

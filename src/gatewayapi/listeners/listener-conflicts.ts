@@ -1,5 +1,5 @@
-// Which listeners of a Gateway cannot be told apart (Gateway API, distinct listeners): none of them is accepted. One of a
-// protocol that is not implemented binds nothing, and is in nobody's way.
+// Finds listeners of a Gateway that are not distinct (Gateway API, distinct listeners): none of them is accepted.
+// Listeners with an unimplemented protocol bind nothing and conflict with nobody.
 
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 
@@ -32,7 +32,7 @@ export function conflictOf(
       }
 }
 
-/** Of the protocols that listeners can have. */
+/** Whether Gatehouse implements the listener's protocol. */
 export const isImplemented = ({ protocol }: ListenerSpec): boolean =>
   protocol === 'HTTP' || protocol === 'HTTPS'
 

@@ -1,4 +1,5 @@
-// Listeners of a Gateway → what each binds and lets attach, and its conditions (Gateway API, Gateway listeners).
+// Translates the listeners of a Gateway: certificates, whether Envoy gets them, and conditions (Gateway API, Gateway
+// listeners).
 
 import type { Certificate } from '../../ir/ir.js'
 import { routeConfigName } from '../../ir/names.js'
@@ -18,11 +19,11 @@ export type ListenerSpec = GatewaySpec['listeners'][number]
 
 export interface TranslatedListener {
   readonly spec: ListenerSpec
-  /** Name of the route configuration that its routes go into. */
+  /** Name of the route configuration for its routes. */
   readonly routeConfig: string
-  /** Of an HTTPS listener; those that can be used. */
+  /** The usable certificates of an HTTPS listener. */
   readonly certificates: readonly Certificate[]
-  /** Envoy gets it. */
+  /** Whether Envoy gets the listener. */
   readonly isProgrammed: boolean
   readonly conditions: readonly Condition[]
 }
@@ -72,7 +73,7 @@ function refusalOf(gateway: GatewayResource, spec: ListenerSpec): Refusal | unde
     }
   if (spec.hostname !== undefined && !isHostnamePattern(spec.hostname))
     return { reason: 'UnsupportedValue', message: `"${spec.hostname}" is not a host name` }
-  // A TLS setting that we do not know may limit who can connect: without it the listener would be too open.
+  // An unknown TLS setting may limit who can connect; without it the listener would be too open.
   const tlsFields = gateway.unsupported.filter((field) => isTlsField(gateway, spec, field))
   if (spec.protocol === 'HTTPS' && tlsFields.length > 0)
     return { reason: 'UnsupportedValue', message: `${tlsFields.join(', ')} not implemented` }

@@ -1,4 +1,5 @@
-// ProxyParameters → the limits of guardrail webhook connections, or what is wrong with them (decision 22, specification Limits).
+// Reads ProxyParameters: the limits of guardrail webhook connections and requirePolicy; reports invalid ones
+// (decision 22, specification Limits).
 
 import type { Condition } from '../../ir/status.js'
 import type { ProxyParametersSpec } from '../../resources/kinds/proxy-parameters.js'
@@ -7,7 +8,7 @@ import type { Context } from '../world/context.js'
 import { keyIn } from '../world/world.js'
 import type { GatewayResource } from './listeners.js'
 
-/** Variable → the largest number that makes sense of it: connections, and seconds (a day). */
+/** Largest sensible value of each variable: connections, and seconds (a day). */
 const LARGEST: Readonly<Record<string, number>> = {
   GUARDRAIL_WEBHOOK_MAX_CONNECTIONS: 1_000_000,
   GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS: 86_400,
@@ -18,7 +19,7 @@ export interface WebhookLimits {
   readonly keepAliveSeconds: number
 }
 
-/** Of the ProxyParameters that the Gateway names, else of those that its GatewayClass names, else the defaults. */
+/** Returns the limits of the Gateway's ProxyParameters, else of its GatewayClass's, else the defaults. */
 export function webhookLimits(context: Context, gateway: GatewayResource): WebhookLimits {
   const { reader } = context
   const own = gateway.spec.infrastructure?.parametersRef
@@ -39,8 +40,8 @@ export function webhookLimits(context: Context, gateway: GatewayResource): Webho
 }
 
 /**
- * Whether a route of the Gateway needs a policy that decides. Any of those who may ask for it is enough: the setting, the
- * Gateway's ProxyParameters, its GatewayClass's. Parameters that are not there may have asked for it.
+ * Whether routes of the Gateway need a policy that decides. The setting, the Gateway's ProxyParameters or those of
+ * its GatewayClass can require it; missing ProxyParameters count as requiring it.
  */
 export function requiresPolicy(context: Context, { spec, metadata }: GatewayResource): boolean {
   const { reader, options } = context
@@ -87,7 +88,7 @@ interface ParametersRef {
   readonly namespace?: string | undefined
 }
 
-/** Why a parametersRef cannot be followed; undefined: it can. */
+/** Returns why a parametersRef cannot be used; undefined: it can. */
 export function parametersProblem(context: Context, ref: ParametersRef): string | undefined {
   const { group, kind, name, namespace = 'default' } = ref
   if (!isParameters(context, ref))

@@ -1,4 +1,5 @@
-// The policies of one target, together: who wins a conflict, what is pooled, and whether the target must refuse (decisions 4, 25, 25a).
+// Merges the policies of one target: resolves conflicts, pools rules, decides whether the target must refuse
+// (decisions 4, 25, 25a).
 
 import type { Authorization } from '../../ir/authorization.js'
 import { type Context, query } from '../world/context.js'
@@ -8,7 +9,7 @@ import { type RateLimit, translateRateLimit } from './rate-limit.js'
 import { type TranslatedTransformation, translateTransformation } from './transformation.js'
 
 export interface Attachment {
-  /** The oldest first, those of its Gateways last. */
+  /** Oldest first; the policies of its Gateways last. */
   readonly policies: readonly TranslatedPolicy[]
   /** The policy whose jwtAuthentication is in force. */
   readonly jwt?: TranslatedPolicy
@@ -17,38 +18,38 @@ export interface Attachment {
   readonly authorization?: Authorization
   readonly rateLimit?: RateLimit
   readonly transformation?: TranslatedTransformation
-  /** A rule asks about MCP messages: checks need the body. */
+  /** Whether a rule reads MCP messages, so that checks need the body. */
   readonly readsMcp: boolean
-  /** What the rules refuse is taken out of lists. */
+  /** Whether items that the rules deny are removed from lists. */
   readonly filtersLists: boolean
-  /** Not everybody may pass: a token is required, or there are rules. */
+  /** Whether access is limited: a token is required, or rules exist. */
   readonly decides: boolean
-  /** Milliseconds; of backend.http.requestTimeout. */
+  /** backend.http.requestTimeout, in milliseconds. */
   readonly requestTimeoutMs?: number
-  /** Keys of policies that lost fields to older ones → a line for each that names the winner. */
+  /** Conflict messages by policy key, one line each, e.g. naming the older policy that took a field. */
   readonly conflicts: ReadonlyMap<string, string>
-  /** Keys of the broken policies: the target refuses while there are any. */
+  /** Keys of the broken policies; if not empty, the target refuses. */
   readonly broken: readonly string[]
 }
 
-/** Whether requests of the target are asked about before they go on. */
+/** Whether Envoy asks ext_authz about requests of the target. */
 export const asksAuthz = (attachment: Attachment): boolean =>
   attachment.jwt !== undefined ||
   attachment.authorization !== undefined ||
   attachment.transformation?.transformation !== undefined ||
   (attachment.rateLimit?.keys.length ?? 0) > 0
 
-/** target: a targetKey(). */
+/** Returns the merged policies of a target. target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>
   query(context, 'attachment', target, (own) => merge(ownPolicies(own, target)))
 
-/** Those that are on the target itself, the oldest first. */
+/** Returns the policies on the target itself, oldest first. */
 export const ownPolicies = (context: Context, target: string): readonly TranslatedPolicy[] =>
   (context.reader.read('policiesOn', target) ?? []).map((policy) =>
     translatePolicy(context, policy),
   )
 
-/** policies: those whose fields count first. */
+/** policies: in order of precedence, highest first. */
 export function merge(policies: readonly TranslatedPolicy[]): Attachment {
   const conflicts = new Map<string, string>()
   const jwt = winnerOf(policies, JWT, conflicts)
@@ -83,18 +84,21 @@ export function merge(policies: readonly TranslatedPolicy[]): Attachment {
   }
 }
 
-/** One route speaks MCP or to an LLM: its messages could be read as one of them only. */
+/** A route carries either MCP or LLM traffic; its messages cannot be read as both. */
 const MCP_AND_GUARD =
   'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic'
 
 const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
   policy.spec.traffic?.authorization?.policy.requiredScopes !== undefined
 
-/** Nobody could ever have them. */
+/** Without tokens nobody could ever have the scopes. */
 const SCOPES_WITHOUT_TOKENS =
   'authorization.policy.requiredScopes needs jwtAuthentication on the same target: the route refuses all traffic'
 
-/** As Attachment.conflicts, of the fields alone that one policy has: those of a Gateway are defaults for its routes. */
+/**
+ * Like Attachment.conflicts, but only for fields that an older policy took. For the policies of a Gateway: as they are
+ * defaults, combinations of fields are checked per route.
+ */
 export function fieldConflicts(policies: readonly TranslatedPolicy[]): Attachment['conflicts'] {
   const conflicts = new Map<string, string>()
   for (const field of [JWT, PROMPT_GUARD, RATE_LIMIT, TRANSFORMATION])

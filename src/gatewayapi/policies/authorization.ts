@@ -1,4 +1,4 @@
-// traffic.authorization of every policy on a target → one pool of rules (decision 4).
+// Pools traffic.authorization of all policies on a target into one set of rules (decision 4), and validates it.
 
 import { compileRule } from '../../cel/rule.js'
 import type { Authorization, RequiredScopes } from '../../ir/authorization.js'
@@ -32,7 +32,7 @@ function expressionProblems(source: string, place: string): readonly string[] {
   return rule.ok ? [] : [`authorization.policy.${place}: ${rule.error.message}`]
 }
 
-/** Whether a rule asks about MCP messages, so that a check needs the body. */
+/** Whether a rule reads MCP messages, so that checks need the body. */
 export const readsMcp = ({ policy }: AuthorizationSpec): boolean =>
   [
     ...policy.matchExpressions,
@@ -42,7 +42,7 @@ export const readsMcp = ({ policy }: AuthorizationSpec): boolean =>
     return rule.ok && rule.value.reads.roots.has('mcp')
   })
 
-/** undefined: no policy has an authorization block, any caller that passed authentication may pass. */
+/** Returns undefined if no policy has an authorization block: any caller that passed authentication may then pass. */
 export function poolAuthorization(policies: readonly ProxyPolicy[]): Authorization | undefined {
   const specs = policies.flatMap(({ spec }) => spec.traffic?.authorization ?? [])
   if (specs.length === 0) return undefined

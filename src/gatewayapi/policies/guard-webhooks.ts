@@ -1,4 +1,4 @@
-// The webhooks of a promptGuard, on a route of these Gateways → what ext_proc calls: deadlines and limits included (decisions 21 and 22).
+// Translates a promptGuard into the webhooks that ext_proc calls, with deadlines and limits (decisions 21 and 22).
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { GuardEntry, Webhook, WebhookHeader } from '../../ir/proc-entry.js'
@@ -11,7 +11,7 @@ import { gatewayKey } from '../world/world.js'
 import { attachPolicies } from './attachments.js'
 import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard.js'
 
-/** What stands for a rule of a route on these Gateways; undefined: the promptGuard names no webhook. */
+/** Returns the webhooks for routes on these Gateways; undefined: the promptGuard names none. */
 export function guardWebhooks(
   context: Context,
   guard: PromptGuard,
@@ -24,7 +24,7 @@ export function guardWebhooks(
   return { request: webhooks('request'), response: webhooks('response') }
 }
 
-/** A route of several Gateways: the limits of the first by name. */
+/** Returns the webhook limits; for a route of several Gateways, those of the first by name. */
 function limitsOf(context: Context, [first]: readonly GatewayName[]): WebhookLimits | undefined {
   const gateway = first && translateGateway(context, gatewayKey(first))
   return gateway === undefined || gateway === 'foreign'

@@ -1,5 +1,6 @@
-// The policies of a Gateway as defaults for its routes: a policy that is nearer to the route takes a field, a member of traffic
-// or of backend.ai, from all that are farther. Own policies, those of the listener, those of the Gateway (decision 25b).
+// Applies the policies of a Gateway as defaults for its routes (decision 25b). A nearer policy replaces a field, a
+// member of traffic or backend.ai, of all farther ones; nearest are the route's own, then the listener's, then the
+// Gateway's.
 
 import type { GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
@@ -14,30 +15,30 @@ import {
   translatePolicy,
 } from './policies.js'
 
-/** What became of a Gateway's policy on one route. */
+/** The effect of a Gateway's policy on one route. */
 export interface Inherited {
   /** Key of the policy. */
   readonly policy: string
   readonly isValid: boolean
-  /** Empty: every field is replaced, or that of an older one. */
+  /** Fields in force; empty if all are replaced, or set by an older policy. */
   readonly inForce: readonly string[]
   readonly replaced: readonly Replaced[]
 }
 
 export interface Replaced {
   readonly field: string
-  /** Key of the policy that has it instead. */
+  /** Key of the policy that sets the field instead. */
   readonly by: string
 }
 
 export interface Inheritance {
   readonly attachment: Attachment
   readonly inherited: readonly Inherited[]
-  /** The listener has policies of its own. */
+  /** Whether the listener has policies of its own. */
   readonly isOfListener: boolean
 }
 
-/** target: targetKey() of the route. listener: where it is attached. */
+/** target: targetKey() of the route. listener: name of the listener that the route is attached to. */
 export function inheritPolicies(
   context: Context,
   target: string,
@@ -60,13 +61,13 @@ export function inheritPolicies(
 export const gatewayTarget = ({ namespace, name }: GatewayName): string =>
   targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
 
-/** The names of listeners that it targets; "": the whole Gateway, also where it is meant by a misspelt target. */
+/** Returns the names of the targeted listeners; "" stands for the whole Gateway, also if a misspelt target means it. */
 export function targetedSections({ spec }: ProxyPolicy, gateway: string): ReadonlySet<string> {
   const refs = spec.targetRefs.filter((ref) => isGatewayTarget(ref) && ref.name === gateway)
   return new Set(refs.length === 0 ? [''] : refs.map(({ sectionName = '' }) => sectionName))
 }
 
-/** The nearest to the route first; each policy once. */
+/** Returns the policies by level, nearest to the route first; each policy once. */
 function levelsOf(
   policies: readonly ProxyPolicy[],
   gateway: string,
@@ -107,7 +108,7 @@ function inherit(
       const whole = translatePolicy(context, policy)
       if (left.length > 0) all.push(without(context, whole, replaced))
       const isValid = whole.problems.length === 0
-      // Of two policies of a level the older has a field, but for rules, which are pooled (decisions 4 and 25).
+      // Within a level the oldest policy sets a field, except for rules, which are pooled (decisions 4 and 25).
       const inForce = left.filter((field) => field === POOLED || !won.has(field))
       for (const field of left) won.add(field)
       inherited.push({ policy: whole.key, isValid, inForce, replaced })
@@ -117,7 +118,7 @@ function inherit(
   return { attachment: merge(all), inherited }
 }
 
-/** What a route's own policy can replace. */
+/** Returns the fields that nearer policies can replace. */
 export function fieldsOf({ traffic, backend }: ProxyPolicySpec): readonly string[] {
   const members = (object: object, path: string): readonly string[] =>
     Object.entries(object).flatMap(([name, value]) =>
@@ -126,7 +127,7 @@ export function fieldsOf({ traffic, backend }: ProxyPolicySpec): readonly string
   return [...members(traffic ?? {}, 'traffic'), ...members(backend?.ai ?? {}, 'backend.ai')]
 }
 
-/** A refused policy stays one, whichever of its fields are left: nobody knows what it was meant to say. */
+/** Removes replaced fields. A broken policy stays broken whichever fields remain, as its intent is unknown. */
 function without(
   context: Context,
   whole: TranslatedPolicy,

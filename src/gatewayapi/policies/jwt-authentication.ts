@@ -1,4 +1,4 @@
-// traffic.jwtAuthentication → providers with their key sets, and what MCP clients are told (decisions 1, 3, 5).
+// Translates traffic.jwtAuthentication into providers with key sets and metadata for MCP clients (decisions 1, 3, 5).
 
 import type { JwtAuthentication, JwtProvider } from '../../ir/authz-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
@@ -13,17 +13,17 @@ export interface TranslatedJwt {
   readonly jwt: JwtAuthentication
   readonly mcp?: Mcp
   readonly wanted: readonly WantedDocument[]
-  /** targetKey() of the backends that serve keys and tokens. */
+  /** targetKey() of each backend that serves keys or tokens. */
   readonly uses: readonly string[]
   readonly notes: readonly string[]
   readonly warnings: readonly string[]
-  /** Why key sets are not available yet (decision 1). */
+  /** Reasons why key sets are not available yet (decision 1). */
   readonly unavailable: readonly string[]
-  /** Not empty: the policy is broken. */
+  /** If not empty, the policy is broken. */
   readonly problems: readonly string[]
 }
 
-/** from: the policy. */
+/** from: the policy, as the referrer of backends. */
 export function translateJwt(context: Context, from: Referent, spec: JwtSpec): TranslatedJwt {
   const problems = spec.mcp === undefined ? [] : mcpProblems(spec)
   const keySets: TranslatedKeySet[] = []
@@ -55,7 +55,7 @@ export function translateJwt(context: Context, from: Referent, spec: JwtSpec): T
   }
 }
 
-/** Of the backends that Gatehouse itself calls. */
+/** Returns references to the backends that Gatehouse itself calls. */
 function backendRefs({ providers, mcp }: JwtSpec): readonly BackendRef[] {
   const tokens = mcp?.authorizationServer === 'Relay' ? mcp.relay?.tokenEndpoint : undefined
   return [

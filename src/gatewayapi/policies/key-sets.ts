@@ -1,4 +1,4 @@
-// jwks of a provider → its key set, and the document to fetch for it (decisions 1, 11, 12c).
+// Translates the jwks of a provider into its key set and the document to fetch (decisions 1, 11, 12c).
 
 import type { KeySet } from '../../ir/authz-entry.js'
 import type { JsonObject } from '../../ir/json.js'
@@ -26,9 +26,9 @@ export type McpSpec = NonNullable<JwtSpec['mcp']>
 export interface TranslatedKeySet {
   readonly keySet: KeySet
   readonly wanted: readonly WantedDocument[]
-  /** How the keys are reached; absent: they are inline. */
+  /** Connection by which the keys are fetched; absent: they are inline. */
   readonly connection?: BackendConnection
-  /** What the status says of keys that are older than they should be. */
+  /** Status messages about outdated or unusable keys. */
   readonly notes: readonly string[]
   /** Why the keys are not available yet (decision 1). */
   readonly unavailable?: string
@@ -118,7 +118,7 @@ function placeOfKeys(
 
 const IDP_TWO = "IdpTwo's issuers are https://HOST/v1/apps/agentic/PROJECT_ID/SERVER_ID"
 
-/** The parts of an IdpTwo issuer (specification, identity-provider setup). */
+/** Returns the parts of an IdpTwo issuer (specification, identity-provider setup); undefined for other issuers. */
 export function projectOf(
   issuer: string,
 ): { readonly projectId: string; readonly serverId: string } | undefined {

@@ -1,4 +1,5 @@
-// jwtAuthentication.mcp → what ext_proc serves to MCP clients, as far as it does not depend on the route (decisions 9-12a, 14).
+// Translates jwtAuthentication.mcp into what ext_proc serves to MCP clients, except what depends on the route
+// (decisions 9-12a, 14).
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { Registration, ServerMetadata } from '../../ir/proc-entry.js'
@@ -25,30 +26,30 @@ import { type RelayInput, translateRelay } from './relay.js'
 
 export interface Mcp {
   readonly spec: McpSpec
-  /** From resourceMetadata.resource; absent: the route and the request tell. */
+  /** From resourceMetadata.resource; absent: derived from the route and the request. */
   readonly resource?: { readonly origin: string; readonly path: string }
   readonly resourceMetadata: JsonObject
-  /** Whom resource metadata names; absent: the gateway. */
+  /** The authorization server in resource metadata; absent: the gateway. */
   readonly authorizationServer?: string
   readonly serverMetadata: ServerMetadata
   readonly registration: Registration
-  /** Present: the gateway is the authorization server itself. */
+  /** Set if the gateway itself is the authorization server. */
   readonly relay?: Relay
   readonly wanted: readonly WantedDocument[]
-  /** What works otherwise than one may expect; the policy is still accepted. */
+  /** Behaviour that users may not expect; the policy is still accepted. */
   readonly notes: readonly string[]
-  /** What does not work; PartiallyValid. */
+  /** What does not work; shown as PartiallyValid. */
   readonly warnings: readonly string[]
 }
 
 export interface McpInput {
   readonly spec: McpSpec
   readonly provider: ProviderSpec
-  /** The provider's own backendRef; absent: straight to the issuer. */
+  /** Connection of the provider's backendRef; absent: straight to the issuer. */
   readonly connection: BackendConnection | undefined
 }
 
-/** from: the policy. error: each a sentence. */
+/** from: the policy, as the referrer. error: one sentence for each problem. */
 export function translateMcp(
   context: Context,
   from: Referent,
@@ -95,7 +96,7 @@ export function translateMcp(
   })
 }
 
-/** undefined: the policy asks for none. */
+/** Returns undefined if the policy does not ask for a relay. */
 const relayOf = (
   context: Context,
   { namespace, name }: Referent,
@@ -108,7 +109,10 @@ const relayOf = (
 const OPENID = '/.well-known/openid-configuration'
 const RFC_8414 = '/.well-known/oauth-authorization-server'
 
-/** IdpOne and IdpTwo: OpenID Connect Discovery section 4; else RFC 8414 section 3.1 first (decision 12a). */
+/**
+ * Returns the document to fetch: for IdpOne and IdpTwo by OpenID Connect Discovery section 4, otherwise by RFC 8414
+ * section 3.1 first (decision 12a).
+ */
 function discoveryDocument(spec: McpSpec, { issuer, connection }: Reach): WantedDocument {
   const openid = targetOfIssuer(connection, issuer, `${issuer.path}${OPENID}`)
   const oauth = targetOfIssuer(connection, issuer, `${RFC_8414}${issuer.path}`)
@@ -119,7 +123,7 @@ function discoveryDocument(spec: McpSpec, { issuer, connection }: Reach): Wanted
   )
 }
 
-/** As written, but for authorizationServers, which is computed (decision 12b). */
+/** Returns the members as written, except authorizationServers, which is computed (decision 12b). */
 function resourceMetadata(
   { resourceMetadata: written = {} }: McpSpec,
   version: string | undefined,
@@ -138,13 +142,13 @@ const IDLE_RELAY = 'mcp.relay does nothing without authorizationServer Relay'
 const NO_ORIGINS =
   'mcp.allowedOrigins is not set: requests of web pages of any origin are let in, which MCP 2026-07-28 asks servers to refuse'
 
-/** resource: of the schema, an absolute URL. Its text is kept: a URL class would add a slash (decision 9). */
+/** Splits an absolute URL (the schema checks that). Keeps its text, as the URL class would add a slash (decision 9). */
 function splitResource(resource: string): NonNullable<Mcp['resource']> {
   const [, origin, path] = /^(https?:\/\/[^/?#]+)([^?#]*)/.exec(resource) ?? []
   return { origin: origin ?? resource, path: path === undefined || path === '/' ? '' : path }
 }
 
-/** Decision 10a: said plainly wherever the policy's state is seen. */
+/** Decision 10a: stated wherever the policy's state is shown. */
 const issuerNotes = (metadataIssuer: 'Provider' | 'Gateway'): readonly string[] =>
   metadataIssuer === 'Gateway'
     ? []
@@ -154,7 +158,7 @@ const issuerNotes = (metadataIssuer: 'Provider' | 'Gateway'): readonly string[] 
 
 const MOST_SHOWN = 256
 
-/** The provider's text: it must not fill status and log, where a document may have a mebibyte. */
+/** Quotes and shortens a value of the provider's document (up to a mebibyte), so it cannot fill status and log. */
 const quoted = (value: Json | undefined): string =>
   typeof value === 'string' && value.length > MOST_SHOWN
     ? `${JSON.stringify(value.slice(0, MOST_SHOWN))}…`

@@ -1,4 +1,4 @@
-// A ProxyPolicy by itself: what it asks for and what is wrong with it, whatever it targets.
+// Translates and validates a ProxyPolicy by itself, independent of its targets' state.
 
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
@@ -18,14 +18,14 @@ export interface TranslatedPolicy {
   readonly policy: ProxyPolicy
   readonly jwt?: TranslatedJwt
   readonly guard?: PromptGuard
-  /** Not empty: Accepted=False, and the routes that it targets refuse (decision 25a). */
+  /** If not empty: Accepted=False, and the targeted routes refuse (decision 25a). */
   readonly problems: readonly string[]
-  /** PartiallyValid. */
+  /** What does not work; shown as PartiallyValid. */
   readonly warnings: readonly string[]
   readonly notes: readonly string[]
-  /** It limits who may pass: what it targets must not be open while it is broken. */
+  /** Whether the policy protects its targets: they must not be open while it is broken. */
   readonly isProtective: boolean
-  /** Its rules ask about MCP messages. */
+  /** Whether its rules read MCP messages. */
   readonly readsMcp: boolean
 }
 
@@ -79,7 +79,7 @@ export const isGatewayTarget = ({ group, kind }: TargetRef): boolean =>
 export const isServiceTarget = ({ group, kind }: TargetRef): boolean =>
   group === '' && kind === 'Service'
 
-/** Decision 25a. */
+/** Returns what is wrong with a targetRef (decision 25a). */
 function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): readonly string[] {
   const target = `${ref.kind} ${ref.name}`
   if (ref.sectionName !== undefined && !isGatewayTarget(ref))

@@ -1,4 +1,5 @@
-// backend.ai.promptGuard → the webhooks that guard a route, or why they cannot be called (decisions 24 and 26).
+// Translates backend.ai.promptGuard into the webhooks that guard a route, or the reasons why they cannot be called
+// (decisions 24 and 26).
 
 import { compileValue } from '../../cel/value.js'
 import { FRAMING_HEADERS, type ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
@@ -14,9 +15,9 @@ export type WebhookSpec = PromptGuardSpec['request'][number]['webhook']
 export interface PromptGuard {
   readonly request: readonly TranslatedWebhook[]
   readonly response: readonly TranslatedWebhook[]
-  /** targetKey() of the webhooks' backends, whether they exist or not. */
+  /** targetKey() of each webhook's backend, whether it exists or not. */
   readonly uses: readonly string[]
-  /** Not empty: the route refuses, it is never unguarded. */
+  /** If not empty, the route refuses; it is never left unguarded. */
   readonly problems: readonly string[]
 }
 

@@ -1,4 +1,5 @@
-// What MCP clients miss at a provider that they are sent to themselves (authorizationServer Provider), by its discovery document.
+// Lists what a provider's discovery document lacks for MCP clients that use the provider directly
+// (authorizationServer Provider).
 
 import type { Json, JsonObject } from '../../ir/json.js'
 

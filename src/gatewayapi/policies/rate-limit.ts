@@ -1,4 +1,4 @@
-// traffic.rateLimit → the limits that Envoy counts, and the keys that ext_authz computes for them.
+// Translates traffic.rateLimit into the limits that Envoy counts and the keys that ext_authz computes for them.
 
 import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
 import type { Limits } from '../../ir/route.js'

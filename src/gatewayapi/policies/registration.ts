@@ -1,4 +1,4 @@
-// Who answers client registration on an MCP route: we, the provider, or nobody (decisions 12 and 12a).
+// Decides who answers client registration on an MCP route: Gatehouse, the provider, or nobody (decisions 12 and 12a).
 
 import type { JsonObject } from '../../ir/json.js'
 import type { Registration } from '../../ir/proc-entry.js'
@@ -7,13 +7,13 @@ import { type McpSpec, projectOf } from './key-sets.js'
 
 export interface TranslatedRegistration {
   readonly registration: Registration
-  /** What works otherwise than one may expect. */
+  /** Behaviour that users may not expect. */
   readonly notes: readonly string[]
   /** What does not work. */
   readonly warnings: readonly string[]
 }
 
-/** discovery: the provider's document, when it was fetched. */
+/** discovery: the provider's document, if it was fetched. */
 export function translateRegistration(
   { clientId, provider }: McpSpec,
   issuer: string,
@@ -49,7 +49,7 @@ function proxiedToIdpTwo(
   return { registration: { type: 'proxy', target }, notes: [note], warnings: [] }
 }
 
-/** The document's own endpoint, where it has the issuer's origin: a document cannot send us anywhere else. */
+/** Uses the document's endpoint only if it has the issuer's origin: a document cannot redirect Gatehouse elsewhere. */
 function proxiedAsDiscovered(
   { issuer, connection }: Reach,
   discovery: JsonObject | undefined,

@@ -1,5 +1,5 @@
-// Reads the endpoints of a relay's provider from its discovery document. The token endpoint must have the issuer's origin, or the
-// one that the policy names (decision 10j).
+// Reads the endpoints of a relay's provider from its discovery document. The token endpoint must have the issuer's
+// origin, or the one that the policy names (decision 10j).
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { RelayProvider } from '../../ir/relay.js'
@@ -18,15 +18,15 @@ import type { Context } from '../world/context.js'
 
 /** The origin that the token endpoint must have, and the connection to it. */
 export interface TokenReach {
-  /** The scheme of the issuer: endpoints are not on plain HTTP where it is not. */
+  /** Scheme of the issuer; endpoints use plain HTTP only if it does. */
   readonly scheme: IssuerUrl['scheme']
-  /** The origin, and how it is reached. */
+  /** The origin and the connection to it. */
   readonly reach: Reach
-  /** The policy names the origin; else it is the issuer's. */
+  /** Whether the policy names the origin; otherwise it is the issuer's. */
   readonly isNamed: boolean
 }
 
-/** reach: of the issuer. error: begins with the field of tokenEndpoint. */
+/** reach: the issuer and the connection to it. error: begins with the name of a field of tokenEndpoint. */
 export function tokenReach(
   context: Context,
   namespace: string,
@@ -57,7 +57,7 @@ export function tokenReach(
     : err(`backendRef: ${backend.error.message}`)
 }
 
-/** undefined: the document was never fetched, which is said elsewhere. */
+/** Returns undefined if the document was never fetched, which discoveryNotes() reports. */
 export function relayProvider(
   issuer: string,
   { scheme, reach: { issuer: url, connection }, isNamed }: TokenReach,
@@ -70,7 +70,7 @@ export function relayProvider(
     return err(
       'Logins are refused: the discovery document names no authorization_endpoint that can be used',
     )
-  // A document alone cannot send the client's secret anywhere else.
+  // The document alone must not direct the client's secret to another origin.
   if (!isEndpoint(token, scheme) || !token.startsWith(`${origin}/`))
     return err(
       `Logins are refused: the discovery document names no token_endpoint of ${isNamed ? 'mcp.relay.tokenEndpoint.origin' : "the issuer's origin"} ${origin}${otherOrigin(token, scheme, isNamed)}`,
@@ -104,7 +104,7 @@ function otherOrigin(
     : `; if ${origin} is the provider's, name it in mcp.relay.tokenEndpoint.origin`
 }
 
-/** Of visible ASCII, as a header needs it; over TLS where the issuer is. */
+/** Whether the value is a URL of visible ASCII, as headers require, and https unless the issuer is http. */
 const isEndpoint = (value: Json | undefined, scheme: 'http' | 'https'): value is string =>
   typeof value === 'string' &&
   /^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(value) &&

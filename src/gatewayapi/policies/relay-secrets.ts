@@ -1,4 +1,4 @@
-// The Secrets that a relay names: the keys that it seals with, and the secret of its client at the provider.
+// Reads the Secrets that a relay refers to: its sealing keys and the secret of its client at the provider.
 
 import { err, ok, type Result } from '../../result.js'
 import type { Context } from '../world/context.js'
@@ -11,7 +11,7 @@ interface SecretRef {
 
 const KEY_BYTES = 32
 
-/** The text of a member of a Secret in the policy's namespace, as it is there. */
+/** Returns a member of a Secret in the policy's namespace, unchanged. */
 export function readSecret(
   context: Context,
   namespace: string,
@@ -29,7 +29,7 @@ export function readSecret(
     : ok(text)
 }
 
-/** base64url of 32 bytes. */
+/** Returns the key as base64url of 32 bytes. */
 export function readSealingKey(
   context: Context,
   namespace: string,
@@ -45,7 +45,7 @@ export function readSealingKey(
     : ok(bytes.toString('base64url'))
 }
 
-/** text: of a Secret, Latin-1 where it is no UTF-8. */
+/** text: a member of a Secret, decoded as Latin-1 if it is not UTF-8. */
 function keyBytes(text: string): Buffer | undefined {
   const trimmed = text.trim()
   const raw = Buffer.from(text, [...text].every((one) => one <= '\xff') ? 'latin1' : 'utf8')

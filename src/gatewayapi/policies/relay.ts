@@ -1,4 +1,5 @@
-// mcp.relay → what ext_proc needs to be the authorization server of MCP clients (authorizationServer Relay), or why it cannot.
+// Translates mcp.relay into what ext_proc needs to be the authorization server of MCP clients
+// (authorizationServer Relay), or the reasons why it cannot.
 
 import type { JsonObject } from '../../ir/json.js'
 import type { Relay } from '../../ir/relay.js'
@@ -19,7 +20,7 @@ export interface RelayInput {
   readonly spec: McpSpec
   readonly provider: ProviderSpec
   readonly reach: Reach
-  /** The provider's document, when it was fetched. */
+  /** The provider's document, if it was fetched. */
   readonly discovery: JsonObject | undefined
 }
 
@@ -29,7 +30,7 @@ export interface TranslatedRelay {
   readonly warnings: readonly string[]
 }
 
-/** What a policy without a member "relay" says. */
+/** Settings of a policy without a member "relay". */
 const DEFAULTS: RelaySpec = {
   clientLifetime: 90 * 86_400_000,
   clientMetadataHosts: [],
@@ -38,7 +39,7 @@ const DEFAULTS: RelaySpec = {
   authorizationParameters: {},
 }
 
-/** error: each a sentence; the policy is broken. */
+/** error: one sentence for each problem; the policy is then broken. */
 export function translateRelay(
   context: Context,
   input: RelayInput,
@@ -69,7 +70,7 @@ export function translateRelay(
       issuer: issuerOf(resource ?? ''),
       resource: resource ?? '',
       clientId: clientId ?? '',
-      // What editors and `echo` put at the end of a line is no part of it.
+      // Editors and `echo` append a newline, which is not part of the secret.
       ...(secret.value === undefined ? {} : { clientSecret: secret.value.replace(/\r?\n$/, '') }),
       sealingKeys: keys.value.keys,
       clientLifetimeMs: relay.clientLifetime,
@@ -86,10 +87,13 @@ export function translateRelay(
   })
 }
 
-/** The MCP URL, as resource metadata names it: of the root without its slash. */
+/** Returns the MCP URL as resource metadata names it; for the root, without the slash. */
 const issuerOf = (resource: string): string => resource.replace(/^(https?:\/\/[^/]+)\/$/, '$1')
 
-/** Issuer, callback and cookies must never come from what a request says; and cookies over plain HTTP stay on the machine. */
+/**
+ * Checks the resource URL: issuer, callback and cookies must never derive from a request, and cookies over plain HTTP
+ * must stay on the machine.
+ */
 function resourceProblems(resource: string | undefined): readonly string[] {
   if (resource === undefined)
     return ['authorizationServer Relay requires mcp.resourceMetadata.resource']
@@ -142,7 +146,7 @@ function sealingKeys(
   return ok({ keys, notes: [] })
 }
 
-/** Whoever logs in at one of them has a token for all. */
+/** Lists other relays of the same issuer and audience: a token from one is valid at all. */
 function sharedTokenNotes(
   { reader }: Context,
   { policy, provider }: RelayInput,

@@ -1,4 +1,5 @@
-// traffic.transformation → the headers that ext_authz sets and removes, and those that Envoy removes from answers.
+// Translates traffic.transformation into the headers that ext_authz sets and removes, and those that Envoy removes from
+// answers.
 
 import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
 import { compareText } from '../../incremental/sorted-list.js'
@@ -10,9 +11,9 @@ import { isHeaderName } from '../world/header-modifiers.js'
 type TransformationSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['transformation']>
 
 export interface TranslatedTransformation {
-  /** Absent: nothing but what Envoy removes from answers. */
+  /** Absent if only Envoy has something to do: remove headers from answers. */
   readonly transformation?: Transformation
-  /** Headers of the backend's answers that no client gets; sorted. */
+  /** Headers that Envoy removes from the backend's answers; sorted. */
   readonly removedFromAnswers: readonly string[]
 }
 
@@ -29,7 +30,7 @@ export function translateTransformation({
   const isIdle = [...Object.values(ofRequest), set].every((list) => list.length === 0)
   return {
     ...(isIdle ? {} : { transformation: { request: ofRequest, response: { set } } }),
-    // Also those that are set: where there is no value, the backend's own must not take its place.
+    // Headers that are set are also removed: if an expression has no value, the backend's value must not replace it.
     removedFromAnswers: sorted([...(response?.remove ?? []), ...set.map(({ name }) => name)]),
   }
 }
@@ -108,7 +109,7 @@ const CREDENTIALS =
   'this header holds the credentials of the request; expected jwtAuthentication.forwardToken'
 const FORWARDED = 'Envoy writes this header, and rules read it'
 
-/** Headers that something else decides about. */
+/** Headers that other features control. */
 const OWNED: Readonly<Record<'request' | 'response', ReadonlyMap<string, string>>> = {
   request: new Map([
     ['authorization', CREDENTIALS],

@@ -1,4 +1,4 @@
-// filters of a rule or of a backendRef → what is changed on the way, or why it cannot be (Gateway API, HTTPRouteFilter).
+// Translates and validates the filters of a rule or of a backendRef (Gateway API, HTTPRouteFilter).
 
 import type {
   Cors,
@@ -17,7 +17,7 @@ export interface Filters {
   readonly responseHeaders?: HeaderModifier
   readonly rewrite?: UrlRewrite
   readonly redirect?: RedirectAction
-  /** Not empty: the rule (or the share of the backendRef) must refuse, as the Gateway API asks. */
+  /** If not empty, the rule (or the share of the backendRef) must refuse, as the Gateway API demands. */
   readonly problems: readonly string[]
 }
 
@@ -82,7 +82,7 @@ function translateFilter(spec: HttpRouteFilter): Filters {
   }
 }
 
-/** "*", or an origin whose host may have a "*" in it. */
+/** Matches "*", or an origin whose host may contain a "*". */
 const ORIGIN = /^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#\p{Cc}]+)$/iu
 
 function corsProblems({ allowOrigins, allowHeaders, exposeHeaders }: Cors): readonly string[] {

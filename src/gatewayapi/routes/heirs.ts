@@ -1,26 +1,26 @@
-// What becomes of the policies of Gateways on their routes, for the status of those policies.
+// Summarises the effect of the policies of Gateways on their routes, for the status of those policies.
 
 import type { Inherited } from '../policies/inheritance.js'
 import type { RouteScope } from './route-scopes.js'
 
-/** Of one policy of a Gateway. */
+/** The effect of one policy of a Gateway on its routes. */
 export interface Heirs {
-  /** On how many HTTPRoutes a field of it is in force. */
+  /** Number of HTTPRoutes on which a field of the policy is in force. */
   readonly inForce: number
-  /** On how many HTTPRoutes a field of it is replaced. */
+  /** Number of HTTPRoutes on which a field of the policy is replaced. */
   readonly replaced: number
-  /** Which fields are, and by what: of the first few. */
+  /** Lists the replaced fields and the policies that replace them, for the first few routes. */
   readonly lines: readonly string[]
-  /** Of routes that refuse because of it: of the first few. */
+  /** Reasons why routes refuse because of the policy, for the first few routes. */
   readonly faults: readonly string[]
 }
 
-/** By the key of the policy. */
+/** Effects by key of the policy. */
 export type HeirsOfAll = ReadonlyMap<string, Heirs>
 
 export const NO_HEIRS: Heirs = { inForce: 0, replaced: 0, lines: [], faults: [] }
 
-/** More of a kind are counted, not named. */
+/** Maximum number of lines of each kind; further routes are only counted. */
 export const MOST_NAMED = 10
 
 export const heirsOf = (

@@ -1,4 +1,4 @@
-// Translated Gateways and routes → the listeners, filter chains and virtual hosts of the model.
+// Builds the listeners, filter chains and virtual hosts of the model from translated Gateways and routes.
 
 import type { KeyedMemo } from '../../incremental/keyed-memo.js'
 import { compareText } from '../../incremental/sorted-list.js'
@@ -9,7 +9,7 @@ import type { TranslatedListener } from '../listeners/listeners.js'
 import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listener-isolation.js'
 import type { Placements } from './placements.js'
 
-/** placed: of this revision. */
+/** placed: where the routes of this revision are placed. */
 export function buildGateways(
   memo: KeyedMemo,
   gateways: readonly TranslatedGateway[],
@@ -54,7 +54,7 @@ function buildListener(
   placed: Placements,
 ): Listener {
   const name = listenerName(gateway.namespace, gateway.name, port)
-  // HTTP listeners of a port share one route configuration: Envoy tells them apart by host alone.
+  // HTTP listeners of a port share one route configuration: Envoy distinguishes them by host alone.
   const unique = [
     ...new Map(listeners.map((listener) => [listener.routeConfig, listener])).values(),
   ]
@@ -71,7 +71,7 @@ interface ChainHosts {
   readonly misdirected: readonly string[]
 }
 
-/** listeners: of the port. */
+/** listeners: all of the port. */
 function hostsOf(
   routeConfig: string,
   listeners: readonly TranslatedListener[],

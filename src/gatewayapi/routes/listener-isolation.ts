@@ -1,5 +1,5 @@
-// A request belongs to the most specific listener of its port: no route of a broader one answers for its host name
-// (Gateway API, listener isolation), or a namespace that may use "*.example.com" could take over "admin.example.com".
+// Isolates listeners (Gateway API, listener isolation): a request belongs to the most specific listener of its port.
+// Otherwise a namespace that may use "*.example.com" could take over "admin.example.com".
 
 import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
@@ -9,7 +9,7 @@ import { covers } from '../world/hostnames.js'
 
 const hostnameOf = ({ spec }: TranslatedListener): string => spec.hostname?.toLowerCase() ?? '*'
 
-/** The domains that are the listener's own, not those of a more specific one beside it. */
+/** Returns the domains that no more specific listener of the port covers. */
 export function ownDomains(
   listener: TranslatedListener,
   beside: readonly TranslatedListener[],
@@ -23,8 +23,8 @@ export function ownDomains(
 }
 
 /**
- * Host names that must be there even without a route, or a broader one would answer. sharing: the listeners of one route
- * configuration; all: those of its port.
+ * Returns the host names that need a virtual host even without a route, as a broader one would answer otherwise.
+ * sharing: the listeners of one route configuration. all: those of its port.
  */
 export function reservedDomains(
   sharing: readonly TranslatedListener[],
@@ -37,19 +37,18 @@ export function reservedDomains(
 }
 
 /**
- * Host names of the other listeners of the port. A client may send a request for one of them on a connection that was made
- * for ours, where our certificate has that name too: browsers do. Told that it is misdirected, it makes a connection for it
- * (Gateway API, Listener hostname).
+ * Returns the host names of the port's other listeners. If the certificate also covers one of them, browsers reuse the
+ * connection for it. A 421 makes the client open a new connection (Gateway API, Listener hostname).
  */
 export const misdirectedDomains = (
   sharing: readonly TranslatedListener[],
   all: readonly TranslatedListener[],
 ): readonly string[] => all.filter((listener) => !sharing.includes(listener)).map(hostnameOf)
 
-/** No host name: it names the virtual host of all of them. */
+/** Names the virtual host for misdirected requests; not a valid host name. */
 const MISDIRECTED = '!misdirected'
 
-/** One virtual host for all such host names, or none: with 64 listeners on a port, one for each would be 4,000. */
+/** Returns one virtual host for all such names, or none. With 64 listeners on a port, one for each would be 4,000. */
 export const misdirectedHosts = (
   routeConfig: string,
   domains: readonly string[],

@@ -1,4 +1,4 @@
-// What MCP clients in a browser cannot do without is added to the CORS filter of a route with mcp (decision 13a).
+// Adds the headers that MCP clients in browsers need to the CORS filter of a route with mcp (decision 13a).
 
 import type { Cors } from '../../ir/route.js'
 
@@ -13,12 +13,12 @@ const EXPOSE_HEADERS = ['WWW-Authenticate', 'Mcp-Session-Id']
 
 export interface ExtendedCors {
   readonly cors: Cors
-  /** For the condition message; empty: nothing was missing. */
+  /** Added headers, for the condition message; empty if nothing was missing. */
   readonly added: readonly string[]
 }
 
 export function extendCorsForMcp(cors: Cors): ExtendedCors {
-  // A single "*" allows them all; beside another name it would be a literal one.
+  // A single "*" allows all headers; next to another name it would be literal.
   const allow = cors.allowHeaders.includes('*') ? [] : missing(cors.allowHeaders, ALLOW_HEADERS)
   const expose = missing(cors.exposeHeaders, EXPOSE_HEADERS)
   return {

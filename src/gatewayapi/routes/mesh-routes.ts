@@ -1,5 +1,5 @@
-// An HTTPRoute of a mesh, with the policies of ours on it → the entries of both tables, and what the mesh must be told. The mesh
-// itself matches, filters and forwards; of the rules only the paths are read, which ext_authz looks at again.
+// Translates an HTTPRoute of a mesh and its ProxyPolicies into the entries of both tables and the data for the export.
+// The mesh itself matches, filters and forwards; of the rules only the paths are read, which ext_authz checks again.
 
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { MeshDocuments, MeshRoute } from '../../ir/mesh-route.js'
@@ -24,13 +24,13 @@ import { isWellKnown, mcpPathsOf } from './well-known-routes.js'
 export interface TranslatedMeshRoute {
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
-  /** targetKey() of its backends. */
+  /** targetKey() of each backend. */
   readonly uses: readonly string[]
-  /** Absent: no policy of ours is on it, and none is required. */
+  /** Absent: the route has no ProxyPolicy, and none is required. */
   readonly mesh?: MeshRoute
 }
 
-/** inputs: of each rule. gateways: those that take the route. */
+/** inputs: one for each rule. gateways: those that accept the route. */
 export function translateMeshRoute(
   context: Context,
   route: HttpRoute,
@@ -77,11 +77,11 @@ export function translateMeshRoute(
 export interface MeshParents {
   readonly parents: readonly TranslatedParent[]
   readonly gateways: readonly GatewayName[]
-  /** All Gateways want the same of it: a mesh asks about an HTTPRoute by one key. */
+  /** Whether all Gateways apply the same policies to the route: a mesh asks about an HTTPRoute by one key. */
   readonly isOfOneKind: boolean
 }
 
-/** What no mesh can be told, and what must not be missing there without a word. */
+/** Reports policy fields that cannot be exported to a mesh: they must not be dropped silently. */
 const ofOwnEnvoys = ({ attachment }: RuleInput): readonly string[] =>
   [
     attachment.rateLimit && 'traffic.rateLimit',
@@ -107,7 +107,7 @@ const authzOf = (input: RuleInput): readonly AuthzEntry[] =>
       )
     : []
 
-/** Headers, methods and query parameters are the mesh's alone. */
+/** Translates the paths of a rule; headers, methods and query parameters are left to the mesh. */
 const pathsOf = ({ matches }: HttpRoute['spec']['rules'][number]) =>
   (matches.length === 0 ? [{ path: EVERYTHING }] : matches).map(({ path }) =>
     translateMatch({ path, headers: [], queryParams: [] }),
@@ -132,7 +132,7 @@ function procOf(
   ]
 }
 
-/** The rules of the documents' route: each with the paths that it matches. */
+/** Returns the rules of the documents' route, each as the list of paths that it matches. */
 const rulesOf = ({ documents, pages }: MeshDocuments): readonly (readonly string[])[] =>
   [documents, pages].filter(({ length }) => length > 0)
 
@@ -185,7 +185,7 @@ const meshAuthz = (
   filtersLists: attachment.filtersLists,
 })
 
-/** The first CORS filter of the route. A mesh has it in force by itself. */
+/** Returns the first CORS filter of the route, which the mesh itself applies. */
 const ownCors = ({ spec }: HttpRoute): Cors | undefined =>
   spec.rules.flatMap(
     ({ filters }) => translateFilters(filters.filter(isCors), ['CORS']).cors ?? [],
@@ -194,7 +194,7 @@ const ownCors = ({ spec }: HttpRoute): Cors | undefined =>
 const isCors = ({ type }: HttpRoute['spec']['rules'][number]['filters'][number]): boolean =>
   type === 'CORS'
 
-/** An MCP server whose route says nothing is open to pages, as far as its policy says no other. */
+/** CORS for an MCP route without a CORS filter: open to web pages, within allowedOrigins of the policy. */
 const pagesCors = ({ spec }: Mcp): Cors => ({
   allowOrigins: spec.allowedOrigins ?? ['*'],
   allowMethods: ['*'],
@@ -204,7 +204,7 @@ const pagesCors = ({ spec }: Mcp): Cors => ({
   maxAge: 86_400,
 })
 
-/** A mesh adds nothing to the filter of a route: what MCP clients in browsers need must stand in it. */
+/** Reports headers that MCP clients in browsers need and the CORS filter lacks; the mesh adds none. */
 function corsProblems(route: HttpRoute, mcp: Mcp | undefined): readonly string[] {
   const own = ownCors(route)
   if (own === undefined || mcp?.spec.corsHeaders !== 'Extended') return []
@@ -213,13 +213,13 @@ function corsProblems(route: HttpRoute, mcp: Mcp | undefined): readonly string[]
   )
 }
 
-/** The shortest backend.http.requestTimeout of the Services. */
+/** Returns the shortest backend.http.requestTimeout of the Services. */
 function timeoutOf(context: Context, uses: readonly string[]): number | undefined {
   const all = uses.flatMap((target) => attachPolicies(context, target).requestTimeoutMs ?? [])
   return all.length === 0 ? undefined : Math.min(...all)
 }
 
-/** Where a route sets a timeout itself, the one of a policy is not looked at by a mesh. */
+/** Reports rules whose own timeout is longer: it makes the mesh ignore the policy's. */
 const timeoutProblems = ({ spec }: HttpRoute, policyMs: number | undefined): readonly string[] =>
   spec.rules.flatMap(({ timeouts: { request } }, index) =>
     policyMs === undefined || request === undefined || (request > 0 && request <= policyMs)
@@ -246,7 +246,7 @@ const brokenBackends = (context: Context, uses: readonly string[]): readonly str
       .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
   )
 
-/** What ext_authz could not look at again, or would refuse although it is for ext_proc. */
+/** Reports paths that ext_authz cannot check again, or that it would deny although ext_proc serves them. */
 function pathProblems(
   { spec }: HttpRoute,
   documents: MeshDocuments | undefined,

@@ -1,5 +1,5 @@
-// What a sealed HTTPRoute of a mesh is made of. Each rule becomes two: one leads nowhere, and one that matches the marks of
-// Gatehouse as well leads to the backends.
+// Collects the parts of a sealed HTTPRoute of a mesh. Each rule becomes two: one that leads nowhere, and one that also
+// matches Gatehouse's marks and leads to the backends.
 
 import type { MeshSealing } from '../../ir/mesh-route.js'
 import { SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
@@ -7,16 +7,16 @@ import type { Context } from '../world/context.js'
 import { keyIn } from '../world/world.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
 
-/** Of an HTTPRoute (Gateway API). */
+/** Maximum number of rules in an HTTPRoute (Gateway API). */
 const MOST_RULES = 16
-/** Of a match: the rest are ours. */
+/** Maximum number of headers in a user's match; Gatehouse needs the rest. */
 const MOST_HEADERS = 14
 
-/** As Envoy numbers the rules of the sealed route. */
+/** Duplicates a rule's input with the two rule indexes of the sealed route. */
 export const sealedRules = (input: RuleInput): readonly RuleInput[] =>
   [2 * input.index, 2 * input.index + 1].map((index) => ({ ...input, index }))
 
-/** The secret is that of the namespace's Secret gatehouse-seal. */
+/** Reads the secret from the namespace's Secret gatehouse-seal. */
 export function meshSealing(context: Context, route: HttpRoute): MeshSealing {
   const { namespace, labels } = route.metadata
   const { name, key } = SEAL_SECRET

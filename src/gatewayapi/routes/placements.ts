@@ -1,5 +1,4 @@
-// Where routes are placed → the virtual hosts of each route configuration, kept from revision to revision: a change costs
-// the hosts that it concerns, however many there are.
+// Keeps the virtual hosts of each route configuration between revisions: a change rebuilds only the hosts it affects.
 
 import { differences } from '../../incremental/diff.js'
 import { compareText, patchSorted } from '../../incremental/sorted-list.js'
@@ -8,16 +7,16 @@ import type { RouteChunk } from './route-chunks.js'
 import { createVirtualHost, type Parts } from './virtual-hosts.js'
 
 export interface Placements {
-  /** Takes the chunks of this revision in place of those before. */
+  /** Replaces the chunks of the previous revision. */
   update(chunks: readonly RouteChunk[]): void
   of(routeConfig: string): PlacedHosts
 }
 
 /** The virtual hosts of one route configuration. */
 export interface PlacedHosts {
-  /** A route is placed there. */
+  /** Whether a route is placed at the domain. */
   has(domain: string): boolean
-  /** Sorted by domain. reserved: domains that have a host even without a route. */
+  /** Returns the hosts, sorted by domain. reserved: domains that have a host even without a route. */
   hosts(reserved: readonly string[]): readonly VirtualHost[]
 }
 
@@ -47,7 +46,7 @@ export function createPlacements(): Placements {
 type Domains = RouteChunk['placed'] extends ReadonlyMap<string, infer Placed> ? Placed : never
 
 interface PlacedDomain {
-  /** The routes that each chunk places there. */
+  /** The routes that each chunk places at the domain. */
   readonly parts: Map<RouteChunk, Parts[number]>
   readonly hostOf: (parts: Parts) => VirtualHost
 }
@@ -66,7 +65,7 @@ class RouteConfigHosts implements PlacedHosts {
     this.#name = name
   }
 
-  /** Nothing is placed here, and nobody has asked for the hosts since the last call. */
+  /** Whether no route is placed here and hosts() was not called since the last isUnused(). */
   isUnused(): boolean {
     const isUnused = this.#placed === 0 && !this.#isAsked
     this.#isAsked = false
@@ -111,7 +110,7 @@ class RouteConfigHosts implements PlacedHosts {
     return this.#hosts
   }
 
-  /** undefined: neither a route nor a listener has the domain. */
+  /** Returns undefined if neither a route nor a listener has the domain. */
   #make(domain: string): VirtualHost | undefined {
     if (!this.has(domain) && !this.#reserved.has(domain)) {
       this.#domains.delete(domain)

@@ -1,12 +1,12 @@
-// What a browser asks before a request that a rule takes by its method comes with OPTIONS, which that rule does not match:
-// its CORS filter answers from a route of its own (Fetch standard, CORS-preflight fetch).
+// Adds a route for CORS preflights to rules that match by method. A preflight is an OPTIONS request, which such a rule
+// does not match (Fetch standard, CORS-preflight fetch).
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Route, RouteMatch } from '../../ir/route.js'
 
 /**
- * undefined: the route's own match has its preflights, or no CORS filter answers them. Envoy's filter ends every request
- * that this matches; should it ever not, nothing is behind it.
+ * Returns undefined if the route itself matches its preflights, or has no CORS filter to answer them. Envoy's CORS
+ * filter answers every request that this route matches; if it ever did not, the route has no backend.
  */
 export function preflightOf({
   match,

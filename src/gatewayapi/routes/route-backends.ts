@@ -1,4 +1,5 @@
-// backendRefs of a rule → weighted destinations; a share that does not resolve stays, and gets 500 (Gateway API, HTTPRoute backendRefs).
+// Translates the backendRefs of a rule into weighted destinations. An unresolved share is kept and gets 500
+// (Gateway API, HTTPRoute backendRefs).
 
 import type { Destination } from '../../ir/destination.js'
 import type { WeightedDestination } from '../../ir/route.js'
@@ -12,18 +13,18 @@ import { translateFilters } from './filters.js'
 export interface RouteBackends {
   readonly weighted: readonly WeightedDestination[]
   readonly destinations: readonly Destination[]
-  /** targetKey() of the backends. */
+  /** targetKey() of each backend. */
   readonly uses: readonly string[]
-  /** The shortest backend.http.requestTimeout of the Services, milliseconds (decision 21). */
+  /** The shortest backend.http.requestTimeout of the Services, in milliseconds (decision 21). */
   readonly requestTimeoutMs?: number
   readonly refProblems: readonly BackendProblem[]
-  /** Of backends that are used all the same. */
+  /** Messages about backends that are in use nevertheless. */
   readonly refNotes: readonly string[]
-  /** Not empty: the whole rule refuses. */
+  /** If not empty, the whole rule refuses. */
   readonly problems: readonly string[]
 }
 
-/** keepsHost: a URLRewrite sets the Host, the backend's own does not count. */
+/** keepsHost: whether a URLRewrite sets the Host, which then replaces the backend's. */
 export function translateBackends(
   context: Context,
   namespace: string,
@@ -65,7 +66,7 @@ export function translateBackends(
   }
 }
 
-/** Of a backend that has no endpoints: its share of the traffic gets 503. */
+/** Returns the problem of a backend without endpoints; its share of the traffic gets 503. */
 const problemOf = ({ target, problem }: Backend): readonly BackendProblem[] =>
   problem === undefined ? [] : [{ target, ...problem }]
 

@@ -1,4 +1,4 @@
-// HTTPRoutes in chunks, and the result of each chunk as one query: a revision looks at chunks, not at thousands of routes.
+// Translates HTTPRoutes in chunks, one query each, so that a revision handles chunks instead of thousands of routes.
 
 import type { Chunk } from '../../incremental/chunked-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
@@ -21,16 +21,16 @@ export interface RouteChunk {
   readonly proc: readonly ProcEntry[]
   readonly wanted: readonly WantedDocument[]
   readonly mesh: readonly MeshRoute[]
-  /** Route configuration → domain → the routes placed there. */
+  /** The placed routes, by route configuration and domain. */
   readonly placed: ReadonlyMap<string, ReadonlyMap<string, readonly OrderedRoute[]>>
-  /** How many HTTPRoutes are attached to each listener. */
+  /** Number of HTTPRoutes attached to each listener. */
   readonly attached: AttachedRoutes
-  /** targetKey() of each backend → the Gateways whose routes, or the policies on them, use it. */
+  /** The Gateways whose routes, or policies on them, use a backend, by its targetKey(). */
   readonly users: ReadonlyMap<string, readonly GatewayName[]>
   readonly heirs: HeirsOfAll
 }
 
-/** gatewayKey() → listener → how many HTTPRoutes are attached to it. */
+/** Number of attached HTTPRoutes, by gatewayKey() and listener. */
 export type AttachedRoutes = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 export const translateRoutes = (

@@ -1,4 +1,4 @@
-// matches of a rule → what Envoy is to match, or why it cannot (Gateway API, HTTPRouteMatch).
+// Translates and validates the matches of a rule (Gateway API, HTTPRouteMatch).
 
 import { patternSize } from '../../cel/patterns.js'
 import { compareText } from '../../incremental/sorted-list.js'
@@ -30,12 +30,15 @@ export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   })
 }
 
-/** Instructions, as we compile it; Envoy needs up to 16 for one of ours, and its limit is set to fit (runtime.ts of xds). */
+/**
+ * Maximum size of a pattern, in instructions of Gatehouse's own compiler. Envoy needs up to 16 for each of them, and
+ * its limit is set to fit (runtime.ts of xds).
+ */
 const MAX_PATTERN_SIZE = 500
 
 /**
- * Envoy would refuse the whole route configuration, everybody's, for a pattern that it cannot compile. It compiles
- * bytes, not characters: a code point beyond 255 and a class of Unicode mean nothing there, or are an error.
+ * Whether Envoy can compile the pattern; otherwise it would NACK the whole route configuration, everybody's routes.
+ * Envoy compiles bytes, not characters: code points beyond 255 and Unicode classes have no meaning or are errors.
  */
 function isPattern(pattern: string): boolean {
   if (!/^[\x20-\x7e]*$/.test(pattern) || /\\(?:p|x\{)/i.test(pattern)) return false
@@ -55,7 +58,7 @@ function translatePath({ type, value }: MatchSpec['path']): Result<PathMatch, st
   return ok({ type, value: value === '/' ? value : value.replace(/\/$/, '') })
 }
 
-/** Paths that no request has once Envoy has normalised it (decision 8), as the Gateway API forbids them too. */
+/** Returns why a path can never match a request normalised by Envoy (decision 8); the Gateway API forbids these too. */
 function pathProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'does not begin with a slash'
   if (/\/\/|\/\.{1,2}(\/|$)|%2f|%5c|\\/i.test(path)) return 'has a segment that is normalised away'
@@ -63,8 +66,8 @@ function pathProblem(path: string): string | undefined {
 }
 
 /**
- * What a match that cannot be translated would have matched, and no less where that can be said: its path alone; of a
- * pattern the whole segments before its first sign. undefined: it might be any path.
+ * Returns a match by path alone, in place of one that cannot be translated. For a pattern, the path is the prefix
+ * before the first metacharacter, without the last segment if it has several. undefined: no such path is known.
  */
 export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
   const plain = path.type === 'RegularExpression' ? plainPrefix(path.value) : path
@@ -82,7 +85,7 @@ function plainPrefix(pattern: string): MatchSpec['path'] | undefined {
   return value.replaceAll('/', '') === '' ? undefined : { type: 'PathPrefix', value }
 }
 
-/** Gateway API: of matches with the same name the first counts. */
+/** Keeps the first match of each name (Gateway API). */
 const firstOfEach = (matches: readonly ValueMatch[]): readonly ValueMatch[] =>
   matches
     .filter(({ name }, index) => matches.findIndex((other) => other.name === name) === index)

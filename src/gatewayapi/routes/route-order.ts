@@ -1,31 +1,31 @@
-// In which order the routes of a virtual host are tried (Gateway API, HTTPRouteRule matches: precedence).
+// Orders the routes of a virtual host (Gateway API, HTTPRouteRule matches: precedence).
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Route, RouteMatch } from '../../ir/route.js'
 
 export interface OrderedRoute {
   readonly route: Route
-  /** Of rankOf(): the higher is tried first. */
+  /** Result of rankOf(); higher ranks are tried first. */
   readonly rank: number
-  /** Milliseconds since the epoch; of the HTTPRoute. */
+  /** Creation time of the HTTPRoute, in milliseconds since the epoch. */
   readonly created: number
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly httpRoute: string
-  /** Where it stands in the HTTPRoute. */
+  /** Index of the rule in the HTTPRoute. */
   readonly rule: number
   readonly match: number
 }
 
-/** Exact paths, then longer ones, then those with a method, then by their number of headers and of query parameters. */
+/** Ranks exact paths first, then longer paths, matches with a method, more headers, more query parameters. */
 export function rankOf({ path, method, headers, queryParams }: RouteMatch): number {
   const exact = path.type === 'Exact' ? 1 : 0
-  // Each is below the next factor: paths have at most 1024 characters, matches at most 16 headers and parameters.
+  // Each term is below the next factor: paths have at most 1024 characters, matches at most 16 headers and parameters.
   const byPath = exact * 2048 + path.value.length
   const byMethod = byPath * 2 + (method === undefined ? 0 : 1)
   return (byMethod * 32 + headers.length) * 32 + queryParams.length
 }
 
-/** Of a preflight's route: after what is written for a method of the path, before what is for all of them. */
+/** Ranks a preflight's route below routes for a method of the path, and above those for all methods. */
 export const preflightRank = ({ path, queryParams }: RouteMatch): number =>
   rankOf({ path, headers: [], queryParams }) + 31 * 32
 

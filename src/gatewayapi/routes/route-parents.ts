@@ -1,4 +1,4 @@
-// parentRefs of an HTTPRoute → the listeners that it attaches to, and why it does not attach to others.
+// Resolves the parentRefs of an HTTPRoute to listeners, or the reasons why the route does not attach.
 
 import type { Condition, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
@@ -21,17 +21,17 @@ export interface Placement {
 
 export interface TranslatedParent {
   readonly gateway: GatewayName
-  /** Of the parentRef, as the port. */
+  /** sectionName of the parentRef. */
   readonly section?: string
   readonly port?: number
-  /** The listeners that it is attached to. Empty: none, and refusal says why. */
+  /** The listeners that the route is attached to; if empty, refusal has the reason. */
   readonly listeners: readonly ParentListener[]
   readonly refusal?: Condition
 }
 
 export interface ParentListener {
   readonly name: string
-  /** At least one. */
+  /** Never empty. */
   readonly placements: readonly Placement[]
 }
 

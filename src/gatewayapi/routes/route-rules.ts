@@ -1,4 +1,4 @@
-// One rule of an HTTPRoute, with the policies on the route → its Envoy routes and the entries of the two tables.
+// Translates one rule of an HTTPRoute and the policies on the route into Envoy routes and the entries of both tables.
 
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
@@ -25,13 +25,13 @@ export interface TranslatedRule {
   readonly uses: readonly string[]
   readonly refProblems: readonly BackendProblem[]
   readonly refNotes: readonly string[]
-  /** Of what the HTTPRoute itself says; the rule refuses for them. */
+  /** Problems of the HTTPRoute itself; if not empty, the rule refuses. */
   readonly problems: readonly string[]
   /** Headers that were added for MCP clients. */
   readonly corsAdded: readonly string[]
 }
 
-/** What a rule without matches matches (Gateway API, HTTPRouteRule matches). */
+/** The match of a rule without matches (Gateway API, HTTPRouteRule matches). */
 const EVERYTHING: HttpRouteRule['matches'][number] = {
   path: { type: 'PathPrefix', value: '/' },
   headers: [],
@@ -75,7 +75,7 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   const isProtective = attachment.policies.some((policy) => policy.isProtective)
   const routes = matches.flatMap((match, position) => {
     if (match.ok) return buildRoutes(input, shared, match.value, position)
-    // Left out, it would leave what it protects to a broader route beside it.
+    // Without a route in its place, requests that it protects would match a broader route.
     const covering = isProtective ? coveringMatch(specs[position] ?? EVERYTHING) : undefined
     return covering === undefined ? [] : buildRoutes(input, shared, covering, position)
   })

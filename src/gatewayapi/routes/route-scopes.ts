@@ -1,5 +1,5 @@
-// Where a route is under the same policies. What it is told by its own policies holds on all of its Gateways; a Gateway that
-// asks for more has a scope of its own, with keys of its own, so that what holds on one Gateway never answers for another.
+// Groups the places of a route by the policies in force there. A route's own policies hold on all of its Gateways. If a
+// Gateway adds or requires policies, each gets its own scope and table keys: no entry ever answers for another Gateway.
 
 import type { GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
@@ -13,19 +13,19 @@ import type { Placement, TranslatedParent } from './route-parents.js'
 import type { HttpRoute } from './rule-routes.js'
 
 export interface RouteScope {
-  /** The last part of its keys; absent: of the route's own policies alone. */
+  /** Last part of the scope's keys; absent if only the route's own policies are in force. */
   readonly name?: string
-  /** Sorted. Empty: the route is attached to none. */
+  /** Sorted; empty if the route is not attached. */
   readonly gateways: readonly GatewayName[]
   readonly placements: readonly Placement[]
   readonly attachment: Attachment
-  /** The policies of the Gateway. */
+  /** The effects of the Gateway's policies. */
   readonly inherited: readonly Inherited[]
-  /** No policy decides who may use the route, and the Gateway requires one: it answers 503. */
+  /** Whether no policy decides who may use the route although the Gateway requires one: it then answers 503. */
   readonly lacksPolicy: boolean
 }
 
-/** At least one. */
+/** Returns the scopes of a route, at least one. */
 export function scopesOf(
   context: Context,
   { metadata: { namespace, name } }: HttpRoute,
@@ -45,7 +45,7 @@ export function scopesOf(
         attachment: attachPolicies(context, target),
       },
     ]
-  // As soon as one Gateway has a say, every one has a key: what holds there must not answer for another, nor what held.
+  // If one Gateway adds or requires policies, all get their own keys: no entry, old or new, may answer for another one.
   const isScoped = places.some((place) => place.inherited.length > 0 || place.lacksPolicy)
   const named = places.map((place) => ({ ...place, name: isScoped ? place.own : undefined }))
   return [...new Set(named.map(({ name: scope }) => scope))].flatMap((scope) => {
@@ -60,7 +60,7 @@ export function scopesOf(
 }
 
 interface ScopeAt extends Pick<RouteScope, 'attachment' | 'inherited' | 'lacksPolicy'> {
-  /** Names the Gateway, or the listener where it has policies of its own. */
+  /** Name of the Gateway, or of the listener if that has its own policies. */
   readonly own: string
 }
 

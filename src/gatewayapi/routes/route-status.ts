@@ -1,4 +1,5 @@
-// The status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API, RouteStatus).
+// Builds the status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API,
+// RouteStatus).
 
 import {
   type Condition,
@@ -13,7 +14,7 @@ import type { RouteScope } from './route-scopes.js'
 import type { HttpRoute } from './rule-routes.js'
 import { isIgnored } from './unimplemented-fields.js'
 
-/** The rules of a route, as they are in one of its scopes. */
+/** The translated rules of a route in one of its scopes. */
 export interface ScopedRules {
   readonly scope: RouteScope
   readonly rules: readonly TranslatedRule[]
@@ -24,7 +25,7 @@ export function routeStatus(
   parents: readonly TranslatedParent[],
   scoped: readonly ScopedRules[],
 ): ResourceStatus {
-  // Of what the HTTPRoute itself says, the rules of each scope say the same.
+  // Problems of the HTTPRoute itself are the same in every scope.
   const rules = scoped[0]?.rules ?? []
   const refs = resolvedRefs(rules)
   const conditions = parents.flatMap(({ gateway, section, port, refusal }) => {
@@ -48,7 +49,7 @@ export function routeStatus(
     : statusOf(route, conditions)
 }
 
-/** Requests reach a backend, and no policy decides who may send them. */
+/** Whether requests reach a backend without a policy that decides who may send them. */
 const isOpen = ({ scope, rules }: ScopedRules): boolean =>
   scope.placements.length > 0 &&
   !scope.attachment.decides &&
@@ -77,7 +78,7 @@ function acceptance(
 const isAt = ({ gateways }: RouteScope, { namespace, name }: GatewayName): boolean =>
   gateways.some((gateway) => gateway.namespace === namespace && gateway.name === name)
 
-/** The owner of the route may not see the policies of its Gateway. */
+/** Reports the Gateway's policies in force, which the owner of the route may not be able to see. */
 const inheritedLines = ({ inherited, attachment }: RouteScope): readonly string[] =>
   inherited
     .filter(({ inForce }) => inForce.length > 0)

@@ -1,4 +1,4 @@
-// One HTTPRoute with everything it refers to → its routes, where they are placed, and its status.
+// Translates one HTTPRoute and everything it refers to into routes, their placements, table entries and its status.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
@@ -23,24 +23,24 @@ import { withPathsOfAll } from './table-entries.js'
 export interface TranslatedRoute {
   readonly key: string
   readonly route: HttpRoute
-  /** At least one. */
+  /** Never empty. */
   readonly scopes: readonly RouteScope[]
-  /** Of each scope, in their order. */
+  /** The routes of each scope, in the order of scopes. */
   readonly placed: readonly PlacedRoutes[]
-  /** The Gateways that it is attached to; sorted. */
+  /** The Gateways that the route is attached to, sorted. */
   readonly gateways: readonly GatewayName[]
-  /** By gatewayKey(): the names of the listeners that it is attached to. */
+  /** Names of the listeners that the route is attached to, by gatewayKey(). */
   readonly listeners: ReadonlyMap<string, ReadonlySet<string>>
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
   readonly destinations: readonly Destination[]
   readonly wanted: readonly WantedDocument[]
-  /** targetKey() of every backend that it or its policies use. */
+  /** targetKey() of every backend that the route or its policies use. */
   readonly uses: readonly string[]
-  /** Headers that were added to its CORS filters for MCP clients (decision 13a). */
+  /** Headers added to its CORS filters for MCP clients (decision 13a). */
   readonly corsAdded: readonly string[]
   readonly status: ResourceStatus
-  /** Of an HTTPRoute of a mesh, with a policy on it. */
+  /** Set for an HTTPRoute of a mesh with a policy, or that lacks a required one. */
   readonly mesh?: MeshRoute
 }
 
@@ -104,7 +104,7 @@ function ownRoute(
   }
 }
 
-/** Nothing of it goes to an Envoy. */
+/** Translates an HTTPRoute of a mesh, which produces no Envoy configuration. */
 function routeOfMesh(
   context: Context,
   route: HttpRoute,
@@ -139,13 +139,13 @@ function inputsOf(
     refusals: attachment.broken,
     mcpBodyBytes: context.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
     rateLimitBuckets: context.options.rateLimitBuckets ?? DEFAULT_RATE_LIMIT_BUCKETS,
-    // A mesh's Envoys can name no other key than that of the rule.
+    // Envoys of a mesh can only send the key of the rule.
     ...(name === undefined || context.options.mesh !== undefined ? {} : { scope: name }),
     ...(webhooks === undefined ? {} : { webhooks }),
   }))
 }
 
-/** A change of its policy changes few of its parts: those that are equal stay the same objects. */
+/** Reuses the previous objects of equal parts: a change of a policy changes few of them. */
 function settled(now: TranslatedRoute, previous: TranslatedRoute | undefined): TranslatedRoute {
   if (previous === undefined) return now
   return {
@@ -168,7 +168,7 @@ const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): re
 
 type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>
 
-/** A route that no Gateway takes needs no clusters, no table entries and no keys. */
+/** Collects clusters, table entries and wanted documents; none for a route that is not attached to a Gateway. */
 function inForce(scoped: readonly ScopedRules[]): InForce {
   if (scoped.every(({ scope }) => scope.gateways.length === 0))
     return { authz: [], proc: [], destinations: [], wanted: [] }
@@ -177,7 +177,7 @@ function inForce(scoped: readonly ScopedRules[]): InForce {
     authz: scoped.flatMap(({ rules }) => withPathsOfAll(rules.flatMap(({ authz }) => authz))),
     proc: all.flatMap(({ proc }) => proc),
     destinations: all.flatMap(({ destinations }) => destinations),
-    // Also while the route refuses: the status says whether there are keys, and they are there when it is mended.
+    // Also while the route refuses: the status reports the keys, and they are ready once it is repaired.
     wanted: scoped.flatMap(({ scope }) => scope.attachment.jwt?.jwt?.wanted ?? []),
   }
 }

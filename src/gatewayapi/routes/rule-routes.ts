@@ -1,5 +1,5 @@
-// One rule of an HTTPRoute → what it does (forward, redirect or refuse), and for each of its matches the routes: protected,
-// answered by ext_proc (well-known paths of an MCP route), or refused.
+// Decides what a rule of an HTTPRoute does (forward, redirect or refuse), and builds the routes of each match:
+// forwarded, answered by ext_proc (well-known paths of an MCP route), or refusing.
 
 import { listsKey, routeKey, routeName } from '../../ir/names.js'
 import type { GuardEntry } from '../../ir/proc-entry.js'
@@ -30,25 +30,25 @@ export interface RuleInput {
   readonly index: number
   readonly rule: HttpRouteRule
   readonly attachment: Attachment
-  /** Why the whole route refuses; empty: it does not. */
+  /** Keys of the broken policies; if not empty, the whole route refuses. */
   readonly refusals: readonly string[]
-  /** No policy decides who may use the route, and one is required. */
+  /** Whether no policy decides who may use the route although one is required. */
   readonly lacksPolicy: boolean
-  /** Of routeKey(). */
+  /** Scope for routeKey(). */
   readonly scope?: string
-  /** Of bodies that rules read. */
+  /** Maximum size of a body that rules read. */
   readonly mcpBodyBytes: number
-  /** Of one limit with a key. */
+  /** Number of buckets of a keyed rate limit. */
   readonly rateLimitBuckets: number
   /** Absent: LLM traffic is not guarded. */
   readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
 }
 
-/** The key of both tables for this rule. */
+/** Returns the key of the rule in both tables. */
 export const keyOfRule = ({ route, index, scope }: RuleInput): string =>
   routeKey(route.metadata.namespace, route.metadata.name, index, scope)
 
-/** problems: of what the HTTPRoute says of the rule. undefined: nothing refuses it. */
+/** Returns undefined if the rule does not refuse. problems: those of the rule in the HTTPRoute. */
 export function refusalOf(
   { refusals, lacksPolicy }: RuleInput,
   problems: readonly string[],
@@ -58,7 +58,7 @@ export function refusalOf(
   return problems.length > 0 ? refuse('This route is not valid.') : undefined
 }
 
-/** ext_authz says so first, and counts it; this is what is behind it. */
+/** A fallback: ext_authz denies these requests first, and counts them. */
 const WITHOUT_POLICY: RefuseAction = {
   type: 'refuse',
   status: 503,
@@ -67,7 +67,7 @@ const WITHOUT_POLICY: RefuseAction = {
 
 const refuse = (body: string): RefuseAction => ({ type: 'refuse', status: 500, body })
 
-/** Of a rule that nothing refuses. */
+/** Returns the action of a rule without a refusalOf(). */
 export function actionOf(
   { rule, attachment, webhooks }: RuleInput,
   filters: Filters,
@@ -91,7 +91,7 @@ export function actionOf(
 const removedFromAnswers = ({ transformation }: Attachment): readonly string[] =>
   transformation?.removedFromAnswers ?? []
 
-/** A backendRef's own filters must not bring back what the policy removes. */
+/** Removes headers from a backendRef's own filters, which must not restore what the policy removes. */
 function withoutRemoved(one: WeightedDestination, attachment: Attachment): WeightedDestination {
   const removed = removedFromAnswers(attachment)
   return one.responseHeaders === undefined || removed.length === 0
@@ -102,13 +102,16 @@ function withoutRemoved(one: WeightedDestination, attachment: Attachment): Weigh
       }
 }
 
-/** Decisions 13b and 21: an MCP route streams without end, and a guarded one waits for its webhooks, unless somebody says how long it may take. */
+/**
+ * Returns the timeouts (decisions 13b and 21). MCP routes (endless streams) and guarded routes (which wait for
+ * webhooks) have none unless the route or a policy sets one.
+ */
 function timeoutsOf(
   { timeouts }: HttpRouteRule,
   policyMs: number | undefined,
   isEndless: boolean,
 ): Timeouts {
-  // Without an own limit on the whole, Envoy's default of 15 s would cut a longer one on the backend short.
+  // Without a limit on the whole request, Envoy's default of 15 s would cut a longer backend timeout short.
   const whole = timeouts.request ?? timeouts.backendRequest ?? (isEndless ? 0 : undefined)
   const requestMs = shorter(whole, policyMs)
   return {
@@ -118,22 +121,22 @@ function timeoutsOf(
   }
 }
 
-/** 0 is no limit at all. */
+/** Returns the shorter timeout; a `whole` of 0 means no limit. */
 const shorter = (whole: number | undefined, policyMs: number | undefined): number | undefined =>
   policyMs === undefined || (whole !== undefined && whole > 0 && whole < policyMs)
     ? whole
     : policyMs
 
-/** What the routes of a rule have in common. */
+/** The parts that all routes of a rule share. */
 export interface RuleRoutes {
-  /** Present: every match of the rule refuses. */
+  /** If present, every match of the rule refuses. */
   readonly refusal?: RefuseAction
   readonly action: RouteAction
   readonly filters: Filters
   readonly cors?: Cors
 }
 
-/** position: of the match in its rule. */
+/** position: index of the match in its rule. */
 export function buildRoutes(
   input: RuleInput,
   rule: RuleRoutes,
@@ -155,7 +158,7 @@ export function buildRoutes(
   })
 }
 
-/** A route, and what tells it from the others of its match. */
+/** A route without its name, with the suffix that distinguishes it from the others of its match. */
 type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string; readonly rank?: number }
 
 function withPreflight(route: Unnamed): readonly Unnamed[] {
@@ -181,8 +184,8 @@ function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readon
 }
 
 /**
- * Bare: what else the rule says may be what Envoy would refuse. But for CORS, without which a page in a browser sees a
- * failed connection and not the answer.
+ * Returns a refusing route. It omits the rest of the rule, which Envoy might NACK, except CORS: without it, a page in
+ * a browser would see a failed connection instead of the answer.
  */
 const refusedRoute = (
   action: RefuseAction,
@@ -211,7 +214,7 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
   }
 }
 
-/** An MCP route has no webhooks. */
+/** Returns how ext_proc takes part; a route that filters lists is an MCP route and has no webhooks. */
 function procOf(input: RuleInput, action: RouteAction): Pick<Route, 'proc'> {
   if (action.type !== 'forward') return {}
   if (input.attachment.filtersLists)
@@ -219,7 +222,7 @@ function procOf(input: RuleInput, action: RouteAction): Pick<Route, 'proc'> {
   return input.webhooks === undefined ? {} : { proc: { key: keyOfRule(input), mode: 'guard' } }
 }
 
-/** In front of the match, without its CORS. */
+/** Returns the routes for a relay's pages, which precede the match and have no CORS. */
 function pagesOf(input: RuleInput, match: RouteMatch): readonly Unnamed[] {
   const mcp = input.attachment.jwt?.jwt?.mcp
   if (mcp?.relay === undefined) return []

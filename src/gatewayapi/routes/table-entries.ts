@@ -1,4 +1,4 @@
-// What ext_authz and ext_proc must know of one rule, from its routes and the policies in force.
+// Builds the table entries of one rule, for ext_authz and ext_proc, from its routes and the policies in force.
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
@@ -13,7 +13,7 @@ import type { OrderedRoute } from './route-order.js'
 import { keyOfRule, type RuleInput } from './rule-routes.js'
 import { mcpPathsOf } from './well-known-routes.js'
 
-/** None: no route of the rule asks ext_authz. */
+/** Returns no entry if no route of the rule asks ext_authz. */
 export const authzEntry = (
   input: RuleInput,
   routes: readonly OrderedRoute[],
@@ -23,7 +23,7 @@ export const authzEntry = (
     routes.filter(({ route }) => route.authz !== undefined).map(({ route }) => route.match.path),
   )
 
-/** None: there is no path. */
+/** Returns no entry if paths is empty. */
 export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): readonly AuthzEntry[] {
   if (paths.length === 0) return []
   const { jwt, authorization, rateLimit, transformation } = input.attachment
@@ -64,7 +64,7 @@ const sourceOf = ({ key, policy }: TranslatedPolicy): PolicySource => ({
   source: policy.source,
 })
 
-/** None: ext_proc has no part in any route of the rule. */
+/** Returns no entry if no route of the rule uses ext_proc. */
 export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
   const modes = new Set(routes.map(({ route }) => route.proc?.mode))
   const mcp = input.attachment.jwt?.jwt?.mcp
@@ -75,7 +75,7 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
   ]
 }
 
-/** None: no webhook guards the rule. */
+/** Returns no entry if no webhook guards the rule. */
 export function guardEntry(input: RuleInput): readonly GuardEntry[] {
   const { guard } = input.attachment
   if (input.webhooks === undefined) return []
@@ -83,7 +83,7 @@ export function guardEntry(input: RuleInput): readonly GuardEntry[] {
   return [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
 }
 
-/** None: no rules of a policy stand on the route. */
+/** Returns no entry if no policy of the route has rules. */
 export function listsEntry(input: RuleInput): readonly ListsEntry[] {
   const { authorization } = input.attachment
   if (authorization === undefined) return []
@@ -91,7 +91,7 @@ export function listsEntry(input: RuleInput): readonly ListsEntry[] {
   return [{ type: 'lists', key, route: keyOf(input.route), authorization }]
 }
 
-/** key: of the route that serves the documents. */
+/** key: routeKey() of the rule that serves the documents. */
 export const wellKnownEntry = (
   input: RuleInput,
   mcp: Mcp,
@@ -111,8 +111,8 @@ export const wellKnownEntry = (
 })
 
 /**
- * The entries of one HTTPRoute, each with the paths of all: they differ in nothing else. When rules come or go, those
- * behind them get other keys, and until Envoy has them too, a path of before meets the key of another rule.
+ * Gives each entry of an HTTPRoute the paths of all; apart from keys and paths they are equal. Inserting or removing
+ * a rule shifts the keys of later rules. Until Envoy catches up, a request can carry another rule's key.
  */
 export function withPathsOfAll(entries: readonly AuthzEntry[]): readonly AuthzEntry[] {
   const paths = sortedPaths(entries.flatMap((entry) => entry.paths))

@@ -1,8 +1,8 @@
-// Fields of an HTTPRoute that we do not implement: which are ignored, and which make their rule refuse (decision 27).
+// Decides which unimplemented fields of an HTTPRoute are ignored and which make their rule refuse (decision 27).
 
-/** Not retried and not pinned to a session is as safe; anything else of a rule may not be. */
+/** Fields that are safe to ignore: retries and session persistence. Any other field of a rule may not be. */
 const HARMLESS = /^spec\.rules\[\d+\]\.(retry|sessionPersistence)$/
-/** Said, and refused, by the type of the filter already. */
+/** Fields of filters; the type of the filter already makes the rule refuse. */
 const IN_FILTER = /\.filters\[\d+\]\./
 
 export const isIgnored = (field: string): boolean =>

@@ -1,5 +1,4 @@
-// A virtual host of a route configuration, kept from revision to revision: what is placed there → the host, the same object
-// while its routes are.
+// Builds a virtual host of a route configuration; returns the same object while its routes are the same.
 
 import { concat } from '../../incremental/chunked-list.js'
 import { isSameRow } from '../../incremental/diff.js'
@@ -8,7 +7,7 @@ import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
 import { byPrecedence, type OrderedRoute } from './route-order.js'
 
-/** The routes of a domain, as each chunk gives them. */
+/** The routes of a domain, by chunk. */
 export type Parts = readonly (readonly OrderedRoute[])[]
 
 interface Made {

@@ -1,5 +1,5 @@
-// Which matches of a route with mcp are answered by ext_proc and which are protected: nothing below a well-known
-// path ever reaches the backend or the token check (decision 12b).
+// Separates the paths of a route with mcp that ext_proc answers from the protected ones: requests below a well-known
+// path never reach the backend or the token check (decision 12b).
 
 import type { McpPaths } from '../../ir/proc-entry.js'
 import type { PathMatch, RouteMatch } from '../../ir/route.js'
@@ -14,17 +14,17 @@ import {
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Mcp } from '../policies/mcp.js'
 
-/** path is a well-known root or lies below one, by segments. */
+/** Whether the path is a well-known root or below one, by segments. */
 export const isWellKnown = ({ value }: PathMatch): boolean =>
   WELL_KNOWN_ROOTS.some((root) => value === root || value.startsWith(`${root}/`))
 
-/** The roots that a broader prefix match covers: each gets a match of its own in front of it. */
+/** Returns the roots that a broader prefix match covers; each gets its own match in front of it. */
 export function coveredRoots({ path }: RouteMatch): readonly string[] {
   if (path.type === 'Exact') return []
   return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
 }
 
-/** Whether a match of the route lets clients reach the path; headers and methods of the matches are not looked at. */
+/** Whether a match of the route lets clients reach the path, ignoring its headers and methods. */
 export const isMatched = (route: HttpRouteSpec, wanted: string): boolean =>
   route.rules.some(({ matches }) =>
     matches.some(({ path: { type, value } }) =>
@@ -34,10 +34,10 @@ export const isMatched = (route: HttpRouteSpec, wanted: string): boolean =>
     ),
   )
 
-/** The paths of an MCP endpoint's documents, and of what clients call to log in. */
+/** The paths of an MCP endpoint's documents and login endpoints. */
 export interface DocumentPaths {
   readonly resourceMetadata: string
-  /** Without the registration where it is refused, and with the endpoints of a relay. */
+  /** Includes registration unless it is refused, and the endpoints of a relay. */
   readonly ofServer: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export const documentPaths = (
   ],
 })
 
-/** Where a relay shows its pages, as far as the match covers them: no page of another origin may read those, whatever CORS says. */
+/** Returns matches for a relay's pages below the match. No page of another origin may read them, whatever CORS says. */
 export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly RouteMatch[] =>
   PAGES.map((endpoint) => relayPath(mcpPath, endpoint))
     .filter((page) =>
@@ -65,12 +65,12 @@ export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly Rout
 
 const PAGES = ['authorize', 'callback'] as const
 
-/** Last segment of a root: the suffix of the name of a route in front of a broader match. */
+/** Returns the last segment of a root, the name suffix of the route in front of a broader match. */
 export const rootName = (root: string): string => root.slice(root.lastIndexOf('/') + 1)
 
 /**
- * The path of resourceMetadata.resource, else of the route's paths that are not well-known the first whose documents it
- * matches: another may be a health check's.
+ * Returns the path of resourceMetadata.resource, if set. Otherwise, of the route's paths that are not well-known, the
+ * first whose documents the route matches (another may be a health check's), else the first.
  */
 export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
   if (mcp.resource !== undefined) return { mcpPath: mcp.resource.path, origin: mcp.resource.origin }
@@ -84,5 +84,5 @@ export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
   return own.find(hasDocuments) ?? own[0] ?? { mcpPath: '' }
 }
 
-/** RFC 8615. */
+/** Whether the path is below /.well-known/ (RFC 8615). */
 const isBelowWellKnown = (path: string): boolean => `${path}/`.startsWith('/.well-known/')

@@ -1,4 +1,4 @@
-// The status of a BackendTLSPolicy: Accepted and ResolvedRefs for each Gateway whose routes use its backends.
+// Builds the status of a BackendTLSPolicy: Accepted and ResolvedRefs for each Gateway whose routes use its backends.
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import {
@@ -13,7 +13,7 @@ import { keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
 import { notFound } from './missing-target.js'
 import type { Users } from './policy-status.js'
 
-/** Its targets are of kinds that Gatehouse does not read: backends of a mesh. */
+/** Whether all targets are of kinds that Gatehouse does not read, such as backends of a mesh. */
 export const isOnOthersAlone = ({ options }: Context, { spec }: TlsPolicy): boolean =>
   spec.targetRefs.every(
     ({ group, kind }) =>
@@ -89,7 +89,7 @@ function missingTarget(
     : [`port ${sectionName} not found in Service ${key}`]
 }
 
-/** Key of the policy that is in force in place of this one; undefined: none. */
+/** Returns the key of the policy that is in force instead of this one; undefined: none. */
 function winnerOver(context: Context, policy: TlsPolicy, target: string): string | undefined {
   const winners = sectionsOf(policy, target).map((section) => {
     const all = context.reader.read('tlsPoliciesOn', target) ?? []

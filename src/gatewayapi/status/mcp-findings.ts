@@ -1,5 +1,5 @@
-// Checks MCP routes against the policy that protects them, for its status: whether clients find the policy's documents, and
-// whether the routes serve resourceMetadata.resource.
+// Checks MCP routes for the status of their policy: whether clients find the policy's documents, and whether the routes
+// serve resourceMetadata.resource.
 
 import { translateGateway } from '../listeners/gateways.js'
 import type { Mcp } from '../policies/mcp.js'
@@ -10,7 +10,7 @@ import type { Context } from '../world/context.js'
 import { covers } from '../world/hostnames.js'
 
 export interface Findings {
-  /** Remarks: what may be meant. */
+  /** Remarks about what may be intended. */
   readonly notes: readonly string[]
   /** Parts of the policy that cannot work (PartiallyValid). */
   readonly warnings: readonly string[]
@@ -18,7 +18,7 @@ export interface Findings {
   readonly faults: readonly string[]
 }
 
-/** routes: the policy's targets that Gateways serve. */
+/** routes: the policy's target routes that Gateways serve. */
 export function mcpFindings(
   context: Context,
   policy: ProxyPolicy,
@@ -30,9 +30,9 @@ export function mcpFindings(
     return mcp === undefined ? [] : [{ route, mcp }]
   })
   const all = own.flatMap(({ route, mcp }) => [
-    // Decision 13a: what was added is named.
+    // Decision 13a: added headers are listed.
     { notes: addedHeaders(route) },
-    // In a mesh the documents have a route of their own.
+    // In a mesh the documents have their own route.
     context.options.mesh === undefined ? documentFindings(mcp, route, routes) : {},
     resourceFindings(context, mcp, route, routes),
   ])
@@ -48,7 +48,7 @@ const addedHeaders = ({ key, corsAdded }: TranslatedRoute): readonly string[] =>
     ? []
     : [`Added to the CORS filter of HTTPRoute ${key} for MCP clients: ${corsAdded.join('; ')}`]
 
-/** With a configured resource, any route of the policy may have its documents. */
+/** Reports document paths that no match covers; with a configured resource, any route of the policy may match them. */
 function documentFindings(
   mcp: Mcp,
   { key, route }: TranslatedRoute,
@@ -63,7 +63,7 @@ function documentFindings(
   const resource = missing([resourceMetadata])
   const server = missing(ofServer)
   if (mcp.relay !== undefined) return { faults: sentence([...resource, ...server], NO_LOGIN) }
-  // What else is missing is below this one.
+  // The other missing paths are below the first.
   const first = server.slice(0, 1)
   return mcp.authorizationServer === undefined
     ? { warnings: sentence([...resource, ...first], NO_LOGIN) }
@@ -113,7 +113,7 @@ function resourceFindings(
   }
 }
 
-/** No proxy is expected on loopback, so names and ports of listeners can be compared. */
+/** Whether the host is this machine. No proxy is expected there, so names and ports of listeners can be compared. */
 const isLoopback = (hostname: string): boolean =>
   /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 

@@ -1,4 +1,4 @@
-// The sentence for a policy target that does not exist, with a similar name that may have been meant.
+// Builds the message for a policy target that does not exist, suggesting a similar name.
 
 import { similarWord } from '../../similar.js'
 import type { Context } from '../world/context.js'

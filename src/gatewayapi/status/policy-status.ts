@@ -1,4 +1,5 @@
-// The status of a ProxyPolicy: Accepted and Attached, both always, for each Gateway that its targets are attached to (decisions 25-29).
+// Builds the status of a ProxyPolicy: always both Accepted and Attached, for each Gateway that its targets are attached
+// to (decisions 25-29).
 
 import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
 import { translateGateway } from '../listeners/gateways.js'
@@ -19,10 +20,10 @@ import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
 import { type Findings, mcpFindings } from './mcp-findings.js'
 import { type NamedKind, notFound } from './missing-target.js'
 
-/** By targetKey() of a backend: the Gateways whose routes use it; sorted. */
+/** The Gateways whose routes use a backend, sorted, by targetKey() of the backend. */
 export type Users = ReadonlyMap<string, readonly GatewayName[]>
 
-/** What is known of all routes together. */
+/** Facts that are collected from all routes. */
 export interface Uses {
   users(): Users
   heirs(): HeirsOfAll
@@ -32,14 +33,14 @@ type TargetRef = ProxyPolicy['spec']['targetRefs'][number]
 
 interface TargetState {
   readonly gateways: readonly GatewayName[]
-  /** Why the policy is not attached to it. */
+  /** Why the policy is not attached to the target. */
   readonly pending?: string
-  /** It does not exist. */
+  /** The target does not exist. */
   readonly missing?: true
-  /** The sentences that name the policies that won (decision 25). */
+  /** Messages about lost conflicts, which name the winning policies (decision 25). */
   readonly conflict?: string
   readonly isGateway?: true
-  /** An HTTPRoute that Gateways serve. */
+  /** The target, if it is an HTTPRoute that Gateways serve. */
   readonly route?: TranslatedRoute
 }
 
@@ -129,7 +130,7 @@ function heirLines(heirs: Heirs = NO_HEIRS): readonly string[] {
   return more > 0 ? [...heirs.lines, `Replaced: on ${more} more HTTPRoutes`] : heirs.lines
 }
 
-/** What a policy of a route has in place of those of its Gateways. */
+/** Reports the fields of a route's policy that replace those of its Gateways' policies. */
 const ownLines = (states: readonly TargetState[], policy: string): readonly string[] =>
   states.flatMap(({ route }) =>
     (route?.scopes ?? []).flatMap(({ inherited }) =>

@@ -1,5 +1,5 @@
-// Two Gateways on one port: fine for two Envoys, but one that serves both can bind it only once, for the older Gateway. Which
-// Envoys there are is for the operator to say (--shared-envoys), and not for who happens to be connected.
+// Handles Gateways that share a port. Two Envoys can serve them, but an Envoy that serves both binds the port only for
+// the older one. The operator states which is the case (--shared-envoys); connected Envoys do not matter.
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import { gatewayStatus, type TranslatedGateway } from '../listeners/gateways.js'
@@ -7,7 +7,7 @@ import type { TranslatedListener } from '../listeners/listeners.js'
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 
-/** before: the Gateways that keep their ports, as they are older, or as old and first by namespace and name. */
+/** before: the Gateways with precedence, which keep their ports: older, or as old and first by namespace and name. */
 export function withSharedPorts(
   context: Context,
   own: TranslatedGateway,

@@ -1,4 +1,4 @@
-// The status of every resource, made and remembered by chunks of resources, as in route-chunks.ts.
+// Builds the status of every resource, memoised per chunk of resources as in route-chunks.ts.
 
 import { type Chunk, concat, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
@@ -16,7 +16,7 @@ import { isOnOthersAlone, tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Users, type Uses } from './policy-status.js'
 import { withSharedPorts } from './shared-ports.js'
 
-/** routes: of this revision. */
+/** routes: the route chunks of this revision. */
 export type BuildStatuses = (
   context: Context,
   resources: Resources,
@@ -24,10 +24,10 @@ export type BuildStatuses = (
   routes: readonly RouteChunk[],
 ) => readonly ResourceStatus[]
 
-/** The builder of one translator. It remembers the statuses of resources that say all there is to say themselves. */
+/** Creates the status builder of one translator. It memoises statuses that depend on the resource alone. */
 export function createStatusBuilder(): BuildStatuses {
   const chunksOf = createChunker<Resource<unknown>>(keyOf)
-  /** Of kinds whose status says what the resource itself says. */
+  /** Builds the statuses of a kind whose status depends on the resource alone. */
   const ownStatuses = <Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) => {
     const one = memo((resource: Resource<Spec>) => statusOf(resource, conditionsOf(resource.spec)))
     const each = memo((resources: Chunk<Resource<Spec>>) => resources.map(one))
@@ -38,7 +38,7 @@ export function createStatusBuilder(): BuildStatuses {
   const backends = ownStatuses<unknown>(() => [isTrue('Accepted', 'Accepted', 'Backend accepted')])
   const parameters = ownStatuses(parametersConditions)
   const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
-  /** Who uses a Service is known of all routes together; policies on routes alone depend on those routes alone. */
+  /** Memoises only policies that target nothing but routes: the others depend on `uses`, derived from all routes. */
   const ofPolicies = (
     context: Context,
     policies: readonly ProxyPolicy[],
@@ -79,7 +79,7 @@ export function createStatusBuilder(): BuildStatuses {
   }
 }
 
-/** Of kinds that a mesh has a controller for, which alone says something of them there. */
+/** Builds the statuses of the kinds that in a mesh are reported by its own controller. */
 const sharedStatuses = (
   context: Context,
   resources: Resources,
@@ -105,7 +105,7 @@ function gatewayStatuses(
   })
 }
 
-/** Gateways are sorted. */
+/** Merges the users of all chunks, sorting the Gateways. */
 function usersOf(chunks: readonly RouteChunk[]): Users {
   const users = new Map<string, GatewayName[]>()
   for (const chunk of chunks)

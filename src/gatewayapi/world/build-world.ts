@@ -1,4 +1,4 @@
-// Updates the index of resources incrementally, and returns the keys that changed.
+// Updates the index of resources incrementally and returns the keys that changed.
 
 import { type Differences, differences } from '../../incremental/diff.js'
 import { persistentMap } from '../../incremental/persistent-map.js'
@@ -19,14 +19,14 @@ import {
 import type { Read } from './queries.js'
 import { type Group, keyOf, type Names, type ResourceIndex, type World } from './world.js'
 
-/** A world, what it was made of, and the look-ups that gave something else in the world before it. */
+/** A world, the resources it was built from, and the look-ups whose results differ from the previous world. */
 export interface BuiltWorld {
   readonly world: World
   readonly resources: Resources
   readonly changed: readonly Read[]
 }
 
-/** What others have answered. */
+/** Answers from outside: remote documents and resolved names. */
 export interface Answers {
   readonly remote: RemoteState
   readonly names: NameState
@@ -95,7 +95,7 @@ const changedKeys = <Value>(
 
 interface Updated<Version> {
   readonly table: Version
-  /** Of the rows that are others now. */
+  /** Keys of the changed rows. */
   readonly keys: Iterable<string>
 }
 

@@ -1,4 +1,4 @@
-// Conditions and the status of a resource, in the Gateway API's shape (decision 29).
+// Builds conditions and resource statuses in the Gateway API's shape (decision 29).
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource } from '../../resources/kinds/resources.js'
@@ -17,7 +17,7 @@ export const isFalse = (type: string, reason: string, message: string): Conditio
   message,
 })
 
-/** What a route, a listener or a policy is about when its resource has several: the Gateway, and a listener of it. */
+/** Adds the Gateway (and listener) that the conditions are about, for resources that have several. */
 export const about = (
   conditions: readonly Condition[],
   place: Pick<Condition, 'ancestor' | 'section' | 'port'>,
@@ -38,6 +38,6 @@ export function statusOf(
   }
 }
 
-/** Decision 27: fields that we do not implement are said, not refused. */
+/** Decision 27: fields that Gatehouse does not implement are reported, not rejected. */
 export const unsupportedNote = (fields: readonly string[]): string =>
   fields.length === 0 ? '' : ` (not implemented and ignored: ${fields.join(', ')})`

@@ -1,43 +1,43 @@
-// What every step of the translation is given: the reader of its revision and the settings.
+// The context of every translation step: the reader of its revision and the settings.
 
 import type { AllowedAddress } from '../../addresses/address-rules.js'
 import type { Mesh } from '../../ir/mesh-route.js'
 import type { Reader } from './queries.js'
 
 export interface TranslatorOptions {
-  /** Of our own kinds, e.g. policy.gatehouse.dev. */
+  /** API group of Gatehouse's own kinds, e.g. policy.gatehouse.dev. */
   readonly apiGroup: string
-  /** e.g. cluster.local: for Services without endpoints in the files. */
+  /** DNS domain for Services whose endpoints are not in the files, e.g. cluster.local. */
   readonly clusterDomain: string
   /** The default of mcp.metadataIssuer (decision 10a). */
   readonly metadataIssuer: 'Provider' | 'Gateway'
-  /** mcp_protocol_version of resource metadata, where the policy says none; absent: oauth's default. */
+  /** Default of mcp_protocol_version in resource metadata; absent: the default of src/oauth. */
   readonly mcpProtocolVersion?: string
   /** The largest body that rules about MCP messages may ask for; default 1 MiB. */
   readonly mcpBodyBytes?: number
-  /** A route without a policy that decides who may use it refuses; default: it is open. */
+  /** Whether a route refuses if no policy decides who may use it; default: it is open. */
   readonly requirePolicy?: boolean
-  /** How many buckets one rate limit with a key has in each Envoy; default 10,000. */
+  /** Number of buckets that a keyed rate limit has in each Envoy; default 10,000. */
   readonly rateLimitBuckets?: number
-  /** What relays without a keyRef seal with: base64url of 32 bytes each, the first writes. Absent: they are refused. */
+  /** Sealing keys of relays without a keyRef: base64url of 32 bytes each, the first seals; absent: none, an error. */
   readonly relayKeys?: {
     readonly keys: readonly string[]
-    /** Made by this process, and gone with it. */
+    /** Whether this process generated the keys, so that they are lost when it ends. */
     readonly areOwn: boolean
   }
-  /** The resources are a cluster's: a Gateway is ours only by its GatewayClass. In files each is. */
+  /** Whether the resources come from a cluster: a Gateway whose GatewayClass is missing is then not Gatehouse's. */
   readonly isCluster?: boolean
-  /** One Envoy serves several Gateways, so that two of them cannot have one port; default: in files. */
+  /** Whether one Envoy serves several Gateways, so they cannot share a port; default: true for files. */
   readonly sharesEnvoys?: boolean
-  /** Gateways are a mesh's: their routes get table entries, and no configuration of Envoy. Absent: they are Gatehouse's. */
+  /** Set if a mesh serves the Gateways: their routes then get table entries but no Envoy configuration. */
   readonly mesh?: Mesh
-  /** In a cluster, where namespaces must not reach what is Gatehouse's; absent: names are for Envoy to resolve. */
+  /** Set in a cluster, where tenants must not reach Gatehouse's own addresses; absent: Envoy resolves names. */
   readonly tenancy?: Tenancy
 }
 
-/** What backends must not lead to (decision 30a). */
+/** Addresses that backends must not lead to (decision 30a), and the exceptions. */
 export interface Tenancy {
-  /** Of the pod that Gatehouse runs in. */
+  /** Addresses of the pod that Gatehouse runs in. */
   readonly ownAddresses: readonly string[]
   /** The Service that Envoys connect to. */
   readonly ownService: { readonly namespace: string; readonly name: string }
@@ -49,7 +49,7 @@ export interface Context {
   readonly options: TranslatorOptions
 }
 
-/** The result of a query about a subject (queries.ts): memoised while nothing that it read has changed. */
+/** Returns the result of a query about a subject (queries.ts), memoised until something it read changes. */
 export const query = <Value>(
   context: Context,
   name: string,

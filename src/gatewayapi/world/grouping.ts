@@ -1,4 +1,4 @@
-// Index keys: policies by target, slices by Service, grants by namespace; and the order within each.
+// Index keys (policies by target, slices by Service, grants by namespace) and the order within each group.
 
 import { compareText } from '../../incremental/sorted-list.js'
 import { type EndpointSliceData, SERVICE_NAME_LABEL } from '../../resources/kinds/endpoint-slice.js'
@@ -7,7 +7,7 @@ import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { keyIn, keyOf, targetKey } from './world.js'
 
-/** The oldest first, as conflicts are decided (decision 25): creationTimestamp, then namespace and name. */
+/** Orders by creationTimestamp, then namespace and name: the oldest wins a conflict (decision 25). */
 export function olderFirst(a: Resource<unknown>, b: Resource<unknown>): number {
   const age = (resource: Resource<unknown>) => resource.metadata.creationTimestamp ?? 0
   return age(a) - age(b) || compareText(keyOf(a), keyOf(b))
@@ -33,8 +33,8 @@ export const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly st
 ]
 
 /**
- * A target of a group or kind that policies cannot have is most likely a misspelt HTTPRoute or Gateway: one of that name has
- * the policy, which is broken, and must not be open (decision 25f).
+ * Returns the keys of the policy's targets. A target of an unknown group or kind is probably a misspelt HTTPRoute or
+ * Gateway, so the (broken) policy also counts for those of that name: they must not be open (decision 25f).
  */
 export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly string[] {
   const { targetRefs, traffic, backend } = policy.spec
@@ -54,10 +54,10 @@ const KNOWN_TARGETS = new Set([
   '/Service',
 ])
 
-/** What tokens of an issuer must say to be good somewhere. */
+/** Index key of the relays whose tokens are interchangeable: same issuer and audience. */
 export const relayTokensKey = (issuer: string, audience: string): string => `${issuer} ${audience}`
 
-/** Of a policy whose logins are relayed; it has one provider. */
+/** Returns the relayTokensKey()s of a policy that relays logins, one for each audience; none for other policies. */
 export function relayTokensKeys({ spec }: Resource<ProxyPolicySpec>): readonly string[] {
   const { mcp, providers } = spec.traffic?.jwtAuthentication ?? {}
   if (mcp?.authorizationServer !== 'Relay') return []

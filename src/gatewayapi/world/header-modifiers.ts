@@ -1,4 +1,5 @@
-// RequestHeaderModifier and ResponseHeaderModifier → header changes. Envoy would refuse the whole configuration for a bad name or value.
+// Translates RequestHeaderModifier and ResponseHeaderModifier into header changes.
+// Checks names and values, because Envoy would NACK the whole configuration for a bad one.
 
 import { HOPS_HEADER } from '../../ir/hops.js'
 import type { Header, HeaderModifier } from '../../ir/route.js'
@@ -8,12 +9,12 @@ import { err, ok, type Result } from '../../result.js'
 export const isHeaderName = (name: string): boolean => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
 
 /**
- * Host is no header to Envoy. Connection names headers that the next proxy takes away, and hops are counted so that a route
- * which leads back to the gateway comes to an end.
+ * Headers that a filter may not change. Envoy does not treat Host as a header. Connection names headers that the next
+ * proxy removes. The hop count ends loops of routes that lead back to the gateway.
  */
 const RESERVED: ReadonlySet<string> = new Set(['host', 'connection', HOPS_HEADER])
 
-/** settable: names among those that Envoy does not treat as headers which it can set all the same. */
+/** settable: reserved names that `set` may use all the same. */
 export function translateHeaderModifier(
   spec: HeaderModifier,
   settable: readonly string[],
@@ -34,7 +35,7 @@ export function translateHeaderModifier(
   })
 }
 
-/** Gateway API, HTTPHeader name: of equivalent names the first counts. Envoy would set them in turn. */
+/** Keeps the first header of each name (Gateway API, HTTPHeader name). Envoy would set each in turn. */
 const firstOfEach = (headers: readonly Header[]): readonly Header[] =>
   headers.filter(({ name }, index) => headers.findIndex((other) => other.name === name) === index)
 

@@ -1,15 +1,18 @@
-// Host names of listeners and routes: what both have in common is what a route serves (Gateway API, HTTPRoute hostnames).
+// Intersects the host names of listeners and routes: a route serves those in common (Gateway API, HTTPRoute hostnames).
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?'
 const HOSTNAME = new RegExp(`^${LABEL}(\\.${LABEL})*$`, 'i')
 
-/** Envoy would refuse the whole configuration for what is none. */
+/** Whether Envoy accepts the text as a host name; it would NACK the whole configuration for anything else. */
 export const isHostname = (text: string): boolean => HOSTNAME.test(text)
 
-/** A host name, or one whose first label is "*". */
+/** Whether the text is a host name, or one whose first label is "*". */
 export const isHostnamePattern = (text: string): boolean => isHostname(text.replace(/^\*\./, ''))
 
-/** "*": any. listener: absent: any. routes: empty: whatever the listener has. Empty result: nothing in common. */
+/**
+ * Returns the host names that a route serves at a listener; "*" stands for any, an empty result for none in common.
+ * listener: absent: any. routes: empty: those of the listener.
+ */
 export function intersectHostnames(
   listener: string | undefined,
   routes: readonly string[],
@@ -20,13 +23,13 @@ export function intersectHostnames(
   return [...new Set(common)]
 }
 
-/** The narrower of the two where one covers the other. */
+/** Returns the narrower of the two if one covers the other. */
 function intersect(a: string, b: string): string | undefined {
   if (covers(a, b)) return b
   return covers(b, a) ? a : undefined
 }
 
-/** wide is narrow, or a pattern that narrow fits (or is a part of). */
+/** Whether wide equals narrow, or is a pattern that matches everything narrow matches. */
 export const covers = (wide: string, narrow: string): boolean =>
   wide === '*' ||
   wide === narrow ||

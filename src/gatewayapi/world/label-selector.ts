@@ -1,18 +1,18 @@
-// Whether a label selector (Kubernetes, meta/v1 LabelSelector) selects a namespace, and what makes one unreadable.
+// Evaluates label selectors (Kubernetes, meta/v1 LabelSelector) for namespaces, and validates them.
 
 import type { LabelSelector } from '../../resources/kinds/gateway.js'
 
-/** The label that every namespace has: its name. */
+/** Label that every namespace has; its value is the namespace's name. */
 export const NAME_LABEL = 'kubernetes.io/metadata.name'
 
 type Requirement = LabelSelector['matchExpressions'][number]
 
-/** unknown: that depends on labels which nobody has read. */
+/** unknown: the answer depends on labels that were not read. */
 export type Selected = 'yes' | 'no' | 'unknown'
 
 /**
- * selector: one without a selectorProblem(). An empty one selects every namespace.
- * labels: undefined when they have not been read; the name label is known all the same.
+ * Whether the selector selects the namespace. An empty selector selects every namespace.
+ * selector: must have no selectorProblem(). labels: undefined if they were not read; the name label is always known.
  */
 export function selects(
   selector: LabelSelector,
@@ -39,7 +39,7 @@ const requirementsOf = ({
   ...matchExpressions,
 ]
 
-/** value: undefined when there is no such label. */
+/** value: undefined if the namespace has no such label. */
 function isMet({ operator, values }: Requirement, value: string | undefined): 'yes' | 'no' {
   const isAmong = value !== undefined && values.includes(value)
   const met = new Map([
@@ -54,7 +54,7 @@ function isMet({ operator, values }: Requirement, value: string | undefined): 'y
 const WITH_VALUES = ['In', 'NotIn']
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist']
 
-/** Why it means nothing, e.g. "matchExpressions[0].operator ..."; undefined: it can be read. */
+/** Returns why the selector is invalid, e.g. "matchExpressions[0].operator ..."; undefined: it is valid. */
 export function selectorProblem(selector: LabelSelector | undefined): string | undefined {
   if (selector === undefined) return 'is missing'
   const pairs = Object.entries(selector.matchLabels)
@@ -87,7 +87,7 @@ const DOMAIN_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const KEY = new RegExp(`^(?=.{1,317}$)(${DOMAIN_LABEL}(\\.${DOMAIN_LABEL})*/)?${NAME}$`)
 const VALUE = new RegExp(`^(${NAME})?$`)
 
-/** No namespace can have such a label: asked for the want of one, it would let everybody in. */
+/** Checks label keys and values. No namespace can have an invalid label, so NotIn or DoesNotExist would select all. */
 function textProblem(path: string, key: string, values: readonly string[]): string | undefined {
   if (!KEY.test(key)) return `${path}: "${key}" is not the key of a label`
   const bad = values.find((value) => !VALUE.test(value))

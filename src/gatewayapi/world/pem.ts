@@ -1,13 +1,13 @@
-// PEM texts of users → whether Envoy can load them: it would refuse the whole listener or cluster for one that it cannot.
+// Checks whether Envoy can load a user's PEM texts; it would NACK the whole listener or cluster for a bad one.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
-/** One certificate or several, all of which can be parsed. */
+/** Whether the text has at least one certificate and all of them can be parsed. */
 export const isCertificates = (pem: string): boolean => parseCertificates(pem) !== undefined
 
-/** The chain's first certificate is the key's, and of a kind that Envoy can serve with. */
+/** Whether the key belongs to the chain's first certificate and is of a kind that Envoy can serve with. */
 export function isServerPair(certificateChain: string, privateKey: string): boolean {
   const [certificate] = parseCertificates(certificateChain) ?? []
   const key = parsePrivateKey(privateKey)

@@ -1,5 +1,5 @@
 // Dependency-tracking memo: a query records what it reads, and its result is dropped when any of that changes. A change
-// costs the queries that read what changed, and those made of them (docs/architecture.md, "The incremental engine").
+// reruns only the queries that depend on it, directly or indirectly (docs/architecture.md, "The incremental engine").
 
 import type { World } from './world.js'
 
@@ -11,30 +11,30 @@ export interface Read {
   readonly key: string
 }
 
-/** What a look-up in one table of the world gives. */
+/** The result of a look-up in one table of the world. */
 export type Row<Name extends TableName> = World[Name] extends { get(key: string): infer Value }
   ? Value
   : never
 
 /**
- * The body of a query. previous: what the same query gave before a change dropped it. It may be used to keep the objects
- * of parts that came out equal, and for nothing else.
+ * The body of a query. previous: the result of the same query before a change dropped it. It may only be used to reuse
+ * the objects of equal parts.
  */
 export type Compute<Value> = (reader: Reader, previous: Value | undefined) => Value
 
 export interface Reader {
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined
   /**
-   * The result of a query: the memoised one, or a new one. name: of the query. subject: what it is about, and all that it
-   * depends on beside what it reads: a resource (the object) or a key.
+   * Returns the memoised result of a query, or computes it. name: identifies the query. subject: a resource (the
+   * object) or a key; the result may depend only on the subject and on what the query reads.
    */
   query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value
 }
 
 export interface QueryEngine {
   /**
-   * Begins a revision, and returns its reader. Results that the revision before did not use are dropped.
-   * changed: the look-ups that give something else than in the revision before.
+   * Begins a revision and returns its reader. Drops results that the previous revision did not use.
+   * changed: the look-ups whose results differ from the previous revision.
    */
   begin(world: World, changed: readonly Read[]): Reader
 }
@@ -45,9 +45,9 @@ interface Result {
   readonly value: unknown
   readonly reads: readonly Read[]
   readonly parts: ReadonlySet<Result>
-  /** The results that this one is a part of. */
+  /** The results that used this one. */
   readonly users: Set<Result>
-  /** Number of the last revision that asked for it by itself. */
+  /** The last revision that asked for this result directly, not from within another query. */
   askedIn: number
 }
 
@@ -65,12 +65,12 @@ class Results {
   #revision = 0
   #world: World | undefined
   readonly #results = new ResultTable<Result>()
-  /** Values of results that a change dropped, until the next revision. */
+  /** Values of the results that the current revision's changes dropped. */
   #dropped = new ResultTable<unknown>()
   readonly #readers = new ReadIndex<Result>()
-  /** What a revision asked for by itself. */
+  /** Results that a revision asked for directly. */
   readonly #asked = new Set<Result>()
-  /** What is perhaps not a part of anything. */
+  /** Results that may have no users: candidates for removal. */
   readonly #loose = new Set<Result>()
 
   begin(world: World, changed: readonly Read[]): void {
@@ -90,7 +90,7 @@ class Results {
     const known = this.#results.get(name, subject)
     if (known !== undefined) return known
     const reader = new RecordingReader(this)
-    // A name and a subject stand for one query, so what is known of them has its type.
+    // A name and a subject identify one query, so the dropped value has its type.
     const value = compute(reader, this.#dropped.get(name, subject) as Value | undefined)
     const { reads, parts } = reader
     const result = { name, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
@@ -110,7 +110,7 @@ class Results {
     this.#loose.add(result)
   }
 
-  /** With everything that it is a part of. dropped: takes the values. */
+  /** Drops a result and all results that used it. dropped: collects their values. */
   #drop(result: Result, dropped?: ResultTable<unknown>): void {
     const { name, subject, value, reads, parts, users } = result
     if (this.#results.get(name, subject) !== result) return
@@ -132,7 +132,7 @@ class Results {
         this.#asked.delete(result)
         this.#loose.add(result)
       }
-    // A set goes on with what is added while it is gone through: the parts of what is dropped here.
+    // Iterating a Set also visits elements added meanwhile: the parts of the results dropped here.
     for (const result of this.#loose) {
       this.#loose.delete(result)
       if (result.users.size === 0 && result.askedIn !== this.#revision) this.#drop(result)
@@ -159,7 +159,7 @@ class ResultTable<Value> {
   }
 }
 
-/** The reader of the revision itself: what it asks for is used, and its own reads are made anew in each revision. */
+/** The revision's own reader: marks the queries it runs as used, and does not record its reads. */
 class RevisionReader implements Reader {
   constructor(readonly results: Results) {}
 
@@ -174,7 +174,7 @@ class RevisionReader implements Reader {
   }
 }
 
-/** The reader of one query: records its reads and its parts. */
+/** The reader of one query: records its reads and the queries it uses. */
 class RecordingReader implements Reader {
   readonly reads: Read[] = []
   readonly parts = new Set<Result>()
@@ -193,7 +193,7 @@ class RecordingReader implements Reader {
   }
 }
 
-/** Reverse index: look-up → the results that depend on it. */
+/** Reverse index: the results that depend on a look-up. */
 class ReadIndex<Dependent> {
   readonly #tables = new Map<TableName, Map<string, Set<Dependent>>>()
 

@@ -1,4 +1,4 @@
-// May a resource of one namespace refer to one of another? Only where a ReferenceGrant says so (decision 26).
+// Checks references across namespaces: they need a ReferenceGrant (decision 26).
 
 import type { Context } from './context.js'
 

@@ -1,4 +1,4 @@
-// Resources as the translation looks them up: tables by "NAMESPACE/NAME", by target and by namespace.
+// The index of all resources: tables by "NAMESPACE/NAME", by target and by namespace.
 
 import type { PersistentMap } from '../../incremental/persistent-map.js'
 import { compareText } from '../../incremental/sorted-list.js'
@@ -35,22 +35,22 @@ export interface World {
   readonly configMaps: ResourceIndex<ConfigMapData>
   /** By targetKey(), the oldest first. */
   readonly policiesOn: Group<ProxyPolicySpec>
-  /** Policies that make the gateway an authorization server, by relayTokensKey(), the oldest first. */
+  /** Policies that make the gateway an authorization server, by relayTokensKey(), oldest first. */
   readonly relaysOf: Group<ProxyPolicySpec>
   /** By targetKey(), the oldest first. */
   readonly tlsPoliciesOn: Group<BackendTlsPolicySpec>
-  /** By "NAMESPACE/SERVICE". */
+  /** EndpointSlices by "NAMESPACE/SERVICE". */
   readonly endpointSlices: Group<EndpointSliceData>
-  /** By namespace. */
+  /** ReferenceGrants by their namespace. */
   readonly referenceGrants: Group<ReferenceGrantSpec>
-  /** By namespace; each once, in no order. */
+  /** Names by namespace; without duplicates, unordered. */
   readonly gatewayNames: Names
   readonly httpRouteNames: Names
   readonly proxyBackendNames: Names
   readonly serviceNames: Names
-  /** By WantedDocument.id. */
+  /** Fetched documents by WantedDocument.id. */
   readonly remote: RemoteState
-  /** By the name. */
+  /** Resolved names by host name. */
   readonly names: NameState
 }
 
@@ -61,7 +61,7 @@ export const keyIn = (namespace: string, name: string): string => `${namespace}/
 
 export const gatewayKey = ({ namespace, name }: GatewayName): string => keyIn(namespace, name)
 
-/** Each once, sorted by their keys. */
+/** Returns the Gateways without duplicates, sorted by key. */
 export function uniqueGateways(gateways: Iterable<GatewayName>): readonly GatewayName[] {
   const byKey = new Map<string, GatewayName>()
   for (const gateway of gateways) byKey.set(gatewayKey(gateway), gateway)
