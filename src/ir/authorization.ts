@@ -1,4 +1,4 @@
-// Who may pass a route, as its policies say it: rules, and scopes of the token.
+// Types for who may use a route according to its policies: rules and token scopes.
 
 import type { RulePolicy } from './policy-source.js'
 
@@ -7,9 +7,9 @@ export interface Authorization {
   readonly deny: readonly string[]
   readonly require: readonly string[]
   readonly allow: readonly string[]
-  /** Asked for after the rules; absent: none. */
+  /** Checked after the rules; absent: none. */
   readonly requiredScopes?: readonly RequiredScopes[]
-  /** Whose rules these are, in the order in which they were pooled. */
+  /** The policies that the rules are from, in the order in which they were pooled. */
   readonly policies?: readonly RulePolicy[]
 }
 
@@ -17,8 +17,8 @@ export interface Authorization {
 export interface RequiredScopes {
   /** All of them must be in scope or scp. */
   readonly scopes: readonly string[]
-  /** CEL; absent: of every request. */
+  /** CEL condition; absent: every request needs the scopes. */
   readonly when?: string
-  /** Any of them stands for all of scopes. */
+  /** Any one of these replaces all of scopes. */
   readonly impliedBy: readonly string[]
 }

@@ -1,4 +1,4 @@
-// What ext_authz must know of one rule of a route: who may pass. Compiled (keys, CEL) when the table is built.
+// The ext_authz table entry of one rule of a route: who may pass. Keys and CEL are compiled when the table is built.
 
 import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
@@ -9,33 +9,33 @@ import type { LimitKey, Transformation } from './transformation.js'
 
 /** How requests of one HTTPRoute rule are authenticated and authorized: an entry of the ext_authz table. */
 export interface AuthzEntry {
-  /** routeKey() of names.ts: what Envoy sends back in context_extensions. */
+  /** routeKey() of names.ts, which Envoy sends back in context_extensions. */
   readonly key: string
-  /** NAMESPACE/NAME of the HTTPRoute: the label of metrics and logs. */
+  /** NAMESPACE/NAME of the HTTPRoute, the label in metrics and logs. */
   readonly route: string
-  /** Of all protected rules of the HTTPRoute: the server checks the path again (decision 8). */
+  /** Paths of all protected rules of the HTTPRoute: the server checks the path again (decision 8). */
   readonly paths: readonly PathMatch[]
-  /** Every request is refused: no policy decides who may use the route, and one is required. */
+  /** Set if every request is denied, as no policy decides who may use the route although one is required. */
   readonly lacksPolicy?: true
-  /** Absent: no token is asked for (a policy with authorization alone sees jwt as null). */
+  /** Absent: no token is required (rules of a policy without jwtAuthentication see jwt as null). */
   readonly jwt?: JwtAuthentication
-  /** Whose jwt is. */
+  /** The policy that jwt is from. */
   readonly policy?: PolicySource
-  /** Absent: any caller that passed authentication. */
+  /** Absent: any caller that passed authentication may pass. */
   readonly authorization?: Authorization
-  /** Of web pages that may call; a request with another Origin is 403. Absent: Origin is not looked at. */
+  /** Origins of web pages that may call; other Origins get 403. Absent: Origin is not checked. */
   readonly allowedOrigins?: readonly string[]
-  /** A relay's: its own cookies are taken off requests to the backend. */
+  /** Set on routes of a relay: its own cookies are removed from requests to the backend. */
   readonly isRelay?: true
-  /** Of a sealed route of a mesh: what requests that are let in are marked with. Never logged or dumped. */
+  /** On a sealed route of a mesh: the mark for allowed requests. Never logged or dumped. */
   readonly seal?: string
-  /** Of the limits of the route that have one; absent: none has. */
+  /** Keys of the route's keyed rate limits; absent: none is keyed. */
   readonly limitKeys?: readonly LimitKey[]
-  /** Absent: headers stay as they are. */
+  /** Absent: headers are not changed. */
   readonly transformation?: Transformation
-  /** ext_proc is told of requests for lists, whose answers it filters. */
+  /** Set if ext_proc filters lists; ext_authz then informs it of requests for lists. */
   readonly filterLists?: true
-  /** Present: the 401 carries the challenge that MCP clients start their login from. */
+  /** If present, a 401 carries the challenge from which MCP clients start their login. */
   readonly challenge?: Challenge
 }
 
@@ -43,15 +43,15 @@ export interface AuthzEntry {
 export interface JwtAuthentication {
   readonly mode: 'Strict' | 'Optional' | 'Permissive'
   readonly providers: readonly JwtProvider[]
-  /** Decision 6; false: Authorization is removed before the backend sees the request. */
+  /** Decision 6. If false, Authorization is removed before the backend sees the request. */
   readonly forwardToken: boolean
 }
 
 /** An accepted issuer of tokens (ProxyPolicy jwtAuthentication.providers[]). */
 export interface JwtProvider {
-  /** Compared with iss, exactly. */
+  /** Must equal iss exactly. */
   readonly issuer: string
-  /** Any of them in aud; empty: aud is not checked. */
+  /** At least one must be in aud; if empty, aud is not checked. */
   readonly audiences: readonly string[]
   readonly keySet: KeySet
 }

@@ -1,8 +1,8 @@
-// Where traffic goes, or one of our own calls: an Envoy cluster, or the address a fetch connects to.
+// Types for the destinations of traffic (Envoy clusters) and of Gatehouse's own calls.
 
-/** A backend that routes lead to: one Envoy cluster (envoy.config.cluster.v3.Cluster). */
+/** A backend of routes: one Envoy cluster (envoy.config.cluster.v3.Cluster). */
 export interface Destination {
-  /** From names.ts; the name of Envoy's Cluster (and of its ClusterLoadAssignment when the endpoints are addresses). */
+  /** From names.ts; the name of Envoy's Cluster (and of its ClusterLoadAssignment if the endpoints are addresses). */
   readonly name: string
   readonly endpoints: Endpoints
   readonly protocol: 'http1' | 'http2'
@@ -11,14 +11,14 @@ export interface Destination {
 
 /** Where a backend listens. */
 export type Endpoints =
-  /** Known addresses, by EDS; sorted. Empty: 503. */
+  /** Known addresses, sent by EDS; sorted. If empty, requests get 503. */
   | {
       readonly type: 'addresses'
       readonly addresses: readonly Address[]
-      /** The name that they are the addresses of, which is to be resolved again and again; absent: of none. */
+      /** The name that the addresses were resolved from, which is resolved repeatedly; absent: none. */
       readonly resolvedFrom?: string
     }
-  /** A name to be resolved where it is used. */
+  /** A name that its user resolves. */
   | { readonly type: 'name'; readonly host: string; readonly port: number }
 
 /** An IP address with a port (envoy.config.core.v3.SocketAddress). */
@@ -28,7 +28,7 @@ export interface Address {
   readonly port: number
 }
 
-/** TLS that we or Envoy originate, by a BackendTLSPolicy. */
+/** TLS that Gatehouse or Envoy originates, according to a BackendTLSPolicy. */
 export interface UpstreamTls {
   /** SNI, and the name that the certificate must carry. */
   readonly hostname: string

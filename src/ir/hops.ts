@@ -1,14 +1,14 @@
-// How often a request has passed a gateway of Gatehouse: a header whose value grows by one character each time. A route that leads back to its
-// own gateway would otherwise make of one request as many as the machine bears.
+// The hop count: a header whose value grows by one character whenever a request passes a gateway of Gatehouse. It ends
+// loops: a route that leads back to its own gateway would multiply one request until the machine is overloaded.
 
-/** Not one of the names that Envoy takes from every request (early-headers.ts): it must outlast the way. */
+/** Not among the names that Envoy removes from every request (early-headers.ts), as it must survive every hop. */
 export const HOPS_HEADER = 'gatehouse-hops'
 
-/** A request that has passed so often is refused with 508. */
+/** A request with this many hops gets 508. */
 export const MAX_HOPS = 5
 
-/** What one hop adds to the value. */
+/** Text that one hop adds to the value. */
 export const HOP = '1'
 
-/** For a call of our own because of a request, which may lead back here just as well. received: the request's value. */
+/** Value for a call that Gatehouse makes because of a request, which may loop too. received: the request's value. */
 export const hopsOfCall = (received = ''): string => `${received}${HOP}`

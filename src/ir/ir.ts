@@ -1,26 +1,26 @@
-// The model between what users write and what Envoy and our servers read: plain JSON, replaced whole,
-// never mutated. JSON.stringify of it is the golden. Everything in it is sorted.
+// The model between the users' resources and what Envoy and Gatehouse's servers read: plain JSON, replaced whole, never
+// mutated. JSON.stringify of it is the golden. Everything in it is sorted.
 
 import type { AuthzEntry } from './authz-entry.js'
 import type { Destination } from './destination.js'
 import type { ProcEntry } from './proc-entry.js'
 import type { Route } from './route.js'
 
-/** The model: everything that the resources mean, for Envoy and for both servers. */
+/** The model: the meaning of all resources, for Envoy and for both servers. */
 export interface Ir {
-  /** The oldest first, then by namespace and name: of several that one Envoy serves, the first has a port that they share. */
+  /** Oldest first, then by namespace and name. If one Envoy serves several, the first gets a port that they share. */
   readonly gateways: readonly Gateway[]
   /** Every backend that a route of any gateway can reach, sorted by name; one Envoy cluster each. */
   readonly destinations: readonly Destination[]
   /** Sorted by name; one Envoy Secret each. */
   readonly certificates: readonly Certificate[]
-  /** What ext_authz reads, sorted by key. */
+  /** The table of ext_authz, sorted by key. */
   readonly authz: readonly AuthzEntry[]
-  /** What ext_proc reads, sorted by key. */
+  /** The table of ext_proc, sorted by key. */
   readonly proc: readonly ProcEntry[]
 }
 
-/** A Gateway of the Gateway API, and what an Envoy that serves it listens on. */
+/** A Gateway (Gateway API) with the ports that its Envoys listen on. */
 export interface Gateway {
   readonly namespace: string
   readonly name: string
@@ -68,6 +68,6 @@ export interface VirtualHost {
   readonly name: string
   /** Host names without a port, "*.example.com" or "*"; Envoy ignores the port of Host. */
   readonly domains: readonly string[]
-  /** In the order in which they are to be tried (Gateway API's precedence). */
+  /** In the order in which Envoy tries them (Gateway API's precedence). */
   readonly routes: readonly Route[]
 }

@@ -1,4 +1,4 @@
-// Plain JSON, as a type: what goldens, documents of other parties and Envoy resources are made of.
+// Types for plain JSON (goldens, fetched documents, Envoy resources), and a parser with limits.
 
 /** A JSON value (RFC 8259). */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
@@ -8,20 +8,20 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** JSON of which large parts are made when they are asked for: what takes long to make as a whole. */
+/** JSON whose large parts are functions that are called on demand, for values that take long to build as a whole. */
 export type LazyJson =
   null | boolean | number | string | readonly LazyJson[] | LazyJsonObject | (() => LazyJson)
 
-/** A JSON object with members of that kind. */
+/** A JSON object with lazy members. */
 export interface LazyJsonObject {
   readonly [key: string]: LazyJson
 }
 
-/** Whether the value is an object, and neither a list nor null. */
+/** Whether the value is an object, not an array or null. */
 export const isJsonObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** undefined: not UTF-8 or not JSON. (JSON.parse's own error quotes what it read.) */
+/** Returns undefined if the body is not UTF-8 or not JSON. (Errors of JSON.parse quote their input.) */
 export function parseJson(body: Uint8Array): Json | undefined {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as Json
@@ -31,8 +31,8 @@ export function parseJson(body: Uint8Array): Json | undefined {
 }
 
 /**
- * false: more values than so many, or nested deeper, as far as the marks in the text tell: what reads, compares and
- * writes a document of somebody else takes time and stack with both.
+ * Whether the body is within the limits, estimated from its punctuation without parsing. Both values and depth of a
+ * foreign document cost time and stack when it is read, compared and written.
  */
 export function isJsonWithin(body: Uint8Array, maxValues: number, maxDepth: number): boolean {
   let [values, depth] = [1, 0]

@@ -1,12 +1,12 @@
-// What a mesh's own configuration must say of one HTTPRoute, so that the mesh's Envoys ask Gatehouse about its requests.
+// Types for the export of an HTTPRoute to a mesh, so that the mesh's Envoys ask Gatehouse about its requests.
 
 import type { Cors } from './route.js'
 import type { GatewayName } from './status.js'
 
-/** A control plane of others whose Gateways and HTTPRoutes Gatehouse protects. */
+/** Another control plane whose Gateways and HTTPRoutes Gatehouse protects. */
 export type Mesh = 'envoy-gateway'
 
-/** An HTTPRoute of a mesh with a policy of ours: what an export is made of. */
+/** An HTTPRoute of a mesh with a ProxyPolicy: the input of an export. */
 export interface MeshRoute {
   readonly namespace: string
   readonly name: string
@@ -17,33 +17,33 @@ export interface MeshRoute {
   /** As written. */
   readonly parents: readonly MeshParent[]
   readonly hostnames: readonly string[]
-  /** The Gateways that take it; sorted. */
+  /** The Gateways that accept it, sorted. */
   readonly gateways: readonly GatewayName[]
-  /** Present: ext_authz is asked. */
+  /** Absent: ext_authz is not asked. */
   readonly authz?: MeshAuthz
-  /** ext_proc sees the bodies of its requests and replies. */
+  /** Whether ext_proc sees the bodies of its requests and replies. */
   readonly isGuarded: boolean
-  /** Present: a route beside it serves the OAuth documents. */
+  /** If present, a separate route serves the OAuth documents. */
   readonly documents?: MeshDocuments
-  /** Its replies may take as long as they like. */
+  /** Whether its replies have no time limit. */
   readonly isEndless: boolean
-  /** Milliseconds that a request may take: the shortest backend.http.requestTimeout of its Services. */
+  /** Maximum duration of a request in milliseconds: the shortest backend.http.requestTimeout of its Services. */
   readonly requestMs?: number
-  /** What pages of other origins may read; absent: the mesh says it, or nothing is. */
+  /** CORS to configure; absent: the route has its own, or pages of other origins may read nothing. */
   readonly cors?: Cors
-  /** Why it cannot be exported; empty: it can. */
+  /** Reasons why it cannot be exported; empty: it can. */
   readonly problems: readonly string[]
-  /** What a sealed version of it is made of. */
+  /** The data for a sealed version of it. */
   readonly sealing: MeshSealing
 }
 
-/** An HTTPRoute as it is written, as far as it is read, and what is needed to seal it. */
+/** The fields of an HTTPRoute as written, as far as Gatehouse reads them, and the data to seal it. */
 export interface MeshSealing {
-  /** The secret of the namespace. Never logged or dumped. Absent: there is none yet. */
+  /** The namespace's secret; absent: none yet. Never logged or dumped. */
   readonly secret?: string
   readonly labels: Readonly<Record<string, string>>
   readonly rules: readonly MeshRule[]
-  /** Why it cannot be sealed; empty: it can. */
+  /** Reasons why it cannot be sealed; empty: it can. */
   readonly problems: readonly string[]
 }
 
@@ -77,19 +77,19 @@ export interface MeshParent {
   readonly port?: number
 }
 
-/** How ext_authz is asked about an HTTPRoute. */
+/** Settings for the checks of an HTTPRoute by ext_authz. */
 export interface MeshAuthz {
-  /** Of an entry of its rules, which differ in nothing. */
+  /** Key of any entry of its rules, as they are equal. */
   readonly key: string
-  /** The largest body that is sent with a check; absent: none is. */
+  /** Largest body that is sent with a check; absent: no body is sent. */
   readonly bodyBytes?: number
-  /** Answers of the MCP server are shown to ext_proc, which takes out of lists what the rules refuse. */
+  /** Whether ext_proc sees the MCP server's answers, to remove from lists what the rules deny. */
   readonly filtersLists: boolean
 }
 
 /** The paths of one MCP endpoint that ext_proc answers. */
 export interface MeshDocuments {
-  /** Name of the HTTPRoute that is to be made for them: documentsRoute() of names.ts. */
+  /** Name of the HTTPRoute to create for them: documentsRoute() of names.ts. */
   readonly route: string
   /** Path prefixes, served with CORS. */
   readonly documents: readonly string[]

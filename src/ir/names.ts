@@ -1,4 +1,4 @@
-// Every name and key that two parts of Gatehouse must agree on is a function or a constant here.
+// Defines every name and key that two parts of Gatehouse must agree on.
 
 /** Call metadata (ext_proc) that carries the table key. */
 export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
@@ -8,19 +8,19 @@ export const CLIENT_METADATA_KEY = 'x-gatehouse-client'
 export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
 /** Namespace of the dynamic metadata that holds the verified claims (decision 6). */
 export const CLAIMS_NAMESPACE = 'envoy.filters.http.ext_authz'
-/** The key of the verified claims below CLAIMS_NAMESPACE. */
+/** Key of the verified claims below CLAIMS_NAMESPACE. */
 export const CLAIMS_KEY = 'jwt'
-/** The claims as JSON text, beside CLAIMS_KEY where they have whole numbers beyond 2^53: metadata has doubles alone. */
+/** Key of the claims as JSON text, set if they have whole numbers beyond 2^53: metadata only has doubles. */
 export const EXACT_CLAIMS_KEY = 'jwt_json'
-/** The reason of a refusal below CLAIMS_NAMESPACE, for access logs: a word of ours. */
+/** Key of a denial's reason below CLAIMS_NAMESPACE, for access logs: a fixed word. */
 export const REASON_KEY = 'reason'
 
-/** The keys of a request's limits below CLAIMS_NAMESPACE, hashed, by limitName(). */
+/** Key of a request's rate limit keys below CLAIMS_NAMESPACE: hashed, by limitName(). */
 export const LIMIT_KEYS_KEY = 'limits'
-/** index: of a limit in its policy. */
+/** index: position of the limit in its policy. */
 export const limitName = (index: number): string => `limit-${index}`
 
-/** What ext_proc must know of a request for a list (ListRequest, as JSON text), in the same namespace. */
+/** Key of the data about a request for a list (ListRequest as JSON text) for ext_proc, in the same namespace. */
 export const LIST_REQUEST_KEY = 'mcp_lists'
 
 /** The cluster in the bootstrap by which ADS reaches Gatehouse. */
@@ -29,16 +29,16 @@ export const XDS_CLUSTER = 'gatehouse_xds'
 export const EXT_AUTHZ_CLUSTER = 'gatehouse_ext_authz'
 /** The cluster in the bootstrap by which ext_proc reaches Gatehouse. */
 export const EXT_PROC_CLUSTER = 'gatehouse_ext_proc'
-/** A cluster without endpoints: what a route points at that ext_proc answers. */
+/** A cluster without endpoints, for routes that ext_proc answers. */
 export const ANSWERED_CLUSTER = 'gatehouse_answered'
-/** A cluster without endpoints: the share of traffic whose backendRef does not resolve. */
+/** A cluster without endpoints, for the share of traffic whose backendRef does not resolve. */
 export const UNRESOLVED_CLUSTER = 'gatehouse_unresolved'
 
 /** Name of the Envoy listener of one port of a Gateway. */
 export const listenerName = (namespace: string, gateway: string, port: number): string =>
   `${namespace}/${gateway}/${port}`
 
-/** listener: absent for HTTP, where all listeners of a port share one route configuration. */
+/** Name of a route configuration. listener: absent for HTTP, where all listeners of a port share one. */
 export const routeConfigName = (
   namespace: string,
   gateway: string,
@@ -46,13 +46,13 @@ export const routeConfigName = (
   listener?: string,
 ): string => `${namespace}/${gateway}/${port}${listener === undefined ? '' : `/${listener}`}`
 
-/** domain: the most specific one. */
+/** Name of a virtual host. domain: its most specific one. */
 export const virtualHostName = (routeConfig: string, domain: string): string =>
   `${routeConfig}/${domain}`
 
 /**
- * The table key of one rule of an HTTPRoute, for ext_authz and ext_proc alike. scope: the Gateway, or the listener of it,
- * that changes what the route's own policies say; no name has an "@".
+ * The table key of one rule of an HTTPRoute, for both ext_authz and ext_proc. scope: the Gateway or listener that
+ * changes what the route's own policies say. Names cannot contain an "@".
  */
 export const routeKey = (
   namespace: string,
@@ -61,18 +61,18 @@ export const routeKey = (
   scope?: string,
 ): string => `${namespace}/${httpRoute}/${rule}${scope === undefined ? '' : `@${scope}`}`
 
-/** Headers by which a sealed route of a mesh leads to its backends: of ext_authz, and of ext_proc that guards. */
+/** Headers that a sealed route of a mesh requires to reach its backends: set by ext_authz, and by ext_proc as guard. */
 export const SEAL_HEADERS = { authz: 'x-gatehouse-passed', guard: 'x-gatehouse-seen' } as const
-/** The Secret of a namespace whose routes are sealed, and the member that holds what those headers say. */
+/** The Secret of a namespace with sealed routes, and its member with the value of those headers. */
 export const SEAL_SECRET = { name: 'gatehouse-seal', key: 'seal' } as const
 
-/** The HTTPRoute that serves the OAuth documents of another one in a mesh. */
+/** Name of the HTTPRoute that serves the OAuth documents of another one in a mesh. */
 export const documentsRoute = (httpRoute: string): string => `gatehouse-documents-${httpRoute}`
 
-/** Of the entry that filters lists, beside the one of the rule's documents. */
+/** Key of the entry that filters lists, separate from that of the rule's documents. */
 export const listsKey = (key: string): string => `${key}/lists`
 
-/** Name of an Envoy route: one match of one rule of an HTTPRoute. suffix: tells routes of one match apart. */
+/** Name of an Envoy route: one match of one rule of an HTTPRoute. suffix: distinguishes routes of one match. */
 export const routeName = (
   namespace: string,
   httpRoute: string,
@@ -93,5 +93,5 @@ export const backendDestination = (namespace: string, backend: string): string =
 export const certificateName = (namespace: string, secret: string): string =>
   `${namespace}/${secret}`
 
-/** How the names of a relay's cookies begin; on https behind "__Host-". */
+/** Prefix of the names of a relay's cookies; on https after "__Host-". */
 export const RELAY_COOKIE = 'gatehouse-'

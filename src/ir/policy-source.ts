@@ -1,6 +1,6 @@
-// Which ProxyPolicy a part of a table entry is from, for those who read logs.
+// Types that name the ProxyPolicy behind a part of a table entry, for logs.
 
-/** A ProxyPolicy, and where it was read. */
+/** A ProxyPolicy and where it was read. */
 export interface PolicySource {
   /** NAMESPACE/NAME. */
   readonly policy: string
@@ -8,11 +8,11 @@ export interface PolicySource {
   readonly source: string
 }
 
-/** What one ProxyPolicy adds to the rules of its target: the next ones in the list of its action, and in that of scopes. */
+/** The share of one ProxyPolicy in the pooled rules: the next ones in the list of its action and in requiredScopes. */
 export interface RulePolicy extends PolicySource {
   readonly action: 'Deny' | 'Require' | 'Allow'
-  /** How many of its matchExpressions. */
+  /** Number of its matchExpressions. */
   readonly rules: number
-  /** How many of its requiredScopes. */
+  /** Number of its requiredScopes. */
   readonly scopes: number
 }

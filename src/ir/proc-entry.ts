@@ -1,4 +1,4 @@
-// What ext_proc must know of one route: the OAuth documents it serves there, or the webhooks that guard its LLM traffic.
+// The ext_proc table entries of a route: OAuth documents to serve, lists to filter, webhooks that guard LLM traffic.
 
 import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
@@ -6,10 +6,10 @@ import type { PolicySource } from './policy-source.js'
 import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
-/** What ext_proc does for one HTTPRoute rule: an entry of its table. */
+/** A table entry of ext_proc: what it does for one HTTPRoute rule. */
 export type ProcEntry = WellKnownEntry | GuardEntry | ListsEntry
 
-/** Hides from the lists of an MCP server what the rules refuse the caller. */
+/** Removes from the lists of an MCP server what the rules deny to the caller. */
 export interface ListsEntry {
   readonly type: 'lists'
   /** listsKey() of names.ts. */
@@ -27,13 +27,13 @@ export interface WellKnownEntry {
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
   readonly paths: McpPaths
-  /** RFC 9728 document but for resource (when not configured) and authorization_servers, which are computed. */
+  /** RFC 9728 document without resource (unless configured) and authorization_servers, which are computed. */
   readonly resourceMetadata: JsonObject
   /** authorization_servers; absent: the gateway's own MCP URL. */
   readonly authorizationServer?: string
   readonly serverMetadata: ServerMetadata
   readonly registration: Registration
-  /** Present: the gateway is the authorization server, and serverMetadata and registration are not used. */
+  /** If present, the gateway is the authorization server; serverMetadata and registration are then unused. */
   readonly relay?: Relay
 }
 
@@ -45,12 +45,12 @@ export interface McpPaths {
   readonly origin?: string
 }
 
-/** What the authorization server metadata (RFC 8414, section 2) is made of. */
+/** The inputs of the authorization server metadata (RFC 8414, section 2). */
 export interface ServerMetadata {
   readonly metadataIssuer: 'Provider' | 'Gateway'
-  /** clientId is set: client_id_metadata_document_supported is dropped (decision 10). */
+  /** Whether clientId is set; client_id_metadata_document_supported is then dropped (decision 10). */
   readonly clientIdConfigured: boolean
-  /** The identity provider's discovery document as fetched; absent: never fetched, 503. */
+  /** The identity provider's discovery document as fetched; if absent (never fetched), the answer is 503. */
   readonly discovery?: JsonObject
 }
 
@@ -68,19 +68,19 @@ export interface GuardEntry {
   readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
-  /** Whose promptGuard it is; webhooks stand in the order of its lists. */
+  /** The policy that the promptGuard is from; webhooks keep the order of its lists. */
   readonly policy?: PolicySource
   /** Asked in this order before the LLM gets the prompt. */
   readonly request: readonly Webhook[]
   /** Asked in this order before the client gets the reply. */
   readonly response: readonly Webhook[]
-  /** Of a sealed route of a mesh: what requests that may go on are marked with. Never logged or dumped. */
+  /** On a sealed route of a mesh: the mark for requests that may continue. Never logged or dumped. */
   readonly seal?: string
 }
 
 /** A guardrail webhook (ProxyPolicy backend.ai.promptGuard.request[] and response[]). */
 export interface Webhook {
-  /** Name of the Destination that it stands for: the label of metrics and logs, and whose connections are shared. */
+  /** Name of its Destination: the label in metrics and logs; webhooks of the same one share connections. */
   readonly backend: string
   /** The path is /request or /response unless a header :path says otherwise. */
   readonly target: RemoteTarget
@@ -88,17 +88,17 @@ export interface Webhook {
   /** Sorted by name. */
   readonly headers: readonly WebhookHeader[]
   readonly inspectToolCalls: boolean
-  /** Of streamed replies (decision 20): characters that a match may be long. */
+  /** Maximum length of a match in streamed replies, in characters (decision 20). */
   readonly holdBack: number
-  /** Milliseconds between two windows of one text. */
+  /** Minimum interval between two windows of one text, in milliseconds. */
   readonly minIntervalMs: number
-  /** Async: text leaves before it is seen; a reject ends the stream. */
+  /** Async: text is sent before the webhook sees it; a reject ends the stream. */
   readonly mode: 'Sync' | 'Async'
   /** Milliseconds; absent: none (decision 21). */
   readonly deadlineMs?: number
   /** Decision 22; 0: no limit. */
   readonly maxConnections: number
-  /** How long an idle connection is kept, if the server does not end it before; 0: no limit. */
+  /** Maximum idle time of a connection, unless the server closes it earlier; 0: no limit. */
   readonly keepAliveSeconds: number
 }
 

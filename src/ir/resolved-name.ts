@@ -1,12 +1,12 @@
-// A host name that routes lead to, resolved by us: Envoy is given addresses, never a name that it would resolve unchecked.
+// Types for host names that Gatehouse resolves for routes: Envoy gets addresses, never a name to resolve unchecked.
 
-/** What remote/ knows of one wanted name. Replaced whole, never mutated. */
+/** The state of one wanted name in remote/. Replaced whole, never mutated. */
 export interface ResolvedName {
-  /** Of the last good answer, sorted, each once; absent: there was none yet. */
+  /** Addresses of the last good answer, sorted, without duplicates; absent: none yet. */
   readonly ips?: readonly string[]
-  /** Why the last attempt failed; absent: it did not. */
+  /** Why the last attempt failed; absent: it succeeded. */
   readonly error?: string
 }
 
-/** By the name, in lower case and without a dot at its end. A wanted name that is missing was not asked for yet. */
+/** Names in lower case without a trailing dot. A wanted name that is missing was not looked up yet. */
 export type NameState = ReadonlyMap<string, ResolvedName>

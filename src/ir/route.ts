@@ -1,4 +1,4 @@
-// One match of one rule of an HTTPRoute on one virtual host: an Envoy route.
+// Types for an Envoy route: one match of one rule of an HTTPRoute on one virtual host.
 
 /** One match of one HTTPRoute rule (envoy.config.route.v3.Route). */
 export interface Route {
@@ -6,14 +6,14 @@ export interface Route {
   readonly name: string
   readonly match: RouteMatch
   readonly action: RouteAction
-  /** Key of an AuthzEntry. Absent: ext_authz is switched off for this route, explicitly. */
+  /** Key of an AuthzEntry. Absent: ext_authz is explicitly disabled for this route. */
   readonly authz?: string
-  /** ext_authz is sent the body, whole: at most so many bytes, else 413. Absent: no body waits for a check. */
+  /** Maximum bytes of the body, which ext_authz gets whole; larger ones get 413. Absent: checks wait for no body. */
   readonly authzBodyBytes?: number
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
   readonly cors?: Cors
-  /** Each must let a request through. Absent: there is no limit. */
+  /** Rate limits, all of which must allow a request. Absent: no limit. */
   readonly limits?: Limits
   readonly requestHeaders?: HeaderModifier
   readonly responseHeaders?: HeaderModifier
@@ -21,9 +21,9 @@ export interface Route {
 
 /** Limits that each Envoy counts by itself (envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit). */
 export interface Limits {
-  /** In the order of the policy: ext_authz names their keys by their places. */
+  /** In the order of the policy: ext_authz identifies their keys by index. */
   readonly local: readonly LocalLimit[]
-  /** How many buckets one limit with a key may have at once. */
+  /** Maximum number of buckets of a keyed limit. */
   readonly maxBuckets: number
 }
 
@@ -32,21 +32,21 @@ export interface LocalLimit {
   readonly requests: number
   readonly perMs: number
   readonly burst: number
-  /** ext_authz tells the key of each request; without one it counts in a bucket that all of those share. */
+  /** Whether ext_authz provides a key for each request; requests without a key share one bucket. */
   readonly isKeyed: boolean
 }
 
 /** ext_proc on a route (envoy.extensions.filters.http.ext_proc.v3.ExtProcOverrides). */
 export interface ProcAttachment {
   readonly key: string
-  /** well-known: headers, and the body of a request buffered. guard: both bodies, full duplex. lists: that of the answer. */
+  /** well-known: headers and the buffered request body. guard: both bodies, full duplex. lists: the answer's body. */
   readonly mode: 'well-known' | 'guard' | 'lists'
 }
 
 /** HTTPPathMatch of the Gateway API. */
 export type PathMatch =
   | { readonly type: 'Exact'; readonly value: string }
-  /** By path segments: /mcp matches /mcp and /mcp/x, never /mcpfoo. No slash at the end, but for "/". */
+  /** By path segments: /mcp matches /mcp and /mcp/x, never /mcpfoo. No trailing slash, except for "/". */
   | { readonly type: 'PathPrefix'; readonly value: string }
 
 /** HTTPRouteMatch of the Gateway API: every part must match. */
@@ -64,7 +64,7 @@ export interface ValueMatch {
   readonly value: string
 }
 
-/** What becomes of a request that a route matches. */
+/** What happens to a request that a route matches. */
 export type RouteAction =
   ForwardAction | RedirectAction | RefuseAction | AnsweredAction | MisdirectedAction
 
@@ -75,9 +75,9 @@ export interface ForwardAction {
   readonly destinations: readonly WeightedDestination[]
   readonly rewrite?: UrlRewrite
   readonly timeouts: Timeouts
-  /** Replace the backend's own access-control-* headers (routes with mcp, decision 13a). */
+  /** Whether to replace the backend's access-control-* headers (routes with mcp, decision 13a). */
   readonly replaceBackendCors: boolean
-  /** No upgrades (CONNECT, websocket) on protected and guarded routes. */
+  /** Whether upgrades (CONNECT, websocket) are allowed; never on protected and guarded routes. */
   readonly allowUpgrades: boolean
 }
 
@@ -86,7 +86,7 @@ export interface WeightedDestination {
   /** Name of an Ir.destinations entry; absent: this share of the traffic gets 500 (an unresolved backendRef). */
   readonly destination?: string
   readonly weight: number
-  /** The Host towards this backend (decision 31); absent: the client's own. */
+  /** Host header towards this backend (decision 31); absent: the client's. */
   readonly host?: string
   readonly requestHeaders?: HeaderModifier
   readonly responseHeaders?: HeaderModifier
@@ -101,7 +101,7 @@ export interface UrlRewrite {
 /** HTTPPathModifier of the Gateway API. */
 export type PathRewrite =
   | { readonly type: 'ReplaceFullPath'; readonly value: string }
-  /** Replaces the matched prefix; value without a slash at its end, "" for "/". */
+  /** Replaces the matched prefix; the value has no trailing slash, "" stands for "/". */
   | { readonly type: 'ReplacePrefixMatch'; readonly value: string }
 
 /** Milliseconds; 0: none. Absent: Envoy's default, 15 s for the request. */
@@ -112,7 +112,7 @@ export interface Timeouts {
   readonly idleMs?: number
 }
 
-/** HTTPRequestRedirectFilter of the Gateway API; a part that is absent stays as in the request. */
+/** HTTPRequestRedirectFilter of the Gateway API; an absent part is taken from the request. */
 export interface RedirectAction {
   readonly type: 'redirect'
   readonly scheme?: 'http' | 'https'
@@ -122,19 +122,19 @@ export interface RedirectAction {
   readonly statusCode: 301 | 302 | 303 | 307 | 308
 }
 
-/** An answer of Envoy's own: a route that refuses because its policy or backend is broken. Never open. */
+/** Answered by Envoy itself: the route refuses because its policy or backend is broken. Never open. */
 export interface RefuseAction {
   readonly type: 'refuse'
   readonly status: 500 | 503
   readonly body: string
 }
 
-/** Answered by ext_proc; should it ever not be, Envoy finds no endpoint and says 503. */
+/** Answered by ext_proc. If it ever fails to answer, Envoy finds no endpoint and answers 503. */
 export interface AnsweredAction {
   readonly type: 'answered'
 }
 
-/** 421: another listener of the port answers for this host name, on a connection of its own (RFC 9110 section 15.5.20). */
+/** 421: another listener of the port serves this host name, on another connection (RFC 9110 section 15.5.20). */
 export interface MisdirectedAction {
   readonly type: 'misdirected'
 }

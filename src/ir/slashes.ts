@@ -1,6 +1,6 @@
-// A path without the slashes at its end, in linear time: a pattern such as /\/+$/ is tried again at each of many slashes.
+// Removes trailing slashes in linear time; a pattern such as /\/+$/ is retried at each of many slashes.
 
-/** The path without the slashes at its end. */
+/** Returns the path without trailing slashes. */
 export function withoutSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end -= 1

@@ -1,4 +1,4 @@
-// What we say of a resource: conditions, as in the Gateway API's status.
+// Types and helpers for the status of resources: conditions, as in the Gateway API.
 
 /** The status of one resource. */
 export interface ResourceStatus {
@@ -7,38 +7,38 @@ export interface ResourceStatus {
   readonly namespace: string
   readonly name: string
   readonly conditions: readonly Condition[]
-  /** An HTTPRoute through which anybody's requests reach a backend, because no policy decides who may use it. */
+  /** Set for an HTTPRoute through which anybody can reach a backend, as no policy decides who may use it. */
   readonly open?: true
 }
 
-/** Which Gateway. */
+/** Namespace and name of a Gateway. */
 export interface GatewayName {
   readonly namespace: string
   readonly name: string
 }
 
-/** A condition (metav1.Condition) with what it is about. */
+/** A condition (metav1.Condition) and what it is about. */
 export interface Condition {
   /** Accepted, Attached, Programmed, ResolvedRefs. */
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
   /** CamelCase. */
   readonly reason: string
-  /** A sentence for a person. */
+  /** Sentences for people, one per line. */
   readonly message: string
-  /** The Gateway; absent: the resource is not attached to any. */
+  /** The Gateway that it is about; absent: the resource is not attached to any. */
   readonly ancestor?: GatewayName
-  /** Of a Gateway: the name of the listener that it is about; of a route: the sectionName of its parentRef. */
+  /** On a Gateway: name of the listener that it is about. On a route: sectionName of the parentRef. */
   readonly section?: string
-  /** Of a route: the port of its parentRef. */
+  /** On a route: port of the parentRef. */
   readonly port?: number
   readonly observedGeneration?: number
 }
 
-/** Reason of a route that is accepted, and refuses all requests for want of a policy. */
+/** Reason for a route that is accepted but refuses all requests because a required policy is missing. */
 export const WITHOUT_POLICY = 'AcceptedWithoutPolicy'
 
-/** Conflicted is the one type that is bad when it is True. */
+/** Whether the condition reports a problem. Conflicted is the only type that is bad when True. */
 export const isBad = ({
   type,
   status,
@@ -48,21 +48,21 @@ export const isBad = ({
 
 const PLAIN = /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/
 
-/** The lines of a condition's message that say more than that all is well. */
+/** Returns the lines of a condition's message, except those that only say that all is well. */
 export const remarksOf = ({ message }: Pick<Condition, 'message'>): readonly string[] =>
   message.split('\n').filter((line) => line !== '' && !PLAIN.test(line))
 
-/** A line that says which policy has which field: no remark. */
+/** Whether a line only states which policy sets which field. */
 export const isFact = (line: string): boolean => /^(In force|Replaced): /.test(line)
 
-/** Where a condition holds, for people: "NAMESPACE/NAME LISTENER", as far as it says so. */
+/** Returns where a condition holds, for display: "NAMESPACE/NAME LISTENER", as far as known. */
 export const placeOf = ({ ancestor, section }: Condition): string =>
   [ancestor && gatewayText(ancestor), section].filter((part) => part !== undefined).join(' ')
 
-/** NAMESPACE/NAME: to be shown, never to be read back. */
+/** Returns NAMESPACE/NAME for display; never parsed. */
 export const gatewayText = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
 
-/** A document whose last good version is in force: wherever that is said to be accepted, the problems are said instead. */
+/** Returns the conditions of a document whose last good version is in force: Accepted reports the problems instead. */
 export function staleConditions(
   messages: readonly string[],
   own: readonly Condition[],
@@ -74,7 +74,7 @@ export function staleConditions(
   return own.some(isOfWhole) ? said : [refused, ...said]
 }
 
-/** Not of a listener alone. */
+/** Whether it is an Accepted condition of the whole resource, not of a listener alone. */
 const isOfWhole = ({ type, ancestor, section }: Condition): boolean =>
   type === 'Accepted' && (ancestor !== undefined || section === undefined)
 
@@ -85,7 +85,7 @@ const refusedAs = ({ ancestor, section, port }: Condition, refused: Condition): 
   ...(port !== undefined && { port }),
 })
 
-/** A document that could not be decoded. */
+/** Returns the condition for a document that could not be decoded. */
 export const invalidCondition = (messages: readonly string[]): Condition => ({
   type: 'Accepted',
   status: 'False',

@@ -1,6 +1,6 @@
-// What ext_authz computes of each request that it lets in, for Envoy: header values, and keys of rate limits.
+// Types for the values that ext_authz computes for Envoy on allowed requests: header values and rate limit keys.
 
-/** Headers that change on the way (ProxyPolicy traffic.transformation). Names are lower-case. */
+/** Header changes (ProxyPolicy traffic.transformation). Names are lower-case. */
 export interface Transformation {
   readonly request: {
     readonly set: readonly HeaderExpression[]
@@ -8,21 +8,21 @@ export interface Transformation {
     readonly remove: readonly string[]
   }
   readonly response: {
-    /** Envoy has removed the backend's own. */
+    /** Envoy has already removed the backend's headers of these names. */
     readonly set: readonly HeaderExpression[]
   }
 }
 
-/** A header, and the CEL expression of its value. */
+/** A header and the CEL expression of its value. */
 export interface HeaderExpression {
   readonly name: string
   readonly expression: string
 }
 
-/** The key of a limit of a route. */
+/** The key of a keyed rate limit. */
 export interface LimitKey {
-  /** Of the limit among those of its policy. */
+  /** Index of the limit in its policy. */
   readonly index: number
-  /** CEL. */
+  /** CEL expression of the key. */
   readonly expression: string
 }
