@@ -1,26 +1,26 @@
-// Chunked list: a long list cut into chunks of about 64, so that a change costs one of them. A chunk stays the same object
-// while its elements do, so results are memoised per chunk. The cuts depend on the names in the list alone: equal lists are
-// cut alike in every process, and an element that is added, removed or moved leaves the other cuts in place.
+// Chunked list: cuts a long list into chunks of about 64. A chunk stays the same object while its elements do, so
+// results can be memoised per chunk and a change recomputes one chunk. Cuts depend only on names: equal lists are cut
+// alike in every process, and adding, removing or moving an element does not change the other cuts.
 
 import { commonEnds } from './diff.js'
 
-/** Not empty. */
+/** Part of a list, never empty. */
 export type Chunk<Element> = readonly Element[]
 
 export type Chunker<Element> = <Own extends Element>(list: readonly Own[]) => readonly Chunk<Own>[]
 
-/** On average; a power of two. */
+/** Average length of a chunk; a power of two. */
 const LENGTH = 64
-/** Where names are such that there is no cut. */
+/** Maximum length of a chunk, for names without a cut. */
 const MAX_LENGTH = 8 * LENGTH
 
-/** The last list that began with an element, and how it was cut. */
+/** The last list that began with an element, and its chunks. */
 interface Cut<Element> {
   readonly list: readonly Element[]
   readonly chunks: readonly Chunk<Element>[]
 }
 
-/** One for each kind of element: the chunk, and the list, that last began with an element are found by that element. */
+/** Creates the chunker for one kind of element. It remembers chunks and lists by their first element. */
 export function createChunker<Element extends object>(
   nameOf: (element: Element) => string,
 ): Chunker<Element> {
@@ -71,20 +71,20 @@ export function createChunker<Element extends object>(
     if (head !== undefined) cuts.set(head, { list, chunks })
     return chunks
   }
-  // Chunks hold elements of the list alone, and so what it holds.
+  // Chunks only contain elements of the list, so they have its element type.
   return chunksOf as Chunker<Element>
 }
 
 interface KnownChunks<Element> {
-  /** Those before the first change. */
+  /** Chunks before the first change. */
   readonly start: readonly Chunk<Element>[]
-  /** Elements in them. */
+  /** Number of elements in start. */
   readonly length: number
-  /** Those behind the last change, if one of them begins at this place of the list. */
+  /** Returns the chunks after the last change, from the one that begins at this index of the list, if any does. */
   restFrom(place: number): readonly Chunk<Element>[] | undefined
 }
 
-/** Chunks of the list before that the list has too, since nothing in them has changed. */
+/** Finds the unchanged chunks of the previous list. */
 function knownChunks<Element>(
   { list: before, chunks }: Cut<Element>,
   list: readonly Element[],
@@ -92,7 +92,7 @@ function knownChunks<Element>(
   const { start, end } = commonEnds(before, list)
   let count = 0
   let length = 0
-  // The last one may end where it does because the list did.
+  // The last chunk may end only because the list ended.
   for (; count < chunks.length - 1; count += 1) {
     const more = chunks[count]?.length ?? 0
     if (length + more > start) break
@@ -114,7 +114,10 @@ export const namedChunks = createChunker<{ readonly name: string }>(({ name }) =
 
 export const keyedChunks = createChunker<{ readonly key: string }>(({ key }) => key)
 
-/** Of one name in LENGTH. The upper bits of FNV-1a: the lower ones know little of all but the end of the name. */
+/**
+ * Whether a name ends a chunk; one in LENGTH does. Uses the upper bits of FNV-1a, as the lower ones depend mostly on
+ * the end of the name.
+ */
 function isCut(name: string): boolean {
   let hash = 0x811c9dc5
   for (let index = 0; index < name.length; index += 1)
@@ -122,6 +125,6 @@ function isCut(name: string): boolean {
   return (hash >>> 16) % LENGTH === 0
 }
 
-/** One after the other: copied whole, where flatMap would go through every element. */
+/** Concatenates lists. Array.concat copies them as a whole, whereas flatMap would visit every element. */
 export const concat = <Element>(parts: readonly (readonly Element[])[]): readonly Element[] =>
   ([] as readonly Element[]).concat(...parts)

@@ -18,7 +18,7 @@ export interface CommonEnds {
   readonly end: number
 }
 
-/** Of long lists, by the later one: several ask about the same two. Neither keeps the other alive. */
+/** Results for long lists, by the later one, as several callers compare the same two. Keeps neither list alive. */
 const compared = new WeakMap<
   readonly unknown[],
   { readonly before: WeakRef<readonly unknown[]>; readonly ends: CommonEnds }
@@ -26,7 +26,7 @@ const compared = new WeakMap<
 
 const LONG = 256
 
-/** How many elements at the start and at the end of two lists are the same objects; no element counts for both. */
+/** Counts the elements at the start and at the end of two lists that are the same objects; none counts for both. */
 export function commonEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
   if (before === now) return { start: now.length, end: 0 }
   if (now.length < LONG) return compareEnds(before, now)
@@ -69,6 +69,6 @@ function unmatched<Element>(
   return { removed, added }
 }
 
-/** The same objects in the same places. */
+/** Whether both lists have the same objects in the same order. */
 export const isSameRow = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((value, index) => value === b[index])

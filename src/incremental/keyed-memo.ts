@@ -1,11 +1,11 @@
-// Memo by key: returns the previous value while all of its inputs are the same objects.
+// Memo by key: returns the previous value while all inputs are the same objects.
 
 import { isSameRow } from './diff.js'
 
 export interface KeyedMemo {
-  /** The value for the key; compute makes it, from the inputs and nothing else, when one of them is another object. */
+  /** Returns the value for the key; calls compute if an input is another object. compute must depend on inputs only. */
   get<Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value
-  /** Forgets the keys that were not asked for since the last call. */
+  /** Drops the keys that were not requested since the last call. */
   endRevision(): void
 }
 

@@ -1,7 +1,7 @@
-// Memo by object: the results of pure functions of immutable objects, kept as long as the object lives. An object of the
-// model stays the same one while nothing in it changes, so that one change among thousands costs one.
+// Memo by object: keeps results of pure functions of immutable objects as long as the object lives. Unchanged parts of
+// the model stay the same objects, so one change among thousands recomputes one result.
 
-/** compute, memoised. It must be pure. */
+/** Returns the memoised function. compute must be pure. */
 export function memo<Subject extends object, Value>(
   compute: (subject: Subject) => Value,
 ): (subject: Subject) => Value {
@@ -15,7 +15,7 @@ export function memo<Subject extends object, Value>(
   }
 }
 
-/** As memo(), of a function that depends on more than the subject: key says all of that, as a text. */
+/** Like memo(), for a function that depends on more than the subject. key must identify `more` completely. */
 export function memoWith<Subject extends object, More, Value>(
   compute: (subject: Subject, more: More) => Value,
 ): (subject: Subject, more: More, key: string) => Value {

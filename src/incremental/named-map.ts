@@ -1,4 +1,4 @@
-// Read-only map of named values in the order of a list: a new version shares what did not change with the one before.
+// Read-only map of named values in the order of a list. A new version shares unchanged parts with the previous one.
 
 import { differences, isSameRow } from './diff.js'
 import { type PersistentMap, persistentMap } from './persistent-map.js'
@@ -49,7 +49,7 @@ class NamedMap<Value extends Named> implements ReadonlyMap<string, Value> {
   }
 }
 
-/** list: each name once. before: an earlier version; itself, when the list is the same. */
+/** Creates the map. list: unique names. before: an earlier version, which is returned if the list is the same. */
 export function namedMap<Value extends Named>(
   list: readonly Value[],
   before?: ReadonlyMap<string, Value>,
@@ -66,6 +66,6 @@ export function namedMap<Value extends Named>(
   return new NamedMap(list, known.byName.with(changes))
 }
 
-/** The values in their order; those of a namedMap() are not copied. */
+/** Returns the values in order; does not copy those of a namedMap(). */
 export const listOf = <Value extends Named>(map: ReadonlyMap<string, Value>): readonly Value[] =>
   map instanceof NamedMap ? (map as NamedMap<Value>).list : [...map.values()]

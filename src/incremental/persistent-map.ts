@@ -1,13 +1,13 @@
-// Persistent map: with() returns a new version that shares its base with the one before; a few changed entries are patches
-// on it.
+// Persistent map: with() returns a new version that shares its base with the previous one; a few changed entries are
+// patches on it.
 
 export interface PersistentMap<Value> {
   get(key: string): Value | undefined
-  /** undefined: without that key. Of two changes of a key the later one counts. */
+  /** Returns a new version with these changes. undefined removes a key; the last change of a key wins. */
   with(changes: Iterable<readonly [string, Value | undefined]>): PersistentMap<Value>
 }
 
-/** More of them are made one with what they are patches on. */
+/** Maximum number of patches; more are merged into a new base. */
 const MAX_PATCHES = 128
 
 export const persistentMap = <Value>(

@@ -1,5 +1,5 @@
-// Sorted lists that are kept between revisions: changed values are merged into the previous list, and the same values give
-// the same list.
+// Sorted lists that persist between revisions: changed values are merged into the previous list, and the same values
+// return the same list.
 
 import { commonEnds, type Differences, differences } from './diff.js'
 
@@ -20,10 +20,10 @@ export function createSortedList<Value>(compare: Compare<Value>): SortedList<Val
   }
 }
 
-/** When one of so many values changes, sorting is quicker. */
+/** If more than one in this many values changes, sorting anew is faster. */
 const MANY = 8
 
-/** Sorted by name, without duplicates: values of the same name are equal. */
+/** Creates a list sorted by name without duplicates; values of the same name are equal. */
 export function createNamedList<Value>(nameOf: (value: Value) => string): SortedList<Value> {
   const sorted = createSortedList<Value>((a, b) => compareText(nameOf(a), nameOf(b)))
   let all: readonly Value[] = []
@@ -36,7 +36,7 @@ export function createNamedList<Value>(nameOf: (value: Value) => string): Sorted
   }
 }
 
-/** Whether now has no name twice. before: the same of the list before, so that its changes alone need a look. */
+/** Whether the names in now are unique. before: a list with unique names, so only differences are checked. */
 function isUnique<Value>(
   before: readonly Value[],
   now: readonly Value[],
@@ -51,7 +51,10 @@ function isUnique<Value>(
   return true
 }
 
-/** The sorted list of unique values with these changes; itself, if there are none. Throws when one to be removed is not there. */
+/**
+ * Applies changes to a sorted list of unique values; returns the list itself if there are none. Few changes are merged
+ * in, which throws if a value to remove is missing.
+ */
 export function patchSorted<Value>(
   list: readonly Value[],
   changes: Differences<Value>,
@@ -80,7 +83,7 @@ function patched<Value>(
   return copy
 }
 
-/** Of the first that is not before it. */
+/** Returns the index of the first value that is not before the given one. */
 function placeOf<Value>(list: readonly Value[], value: Value, compare: Compare<Value>): number {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -92,7 +95,7 @@ function placeOf<Value>(list: readonly Value[], value: Value, compare: Compare<V
   return low
 }
 
-/** The list itself when each is the only one of its name. */
+/** Removes duplicates of a name; returns the list itself if it has none. */
 function unique<Value>(
   sorted: readonly Value[],
   nameOf: (value: Value) => string,
@@ -104,5 +107,5 @@ function unique<Value>(
   return found.length === sorted.length ? sorted : found
 }
 
-/** By code units: the same on every machine, whatever its locale. */
+/** Compares by code units, independent of the machine's locale. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
