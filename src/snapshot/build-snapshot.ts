@@ -1,4 +1,4 @@
-// Ir → everything that is published of it: the servers' tables and the encoded xDS. Pure but for remembering.
+// Builds everything to publish from the Ir: the servers' tables and the encoded xDS. Pure, except for memoisation.
 
 import { type AuthzTable, buildAuthzTable } from '../extauthz/authz-table.js'
 import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
@@ -10,20 +10,20 @@ import { groupXds } from './group-xds.js'
 import { revisionOf } from './revision.js'
 
 export interface Snapshot {
-  /** Hash of the content: equal revision, equal snapshot. */
+  /** Hash of the content: equal revisions mean equal snapshots. */
   readonly revision: string
   readonly ir: Ir
-  /** What was translated, for the config dump. */
+  /** The translated resources, for the config dump. */
   readonly resources: XdsByNode
-  /** It made the resources, and takes over for the next snapshot what does not change. */
+  /** The builder of the resources, which reuses unchanged parts for the next snapshot. */
   readonly xdsBuilder: XdsBuilder
-  /** The same as the servers need it. */
+  /** The resources in the form that the ADS server needs. */
   readonly xds: XdsSnapshot
   readonly authzTable: AuthzTable
   readonly procTable: ProcTable
 }
 
-/** An equal Ir gives back previous itself. Throws (XdsBuilder) when there is a bug in the translation. */
+/** Returns previous itself for an equal Ir. Throws (in XdsBuilder) on a bug in the translation. */
 export function buildSnapshot(
   ir: Ir,
   options: XdsOptions,

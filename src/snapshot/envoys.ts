@@ -1,4 +1,4 @@
-// What the ADS server reports of its streams → what each Envoy was sent, has accepted and has refused.
+// Records from the reports of the ADS server what each Envoy was sent, has acknowledged and has NACKed.
 
 import { LISTENER_TYPE } from '../xds/encode/type-urls.js'
 import type { AdsPeer } from '../xds/server/ads-server.js'
@@ -15,14 +15,14 @@ export interface EnvoyTypeState {
   readonly type: string
   readonly sent?: string
   readonly acked?: string
-  /** The last refusal, as long as anything of the type is refused. */
+  /** The last NACK, while any part of the type is rejected. */
   readonly nacked?: Nack
 }
 
 export interface Nack {
   readonly version: string
   readonly message: string
-  /** ISO time. */
+  /** Time in ISO 8601. */
   readonly at: string
 }
 
@@ -32,7 +32,7 @@ interface Stream {
   connected: boolean
 }
 
-// Envoys that have gone stay in the status until so many others have gone after them.
+// Maximum number of disconnected streams in the status; the oldest are dropped.
 const MAX_GONE = 16
 
 export class Envoys {
@@ -42,7 +42,7 @@ export class Envoys {
     this.update(peer, type, { sent: version })
   }
 
-  /** isAll: nothing of the type is refused; else this was about another part of it. */
+  /** isAll: whether nothing of the type is rejected any more; otherwise the ACK was for another part. */
   acked(peer: AdsPeer, type: string, version: string, isAll: boolean): void {
     const { sent, nacked } = this.stateOf(peer, type)
     this.streamOf(peer).types.set(type, {
@@ -66,7 +66,7 @@ export class Envoys {
       this.streams.delete(old.stream)
   }
 
-  /** How many are connected, by version. */
+  /** Number of connected streams by Envoy version. */
   versions(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const { peer, connected } of this.streams.values()) {
@@ -80,7 +80,7 @@ export class Envoys {
     return [...this.streams.values()].some(({ connected }) => connected)
   }
 
-  /** A connected Envoy of that id has accepted its listeners, of every other type what it was sent last, and refuses nothing. */
+  /** Whether a connected Envoy of that id has accepted listeners and the last version of every type, without NACKs. */
   hasAccepted(node: string): boolean {
     return [...this.streams.values()].some(
       ({ peer, connected, types }) =>
@@ -93,7 +93,7 @@ export class Envoys {
     )
   }
 
-  /** Sorted by node: every connected stream, and the last one of each node that has none. */
+  /** Returns every connected stream, and the last one of each node without any; sorted by node. */
   report(): readonly EnvoyState[] {
     const streams = [...this.streams.values()]
     const connected = streams.filter((stream) => stream.connected)

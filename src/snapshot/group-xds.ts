@@ -1,4 +1,4 @@
-// Encoded resources → the same by node.cluster, type and name, in the two forms that Envoys ask for.
+// Groups encoded resources by node.cluster, type and name, in the two forms that Envoys ask for.
 
 import { type Chunk, concat } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
@@ -16,9 +16,9 @@ import {
 import type { GatewaySnapshot, NodeSnapshot, XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 
-/** previous: a map of it in which nothing has changed is taken over. */
+/** previous: its unchanged maps are reused. */
 export function groupXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot {
-  // An only Gateway's resources are those of all Gateways: the same object.
+  // If there is only one Gateway, its resources and those of all Gateways are the same object.
   const grouped = new Map<XdsResources, GatewaySnapshot>()
   for (const [node, resources] of byNode)
     if (!grouped.has(resources))
@@ -31,7 +31,7 @@ export function groupXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot
   )
 }
 
-/** The whole form is made when an Envoy asks for it. */
+/** Groups the resources of one node. The whole form is built when an Envoy asks for it. */
 function groupGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySnapshot {
   const group = (list: readonly EncodedResource[], typeUrl: string) =>
     [typeUrl, namedMap(list, before?.get(typeUrl))] as const

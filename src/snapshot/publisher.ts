@@ -1,5 +1,5 @@
-// A snapshot → what the servers read: the tables first, then the xDS, so that Envoy never names a key that the
-// tables do not know yet. Keys that vanished stay for a while (decision 33).
+// Publishes a snapshot to the servers: tables first, then xDS, so Envoy never sends a key that the tables do not know
+// yet. Keys that vanished are kept for a while (decision 33).
 
 import type { CompiledEntry } from '../extauthz/authz-table.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
@@ -8,27 +8,27 @@ import type { Snapshot } from './build-snapshot.js'
 import { type EntryTable, RetainedTable } from './retained-table.js'
 
 export interface PublisherDeps {
-  /** Of other processes that answer by the tables; resolves when all of them have these. Absent: there are none. */
+  /** Other processes that answer from the tables; publish() resolves when all of them have these. Absent: none. */
   readonly others?:
     | {
         publish(tables: Pick<Snapshot['ir'], 'authz' | 'proc'>): Promise<void>
         forget(vanishedBy: number): void
       }
     | undefined
-  /** The ADS server's. */
+  /** Snapshot cache of the ADS server. */
   readonly cache: { set(xds: Snapshot['xds']): void }
-  /** Every connected Envoy has accepted the last that it was sent. */
+  /** Whether every connected Envoy has accepted the last configuration that it was sent. */
   settled(): boolean
-  /** Milliseconds since the epoch. */
+  /** Current time in milliseconds since the epoch. */
   now(): number
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  /** Calls back once after `ms`, unless the returned function is called before. */
   startTimer(callback: () => void, ms: number): () => void
 }
 
 export interface Publisher {
-  /** An equal revision changes nothing; answers whether it did. */
+  /** Publishes the snapshot unless its revision is the current one; returns whether it did. */
   publish(snapshot: Snapshot): boolean
-  /** The last one published; absent: none yet. */
+  /** Returns the last published snapshot; undefined: none yet. */
   current(): Snapshot | undefined
   readonly authz: EntryTable<CompiledEntry>
   readonly proc: EntryTable<CompiledProcEntry>
@@ -77,7 +77,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 }
 
-/** With those of entries that are others now. */
+/** Returns the keys of removed and changed entries. */
 const goneKeys = (
   before: readonly { readonly key: string }[] = [],
   now: readonly { readonly key: string }[],

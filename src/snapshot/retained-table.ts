@@ -1,14 +1,14 @@
-// A table that has just been replaced → the same look-ups, with entries whose keys vanished kept for a while:
-// an Envoy that has not taken the new configuration yet still names them (decision 33).
+// A replaceable table that keeps entries whose keys vanished for a while: an Envoy without the new configuration still
+// sends these keys (decision 33).
 
-/** What a server looks entries up in. */
+/** The table in which a server looks up entries. */
 export interface EntryTable<Entry> {
   get(key: string): Entry | undefined
 }
 
 interface Kept<Entry> {
   readonly entry: Entry
-  /** Milliseconds since the epoch: when the key vanished. */
+  /** When the key vanished, in milliseconds since the epoch. */
   readonly since: number
 }
 
@@ -20,7 +20,7 @@ export class RetainedTable<Entry> implements EntryTable<Entry> {
     return this.current.get(key) ?? this.kept.get(key)?.entry
   }
 
-  /** gone: at least the keys that the table before has and this one has not. */
+  /** gone: must include every key of the previous table that the new one lacks. */
   replace(table: EntryTable<Entry>, gone: readonly string[], now: number): void {
     for (const key of gone) {
       const entry = this.current.get(key)
@@ -30,12 +30,12 @@ export class RetainedTable<Entry> implements EntryTable<Entry> {
     this.current = table
   }
 
-  /** Forgets the keys that vanished at that time or before it. */
+  /** Drops the keys that vanished at or before that time. */
   forget(vanishedBy: number): void {
     for (const [key, { since }] of this.kept) if (since <= vanishedBy) this.kept.delete(key)
   }
 
-  /** How many vanished keys are kept. */
+  /** Number of vanished keys that are kept. */
   get size(): number {
     return this.kept.size
   }

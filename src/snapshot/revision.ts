@@ -1,11 +1,11 @@
-// A model → the hash of its content. What did not change is not read again: its objects are the same.
+// Hashes the content of a model. Unchanged objects are not read again, as their hashes are memoised.
 
 import { hash } from 'node:crypto'
 import { type Chunk, keyedChunks, namedChunks } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
 
-/** The text says all of the part; what is large below it is in there as a hash. */
+/** Returns a memoised hash function. textOf must cover all of the part; large children can be included as hashes. */
 const hashed = <Part extends object>(textOf: (part: Part) => string): ((part: Part) => string) =>
   memo((part) => hash('sha256', textOf(part), 'base64url'))
 
@@ -25,7 +25,7 @@ const gatewayHash = hashed(({ listeners, ...own }: Gateway) =>
   JSON.stringify([own, listeners.map(listenerHash)]),
 )
 
-/** Equal for equal content, in every process. */
+/** Returns the revision: equal for equal content, in every process. */
 export function revisionOf({ gateways, destinations, certificates, authz, proc }: Ir): string {
   const lists = [
     gateways.map(gatewayHash),
