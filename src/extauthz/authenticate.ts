@@ -1,4 +1,4 @@
-// The token of a request → who it is, by the mode of the entry (decisions 1, 3 and 5).
+// Authenticates a request by its token and the mode of its entry (decisions 1, 3 and 5).
 
 import type { LazyValue } from '../cel/attributes.js'
 import type { JsonObject } from '../ir/json.js'
@@ -20,13 +20,13 @@ export type TokenFault =
 
 export type Authentication =
   | { readonly type: 'verified'; readonly token: RememberedToken }
-  /** Let on without claims. */
+  /** Proceeds without claims. */
   | { readonly type: 'anonymous' }
   | { readonly type: 'no-token' }
   | { readonly type: 'refused'; readonly fault: TokenFault }
-  /** The key set that would be needed was never fetched. */
+  /** The required key set was never fetched. */
   | { readonly type: 'unavailable' }
-  /** Whether the provider has the token's key could not be learnt in time. */
+  /** The provider could not be asked in time whether it has the token's key. */
   | { readonly type: 'unanswered' }
 
 const ANONYMOUS: Authentication = { type: 'anonymous' }
@@ -36,7 +36,7 @@ const UNANSWERED: Authentication = { type: 'unanswered' }
 
 export interface AuthenticationContext {
   readonly nowSeconds: number
-  /** Asks for the provider's keys again, within bounds. hasKey: of the entry's configuration as it is then. */
+  /** Fetches the provider's keys again, within limits. hasKey: whether the entry's then configuration has the key. */
   readonly withFreshKeys: (
     provider: CompiledProvider,
     jws: Jws,
@@ -44,7 +44,10 @@ export interface AuthenticationContext {
   ) => Promise<FreshKeys>
 }
 
-/** values: of every Authorization header, as sent. Answers at once for a token that is remembered, and for none. */
+/**
+ * Authenticates by the values of all Authorization headers, as sent. Returns a promise only where a key must be fetched
+ * or a large key verifies in a thread.
+ */
 export function authenticate(
   jwt: CompiledJwt,
   values: readonly string[],
@@ -84,7 +87,7 @@ const noKeysAtAll = (jwt: CompiledJwt): boolean =>
 
 type Outcome = Authentication | UnknownKey
 
-/** At once, unless a key has to be fetched, or is so large that a thread verifies by it. */
+/** A value, or a promise where a key must be fetched or a large key verifies in a thread. */
 type Soon<T> = T | Promise<T>
 
 const andThen = <T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> =>
@@ -138,26 +141,26 @@ async function tryFreshKeys(
   return second.type === 'unknown-key' ? withoutKey(renewed) : second
 }
 
-/** The key may be one of a set that was never fetched. */
+/** Reports "unavailable" if some key set was never fetched, since it may contain the key. */
 const withoutKey = (providers: readonly CompiledProvider[]): Authentication =>
   providers.some(({ keys }) => keys === undefined)
     ? UNAVAILABLE
     : { type: 'refused', fault: 'unknown-key' }
 
-/** The token's iss picks; only configurations that name an issuer twice have more than one. */
+/** Providers whose issuer is the token's iss; more than one only where a configuration repeats an issuer. */
 const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly CompiledProvider[] =>
   jwt.providers.filter((provider) => provider.issuer === issuer)
 
 interface Attempt {
   readonly jws: Jws
   readonly claims: LazyValue<JsonObject>
-  /** Of the token, in bytes. */
+  /** Length of the token, in bytes. */
   readonly size: number
   readonly digest: string
   readonly context: AuthenticationContext
 }
 
-/** Of keys that are fetched: a fetch may bring it. */
+/** The provider's fetched key set lacks the key; another fetch may bring it. */
 interface UnknownKey {
   readonly type: 'unknown-key'
   readonly provider: CompiledProvider
@@ -165,7 +168,7 @@ interface UnknownKey {
 
 const UNKNOWN_ISSUER: Outcome = { type: 'refused', fault: 'unknown-issuer' }
 
-/** The first that accepts; else an unknown key comes before keys that were never fetched, and both before what the last one said. */
+/** Returns the first success, else an unknown key, else a key set that was never fetched, else the last fault. */
 function tryProviders(
   [provider, ...others]: readonly CompiledProvider[],
   attempt: Attempt,
@@ -180,7 +183,7 @@ function tryProviders(
   })
 }
 
-/** Claims first: a token that is refused whatever its signature costs no verification and no fetch. */
+/** Checks the claims first: a token that they rule out costs no verification and no fetch. */
 function tryProvider(provider: CompiledProvider, attempt: Attempt): Soon<Outcome> {
   const { jws, claims, context } = attempt
   if (provider.keys === undefined) return UNAVAILABLE

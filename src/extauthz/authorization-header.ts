@@ -1,8 +1,8 @@
-// The values of the Authorization header → the one bearer token in them (RFC 6750 section 2.1, decision 5).
+// Extracts the one bearer token from the values of the Authorization header (RFC 6750 section 2.1, decision 5).
 
 export type BearerToken =
   | { readonly type: 'none' }
-  /** Not yet looked into. */
+  /** Not yet parsed. */
   | { readonly type: 'token'; readonly token: string }
   /** Another scheme, several tokens, several headers, or too long. */
   | { readonly type: 'malformed' }
@@ -13,12 +13,13 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/=-]+)$/i
 const NONE: BearerToken = { type: 'none' }
 const MALFORMED: BearerToken = { type: 'malformed' }
 
-/** As nearly every client writes it. */
+/** Spelling that nearly every client uses. */
 const USUAL_PREFIX = 'Bearer '
 
 /**
- * What bearerToken() would give if the value is a bearer token at all: enough to look for one that was remembered, as
- * only those are that bearerToken() has given. undefined: not of the usual form.
+ * Returns what bearerToken() would return if the value is a valid bearer token, without checking that it is. This is
+ * enough to look up a remembered token, since only tokens from bearerToken() are remembered. undefined: not of the
+ * usual form.
  */
 export function unreadToken(values: readonly string[]): string | undefined {
   const [value] = values
@@ -26,7 +27,7 @@ export function unreadToken(values: readonly string[]): string | undefined {
   return value.startsWith(USUAL_PREFIX) ? value.slice(USUAL_PREFIX.length) : undefined
 }
 
-/** values: of every Authorization header, as sent. */
+/** Parses the one bearer token. values: of all Authorization headers, as sent. */
 export function bearerToken(values: readonly string[]): BearerToken {
   const [value] = values
   if (value === undefined) return NONE

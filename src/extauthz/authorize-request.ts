@@ -1,5 +1,4 @@
-// Who a caller is known to be and what it asks for → the decision of the rules: over the request alone, or over each
-// message of MCP in its body.
+// Applies an entry's rules to a request and its caller: to the request alone, or to each MCP message in its body.
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
@@ -35,7 +34,7 @@ import { type CompiledValues, computeValues, type ValuesForEnvoy } from './value
 
 export interface Caller {
   readonly request: CheckRequest
-  /** undefined: none was asked for, or none was sent where none is needed. */
+  /** undefined: the route does not authenticate, or the request is anonymous. */
   readonly token: RememberedToken | undefined
   readonly source: Attributes['source']
 }
@@ -70,7 +69,7 @@ function judgeMessages(
   return conclude(context, entry, caller, verdict, read.value)
 }
 
-/** Each call must be let in; their rules share one budget. */
+/** Judges all calls with one budget; each of them must be allowed. */
 function judgeAll(
   { options }: CheckContext,
   rules: CompiledRules,
@@ -122,7 +121,7 @@ function conclude(
   }
 }
 
-/** Expressions that read the token alone come to the same at each of its requests. */
+/** Computes the values for Envoy, or takes them from the token where they depend on it alone. */
 function valuesOf(
   context: CheckContext,
   entry: CompiledEntry,
@@ -138,7 +137,7 @@ function valuesOf(
   return values
 }
 
-/** Nearly every decision: spreads would cost more than all that it says. */
+/** Makes nearly every decision; spreads would cost more than its whole content. */
 function letIn(entry: CompiledEntry, token: RememberedToken | undefined): Allowed {
   if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
   return entry.jwt === undefined ? ALLOWED : ANONYMOUS
@@ -154,7 +153,7 @@ function listRequestOf(
 ): string | undefined {
   if (entry.filterLists === undefined) return undefined
   const lists = calls.filter(({ method }) => isListMethod(method))
-  // The stream of a GET may repeat any answer (Last-Event-ID).
+  // A GET's stream may repeat any answer (Last-Event-ID).
   const isStream = caller.request.method === 'GET'
   if (lists.length === 0 && !isStream) return undefined
   return listRequestText(attributesOf(caller), isStream ? 'all' : lists)
@@ -174,7 +173,7 @@ function refusal(
 
 const NO_RULES: RuleVerdict = {}
 
-/** Rules that read the token alone come to the same at each of its requests. */
+/** Judges the request, or takes the verdict from the token where the rules read it alone. */
 function judgeOnce(
   { options }: CheckContext,
   { rules }: CompiledEntry,
@@ -209,7 +208,7 @@ const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request
 const BUDGET_OF_VALUES =
   'the header values and limit keys of a route exceeded their budget; those that were left have no value'
 
-/** fields: what is not said again for a while. */
+/** Logs a warning, limited per message and fields. */
 function warnOnce(
   { options, limit }: CheckContext,
   fields: Readonly<Record<string, string>>,

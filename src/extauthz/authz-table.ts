@@ -1,4 +1,4 @@
-// What ext_authz reads at each check: the entries of the model, compiled, by their key.
+// The table that ext_authz reads at each check: the model's entries, compiled, by key.
 
 import type { Reads } from '../cel/reads.js'
 import { differences } from '../incremental/diff.js'
@@ -13,13 +13,13 @@ import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
 import { type CompiledValues, compileValues } from './values-for-envoy.js'
 
 export interface AuthzTable {
-  /** undefined: no such key; the request is refused. */
+  /** undefined: the key is unknown, and the request is denied. */
   get(key: string): CompiledEntry | undefined
   readonly size: number
   readonly compiled: CompiledParts
 }
 
-/** What the next table takes over. */
+/** State that the next table reuses. */
 interface CompiledParts {
   readonly list: readonly AuthzEntry[]
   readonly entries: PersistentMap<CompiledEntry>
@@ -30,14 +30,14 @@ export interface CompiledEntry {
   readonly entry: AuthzEntry
   readonly jwt?: CompiledJwt
   readonly rules?: CompiledRules
-  /** What Envoy is told of requests that are let in; absent: nothing of this route's own. */
+  /** Values sent to Envoy for allowed requests; absent: the route has none. */
   readonly values?: CompiledValues
-  /** An expression of it does not compile: every request is refused (decision 4). */
+  /** Whether one of its expressions does not compile; every request is then refused (decision 4). */
   readonly broken: boolean
   /** The request headers that a check of this entry reads. */
   readonly headers: HeaderNames
   readonly readsSource: boolean
-  /** A rule reads the variable mcp: bodies are read before the rules. */
+  /** Whether a rule reads the variable mcp; bodies are then read before the rules run. */
   readonly readsMcp: boolean
 }
 
@@ -47,7 +47,7 @@ export interface CompiledJwt {
   readonly providers: readonly CompiledProvider[]
 }
 
-/** previous: entries that are the same objects are taken over; so are providers, with the tokens they remember, whose content is the same. */
+/** Reuses previous entries that are the same objects, and providers of equal content with the tokens they remember. */
 export function buildAuthzTable(
   list: readonly AuthzEntry[],
   previous?: AuthzTable,

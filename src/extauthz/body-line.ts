@@ -1,14 +1,13 @@
-// Bodies that are too long to be read at once: a few at a time, as each holds a tree of its values, and a bounded line
-// of those that wait.
+// Reads long bodies a few at a time, since each holds a tree of its values, with a bounded queue of waiting ones.
 
 export interface BodyLine {
-  /** Waits for a place and runs read in it. undefined: too many wait already. */
+  /** Runs read, after waiting for its turn if necessary. undefined: too many are waiting already. */
   run<T>(read: () => Promise<T>): Promise<T> | undefined
 }
 
-/** Of up to 50,000 values each. */
+/** Maximum number of bodies read at once, each of up to 50,000 values. */
 const AT_ONCE = 4
-/** Of up to --mcp-body-bytes each. */
+/** Maximum number of waiting bodies, each of up to --mcp-body-bytes. */
 const MOST_WAITING = 64
 
 export function createBodyLine(atOnce = AT_ONCE, mostWaiting = MOST_WAITING): BodyLine {

@@ -1,4 +1,4 @@
-// What all steps of a check share: its options, who asks, and what may end it from outside.
+// What all steps of a check share: its options, its limits, and what can end it early.
 
 import type { BudgetLimits } from '../cel/budget.js'
 import type { DecisionLog } from '../decision-log.js'
@@ -9,36 +9,36 @@ import type { BodyLine } from './body-line.js'
 import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
 
 export interface CheckMetrics {
-  /** route: NAMESPACE/NAME, "unknown" when no entry was found. reason: a word of decision.ts. */
+  /** route: NAMESPACE/NAME, or "unknown" when no entry was found. reason: a Reason of decision.ts. */
   observe(route: string, decision: 'allow' | 'deny', reason: string, seconds: number): void
 }
 
 export interface CheckOptions extends FreshKeysOptions {
   readonly table: () => Pick<AuthzTable, 'get'>
-  /** What the rules of one check may spend together; default DEFAULT_BUDGET. */
+  /** Budget that the rules of one check share; default DEFAULT_BUDGET. */
   readonly ruleBudget?: BudgetLimits
   readonly logger: Logger
-  /** Absent: decisions leave no line. */
+  /** Absent: decisions are not logged. */
   readonly decisions?: DecisionLog
   readonly metrics: CheckMetrics
 }
 
-/** What may end a check from outside. */
+/** What can end a check early. */
 export interface CheckCall {
   isCancelled(): boolean
-  /** Milliseconds since the epoch; Infinity: none. */
+  /** Milliseconds since the epoch; Infinity: no deadline. */
   readonly deadline: number
 }
 
 export interface CheckContext {
   readonly options: CheckOptions
-  /** Of lines that clients cause. */
+  /** Limit for log lines that clients can cause. */
   readonly limit: LogLimit
   readonly lookUps: KeyLookUps
-  /** Of bodies that are read in slices. */
+  /** Queue for bodies that are read in slices. */
   readonly bodies: BodyLine
 }
 
-/** Nobody waits for its answer any more. */
+/** Whether nobody waits for the answer any more. */
 export const isOver = ({ options }: CheckContext, call: CheckCall): boolean =>
   call.isCancelled() || options.now() >= call.deadline

@@ -1,32 +1,32 @@
-// Bytes of an envoy.service.auth.v3.CheckRequest → what a check reads of it. By hand: the route key first, then the
-// entry says which headers are worth a string. Held equal to the generated decoder by a test.
+// Reads what a check needs from the bytes of an envoy.service.auth.v3.CheckRequest, by hand: first the route key, whose
+// entry tells which headers to read. A test compares it with the generated decoder.
 
 import { TextMemo } from '../grpc/text-memo.js'
 import { type Range, WireReader } from '../grpc/wire-reader.js'
 import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import type { HeaderNames } from './header-names.js'
 
-/** The message, opened but not read. */
+/** A message that is opened, but not read. */
 export interface CheckEnvelope {
   /** context_extensions[ROUTE_CONTEXT_KEY]; undefined: the filter is not ours, or misconfigured. */
   readonly key: string | undefined
   readonly reader: WireReader
-  /** AttributeContext.Request and AttributeContext.Peer; more than one is read as one, as protobuf has it. */
+  /** Ranges of AttributeContext.Request and AttributeContext.Peer; several are merged, as protobuf requires. */
   readonly requests: readonly Range[]
   readonly sources: readonly Range[]
 }
 
 export interface CheckRequest {
   readonly method: string
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string
   readonly host: string
   readonly scheme: string
   /** "HTTP/1.1", "HTTP/2". */
   readonly protocol: string
-  /** Those that were asked for, by lower-case name. */
+  /** Requested headers, by lower-case name. */
   readonly headers: Headers
-  /** All of it (raw_body: our listeners set pack_as_bytes); undefined: none was sent. */
+  /** The whole body (raw_body: our listeners set pack_as_bytes); undefined: none was sent. */
   readonly body?: Uint8Array
 }
 
@@ -37,7 +37,7 @@ export interface CheckSource {
   readonly port: number
 }
 
-/** @throws RangeError when the bytes are no message. Fields that nobody needs are skipped unread. */
+/** Finds the parts that a check needs and skips all other fields. @throws RangeError when the message is malformed. */
 export function openCheckRequest(bytes: Buffer): CheckEnvelope {
   const reader = new WireReader(bytes)
   const requests: Range[] = []
@@ -60,7 +60,7 @@ export function openCheckRequest(bytes: Buffer): CheckEnvelope {
   return { key, reader, requests, sources }
 }
 
-/** Of keys, methods, hosts and the like: a configuration and its clients have a few of each. */
+/** Known keys, methods, hosts and the like, of which a configuration and its clients have only a few. */
 const memo = new TextMemo()
 
 function knownText(reader: WireReader): string {
@@ -91,7 +91,7 @@ interface Draft {
   body?: Uint8Array
 }
 
-/** @throws RangeError when the bytes are no message. */
+/** @throws RangeError when the message is malformed. */
 export function readCheckRequest(envelope: CheckEnvelope, names: HeaderNames): CheckRequest {
   const { reader } = envelope
   const draft: Draft = {
@@ -111,7 +111,7 @@ export function readCheckRequest(envelope: CheckEnvelope, names: HeaderNames): C
   return draft
 }
 
-/** AttributeContext.HttpRequest. */
+/** Reads an AttributeContext.HttpRequest. */
 function readHttpRequest(reader: WireReader, names: HeaderNames, draft: Draft): void {
   const outer = reader.enter()
   for (let field = reader.next(); field !== 0; field = reader.next()) {
@@ -128,13 +128,13 @@ function readHttpRequest(reader: WireReader, names: HeaderNames, draft: Draft): 
   reader.leave(outer)
 }
 
-/** A part of the message, not a copy. */
+/** Returns a view of the message, not a copy. */
 function readBytes(reader: WireReader): Uint8Array {
   const { start, end } = reader.takeRange()
   return reader.buffer.subarray(start, end)
 }
 
-/** header_map: every header as it was sent (encode_raw_headers). */
+/** Reads header_map: every header as it was sent (encode_raw_headers). */
 function readHeaderMap(reader: WireReader, names: HeaderNames, headers: Headers): void {
   const outer = reader.enter()
   for (let field = reader.next(); field !== 0; field = reader.next())
@@ -143,7 +143,7 @@ function readHeaderMap(reader: WireReader, names: HeaderNames, headers: Headers)
   reader.leave(outer)
 }
 
-/** An entry of the map headers: key and value, several values joined by Envoy; it has no third field. */
+/** Reads an entry of the map headers: key 1 and value 2, in which Envoy joins several values. It has no third field. */
 function readMapEntry(reader: WireReader, names: HeaderNames, headers: Headers): void {
   const outer = reader.enter()
   const { buffer } = reader
@@ -166,7 +166,7 @@ function readMapEntry(reader: WireReader, names: HeaderNames, headers: Headers):
   if (name !== undefined) addHeader(headers, name, buffer.toString('utf8', start, end))
 }
 
-/** A HeaderValue: key 1, value 2, raw_value 3, which stands for the value where it is not empty. */
+/** Reads a HeaderValue: key 1, value 2, raw_value 3, which replaces value unless it is empty. */
 function readHeader(reader: WireReader, names: HeaderNames, headers: Headers): void {
   const outer = reader.enter()
   const { buffer } = reader
@@ -197,13 +197,13 @@ function readHeader(reader: WireReader, names: HeaderNames, headers: Headers): v
   addHeader(headers, name, text)
 }
 
-/** The same name twice stays twice: whether that is allowed is the reader's question. */
+/** Keeps all values of a repeated header; the caller decides whether it may be repeated. */
 function addHeader(headers: Headers, name: string, value: string): void {
   const before = headers.get(name)
   headers.set(name, before === undefined ? value : [...[before].flat(), value])
 }
 
-/** Peer.address.socket_address; undefined: the client came over a Unix socket, or Envoy did not say. */
+/** Reads Peer.address.socket_address. undefined: the client used a Unix socket, or Envoy sent no address. */
 export function readSource({ reader, sources }: CheckEnvelope): CheckSource | undefined {
   const draft = { address: '', port: 0 }
   for (const range of sources) {
@@ -213,7 +213,7 @@ export function readSource({ reader, sources }: CheckEnvelope): CheckSource | un
   return draft.address === '' ? undefined : draft
 }
 
-/** Calls read inside the message that lies below these fields. */
+/** Calls read inside the message at this path of field numbers. */
 function readNested(reader: WireReader, path: readonly number[], read: () => void): void {
   const [wanted, ...deeper] = path
   if (wanted === undefined) {

@@ -1,5 +1,5 @@
-// A Decision → the bytes of an envoy.service.auth.v3.CheckResponse. By hand, so that what lets a remembered token in
-// is encoded once and sent again and again. Held equal to the generated encoder by a test.
+// Encodes a Decision as an envoy.service.auth.v3.CheckResponse, by hand, so that the answer that allows a remembered
+// token is encoded only once. A test compares it with the generated encoder.
 
 import type { LazyValue } from '../cel/attributes.js'
 import { BackwardWriter } from '../grpc/backward-writer.js'
@@ -16,19 +16,19 @@ import type { CheckReply, Decision, Reason } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
-/** google.rpc.Code, by our status: what Envoy logs. */
+/** google.rpc.Code by HTTP status; Envoy logs it. */
 const RPC_CODES = { 400: 3, 401: 16, 403: 7, 500: 13, 503: 14 } as const
-/** HeaderValueOption.append_action: the default would append to what others set. */
+/** HeaderValueOption.append_action; the default would append to existing values. */
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
-/** A client's copies of headers that Envoy or we give a meaning to (decision 6). */
+/** Headers to which Envoy or Gatehouse gives a meaning; a client's copies are removed (decision 6). */
 const NEVER_FROM_CLIENTS = [
   'x-gatehouse-route',
   'x-envoy-auth-partial-body',
   'x-envoy-original-path',
 ]
 
-/** forwardToken: whether Authorization goes on to the backend; true where no token is asked for at all. seal: of AuthzEntry. */
+/** forwardToken: whether the backend gets Authorization; true without authentication. seal: as in AuthzEntry. */
 export function encodeDecision(
   decision: Decision,
   forwardToken: boolean,
@@ -47,11 +47,11 @@ function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Arr
   return (token.allowed[form] ??= encodeAllow(forwardToken, token.claims))
 }
 
-/** Checks are encoded one at a time. */
+/** Shared by all checks, which are encoded one at a time. */
 const writer = new BackwardWriter()
 
 interface OfOneRequest {
-  /** Of Decision. */
+  /** As in Allowed. */
   readonly cookie?: string
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
@@ -61,7 +61,7 @@ interface OfOneRequest {
 const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean =>
   cookie !== undefined || listRequest !== undefined || values !== undefined
 
-/** status 1 stays empty: OK. ok_response 3 { headers 2, headers_to_remove 5, response_headers_to_add 6 }, dynamic_metadata 4. */
+/** status 1 (empty: OK), ok_response 3 { headers 2, headers_to_remove 5, response_headers_to_add 6 }, dynamic_metadata 4. */
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
@@ -109,19 +109,22 @@ function encodeReply(reply: CheckReply, reason: Reason): Uint8Array {
   return writer.finish()
 }
 
-/** 1 { code 1 } */
+/** Writes 1 { code 1 }. */
 function writeCode(code: number): void {
   const status = writer.mark()
   writer.number(1, code)
   writer.end(1, status)
 }
 
-/** Envoy takes an append_action of APPEND_IF_EXISTS_OR_ADD for "replace" here, and append only where there is such a header. */
+/**
+ * Selects the field append, since Envoy treats append_action APPEND_IF_EXISTS_OR_ADD as "replace" here. With append,
+ * Envoy appends only to a header that exists.
+ */
 const APPENDED = { isAppended: true }
 
 const OF_THE_ANSWER = { field: 6 }
 
-/** headers 2, unless field says another: HeaderValueOption { header 1 { key 1, value 2 }, append 2 { value 1 }, append_action 3 }. */
+/** headers 2, or another field: HeaderValueOption { header 1 { key 1, value 2 }, append 2 { value 1 }, append_action 3 }. */
 function writeHeader(
   name: string,
   value: string,
@@ -140,7 +143,7 @@ function writeHeader(
   writer.end(field, option)
 }
 
-/** google.protobuf.Struct: fields 1, each an entry { key 1, value 2 }. */
+/** Writes a google.protobuf.Struct: fields 1, each an entry { key 1, value 2 }. */
 function writeFields(object: JsonObject): void {
   const names = Object.keys(object)
   for (let i = names.length - 1; i >= 0; i--) {
@@ -157,7 +160,7 @@ function writeField(name: string, value: Json): void {
   writer.end(1, entry)
 }
 
-/** google.protobuf.Value: null 1, number 2, string 3, bool 4, struct 5, list 6 { values 1 }. */
+/** Writes a google.protobuf.Value: null 1, number 2, string 3, bool 4, struct 5, list 6 { values 1 }. */
 function writeValue(value: Json): void {
   if (value === null) writer.number(1, 0)
   else if (typeof value === 'number') writer.double(2, value)

@@ -1,5 +1,5 @@
-// The check as a gRPC service: envoy.service.auth.v3.Authorization, bytes in, bytes out. Decoding and encoding are parts of
-// the check, so that their failures are answers too.
+// The gRPC service envoy.service.auth.v3.Authorization, over raw bytes: decoding and encoding are part of the check, so
+// their failures are answered too.
 
 import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { GrpcService } from '../grpc/service.js'

@@ -1,5 +1,4 @@
-// One check, a straight line: open, find the entry, look at the path, authenticate, authorize, encode. Nothing is
-// thrown out of it; whatever fails on the way is a refusal.
+// Runs one check: open, find the entry, check the path, authenticate, authorize, encode. Never throws; failures deny.
 
 import { errorKind } from '../errors.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
@@ -15,7 +14,7 @@ import { KeyLookUps } from './fresh-keys.js'
 
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
 
-/** The answer is an encoded CheckResponse, at once unless a token is new. */
+/** The check gives an encoded CheckResponse; a promise only to fetch a key, verify by a large key or read a long body. */
 export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
   const context: CheckContext = {
@@ -43,9 +42,9 @@ export function createCheck(options: CheckOptions): Check {
 
 interface Asked {
   readonly context: CheckContext
-  /** Of the CheckRequest. */
+  /** The CheckRequest. */
   readonly bytes: Buffer
-  /** Milliseconds of performance.now(). */
+  /** Start time, in milliseconds of performance.now(). */
   readonly start: number
 }
 
@@ -64,13 +63,13 @@ async function finishLate(
 const UNKNOWN_ROUTE = refuseUnchecked('unknown-route')
 const MALFORMED = refuseUnchecked('malformed-check')
 
-/** Only the error's kind is told: its message may carry what the request carried. */
+/** Logs only the kind of the error: its message may contain data of the request. */
 function failed({ logger }: CheckOptions, error: unknown): Decision {
   logger.error({ error: errorKind(error) }, 'a check failed')
   return refuseUnchecked('internal-error')
 }
 
-/** Encodes a decision, counts it, and leaves one line in the log. */
+/** Encodes a decision, counts it and logs it. */
 function finish(
   { context: { options, limit }, bytes: request, start }: Asked,
   decision: Decision,
@@ -84,7 +83,7 @@ function finish(
     else if (options.decisions !== undefined)
       logDecision(options.decisions, request, entry.entry, decision, options.now)
   } catch {
-    // Bookkeeping changes no decision, and there is nobody to tell: the logger is a part of it.
+    // Bookkeeping must not change a decision. Nothing is reported, as the logger itself may have failed.
   }
   return bytes
 }
@@ -103,7 +102,7 @@ function record(
 
 const MAX_LOGGED_KEY = 200
 
-/** An Envoy that is configured by somebody else, or whoever reaches the address: as many as they like. */
+/** Limited: an Envoy that others configure, or anyone who can reach the address, may cause any number of these. */
 function warnOfUnknown(
   { logger }: CheckOptions,
   limit: LogLimit,

@@ -1,4 +1,4 @@
-// The claims of a token whose signature is good: may they be used here and now (RFC 7519 section 4.1, decision 5)?
+// Reads a token's claims and checks whether they are valid here and now (RFC 7519 section 4.1, decision 5).
 
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
@@ -14,13 +14,13 @@ export type ClaimsFault =
   | 'expired'
   | 'not-yet-valid'
 
-/** Seconds by which the clocks of provider and gateway may differ. */
+/** Maximum difference between the clocks of provider and gateway, in seconds. */
 export const LEEWAY_SECONDS = 60
 
-/** Envoy reads claims as a protobuf Struct, three messages per level, one hundred at most. */
+/** Maximum nesting: Envoy reads claims as a protobuf Struct, with three messages per level and 100 messages at most. */
 const MAX_DEPTH = 24
 
-/** undefined: no object, nested too deeply, or with a number that no double holds. */
+/** undefined: not an object, nested too deeply, or with a number that no double can hold. */
 export function readClaims(jws: Jws): LazyValue<JsonObject> | undefined {
   const text = decodeUtf8(jws.payload)
   const claims = parseObject(text)
@@ -33,7 +33,7 @@ function isPlain(value: Json, depth: number): boolean {
   return depth > 0 && Object.values(value).every((item: Json) => isPlain(item, depth - 1))
 }
 
-/** Own members only: a claim that is not there is not found on Object's prototype. */
+/** Reads own members only, so an absent claim is not found on Object's prototype. */
 export const claim = (claims: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(claims, name) ? claims[name] : undefined
 
@@ -43,7 +43,7 @@ export interface ClaimsRules {
   readonly audiences: readonly string[]
 }
 
-/** nowSeconds: since the epoch. undefined: nothing is wrong. */
+/** nowSeconds: since the epoch. undefined: the claims are valid. */
 export function claimsFault(
   jws: Jws,
   claims: JsonObject,
@@ -57,7 +57,7 @@ export function claimsFault(
   return timeFault(claim(claims, 'exp'), claim(claims, 'nbf'), nowSeconds)
 }
 
-/** RFC 7519 section 5.1, RFC 9068 section 2.1: a token of another kind (an ID for logging out, a proof) is none for us. */
+/** RFC 7519 section 5.1, RFC 9068 section 2.1: rejects tokens of other kinds, such as logout tokens and proofs. */
 function isTokenType(type: string | undefined): boolean {
   if (type === undefined) return true
   const name = type.toLowerCase().replace(/^application\//, '')

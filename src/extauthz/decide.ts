@@ -1,4 +1,4 @@
-// An opened check and its entry → the decision: look at the path, authenticate, authorize.
+// Decides an opened check by its entry: checks the path, authenticates, authorizes.
 
 import type { Attributes } from '../cel/attributes.js'
 import { authenticate, type Authentication } from './authenticate.js'
@@ -26,7 +26,7 @@ import { isForeignOrigin } from './origin-check.js'
 import { pathFault } from './path-check.js'
 import type { RememberedToken } from './token-memory.js'
 
-/** @throws RangeError when the bytes are no message. */
+/** @throws RangeError when the message is malformed. */
 export function decide(
   context: CheckContext,
   envelope: CheckEnvelope,
@@ -49,7 +49,7 @@ export function decide(
   )
 }
 
-/** A check whose path is good. */
+/** A check whose path and Origin are accepted. */
 interface Asked {
   readonly context: CheckContext
   readonly entry: CompiledEntry
@@ -68,7 +68,7 @@ function authenticateRequest(
   const values = found === undefined ? [] : typeof found === 'string' ? [found] : found
   return authenticate(jwt, values, {
     nowSeconds: options.now() / 1000,
-    // The one place where a check looks at a newer table: for keys that were not there when it began.
+    // The only place where a check reads a newer table: for keys that were fetched after it began.
     withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
       lookUps.find({
         ...{ provider, kid, algorithm, hasKey },

@@ -1,4 +1,4 @@
-// A decision → its line in the decision log. The request is read a second time, and only for a line that is written.
+// Writes a decision to the decision log. The request is read a second time, but only if a line is written.
 
 import {
   callerFields,
@@ -24,7 +24,7 @@ import { parseJws } from './jws.js'
 const MESSAGE = 'decision'
 const HEADERS = new HeaderNames(LOGGED_FROM)
 
-/** bytes: of the CheckRequest. @throws RangeError when they are no message. */
+/** bytes: the CheckRequest. @throws RangeError when it is malformed. */
 export function logDecision(
   log: DecisionLog,
   bytes: Buffer,
@@ -64,7 +64,7 @@ function lineOf(
   }
 }
 
-/** Of a token that was refused, or that nobody asked for: what it says of itself. */
+/** Claims of a token that was rejected or not required. */
 function unverifiedClaims({ headers }: CheckRequest): JsonObject | undefined {
   const bearer = bearerToken([headers.get('authorization') ?? []].flat())
   const jws = bearer.type === 'token' ? parseJws(bearer.token) : undefined
@@ -76,7 +76,7 @@ interface Place extends Partial<PolicySource> {
   readonly rule?: string
 }
 
-/** The rule that refuses; else the policy that does. */
+/** The rule that denies the request, or else the policy that does. */
 function placeOf(entry: AuthzEntry, decision: Decision): Place {
   if (decision.type === 'allow') return {}
   const { by } = decision
@@ -86,7 +86,7 @@ function placeOf(entry: AuthzEntry, decision: Decision): Place {
     : ruleOf(entry.authorization, by.rule)
 }
 
-/** Several policies may allow: it is theirs together, and no one's if they are several. */
+/** The one policy that allows. Empty if several do, since no single one of them denied the request. */
 function allowing(authorization: Authorization | undefined): Place {
   const [only, ...others] =
     authorization?.policies?.filter(({ action, rules }) => action === 'Allow' && rules > 0) ?? []
@@ -111,7 +111,7 @@ function ruleOf(authorization: Authorization | undefined, { list, index }: RuleP
 const countIn = ({ action, rules, scopes }: RulePolicy, list: RulePlace['list']): number =>
   list === 'requiredScopes' ? scopes : action === ACTIONS[list] ? rules : 0
 
-/** What a token was expected to say of its issuer, audience or expiry, and what it says. */
+/** The issuer, audience or time that was expected of a token, and what the token has. */
 function contrast(
   reason: Reason,
   { jwt }: AuthzEntry,

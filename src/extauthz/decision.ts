@@ -1,4 +1,4 @@
-// What a check comes to: let the request on, or answer it. Every answer that ext_authz ever gives is made here.
+// What a check decides: to allow the request, or to answer it. Makes every answer of ext_authz.
 
 import type { Authorization } from '../ir/authorization.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
@@ -18,7 +18,7 @@ import type { PathFault } from './path-check.js'
 import type { RememberedToken } from './token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
-/** The label of metrics and logs; never sent to the client. */
+/** Label in metrics and logs; never sent to the client. */
 export type Reason =
   | 'allowed'
   | 'anonymous'
@@ -46,9 +46,9 @@ export interface Allowed {
   readonly type: 'allow'
   readonly reason: Reason
   readonly token?: RememberedToken
-  /** What the backend gets as Cookie; "": none. Absent: what the client sent. */
+  /** The Cookie that the backend gets; "": none. Absent: the one that the client sent. */
   readonly cookie?: string
-  /** What ext_proc is told of a request for a list. */
+  /** What ext_proc needs to know of a request for a list. */
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
 }
@@ -57,16 +57,16 @@ export interface Refusal {
   readonly type: 'reply'
   readonly reason: Reason
   readonly reply: CheckReply
-  /** Of a refusal by rules: for the log. */
+  /** For the log: what denied the request; only for denials by rules. */
   readonly by?: RefusedBy
 }
 
-/** What rules refused, and which. */
+/** What rules denied the request, and for whom. */
 export interface RefusedBy {
-  /** Absent: none of those that allow. */
+  /** Absent: no Allow rule is true. */
   readonly rule?: RulePlace | undefined
   readonly tool?: string | undefined
-  /** Whose claims are verified. */
+  /** The caller's verified token. */
   readonly token?: RememberedToken | undefined
 }
 
@@ -76,7 +76,7 @@ export interface CheckReply {
   readonly body: string
 }
 
-/** Seconds after which a client may come back to a route whose keys were being fetched. */
+/** Seconds until a client may retry a route whose key set is not available yet. */
 const RETRY_AFTER_SECONDS = '5'
 
 const JSON_TYPE = ['content-type', 'application/json'] as const
@@ -127,11 +127,11 @@ const refusal = (reason: Reason, answer: CheckReply): Refusal => ({
 export const refusePath = (fault: PathFault): Decision =>
   refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
 export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)
-/** id: of the message that was refused, which clients look for in the body; absent: the request is none of MCP. */
+/** id: of the message that is denied, which clients look for in the body; absent: not a request of MCP. */
 export const refuseByRule = (fault: RuleFault, id?: MessageId): Refusal =>
   refusal(fault, id === undefined ? FORBIDDEN : forbiddenMessage(id))
 
-/** Every 400 is a JSON-RPC error: by any other body clients take the server for one of an older revision. */
+/** Every 400 is a JSON-RPC error: clients take a server with any other body for one of an older revision. */
 export const refuseMessage = (problem: McpProblem): Decision =>
   refusal(problem.code === 'header-mismatch' ? 'header-mismatch' : 'not-a-message', {
     status: 400,
@@ -145,7 +145,7 @@ const forbiddenMessage = (id: MessageId, text = FORBIDDEN_TEXT): CheckReply => (
   body: errorBody(FORBIDDEN_CODE, text, id),
 })
 
-/** The one 403 that may begin a step-up (decision 7). id: as of refuseByRule. */
+/** Makes the only 403 that can start a step-up (decision 7). id: as in refuseByRule(). */
 export function refuseScopes(
   entry: AuthzEntry,
   request: CheckRequest,
@@ -162,16 +162,16 @@ export function refuseScopes(
 
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
 export const refuseWithoutPolicy: Decision = refusal('no-policy', NO_POLICY)
-/** Its key may be one that the provider has just begun to use. */
+/** A 503, since the provider may have just begun to use the token's key. */
 export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
 export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)
 
-/** Nothing is known of the request that could let it in, or the check itself failed: closed. */
+/** Fails closed: the request matches no route, or the check itself failed. */
 export const refuseUnchecked = (
   reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
 ): Decision => refusal(reason, UNAVAILABLE)
 
-/** Its body is on its way: Envoy is about to have the route's new configuration, or others are read first. */
+/** A 503 to retry: Envoy has yet to receive the route's new configuration, or other bodies are read first. */
 export const refuseUnread = (reason: 'body-not-sent' | 'too-many-bodies'): Decision =>
   refusal(reason, SOON)
 
@@ -224,7 +224,7 @@ function addressOf(request: CheckRequest): RequestAddress {
 
 const NOT_VALID = 'The token is not valid here'
 
-/** RFC 6750 error_description, where a policy asks for it: what a client's author can act on, nothing of the keys. */
+/** RFC 6750 error_description, where a policy asks for it: what a client's author can fix, nothing about the keys. */
 const PROBLEMS: Readonly<Record<TokenFault, string>> = {
   'malformed-header': 'Exactly one Authorization header with one bearer token is expected',
   'malformed-token': 'The token is not a signed JWT',

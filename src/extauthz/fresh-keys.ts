@@ -1,61 +1,61 @@
-// A token asks for a key that its set does not have: the provider is asked again, for all such tokens about once a
-// second, and what it does not have either is known for a while (decision 2).
+// Asks a provider again for a key that its key set lacks, about once a second for all such tokens. A key that it still
+// lacks is remembered as unknown for a while (decision 2).
 
 import { hash } from 'node:crypto'
 import type { CompiledJwt } from './authz-table.js'
 import type { CompiledProvider } from './provider.js'
 import { within } from './within.js'
 
-/** What a fetch of a key set came to. */
+/** Outcome of fetching a key set. */
 export interface KeySetFetch {
   readonly isAnswered: boolean
-  /** It had begun before it was asked for. */
+  /** Whether it began before it was asked for. */
   readonly isOlder: boolean
 }
 
 export interface FreshKeysOptions {
-  /** Resolves with the fetch that is under way, else with the next one, when what came of it is in the table. */
+  /** Resolves with the current fetch, or else the next one, once its result is in the table. */
   readonly refetchKeySet: (id: string) => Promise<KeySetFetch>
-  /** How many answers there have been for this key set. */
+  /** Number of answers so far for this key set. */
   readonly keySetAnswers: (id: string) => number
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** hasKey: whether a configuration of the entry has the key by now. */
+/** A key to look up. hasKey: whether a configuration of the entry has it now. */
 export interface KeyRequest {
   readonly provider: CompiledProvider
-  /** Of the token's header. */
+  /** The kid and alg of the token's header. */
   readonly kid: string | undefined
   readonly algorithm: string
-  /** The entry's configuration as it is now; undefined: it has none any more. */
+  /** The entry's current configuration; undefined: it has none any more. */
   readonly current: () => CompiledJwt | undefined
   readonly hasKey: (jwt: CompiledJwt) => boolean
 }
 
 export type FreshKeys =
-  /** The configuration that has the key. */
+  /** A configuration has the key. */
   | { readonly type: 'found'; readonly jwt: CompiledJwt }
-  /** The provider has answered, and does not have it either. */
+  /** The provider answered, and lacks the key too. */
   | { readonly type: 'unknown' }
-  /** It has not answered in time, or in no way that says what keys it has. */
+  /** The provider did not answer in time, or its answer does not tell its keys. */
   | { readonly type: 'unanswered' }
 
-/** How long a check waits for keys that its token asks for. */
+/** How long a check waits for a key, in milliseconds. */
 const WAIT_MS = 1000
-/** How long a key is known to be unknown; any answer that comes sooner ends it. */
+/** How long a key stays unknown, in milliseconds; a new answer of the provider ends this early. */
 const UNKNOWN_MS = 30_000
 const MAX_UNKNOWN = 10_000
-/** More than wait for one key set at once are told to come again; nobody who waits for another one is held up. */
+/** Maximum number of checks that wait for one key set; others are told to retry. Other key sets are not affected. */
 const MAX_WAITING = 1000
 
 const UNKNOWN: FreshKeys = { type: 'unknown' }
 const UNANSWERED: FreshKeys = { type: 'unanswered' }
 
 export class KeyLookUps {
-  /** By set and key: how many answers there had been, and when. */
+  /** Number of answers and time at which a key was found unknown, by key set and key. */
   private readonly unknown = new Map<string, { readonly answers: number; readonly at: number }>()
-  /** By set. */
+  /** Number of waiting checks, by key set. */
   private readonly waiting = new Map<string, number>()
 
   constructor(private readonly options: FreshKeysOptions) {}
@@ -105,7 +105,7 @@ export class KeyLookUps {
     return false
   }
 
-  /** The oldest make room. */
+  /** Evicts the oldest entries to make room. */
   private remember(id: string, name: string): void {
     for (const oldest of this.unknown.keys()) {
       if (this.unknown.size < MAX_UNKNOWN) break
@@ -115,6 +115,6 @@ export class KeyLookUps {
   }
 }
 
-/** Of bounded length: both parts are the token's. */
+/** A hash, since kid and algorithm are the token's and of any length. */
 const nameOf = (id: string, { kid, algorithm }: KeyRequest): string =>
   hash('sha256', JSON.stringify([id, kid, algorithm]), 'base64')

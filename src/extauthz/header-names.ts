@@ -1,4 +1,4 @@
-// The request headers that somebody reads, found in the bytes of a message without making a string of any other.
+// Finds wanted header names in the bytes of a message, without making strings of the others.
 
 const CASE_BIT = 0x20
 const isUpper = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a
@@ -11,7 +11,7 @@ interface Name {
 export class HeaderNames {
   private readonly byLength: (Name[] | undefined)[] = []
 
-  /** names: lower-case. */
+  /** names: in lower case. */
   constructor(private readonly names: readonly string[] | 'all') {
     if (names === 'all') return
     for (const name of new Set(names)) {
@@ -20,7 +20,7 @@ export class HeaderNames {
     }
   }
 
-  /** The lower-case name that lies there when it is one of these. */
+  /** Returns the name in these bytes, in lower case, if it is one of the wanted ones. */
   match(buffer: Buffer, start: number, end: number): string | undefined {
     if (this.names === 'all') return buffer.toString('utf8', start, end).toLowerCase()
     const names = this.byLength[end - start]

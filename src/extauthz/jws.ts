@@ -1,4 +1,4 @@
-// Compact JWS (RFC 7515 section 7.1): text → its parts, strictly; and the verification of the signature.
+// Compact JWS (RFC 7515 section 7.1): strict parsing, and verification of the signature.
 
 import { constants, type KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
 import type { Json, JsonObject } from '../ir/json.js'
@@ -6,7 +6,7 @@ import type { SignatureAlgorithm } from '../oauth/key-set.js'
 import { decodeUtf8 } from '../utf8.js'
 
 export interface Jws {
-  /** As it came: header.payload.signature. */
+  /** As received: header.payload.signature. */
   readonly token: string
   readonly algorithm: string
   readonly kid?: string
@@ -22,7 +22,7 @@ export interface VerificationKey {
   readonly key: KeyObject
 }
 
-/** undefined: not a compact JWS that we would ever accept. */
+/** undefined: not a compact JWS that could ever be accepted. */
 export function parseJws(token: string): Jws | undefined {
   const parts = token.split('.')
   const [header, payload, signature] = parts
@@ -33,7 +33,7 @@ export function parseJws(token: string): Jws | undefined {
 
 type HeaderFields = Pick<Jws, 'algorithm' | 'kid' | 'type'>
 
-/** All tokens that a provider signs with one key have the same header. */
+/** Parsed headers by their text: all tokens that a provider signs with one key have the same header. */
 const knownHeaders = new Map<string, HeaderFields>()
 const MAX_KNOWN_HEADERS = 64
 const MAX_KNOWN_LENGTH = 512
@@ -46,14 +46,14 @@ function headerFields(header = ''): HeaderFields | undefined {
   const fields = parsed && readHeader(parsed)
   if (fields === undefined || header.length > MAX_KNOWN_LENGTH) return fields
   if (knownHeaders.size === MAX_KNOWN_HEADERS) knownHeaders.clear()
-  // A copy: a part of a string keeps all of it, which is a token.
+  // Copied, as a substring would keep the whole token in memory.
   knownHeaders.set(Buffer.from(header, 'latin1').toString('latin1'), fields)
   return fields
 }
 
 /**
- * crit (RFC 7515 section 4.1.11) and b64 (RFC 7797) change what is signed: none of their extensions is understood here.
- * jwk, jku, x5c and x5u may stand in the header; nobody reads them.
+ * Rejects crit (RFC 7515 section 4.1.11) and b64 (RFC 7797), which change what is signed: no extension is supported.
+ * Ignores jwk, jku, x5c and x5u.
  */
 function readHeader(header: JsonObject): HeaderFields | undefined {
   const field = (name: string): Json | undefined =>
@@ -67,8 +67,8 @@ function readHeader(header: JsonObject): HeaderFields | undefined {
 }
 
 /**
- * Unpadded base64url with nothing in it that a decoder would skip, and no bits beyond the last byte: a signed token
- * has exactly one spelling, so a changed one is never a second key to the same token's memory.
+ * Whether a part is unpadded base64url, without characters that a decoder would skip or bits beyond the last byte. A
+ * signed token then has exactly one spelling, so no variant of it is remembered as another token.
  */
 function isCanonical(part: string | undefined, mayBeEmpty = false): part is string {
   if (part === undefined || !/^[A-Za-z0-9_-]*$/.test(part) || part.length % 4 === 1) return false
@@ -79,7 +79,7 @@ function isCanonical(part: string | undefined, mayBeEmpty = false): part is stri
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** undefined: no text, not JSON, or not an object. */
+/** undefined: not UTF-8 text, not JSON, or not an object. */
 export function parseObject(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined
   try {
@@ -92,7 +92,7 @@ export function parseObject(text: string | undefined): JsonObject | undefined {
   }
 }
 
-/** The one key that the header asks for; undefined: none fits, or more than one does (decision 5). */
+/** Returns the only key that fits the header; undefined: none fits, or more than one does (decision 5). */
 export function chooseKey(jws: Jws, keys: readonly VerificationKey[]): VerificationKey | undefined {
   const fitting = keys.filter(
     (key) =>
@@ -104,7 +104,7 @@ export function chooseKey(jws: Jws, keys: readonly VerificationKey[]): Verificat
 
 type Digest = 'sha256' | 'sha384' | 'sha512'
 
-/** RFC 7518 section 3, RFC 8037 section 3.1; null: the algorithm hashes by itself. */
+/** Digest of each algorithm (RFC 7518 section 3, RFC 8037 section 3.1); null: the algorithm hashes by itself. */
 const DIGESTS: Readonly<Record<SignatureAlgorithm, Digest | null>> = {
   ...{ RS256: 'sha256', RS384: 'sha384', RS512: 'sha512' },
   ...{ PS256: 'sha256', PS384: 'sha384', PS512: 'sha512' },
@@ -112,12 +112,12 @@ const DIGESTS: Readonly<Record<SignatureAlgorithm, Digest | null>> = {
   ...{ EdDSA: null, Ed25519: null },
 }
 
-/** A longer RSA key takes longer than everybody else should wait: it is used in a thread. */
+/** Largest RSA modulus verified on the event loop, in bits; larger ones would delay others and use a thread. */
 const MAX_BITS_IN_PLACE = 4096
 
 /**
- * True only when the signature is key's. The algorithm is the header's, after chooseKey found it to be the key's. At
- * once, since handing a verification of some 20 µs to a thread costs several times as much; a promise for large keys.
+ * True only if the key made the signature. The algorithm is the header's, which chooseKey() found among the key's.
+ * Synchronous, since a thread costs several times as much as a verification of some 20 µs; a promise for large keys.
  */
 export function verifyJws(jws: Jws, verification: VerificationKey): boolean | Promise<boolean> {
   const algorithm = verification.algorithms.find((own) => own === jws.algorithm)
@@ -135,7 +135,7 @@ export function verifyJws(jws: Jws, verification: VerificationKey): boolean | Pr
   }
 }
 
-/** Node asks OpenSSL for the details of a key each time. */
+/** Cached, since Node asks OpenSSL for the details of a key each time. */
 const largeKeys = new WeakMap<KeyObject, boolean>()
 
 function isLarge(key: KeyObject): boolean {
@@ -157,8 +157,9 @@ const verifyInThread = (
   })
 
 /**
- * JWS writes an ECDSA signature as r and s alone, and an RSA-PSS salt is as long as the digest (RFC 7518 section 3.4 and 3.5).
- * The others take the key itself: Node 24 verifies RS256 in 22 µs so, and in 34 with an object around it.
+ * Adds parameters: JWS writes an ECDSA signature as r and s alone, and an RSA-PSS salt is as long as the digest (RFC
+ * 7518 section 3.4 and 3.5). Other algorithms use the key itself: Node 24 verifies RS256 in 22 µs with it, and in 34 µs
+ * with an object around it.
  */
 function withParameters(
   algorithm: SignatureAlgorithm,

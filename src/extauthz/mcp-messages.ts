@@ -1,4 +1,4 @@
-// The body of a check → the messages of MCP that rules are asked about.
+// Reads the MCP messages in the body of a check, which the rules are asked about.
 
 import { type McpRequest, readMcpRequest } from '../mcp/http-message.js'
 import type { McpProblem } from '../mcp/mcp-problem.js'
@@ -9,12 +9,12 @@ import type { CheckRequest } from './check-request.js'
 
 export type { McpRequest }
 
-/** not sent: Envoy has a configuration of before, by which no body waits for a check. */
+/** not sent: Envoy still has an earlier configuration, which sends no bodies. busy: too many bodies are waiting. */
 export type ReadMessages = Result<McpRequest, McpProblem> | 'not sent' | 'busy'
 
 const EMPTY = new Uint8Array()
 
-/** At once where the body is short. */
+/** Synchronous if the body is short. */
 export function readMessages(
   line: BodyLine,
   { method, headers, body = EMPTY }: CheckRequest,

@@ -1,9 +1,9 @@
-// The Origin of a request to an MCP server (MCP 2026-07-28, Streamable HTTP, "Security Warning"): which web page calls, if any does.
+// Checks the Origin of a request to an MCP server (MCP 2026-07-28, Streamable HTTP, "Security Warning").
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { CheckRequest } from './check-request.js'
 
-/** Whether a page calls that may not: "*" allows any origin, and nothing allows two of them. */
+/** Whether a page of a forbidden origin calls. "*" allows any origin; two Origin headers are never allowed. */
 export function isForeignOrigin(
   { allowedOrigins }: AuthzEntry,
   { headers }: Pick<CheckRequest, 'headers'>,

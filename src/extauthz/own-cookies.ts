@@ -1,8 +1,8 @@
-// The cookies of a relay are for the gateway alone: a request's Cookie without them, for the backend.
+// Removes the cookies of a relay, which are for the gateway alone, from the Cookie that the backend gets.
 
 import { RELAY_COOKIE } from '../ir/names.js'
 
-/** undefined: there is none of ours, and nothing is changed; "": there is no other. header: value or values of Cookie. */
+/** header: value or values of Cookie. undefined: no cookie of a relay, so nothing changes; "": no other cookie. */
 export function withoutOwnCookies(
   header: string | readonly string[] | undefined,
 ): string | undefined {

@@ -1,10 +1,10 @@
-// Is a path one that this entry may answer for (decision 8)? Envoy normalises paths; this is the second look.
+// Checks that a path is one of the entry's (decision 8). Envoy normalises paths; this is a second check.
 
 import type { PathMatch } from '../ir/route.js'
 
 export type PathFault = 'path-trick' | 'path-mismatch'
 
-/** path: with or without a query. undefined: nothing is wrong. */
+/** path: with or without a query. undefined: the path is acceptable. */
 export function pathFault(path: string, matches: readonly PathMatch[]): PathFault | undefined {
   const queryAt = path.search(/[?#]/)
   const plain = queryAt === -1 ? path : path.slice(0, queryAt)
@@ -13,8 +13,8 @@ export function pathFault(path: string, matches: readonly PathMatch[]): PathFaul
 }
 
 /**
- * What servers read differently from one another: parameters after a semicolon, backslashes, empty segments,
- * control characters, escaped slashes, backslashes and NUL, and dot segments, escaped or not.
+ * Matches what servers interpret differently: parameters after a semicolon, backslashes, empty segments, control
+ * characters, escaped slashes, backslashes and NUL, and dot segments, escaped or not.
  */
 const TRICK = /[;\\\u0000-\u0020\u007f]|\/\/|%(?:2f|5c|00)|\/(?:\.|%2e){1,2}(?:\/|$)/i
 

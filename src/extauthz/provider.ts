@@ -1,4 +1,4 @@
-// One provider of an entry, compiled: its keys imported, its memory of verified tokens beside them.
+// Compiles a provider of an entry: its imported keys, and its memory of verified tokens.
 
 import { createPublicKey, hash } from 'node:crypto'
 import type { Differences } from '../incremental/diff.js'
@@ -13,14 +13,14 @@ import { TokenMemory } from './token-memory.js'
 
 export interface CompiledProvider extends ClaimsRules {
   readonly source: KeySource
-  /** Absent: its key set was never fetched (decision 1). */
+  /** Absent: the key set was never fetched (decision 1). */
   readonly keys?: readonly VerificationKey[]
   readonly memory: TokenMemory
 }
 
 /**
- * Providers by their content: the same issuer, audiences and keys are the same provider, with the same memory. uses: how
- * often entries name it; without any it is forgotten.
+ * Providers by content: equal issuer, audiences and keys give the same provider, with the same memory. uses: how often
+ * entries name it; at 0 it is dropped.
  */
 export type CompiledProviders = PersistentMap<{
   readonly provider: CompiledProvider
@@ -32,7 +32,7 @@ export const providerOf = (
   provider: JwtProvider,
 ): CompiledProvider | undefined => providers.get(contentId(provider))?.provider
 
-/** known, with what is named so much more or less often. */
+/** Returns known with the uses of removed and added providers counted. */
 export function countUses(
   known: CompiledProviders,
   { removed, added }: Differences<JwtProvider>,
@@ -69,7 +69,7 @@ function buildProvider(
 export const importKeys = (jwks: JsonObject): readonly VerificationKey[] =>
   describeKeySet(jwks).usable.flatMap(importKey)
 
-/** A point that is not on its curve is seen here; such a key verifies nothing. */
+/** Returns nothing for a key that cannot be imported, e.g. with a point that is not on its curve. */
 function importKey(usable: UsableKey): readonly VerificationKey[] {
   try {
     const key = createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
@@ -80,10 +80,10 @@ function importKey(usable: UsableKey): readonly VerificationKey[] {
   }
 }
 
-/** A key set is the same object until another one is fetched: its hash is made once. */
+/** Computed once per key set, which stays the same object until another one is fetched. */
 const keySetHash = memo((jwks: JsonObject) => hash('sha256', JSON.stringify(jwks)))
 
-/** As the key set's: the same object while its policy stays as it is. */
+/** Computed once per provider, which stays the same object while its policy does not change. */
 const contentId = memo(({ issuer, audiences, keySet }: JwtProvider): string => {
   const keys = keySet.state === 'available' ? keySetHash(keySet.jwks) : null
   return JSON.stringify([issuer, audiences, keySet.source, keys])

@@ -1,5 +1,5 @@
-// Verified tokens, remembered by SHA-256 so that a signature is checked once and not per request: bounded in number,
-// in size and by exp. One memory belongs to one compiled provider; with other keys or another policy there is a new one.
+// Remembers verified tokens by SHA-256, so that a signature is verified once; bounded by number, size and exp. Each
+// compiled provider has its own memory; new keys or a new policy start an empty one.
 
 import { hash } from 'node:crypto'
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
@@ -9,28 +9,28 @@ import type { CompiledValues, ValuesForEnvoy } from './values-for-envoy.js'
 
 export interface RememberedToken {
   readonly claims: LazyValue<JsonObject>
-  /** Seconds since the epoch; leeway included. */
+  /** Seconds since the epoch, including leeway. */
   readonly until: number
-  /** Of the token as sent, in bytes: what is kept of it grows with that. */
+  /** Length of the token as sent, in bytes; its memory use grows with that. */
   readonly size: number
-  /** The encoded CheckResponse that lets it in, by whether Authorization is forwarded; made at first use. */
+  /** Encoded CheckResponse that allows it, with Authorization kept or removed; made at first use. */
   readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
-  /** What rules that read nothing but the token came to; those of the route that asked last. */
+  /** Verdict of rules that read the token alone, for the route that was asked for last. */
   judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
-  /** Likewise, of expressions for Envoy. */
+  /** Values for Envoy from expressions that read the token alone, for the route that was asked for last. */
   computed?: { readonly by: CompiledValues; readonly values: ValuesForEnvoy }
 }
 
-/** --remembered-tokens: a token of 700 bytes takes about 3 KB with its claims and the answer that lets it in. */
+/** --remembered-tokens: a token of 700 bytes takes about 3 KB, with its claims and the answer that allows it. */
 export const DEFAULT_REMEMBERED_TOKENS = 40_000
 
-/** On average, of a token as sent. What is kept of it is about four times its length. */
+/** Average length of a token as sent, for the limit in bytes. Its memory use is about four times its length. */
 const BYTES_PER_TOKEN = 1024
 const LONGEST_TOKEN = 16 * 1024
 
 export const tokenDigest = (token: string): string => hash('sha256', token, 'base64')
 
-/** A token in its place between the ones used before and after it. */
+/** A token, linked to those used before and after it. */
 interface Place {
   readonly digest: string
   readonly token: RememberedToken
@@ -39,12 +39,12 @@ interface Place {
 }
 
 /**
- * The tokens that were used last. The order of use is a ring of its own: a Map keeps a deleted entry in the chain of its
- * bucket until it grows, so that moving a busy token to its end would make each look-up longer than the one before.
+ * The most recently used tokens. The order of use is a linked ring: a Map keeps a deleted entry in its bucket's chain
+ * until it grows, so moving a busy token to the end of the Map would make each look-up longer than the last.
  */
 export class TokenMemory {
   private readonly places = new Map<string, Place>()
-  /** Stands between the newest and the oldest. */
+  /** Sentinel between the newest and the oldest. */
   private readonly ends: Place
   private bytes = 0
 
@@ -57,7 +57,7 @@ export class TokenMemory {
     this.ends = ends
   }
 
-  /** undefined: never seen, forgotten, or past its exp. */
+  /** undefined: never seen, evicted, or past its exp. */
   find(digest: string, nowSeconds: number): RememberedToken | undefined {
     const place = this.places.get(digest)
     if (place === undefined) return undefined

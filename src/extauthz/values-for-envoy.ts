@@ -1,5 +1,5 @@
-// What Envoy is told of a request that is let in: values of headers, and keys of rate limits. An expression without a
-// value gives no header, and leaves a limit to the bucket that all such requests share.
+// Computes header values and rate-limit keys for an allowed request. An expression without a value gives no header, and
+// leaves its limit to the bucket that all such requests share.
 
 import { hash } from 'node:crypto'
 import type { Attributes } from '../cel/attributes.js'
@@ -15,11 +15,11 @@ export interface CompiledValues {
   readonly requestAdd: readonly Named[]
   readonly requestRemove: readonly string[]
   readonly responseSet: readonly Named[]
-  /** Every expression. */
+  /** All expressions, for what they read. */
   readonly all: readonly ValueExpression[]
-  /** Nothing of the request but its token is read. */
+  /** Whether the values depend on the token alone. */
   readonly readTokenAlone: boolean
-  /** One of them is no expression. The translation refuses such policies; this is the second look. */
+  /** Whether an expression does not compile. The translation rejects such policies; this is a second check. */
   readonly isBroken: boolean
 }
 
@@ -31,19 +31,19 @@ interface Named {
 type Field = readonly [name: string, value: string]
 
 export interface ValuesForEnvoy {
-  /** Hashed, by limitName(); absent: no limit has a key. */
+  /** Hashed keys by limitName(); absent: no limit has a key. */
   readonly limitKeys?: Readonly<Record<string, string>>
   readonly requestSet: readonly Field[]
-  /** Of headers that the request lacks. */
+  /** Headers that the request lacks. */
   readonly requestAdd: readonly Field[]
-  /** Of headers that it has. */
+  /** Headers that the request already has. */
   readonly requestAppend: readonly Field[]
-  /** Also those that are set and have no value: the client's own must not pass for it. */
+  /** Also headers to set whose expression has no value, so that the client's own cannot pass for it. */
   readonly requestRemove: readonly string[]
   readonly responseSet: readonly Field[]
 }
 
-/** undefined: the route has neither keys nor a transformation. */
+/** undefined: the route has neither limit keys nor a transformation. */
 export function compileValues({
   limitKeys = [],
   transformation,
@@ -80,7 +80,7 @@ const NOTHING: NonNullable<AuthzEntry['transformation']> = {
 const readsToken = ({ reads }: ValueExpression): boolean =>
   [...reads.roots.keys()].every((root) => root === 'jwt')
 
-/** Never throws. budget: of all expressions together; those behind the one that spends it have no value. */
+/** Never throws. budget: shared by all expressions; those after the one that exceeds it have no value. */
 export function computeValues(
   compiled: CompiledValues,
   attributes: Attributes,
@@ -95,7 +95,7 @@ export function computeValues(
       const value = valueOf(one)
       return value !== undefined && isHeaderValue(value) ? [[one.name, value] as const] : []
     })
-  // First: a header that costs too much must not move a caller to the bucket of those without a key.
+  // First, so that an expensive header cannot move a caller to the bucket of those without a key.
   const limitKeys = Object.fromEntries(
     compiled.limitKeys.flatMap((one) => {
       const value = valueOf(one)
@@ -119,14 +119,14 @@ export function computeValues(
   }
 }
 
-/** Of one length whatever the value is, and nobody's name in Envoy's logs. */
+/** A hash: of fixed length, and without user names in Envoy's logs. */
 const limitKey = (value: string): string => hash('sha256', value, 'base64url')
 
 const MAX_VALUE_BYTES = 2048
 
 /**
- * One line of text whose ends no reader takes away: what a backend would trim could make one user another. Control
- * characters could end the header.
+ * Whether a value is one line of text without white space at its ends. A backend would trim that, which could turn one
+ * user into another; control characters could end the header.
  */
 const isHeaderValue = (value: string): boolean =>
   value !== '' &&

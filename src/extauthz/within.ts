@@ -1,6 +1,6 @@
-// Waiting for something, but not for long.
+// Waits for a promise for a limited time.
 
-/** What promise resolved with within ms; undefined when it did not, or failed. Leaves no timer behind. */
+/** Resolves with the promise's value; undefined if it rejects or takes longer than ms. Leaves no timer behind. */
 export function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), ms)
