@@ -1,12 +1,12 @@
-// What expressions may read of one request: the variables jwt, request, source, mcp and llmRequest, each
-// converted to CEL values at its first use.
+// What expressions can read of a request: the variables jwt, request, source, mcp and llmRequest, each converted to CEL
+// values at first use.
 
 import type { Json } from '../ir/json.js'
 import { mayBeRounded, parseJsonText } from './json-text.js'
 import { markRepeated } from './repeated-headers.js'
 import { type CelValue, toCelValue } from './values.js'
 
-/** The variables, and the members of those whose members we know. */
+/** The variables, each with its members; undefined: any member. */
 export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined>> = {
   jwt: undefined,
   llmRequest: undefined,
@@ -32,43 +32,43 @@ export const MCP_PARTS: ReadonlySet<string> = new Set(['tool', 'prompt', 'resour
 
 export type Root = 'jwt' | 'llmRequest' | 'mcp' | 'request' | 'source'
 
-/** JSON whose CEL form is made once, when a rule first reads it: claims live as long as their token is remembered. */
+/** JSON that is converted to CEL once, when a rule first reads it; claims live as long as their token is remembered. */
 export interface LazyValue<T extends Json = Json> {
   readonly json: T
-  /** What it was read from, where json has numbers rounded. */
+  /** The text that json was read from, if json may have rounded numbers. */
   readonly exact?: string
   /** @throws CelLimitError when it is nested too deeply. */
   celValue(): CelValue
 }
 
-/** A value that is read member by member, and too large to be converted where nobody reads all of it. */
+/** A value that is read member by member, as it is too large to convert unless all of it is read. */
 export interface MemberValue {
-  /** @throws CelLimitError when it is nested too deeply, or beyond the budget of the evaluation. */
+  /** @throws CelLimitError when it is nested too deeply, or exceeds the evaluation's budget. */
   celValue(): CelValue
-  /** undefined: there is no such member. @throws as celValue. */
+  /** undefined: no such member. @throws as celValue. */
   member?(name: string): CelValue | undefined
 }
 
 export interface RequestAttributes {
   readonly method: string
-  /** As sent, with a port where there is one. */
+  /** As sent, including any port. */
   readonly host: string
   readonly scheme: string
-  /** With the query. */
+  /** Includes the query. */
   readonly pathAndQuery: string
   /** "HTTP/1.1", "HTTP/2". */
   readonly version: string
-  /** By lower-case name; several values in the order they were sent. Only those that the rules name need to be there. */
+  /** By lower-case name; several values in the order sent. May contain only the headers that the rules name. */
   readonly headers: ReadonlyMap<string, string | readonly string[]>
 }
 
-/** One message of MCP, as its body says; "" for what it does not say. */
+/** One MCP message, as in its body; "" for what it does not contain. */
 export interface McpAttributes {
   readonly method: string
   readonly id: string | bigint | number | null
   readonly protocolVersion: string
   readonly toolName: string
-  /** A map; made when an expression reads it. @throws CelLimitError beyond the budget of the evaluation. */
+  /** A map, made when an expression reads it. @throws CelLimitError beyond the evaluation's budget. */
   toolArguments(): CelValue
   readonly promptName: string
   readonly resourceUri: string
@@ -89,7 +89,7 @@ export interface Attributes {
   readonly source?: SourceAttributes | undefined
 }
 
-/** text: what json was read from; with it, whole numbers beyond 2^53 are not rounded. */
+/** text: what json was read from; with it, whole numbers beyond 2^53 stay exact. */
 export function lazyValue<T extends Json>(json: T, text?: string): LazyValue<T> {
   const exact = text !== undefined && mayBeRounded(text) ? text : undefined
   let converted: CelValue | undefined
@@ -101,7 +101,7 @@ export function lazyValue<T extends Json>(json: T, text?: string): LazyValue<T> 
   }
 }
 
-/** The value of one variable. members: those that the expression reads; "*": all. */
+/** Returns the value of a variable. members: those that the expression reads; "*": all. */
 export function attributeValue(
   attributes: Attributes,
   root: Root,
@@ -133,7 +133,7 @@ function readMembers(value: MemberValue, members: ReadonlySet<string>): CelValue
   return read
 }
 
-/** Made once for all rules of a request. */
+/** Cached for all rules of a request. */
 const requestValues = new WeakMap<RequestAttributes, CelValue>()
 
 function requestValue(request: RequestAttributes): CelValue {
@@ -159,7 +159,7 @@ function convertRequest(request: RequestAttributes): CelValue {
   ])
 }
 
-/** As Envoy chooses a route by it: neither the case, nor a port, nor the dot of a full name makes it another host. */
+/** Returns the host as Envoy matches it with routes: in lower case, without a port or a trailing dot. */
 function hostName(authority: string): string {
   const lower = authority.toLowerCase()
   const colon = lower.lastIndexOf(':')
@@ -167,7 +167,7 @@ function hostName(authority: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
-/** Of the type that environment.ts declares: the library reads its members when an expression does. */
+/** Has the type that environment.ts declares; the library reads a member only when an expression does. */
 type McpValue = Readonly<Record<string, unknown>>
 
 const mcpValue = (mcp: McpAttributes): McpValue => ({

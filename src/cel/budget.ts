@@ -1,28 +1,28 @@
-// What evaluations may spend: steps for their work and bytes for what they make. Nothing of an expression runs
-// uncounted, so that no rule holds up the checks of others, whatever it is and whatever the request carries.
+// Limits what evaluations may spend: steps for their work, and bytes for what they make. Everything in an expression is
+// counted, so no rule can hold up other checks, whatever the rule or the request is.
 
 import { CelLimitError } from './values.js'
 
 export interface BudgetLimits {
   /** About 100 ns of work each. */
   readonly steps: number
-  /** Of the texts, lists and maps that expressions make, whether they keep them or not. */
+  /** Bytes of the texts, lists and maps that expressions make, even if they do not keep them. */
   readonly bytes: number
 }
 
 export const DEFAULT_BUDGET: BudgetLimits = { steps: 50_000, bytes: 4 * 1024 * 1024 }
 
-/** The code of what an evaluation beyond its budget comes to. */
+/** Error code of an evaluation that exceeds its budget. */
 export const BUDGET_EXCEEDED = 'budget_exceeded'
 
 class BudgetError extends CelLimitError {
   override readonly code = BUDGET_EXCEEDED
 }
 
-/** One for all: unwinding must not cost what a stack trace costs. */
+/** Shared, so that unwinding does not cost a stack trace. */
 const SPENT = new BudgetError('more steps or bytes than the budget has')
 
-/** One for all rules of a check, or all header expressions of a webhook call. Once spent, it stays so. */
+/** Shared by all rules of a check, or by all header expressions of a webhook call. Stays spent once it is. */
 export class Budget {
   steps: number
   bytes: number
@@ -37,10 +37,10 @@ export class Budget {
   }
 }
 
-/** Evaluations are synchronous and do not nest: there is one at a time. */
+/** Budget of the current evaluation: evaluations are synchronous and do not nest. */
 let active: Budget | undefined
 
-/** Runs what charge() counts against budget. */
+/** Runs evaluate, with charge() deducting from budget. */
 export function spending<T>(budget: Budget, evaluate: () => T): T {
   active = budget
   try {
@@ -50,7 +50,7 @@ export function spending<T>(budget: Budget, evaluate: () => T): T {
   }
 }
 
-/** @throws when that is more than the budget of this evaluation has left. */
+/** Deducts from the budget of the current evaluation. @throws when too little is left. */
 export function charge(steps: number, bytes = 0): void {
   if (active === undefined) return
   active.steps -= steps

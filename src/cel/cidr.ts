@@ -1,4 +1,4 @@
-// cidr("10.0.0.0/8").containsIP(address), for IPv4 and IPv6.
+// Implements cidr("10.0.0.0/8").containsIP(address), for IPv4 and IPv6.
 
 import { BlockList, isIP } from 'node:net'
 

@@ -1,18 +1,18 @@
-// What the classes of a pattern cost to compile, beyond their number: without regard to case, every character of a range is
-// looked up.
+// Estimates what the character classes of a pattern cost to compile, in addition to their number: when case is ignored,
+// every character of a range is looked up.
 
-/** Of a class of Unicode: its ranges are copied, and with (?i) folded. */
+/** Steps for a Unicode class, whose ranges are copied, and folded with (?i). */
 const STEPS_PER_PROPERTY = 5000
-/** With (?i), for each character of a range. */
+/** Steps for each character of a range, with (?i). */
 const STEPS_PER_CHARACTER = 1.5
-/** No character behind it has another case. */
+/** The last character that has another case. */
 const LAST_WITH_CASE = 0x1e943
 
 const IGNORES_CASE = /\(\?[A-Za-z]*i/
 const TOKEN =
   /\\[pP](?:\{[^}]{0,64}\}|.)|\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\([0-7]{1,3})|\\.|./gsu
 
-/** About. Outside of classes a range is none, and counts all the same. */
+/** An estimate. It also counts ranges outside of classes, which are none. */
 export function classSteps(pattern: string): number {
   const steps = IGNORES_CASE.test(pattern) ? STEPS_PER_CHARACTER : 0
   let total = 0
@@ -41,5 +41,5 @@ function codeOf(token: string, [long, short, octal]: readonly (string | undefine
 const spanOf = (from: number, to: number): number =>
   Math.max(0, Math.min(to, LAST_WITH_CASE) - from)
 
-/** Names a class of Unicode. Its table is made when it is first named, which takes as long as a thousand patterns. */
+/** Whether a pattern names a Unicode class, whose table is made at first use: that costs as much as a thousand patterns. */
 export const namesProperty = (pattern: string): boolean => /\\[pP]/.test(pattern)

@@ -1,5 +1,5 @@
-// The loops of an expression that read nothing of a request: what they cost is known before there is one, so that the
-// policy's author hears of those that cost too much.
+// Evaluates the loops of an expression that read nothing of the request. Their cost is known in advance, so the author
+// of the policy learns if it is too high.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { Budget, spending } from './budget.js'
@@ -14,7 +14,7 @@ const CONSTANTS: ReadonlySet<string> = new Set([
   ...['cel', 'base64', 'optional', 'google'],
 ])
 
-/** renamed: the source as it will run. @throws ExpressionError at the first one that exceeds the default budget. */
+/** renamed: the source as it will run. @throws ExpressionError at the first loop that exceeds the default budget. */
 export function assertClosedParts(renamed: string, ast: ASTNode): void {
   const total = new Budget()
   walk(ast, (node, scope) => {
@@ -30,12 +30,12 @@ export function assertClosedParts(renamed: string, ast: ASTNode): void {
   })
 }
 
-/** Its own variables aside, it names nothing. */
+/** Whether an expression names nothing but constants and its own variables. */
 function isClosed(root: ASTNode, outer: ReadonlySet<string>): boolean {
   let closed = true
   walk(root, (node, scope) => {
     if (node.op !== 'id' || CONSTANTS.has(node.args)) return
-    // A name that is bound within hides the outer one, or is the same: then it is taken for the outer.
+    // A name that is also bound outside counts as the outer one, although an inner binding may hide it.
     if (!scope.has(node.args) || outer.has(node.args)) closed = false
   })
   return closed
@@ -48,7 +48,7 @@ function spends(renamed: string, { start, end }: ASTNode, budget: Budget): boole
     meter(evaluate.ast)
     spending(budget, () => evaluate({}) as unknown)
   } catch {
-    // What else is wrong with it is for others to say.
+    // Other errors are reported by other checks.
   }
   return budget.isSpent
 }

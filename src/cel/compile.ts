@@ -1,4 +1,4 @@
-// Source → checked, runnable expression: parse, look at what it reads, rename, parse again, check the types.
+// Compiles an expression: parses it, finds what it reads, renames calls, parses it again, checks the types.
 
 import { type ASTNode, EvaluationError } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../result.js'
@@ -17,13 +17,13 @@ import { walk } from './walk.js'
 
 export interface Expression {
   readonly reads: Reads
-  /** The library's name of its static type, "dyn" where that is known only at run time. */
+  /** The library's name of the static type; "dyn" if it is known only at run time. */
   readonly type: string
-  /** The error is a code: message texts can carry values of the request, and are dropped here. */
+  /** The error is a code; messages are dropped, as they can contain values of the request. */
   run(attributes: Attributes, budget: Budget): Result<unknown, string>
 }
 
-/** denied: variables that may not be named, each with the reason. */
+/** denied: variables that the expression must not name, each with the reason. */
 export function compileExpression(
   source: string,
   denied: Readonly<Partial<Record<Root, string>>> = {},
@@ -64,7 +64,7 @@ function compileChecked(
   return { reads, type, run: runner(evaluate, [...reads.roots]) }
 }
 
-/** Patterns that are written out are compiled now: a bad one is the author's to mend. */
+/** Compiles written-out patterns now, so that a bad one is reported to its author. */
 function assertPatterns(ast: ASTNode): void {
   walk(ast, (node) => {
     const pattern = writtenPattern(node)
@@ -87,7 +87,7 @@ function assertPatterns(ast: ASTNode): void {
   })
 }
 
-/** The library leaves these keys out of a map without a word. */
+/** Keys that the library silently drops from a map. */
 const DROPPED_KEYS: readonly unknown[] = ['__proto__', 'constructor', 'prototype']
 
 function assertMapKeys(ast: ASTNode): void {
@@ -103,10 +103,10 @@ function assertMapKeys(ast: ASTNode): void {
   })
 }
 
-/** What it takes to begin: there may be a thousand rules. */
+/** Steps to start an evaluation; a request may have a thousand rules. */
 const RUN_STEPS = 10
 
-/** One set of bindings, filled and emptied at each run: an idle rule holds nothing of the last request's variables. */
+/** Reuses one set of bindings and clears it after each run, so an idle rule keeps no values of the last request. */
 function runner(
   evaluate: (bindings: Record<string, unknown>) => unknown,
   roots: readonly (readonly [Root, ReadonlySet<string>])[],
@@ -120,7 +120,7 @@ function runner(
           bindings[root] = attributeValue(attributes, root, members)
         return evaluate(bindings)
       })
-      // What a loop that was broken off came to is nothing.
+      // A loop that was stopped has no valid result.
       return budget.isSpent ? err(BUDGET_EXCEEDED) : ok(value)
     } catch (error) {
       return err(budget.isSpent ? BUDGET_EXCEEDED : errorCode(error))

@@ -1,10 +1,10 @@
-// The closed world of an expression: its variables, its functions and its limits (no undeclared name gets through).
+// Defines the variables, functions and limits of expressions; undeclared names are rejected.
 
 import { Environment } from '@marcbachmann/cel-js'
 import { registerFunctions } from './functions.js'
 import { registerMacros } from './macros.js'
 
-/** Characters of an expression (decision 28). */
+/** Maximum length of an expression, in characters (decision 28). */
 export const MAX_EXPRESSION_LENGTH = 16_384
 
 const OPTIONS = {
@@ -20,7 +20,7 @@ const OPTIONS = {
   },
 }
 
-/** For the first reading, before calls are renamed: only its syntax tree is used. */
+/** Parses the source before calls are renamed; only the syntax tree is used. */
 export const syntaxEnvironment = new Environment(OPTIONS).registerFunction(
   'default(ast, ast): dyn',
   () => ({ typeCheck: () => undefined, evaluate: () => undefined }),

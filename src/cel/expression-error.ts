@@ -1,4 +1,4 @@
-// What our own checks of an expression throw inside src/cel; it never leaves it.
+// The error that our own checks of an expression throw; it never leaves src/cel.
 
 import { GatehouseError } from '../errors.js'
 

@@ -1,5 +1,5 @@
-// What calls cost beyond the step of their node, by the name of the function: steps for what it reads, bytes for what
-// it makes. Charged before the call, for the most that it can come to; replace() and matches() count for themselves.
+// Charges for calls, by function name, beyond the step of the node: steps for what they read, bytes for what they make.
+// Charges the worst case before the call; replace() and matches() do their own counting.
 
 import { charge } from './budget.js'
 import { isRepeatedHeader } from './repeated-headers.js'
@@ -8,7 +8,7 @@ import { CelLimitError } from './values.js'
 
 type Cost = (values: readonly unknown[]) => void
 
-/** values: the receiver of a method first. */
+/** values: for a method, the receiver first. */
 export function chargeCall(name: string, values: readonly unknown[]): void {
   const cost = COSTS.get(name)
   if (cost === undefined) for (const value of values) chargeWhole(value, 64)
@@ -16,7 +16,7 @@ export function chargeCall(name: string, values: readonly unknown[]): void {
   for (const value of values) assertTypeDepth(value)
 }
 
-/** Functions whose costs are known. */
+/** Whether the costs of a function are known. */
 export const knowsCost = (name: string): boolean => COSTS.has(name)
 
 const free: Cost = () => undefined
@@ -30,7 +30,7 @@ const lengthOf = (value: unknown): number =>
     ? value.length
     : 0
 
-/** In the length of the first value: characters or bytes for a step, bytes made of each. */
+/** Charges by the length of the first value: perStep characters or bytes per step, and made bytes for each of them. */
 const linear =
   (perStep: number, made = 0): Cost =>
   ([value]) => {
@@ -38,7 +38,7 @@ const linear =
     charge(length / perStep, length * made)
   }
 
-/** The worst case of the engine's search is every place times every character of what is searched for. */
+/** Worst case of the engine's search: every position times every character of what is searched for. */
 const search: Cost = ([text, part]) => {
   const [n, m] = [lengthOf(text), lengthOf(part)]
   charge(n / 20 + (n * m) / 150)
@@ -46,7 +46,7 @@ const search: Cost = ([text, part]) => {
 
 const affix: Cost = ([text, part]) => charge((lengthOf(text) + lengthOf(part)) / 64)
 
-/** Of a header that was sent more than once it would be the number of its values, which a rule takes for a length. */
+/** Rejects a repeated header: its size would be the number of its values, which a rule would take for a length. */
 const size: Cost = ([value]) => {
   if (isRepeatedHeader(value)) throw repeatedHeader()
   if (typeof value === 'string') charge(value.length / 8)
@@ -68,24 +68,24 @@ const join: Cost = ([list, separator]) => {
   charge(textSteps(length), length * 2)
 }
 
-/** Dates of a zone are made by ICU. */
+/** Charges more if a zone is given, as ICU then makes the dates. */
 const inZone: Cost = (values) => charge(values.length > 1 ? 2000 : 1)
 
-/** The library reads digits without a unit behind them in cubic time. */
+/** Limits the text, since the library takes cubic time to read digits without a unit after them. */
 const duration: Cost = ([text]) => {
   if (typeof text !== 'string') return
   if (text.length > 100 || /[\d.]{31}/.test(text)) throw new CelLimitError('duration too long')
   charge(10 + text.length * 10)
 }
 
-/** Copied, then written. */
+/** Charges for copying the value, then for writing it. */
 const toJson: Cost = ([value]) => {
   chargeWhole(value, 1)
   chargeWhole(value, 1)
   chargeWhole(value)
 }
 
-/** Two characters can be a value. */
+/** Every two characters can be a value. */
 const parse = linear(1, 64)
 
 const COSTS: ReadonlyMap<string, Cost> = new Map<string, Cost>([

@@ -1,4 +1,4 @@
-// The functions we add to the library's, or put in the place of its own. All are synchronous.
+// Functions that extend the library's or replace them. All are synchronous.
 
 import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
 import { charge } from './budget.js'
@@ -9,7 +9,7 @@ import { matchesComputedPattern, matchesPattern } from './patterns.js'
 import { textSteps } from './value-costs.js'
 import { fromCelValue } from './values.js'
 
-/** The receiver type of base64.encode() and base64.decode(). */
+/** Receiver type of base64.encode() and base64.decode(). */
 class Base64Namespace {}
 
 type Functions = Readonly<Record<string, RegisteredFunctionHandler>>
@@ -17,7 +17,7 @@ type Functions = Readonly<Record<string, RegisteredFunctionHandler>>
 const asciiLower = (text: string): string => text.replace(/[A-Z]+/g, (c) => c.toLowerCase())
 const asciiUpper = (text: string): string => text.replace(/[a-z]+/g, (c) => c.toUpperCase())
 
-/** In the place of the library's, under the names that renames.ts gives them. */
+/** Replacements of library functions, under the names that renames.ts gives them. */
 const REPLACED: Functions = {
   'string._atches(string): bool': matchesComputedPattern,
   '_atches(string, string): bool': matchesComputedPattern,

@@ -1,16 +1,16 @@
-// A node of JSON text → the CEL value of it, counted against the budget of the evaluation: a body may be a thousand times
-// what an expression should look at.
+// Converts a node of JSON text to a CEL value, counted against the evaluation's budget: a body may be a thousand times
+// what an expression should read.
 
 import type { JsonNode } from '../json/json-node.js'
 import { charge } from './budget.js'
 import { parseJsonText } from './json-text.js'
 import type { CelValue } from './values.js'
 
-/** What a list or map of one value takes. */
+/** Bytes for each item of a list, and for each member of a map. */
 const VALUE_BYTES = 16
 const MEMBER_BYTES = 64
 
-/** text: where the node is from. @throws CelLimitError beyond the budget. */
+/** text: the text that contains the node. @throws CelLimitError beyond the budget. */
 export function jsonNodeValue(node: JsonNode, text: string): CelValue {
   charge(1)
   switch (node.type) {

@@ -1,5 +1,5 @@
-// JSON text → CEL values. JSON.parse rounds whole numbers beyond 2^53, and one id would be taken for another: here they
-// are exact as far as int goes, which is 64 bits.
+// Converts JSON text to CEL values. Whole numbers that fit an int (64 bits) stay exact. JSON.parse rounds those beyond
+// 2^53, so that one id could pass for another.
 
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../ir/json.js'
@@ -7,10 +7,10 @@ import { type CelValue, toCelValue } from './values.js'
 
 const LONG_NUMBER = /\d{16}/
 
-/** Strings, so that nothing in them is taken for a number, and numbers. */
+/** Matches numbers, and strings, so that nothing inside a string is taken for a number. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
-/** Begins the string that stands for a long number while the text is parsed; nobody can know it. */
+/** Prefix of the string that replaces a long number during parsing; random, so that nobody can know it. */
 const MARK = `${randomUUID()} `
 
 /** @throws SyntaxError, CelLimitError. */

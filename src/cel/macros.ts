@@ -1,9 +1,9 @@
-// has(x.y), which the library allows on plain paths only, and default(x.y, fallback), which it lacks.
+// Implements has(x.y), which the library allows only on plain paths, and default(x.y, fallback), which it lacks.
 
 import { type ASTNode, type Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { ExpressionError } from './expression-error.js'
 
-/** The parts of the library's checker and evaluator that its documented macro interface hands to us. */
+/** Parts of the library's checker and evaluator, as its documented macro interface provides them. */
 interface Checker {
   check(node: ASTNode, context: unknown): unknown
   getType(name: string): unknown
@@ -27,7 +27,7 @@ export function registerMacros(environment: Environment): void {
   environment.registerFunction('default(ast, ast): dyn', defaultMacro, { async: false })
 }
 
-/** A map that holds the member; false for anything that is not a map; an error where the base itself is one. */
+/** True for a map that has the member, false for any other value; an error in the base stays an error. */
 function hasMacro({ ast, args }: MacroCall): Macro {
   const argument = args[0]
   if (argument?.op !== '.')
@@ -60,7 +60,7 @@ const isOptional = (value: unknown): value is OptionalValue => value instanceof 
 
 const MISSING = new Set(['no_such_key', 'unknown_variable', 'index_out_of_bounds'])
 
-/** The fallback for what is missing or null; any other error stays one. */
+/** Evaluates to the fallback where the wanted value is missing or null; any other error stays an error. */
 function defaultMacro({ args }: MacroCall): Macro {
   const [wanted, fallback] = args as readonly [ASTNode, ASTNode]
   return {

@@ -1,5 +1,5 @@
-// Makes a checked expression count what it does: every node of its syntax tree charges the budget before it runs, and
-// operators and functions charge for the values they are given. What is evaluated and how stays the library's.
+// Makes a checked expression count its work: every node of the syntax tree charges the budget before it runs, and
+// operators and functions charge for their operands. The library still does the evaluation.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { charge, isBudgetSpent } from './budget.js'
@@ -13,14 +13,14 @@ interface Macro {
   evaluate: Evaluate
 }
 
-/** A node as the library's evaluator sees it: it calls evaluate(), which calls handle() with what the operands came to. */
+/** A node as the library's evaluator sees it: it calls evaluate(), which calls handle() with the operands' values. */
 interface EvaluatedNode {
   readonly op: string
   readonly args: unknown
   readonly start: number
   readonly meta: {
     readonly evaluate?: Evaluate
-    /** What a macro was expanded to; evaluated in the node's place. */
+    /** The expansion of a macro, evaluated instead of the node. */
     readonly alternate?: EvaluatedNode
     readonly macro?: Macro
   }
@@ -36,14 +36,14 @@ interface Comprehension {
   condition?: (accumulated: unknown) => boolean
 }
 
-/** ast: checked, never run. @throws for a node of a kind that nobody knows how to count. */
+/** ast: checked, never run. @throws for a kind of node whose cost is not known. */
 export function meter(ast: ASTNode): void {
   meterNode(ast as unknown as EvaluatedNode, { seen: new Set(), isAttempt: false })
 }
 
 interface Visit {
   readonly seen: Set<EvaluatedNode>
-  /** An error of this node is caught, and the expression goes on: as often as it likes. */
+  /** Whether an error of this node is caught and the expression continues, any number of times. */
   readonly isAttempt: boolean
 }
 
@@ -62,13 +62,13 @@ function meterNode(node: EvaluatedNode, visit: Visit): void {
   meterHandle(node)
 }
 
-/** Leaves are counted where they stand: they do nothing, and would cost more to count than to evaluate. */
+/** Leaves are charged by their parents: they do nothing, and would cost more to count than to evaluate. */
 const isLeaf = ({ op, meta }: EvaluatedNode): boolean =>
   meta.alternate === undefined && meta.macro === undefined && LEAVES.has(op)
 
 const LEAVES = new Set(['value', 'id', 'accuValue', 'accuInc'])
 
-/** Errors that become an empty optional inside the library, lists and maps that are written out. */
+/** Steps for errors that the library turns into an empty optional, and for the items of list and map literals. */
 function ownCost({ op, args }: EvaluatedNode): number {
   if (op === '.?' || op === '[?]') return OPTIONAL_STEPS
   return op === 'list' || op === 'map' ? (args as readonly unknown[]).length : 0
@@ -91,7 +91,7 @@ const counting =
     return run(evaluator, self, context)
   }
 
-/** An error costs its stack, and its message shows the expression up to its place. */
+/** Steps for an error: its stack, and its message, which shows the expression up to the error's position. */
 const ERROR_STEPS = 150
 const errorSteps = (start: number): number => ERROR_STEPS + start / 16
 
@@ -109,7 +109,7 @@ const attempting =
 
 type Children = readonly [
   children: readonly EvaluatedNode[],
-  /** Those whose errors are caught. */
+  /** Children whose errors are caught. */
   attempted: readonly EvaluatedNode[],
 ]
 
@@ -163,7 +163,7 @@ const OPERATORS = new Set([
   '>=',
 ])
 
-/** Of default(wanted, fallback), errors of the first are caught. */
+/** Of default(wanted, fallback), errors of wanted are caught. */
 function callChildren({ op, args }: EvaluatedNode): Children {
   if (op === 'rcall') {
     const [, receiver, rest] = args as [string, EvaluatedNode, readonly EvaluatedNode[]]
@@ -214,7 +214,7 @@ function meterCall(node: EvaluatedNode, handle: Handle): void {
 
 const BYTES_PER_ITEM = 16
 
-/** The library goes on with a loop after an error in it; not after the one that says that the budget is spent. */
+/** Stops the loop when the budget is spent; the library continues a loop after any error in it. */
 function meterLoop(node: EvaluatedNode, loop: Comprehension): void {
   const { condition } = loop
   loop.condition = (accumulated) =>
@@ -227,7 +227,7 @@ function meterLoop(node: EvaluatedNode, loop: Comprehension): void {
   }
 }
 
-/** A map is gone through by a list of its keys. */
+/** Charges for the list of keys by which the library iterates over a map. */
 function chargeKeys(items: unknown): void {
   if (typeof items !== 'object' || items === null || Array.isArray(items)) return
   const size = items instanceof Map ? items.size : Object.keys(items).length

@@ -1,4 +1,4 @@
-// What operators cost beyond the step of their node: what they compare, copy or hash.
+// Charges for operators beyond the step of their node, by what they compare, copy or hash.
 
 import { charge } from './budget.js'
 import { isRepeatedHeader } from './repeated-headers.js'
@@ -10,7 +10,7 @@ import {
   repeatedHeader,
 } from './value-costs.js'
 
-/** @throws what the comparison of a repeated header with a string comes to, too. */
+/** @throws also when a repeated header is compared with a string. */
 export function chargeBinary(operator: string, left: unknown, right: unknown): void {
   if (operator === '==' || operator === '!=') {
     chargeComparison(left, right)
@@ -42,7 +42,7 @@ function chargeSum(left: unknown, right: unknown): void {
   }
 }
 
-/** For a key of a map, or a place in a list: it is hashed, or shown in the message that it is not there. */
+/** Charges for a map key or list index: it is hashed, or shown in the message that nothing is there. */
 export function chargeIndex(index: unknown): void {
   if (isRepeatedHeader(index)) throw repeatedHeader()
   if (typeof index === 'string') charge(index.length / CHARACTERS_PER_STEP)

@@ -1,9 +1,9 @@
-// How many instructions a pattern would compile to, at most and before it is compiled: a{1000} is a thousand. In one
-// pass over the text; what is no pattern gets some number, and is refused by the compiler.
+// Estimates, before a pattern is compiled, the maximum number of its instructions: a{1000} has a thousand. Takes one
+// pass over the text. An invalid pattern gets some number, and the compiler then rejects it.
 
 interface Group {
   size: number
-  /** Of what a repetition behind it would repeat. */
+  /** Size of what a following repetition would repeat. */
   last: number
 }
 
@@ -36,7 +36,7 @@ function closeGroup(groups: Group[]): void {
   outer.last = inner.size
 }
 
-/** {n}, {n,} and {n,m}; any other brace is a character. */
+/** Reads {n}, {n,} or {n,m}; any other brace is a character. */
 function repeat(pattern: string, at: number, group: Group): number {
   REPETITION.lastIndex = at
   const [text, least = '', most = ''] = REPETITION.exec(pattern) ?? []
@@ -51,7 +51,7 @@ function repeat(pattern: string, at: number, group: Group): number {
   return at + text.length
 }
 
-/** A character, a class, an escape, or an operator, which takes one as well. */
+/** Reads a character, a class, an escape or an operator; an operator also counts as one. */
 function addAtom(pattern: string, at: number, group: Group): number {
   const character = pattern.charAt(at)
   const isQuoted = pattern.startsWith('\\Q', at)

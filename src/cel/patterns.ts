@@ -1,4 +1,4 @@
-// matches() by RE2: linear in the subject, which is the attacker's, and in the size of the pattern, which is bounded.
+// Implements matches() with RE2: linear in the subject, which an attacker controls, and in the pattern's bounded size.
 
 import { RE2JS } from '@bufbuild/re2'
 import { charge } from './budget.js'
@@ -8,25 +8,25 @@ import { CelLimitError } from './values.js'
 
 const MAX_REMEMBERED = 500
 
-/** Instructions of a pattern, about. */
+/** Maximum size of a pattern, in instructions (estimated). */
 export const MAX_PATTERN_SIZE = 2000
-/** Of one that is computed at run time: in characters, and in instructions. */
+/** Limits of a pattern that is computed at run time: characters, and instructions. */
 const MAX_COMPUTED_LENGTH = 1024
 const MAX_COMPUTED_SIZE = 500
-/** What it takes to compile one instruction. */
+/** Steps to compile one instruction. */
 const STEPS_PER_COMPILED = 40
-/** To compile the classes of a pattern: 20 ms or so. */
+/** Maximum steps to compile the classes of a pattern, about 20 ms. */
 const MAX_CLASS_STEPS = 200_000
 
-/** For each one that a state is made of, or left by. */
+/** Steps for each instruction that a state is made of, or left by. */
 const STEPS_PER_INSTRUCTION = 0.5
 
-/** States that a pattern's automaton keeps, each a kilobyte or more; subjects make them. */
+/** Maximum number of states that a pattern's automaton keeps, each a kilobyte or more; subjects cause them. */
 const MAX_STATES = 1000
 
 const compiled = new Map<string, RE2JS>()
 
-/** @throws when the pattern is not one of RE2, or too large. */
+/** @throws when the pattern is not RE2 syntax, or too large. */
 export function compilePattern(pattern: string): RE2JS {
   const known = compiled.get(pattern)
   if (known !== undefined) return known
@@ -39,7 +39,7 @@ export function compilePattern(pattern: string): RE2JS {
   return fresh
 }
 
-/** An automaton's states are made as subjects need them: whatever is done for one asks for its instructions. */
+/** Charges for the automaton's states, which are made as subjects need them, by their look-ups of instructions. */
 function meterPattern(pattern: RE2JS): void {
   const { prog, dfa } = pattern.re2()
   const instruction = prog.getInst.bind(prog)
@@ -50,7 +50,7 @@ function meterPattern(pattern: RE2JS): void {
   dfa.stateLimit = MAX_STATES
 }
 
-/** Instructions of the compiled program. @throws as compilePattern. */
+/** Number of instructions of the compiled program. @throws as compilePattern. */
 export const patternSize = (pattern: string): number => compilePattern(pattern).re2().prog.numInst()
 
 function forgetOldest(): void {
@@ -66,7 +66,7 @@ export function matchesPattern(subject: string, pattern: string): boolean {
   return known.test(subject)
 }
 
-/** The pattern may be the attacker's too. @throws as compilePattern, and CelLimitError. */
+/** The pattern may be an attacker's too. @throws as compilePattern, and CelLimitError. */
 export function matchesComputedPattern(subject: string, pattern: string): boolean {
   if (pattern.length > MAX_COMPUTED_LENGTH) throw new CelLimitError('pattern too long')
   const size = estimatedSize(pattern)

@@ -1,13 +1,13 @@
-// Why an expression cannot be used: what the library, or one of our own checks, says of it → a message for its author.
+// Turns errors of the library and of our own checks into messages for the author of an expression.
 
 import { ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js'
 import { ExpressionError } from './expression-error.js'
 import { restoreNames } from './renames.js'
 
 export interface CelProblem {
-  /** Complete: line and column, what is wrong, what was expected where that can be said. */
+  /** A complete message: line and column, the problem, and what was expected if known. */
   readonly message: string
-  /** Offsets in the expression, where the fault has a place. */
+  /** Offsets in the expression; all of it if the problem has no position. */
   readonly start: number
   readonly end: number
 }
@@ -23,7 +23,7 @@ export function celProblem(
   return { message: `line ${before.length}, column ${column}: ${message}`, start, end }
 }
 
-/** error: whatever parsing or checking threw or returned. */
+/** error: anything that parsing or checking threw or returned. */
 export function problemOf(source: string, error: unknown): CelProblem {
   if (error instanceof ExpressionError)
     return celProblem(source, error.message, error.start, error.end)
@@ -43,20 +43,20 @@ export function problemOf(source: string, error: unknown): CelProblem {
   return celProblem(source, 'the expression could not be read')
 }
 
-/** The parser names one character of what it met, and not the first. */
+/** Replaces the parser's message, which names a single character of the text, and not the first. */
 function unexpected(met: string): string {
   const meant = MEANT[met]
   const expected = meant === undefined ? 'an operator, e.g. &&, || or ==' : `"${meant}"`
   return `unexpected ${withoutLiteral(met)}; expected ${expected}`
 }
 
-/** Messages stand in logs and statuses; a literal may be a key that callers must send. */
+/** Hides literals: messages appear in logs and statuses, and a literal may be a key that callers must send. */
 function withoutLiteral(met: string): string {
   if (/["']/.test(met)) return 'string'
   return /^[\d.]/.test(met) ? 'number' : `"${met}"`
 }
 
-/** What other languages write → CEL. */
+/** Operators of other languages → CEL. */
 const MEANT: Readonly<Record<string, string>> = {
   and: '&&',
   AND: '&&',
@@ -84,7 +84,7 @@ function sentence(code: string, summary: string): string {
   }
 }
 
-/** The parser's names of what it met or missed, where they are not plain words. */
+/** The parser's token names that are not plain words. */
 const TOKENS: Readonly<Record<string, string>> = {
   EOF: 'the end of the expression',
   AND: '"&&"',

@@ -1,4 +1,4 @@
-// What an expression can read, found without running it: which variables, which of their members, which headers.
+// Finds what an expression can read, without running it: which variables, members and headers.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { MCP_PARTS, type Root, ROOT_MEMBERS } from './attributes.js'
@@ -6,7 +6,7 @@ import { ExpressionError } from './expression-error.js'
 import { type Scope, walk } from './walk.js'
 
 export interface Reads {
-  /** First members by variable; "*": the variable as a whole. */
+  /** First members by variable; "*": the whole variable. */
   readonly roots: ReadonlyMap<Root, ReadonlySet<string>>
   /** Lower-case names; all: a name is computed, or the headers are read as a whole. */
   readonly requestHeaders: ReadonlySet<string> | 'all'
@@ -45,14 +45,14 @@ interface Read {
   readonly member: string
 }
 
-/** jwt.sub, jwt["sub"], jwt.?sub → jwt.{sub}; jwt[x] and jwt alone → jwt.{*}. */
+/** jwt.sub, jwt["sub"], jwt.?sub → jwt.{sub}; jwt[x], jwt → jwt.{*}. */
 function rootRead(node: ASTNode, scope: Scope): Read | undefined {
   const base = accessBase(node) ?? node
   if (base.op !== 'id' || scope.has(base.args) || !isRoot(base.args)) return undefined
   return { root: base.args, member: memberName(node) ?? '*' }
 }
 
-/** mcp.tool.name → mcp.{tool.name}; mcp.tool alone is mcp.{tool}, all that is below it. */
+/** mcp.tool.name → mcp.{tool.name}; mcp.tool → mcp.{tool}, which includes its members. */
 function partRead(node: ASTNode, scope: Scope): Read | undefined {
   const base = accessBase(node)
   const part = base && rootRead(base, scope)
@@ -66,7 +66,7 @@ const accessBase = (node: ASTNode): ASTNode | undefined =>
     ? node.args[0]
     : undefined
 
-/** The member that an access names; undefined when it is computed, or when this is no access. */
+/** Returns the member that an access names; undefined: it is computed, or the node is not an access. */
 function memberName(node: ASTNode): string | undefined {
   if (node.op === '.' || node.op === '.?') return node.args[1]
   if (node.op === '[]' || node.op === '[?]') return literalText(node.args[1])

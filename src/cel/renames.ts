@@ -1,11 +1,11 @@
-// The library's own functions cannot be replaced, so calls of four of them are renamed in the source, at the place
-// and with the length of the original: positions stay those of the user's text, and messages are renamed back.
+// Renames calls of four library functions in the source, since the library's own cannot be replaced. The new names have
+// the same length, so positions stay those of the user's text; in messages the names are restored.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { ExpressionError } from './expression-error.js'
 import { walk } from './walk.js'
 
-/** Ours → the user's. */
+/** Internal name → user's name. */
 const USER_NAMES: ReadonlyMap<string, string> = new Map([
   ['_as', 'has'],
   ['_atches', 'matches'],
@@ -14,13 +14,13 @@ const USER_NAMES: ReadonlyMap<string, string> = new Map([
   ['_pperAscii', 'upperAscii'],
 ])
 
-/** matches() of a pattern that is written out was checked when it was read; the author's own, it may be long. */
+/** A written-out pattern of matches() may be long: it is the author's own, and was checked at compilation. */
 function ourName(node: ASTNode, name: string): string | undefined {
   if (name === 'matches') return writtenPattern(node) === undefined ? '_atches' : '_ATCHES'
   return [...USER_NAMES].find(([, users]) => users === name)?.[0]
 }
 
-/** The pattern of a call of matches(), where it is written out. */
+/** Returns the pattern of a matches() call if it is written out. */
 export function writtenPattern(node: ASTNode): WrittenPattern | undefined {
   if ((node.op !== 'rcall' && node.op !== 'call') || node.args[0] !== 'matches') return undefined
   const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1]
@@ -35,16 +35,16 @@ interface WrittenPattern {
   readonly end: number
 }
 
-/** The name of a call as its author wrote it. */
+/** Returns the name of a function as the author wrote it. */
 export const userName = (name: string): string => USER_NAMES.get(name) ?? name
 
-/** A message of the library, with the names that its reader knows. */
+/** Restores the users' names in a message of the library. */
 export const restoreNames = (message: string): string =>
   message
     .replace(/\b_(as|atches|ATCHES|owerAscii|pperAscii)\b/g, (name) => userName(name))
     .replace(/\bBase64Namespace\b/g, 'base64')
 
-/** @throws ExpressionError for a call of a name that is only ours. */
+/** @throws ExpressionError for a call of an internal name. */
 export function renameCalls(source: string, ast: ASTNode): string {
   const characters = source.split('')
   walk(ast, (node) => {
@@ -60,7 +60,7 @@ export function renameCalls(source: string, ast: ASTNode): string {
   return characters.join('')
 }
 
-/** Between a receiver and the name of its method stand only closing parentheses, a dot, white space and comments. */
+/** Skips what can be between a receiver and its method's name: closing parentheses, a dot, white space and comments. */
 function methodNameStart(source: string, receiverEnd: number): number {
   const between = /(?:[\s).]|\/\/[^\n]*)*/y
   between.lastIndex = receiverEnd

@@ -1,4 +1,4 @@
-// An authorization rule: a CEL expression that is true or false of a request (decision 4).
+// An authorization rule: a CEL expression that is true or false for a request (decision 4).
 
 import { err, ok, type Result } from '../result.js'
 import type { Attributes } from './attributes.js'
@@ -11,13 +11,13 @@ export interface Rule {
   readonly source: string
   readonly reads: Reads
   /**
-   * The error is a code for logs; what it means for the request is the caller's to decide. Never throws. budget: shared by
-   * all rules of a request; the default is one of this rule's own.
+   * Never throws. The error is a code for logs; the caller decides what it means for the request. budget: shared by all
+   * rules of a request; by default the rule has its own.
    */
   evaluate(attributes: Attributes, budget?: Budget): Result<boolean, string>
 }
 
-/** llmRequest is not available here: ext_authz sees no prompts. */
+/** Denies llmRequest, since ext_authz sees no prompts. */
 export function compileRule(source: string): Result<Rule, CelProblem> {
   const compiled = compileExpression(source, {
     llmRequest:

@@ -1,17 +1,17 @@
-// What it costs to look at a value as a whole: each value in it is visited, and charged for, at most as often as the
-// work that follows visits it. Values may share parts (cel.bind), so their size is nothing that memory bounds.
+// Charges for work on a whole value: each value in it is visited and charged at most as often as that work visits it.
+// Values may share parts (cel.bind), so memory does not bound their size.
 
 import { EvaluationError } from '@marcbachmann/cel-js'
 import { charge } from './budget.js'
 import { isRepeatedHeader } from './repeated-headers.js'
 import { CelLimitError } from './values.js'
 
-/** Characters that are compared, hashed or copied in the time of a step. */
+/** Number of characters compared, hashed or copied in one step. */
 export const CHARACTERS_PER_STEP = 64
 
 export const textSteps = (length: number): number => 1 + length / CHARACTERS_PER_STEP
 
-/** For what visits all of value: a conversion, a message about it. bytesPerCharacter: of what is made of its texts. */
+/** Charges for what visits all of value: a conversion, a message about it. bytesPerCharacter: made of its texts. */
 export function chargeWhole(value: unknown, bytesPerCharacter = 0): void {
   if (typeof value === 'string')
     return charge(textSteps(value.length), value.length * bytesPerCharacter)
@@ -36,8 +36,8 @@ function isPlainObject(value: object): value is Readonly<Record<string, unknown>
 }
 
 /**
- * For ==, != and the elements of in. A header that was sent more than once is a list: beside a string it would be
- * unequal whatever it says, and a Deny would not see it.
+ * Charges for ==, != and the elements of in. A repeated header is a list: compared with a string it would always be
+ * unequal, and a Deny would miss it.
  * @throws EvaluationError for such a comparison.
  */
 export function chargeComparison(left: unknown, right: unknown): void {
@@ -96,10 +96,10 @@ function compareMaps(left: MapLike, right: MapLike): void {
   }
 }
 
-/** The library makes a type of its own for each way in which first elements nest, and keeps it. */
+/** Maximum nesting of first elements; the library makes and keeps a type for each way in which they nest. */
 const MAX_TYPE_DEPTH = 8
 
-/** @throws CelLimitError for a value whose type would have to be looked for too deeply. */
+/** @throws CelLimitError for a value whose type is nested too deeply. */
 export function assertTypeDepth(value: unknown): void {
   let part = value
   for (let depth = 0; typeof part === 'object' && part !== null; depth++) {

@@ -1,5 +1,5 @@
-// An expression whose value becomes text: the headers of guardrail webhooks (decision 24), headers of transformations, and
-// keys of rate limits.
+// Compiles expressions whose value becomes text: headers of guardrail webhooks (decision 24), headers of
+// transformations, and keys of rate limits.
 
 import { err, ok, type Result } from '../result.js'
 import type { Attributes, Root } from './attributes.js'
@@ -11,21 +11,21 @@ import type { Reads } from './reads.js'
 export interface ValueExpression {
   readonly source: string
   readonly reads: Reads
-  /** string, number, boolean and bytes as text; anything else is an error, by its code. Never throws. */
+  /** Converts string, number, boolean and bytes to text; anything else is an error, given by its code. Never throws. */
   evaluate(attributes: Attributes, budget?: Budget): Result<string, string>
 }
 
 const TYPES = new Set(['string', 'bool', 'int', 'uint', 'double', 'bytes', 'dyn'])
 
-/** Variables that may not be named, each with the reason. */
+/** Variables that an expression must not name, each with the reason. */
 export type Denied = Readonly<Partial<Record<Root, string>>>
 
-/** What a webhook's headers have none of. */
+/** Variables that webhook headers cannot use. */
 const WEBHOOK_VARIABLES: Denied = {
   mcp: 'mcp is available in authorization rules alone; expected jwt, request, source or llmRequest',
 }
 
-/** What ext_authz has none of where it lets a request in. */
+/** Variables that values for allowed requests cannot use. */
 export const RULE_VARIABLES: Denied = {
   mcp: 'mcp is available in authorization rules alone; expected jwt, request or source',
   llmRequest: 'llmRequest is available in webhook headers alone; expected jwt, request or source',
@@ -61,7 +61,7 @@ function textOf(result: Result<unknown, string>): Result<string, string> {
   return isUint(value) ? ok(String(value.valueOf())) : err('not_text')
 }
 
-/** The library's unsigned integers are objects around a bigint. */
+/** The library represents unsigned integers as objects around a bigint. */
 const isUint = (value: unknown): value is { valueOf(): bigint } =>
   typeof value === 'object' && value !== null && typeof value.valueOf() === 'bigint'
 

@@ -1,4 +1,4 @@
-// JSON → CEL values: objects become maps (no claim can be named like a member of Object), whole numbers become int.
+// Converts JSON to CEL values: objects become maps (no claim is confused with a member of Object), whole numbers int.
 
 import { GatehouseError } from '../errors.js'
 import type { Json, JsonObject } from '../ir/json.js'
@@ -14,7 +14,7 @@ export type CelValue =
   | readonly CelValue[]
   | ReadonlyMap<string, CelValue>
 
-/** Deeper JSON is refused: conversion and comparison recurse. */
+/** Maximum nesting of JSON values, since conversion and comparison recurse. */
 export const MAX_VALUE_DEPTH = 100
 
 export class CelLimitError extends GatehouseError {
@@ -22,8 +22,8 @@ export class CelLimitError extends GatehouseError {
 }
 
 /**
- * Whole numbers that JSON.parse kept exactly become int; all others are double, as JSON has but one kind. readText: what
- * strings stand for, but for names.
+ * Converts whole numbers that JSON.parse kept exactly to int, and all others to double, as JSON has only one kind.
+ * readText: converts strings other than member names.
  */
 export function toCelValue(json: Json, depth = 0, readText?: ReadText): CelValue {
   if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : json
@@ -45,7 +45,7 @@ function objectToMap(json: JsonObject, depth: number, readText?: ReadText): CelV
   return map
 }
 
-/** For toJson(): the reverse. Bytes are base64, int beyond 2^53 loses precision, as in any JSON. */
+/** The reverse, for toJson(). Bytes become base64; an int beyond 2^53 loses precision, as in any JSON. */
 export function fromCelValue(value: unknown, depth = 0): Json {
   if (depth >= MAX_VALUE_DEPTH) throw new CelLimitError('nested too deeply')
   if (typeof value === 'bigint') return Number(value)

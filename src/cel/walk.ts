@@ -1,17 +1,17 @@
-// Every node of an expression, with the names that are bound around it by exists(), map() and their like.
+// Visits every node of an expression, with the names bound around it by exists(), map() and similar macros.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 
 export type Scope = ReadonlySet<string>
 
 const MACROS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
-/** A call that goes through a list or map, or binds a value. */
+/** Whether a call iterates over a list or map, or binds a value. */
 export const isLoop = (node: ASTNode): boolean =>
   node.op === 'rcall' && (MACROS.has(node.args[0]) || node.args[0] === 'bind')
 
 const NO_NAMES: Scope = new Set()
 
-/** visit returns true when it took care of the node's children itself. */
+/** visit returns true if it handled the node's children itself. */
 export function walk(
   node: ASTNode,
   visit: (node: ASTNode, scope: Scope) => boolean | void,
