@@ -41,5 +41,5 @@ function codeOf(token: string, [long, short, octal]: readonly (string | undefine
 const spanOf = (from: number, to: number): number =>
   Math.max(0, Math.min(to, LAST_WITH_CASE) - from)
 
-/** Whether a pattern names a Unicode class, whose table is made at first use: that costs as much as a thousand patterns. */
+/** Whether a pattern names a Unicode class. Making its table, at first use, takes as long as a thousand patterns. */
 export const namesProperty = (pattern: string): boolean => /\\[pP]/.test(pattern)

@@ -1,20 +1,20 @@
-// An error of ours in the form that the clients of an API read (decision 17).
+// Formats an error of Gatehouse as the clients of an API expect it (decision 17).
 
 import type { JsonObject } from '../ir/json.js'
 import type { LlmApi } from './text/api.js'
 
 export interface OwnError {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number
-  /** A sentence without any text of prompt or reply. */
+  /** A sentence without any text of the prompt or reply. */
   readonly message: string
-  /** In the words of OpenAI's API, e.g. content_filter; the other forms have no place for it. */
+  /** Code in the terms of OpenAI's API, e.g. content_filter; the other forms have no place for it. */
   readonly code: string
-  /** What a webhook gave as its reason, a member of its own in every form. */
+  /** Reason that a webhook gave; an additional member in every form. */
   readonly reason?: string
 }
 
-/** The body of a reply. */
+/** Returns the body of a reply. */
 export function apiError(api: LlmApi, error: OwnError): JsonObject {
   switch (api) {
     case 'anthropic-messages':
@@ -46,7 +46,7 @@ function anthropicType(status: number): string {
   return status >= 500 ? 'api_error' : 'invalid_request_error'
 }
 
-/** status: a name of google.rpc.Code. */
+/** Uses a name of google.rpc.Code as status. */
 export const geminiError = ({ status, message, reason }: OwnError): JsonObject => ({
   error: {
     ...{ code: status, message, status: RPC_CODES[status] ?? 'UNKNOWN' },

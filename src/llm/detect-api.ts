@@ -1,5 +1,5 @@
-// Which API a body belongs to: told by its members; the path of the request decides where two APIs share a form
-// (decision 18). It decides the form of our errors then, never which texts are seen.
+// Determines the API of a body by its members, and by the request's path where two APIs share a form (decision 18).
+// There the path decides only the form of our errors, never which texts are seen.
 
 import { type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
@@ -17,7 +17,7 @@ const REQUEST_MARKS: Readonly<Record<string, Family>> = {
   system_instruction: 'gemini',
 }
 
-/** @throws UnreadableForm for a body of no form, and for one of two. path: of the request, with its query. */
+/** path: the request's, with its query. @throws UnreadableForm for a body of no known form, or of two. */
 export function familyOfRequest(body: JsonObjectNode, path: string): Family {
   const families = new Set(
     Object.entries(REQUEST_MARKS).flatMap(([name, family]) =>
@@ -32,11 +32,11 @@ export function familyOfRequest(body: JsonObjectNode, path: string): Family {
   return family === 'input' && isEmbedding(body, path) ? 'embeddings' : family
 }
 
-/** An object names a prompt that the server of the Responses API keeps. */
+/** An object refers to a prompt that the server of the Responses API stores. */
 const familyOfPrompt = (type: string, families: ReadonlySet<Family>): Family =>
   type === 'object' || (type === 'null' && families.has('input')) ? 'input' : 'completions'
 
-/** A list of strings is to be embedded; a string alone may be for either API. */
+/** Whether input is to be embedded: a list of strings is; a lone string may be for either API. */
 function isEmbedding(body: JsonObjectNode, path: string): boolean {
   const input = present(member(body, 'input'))
   const hasMore = ['instructions', 'prompt'].some((name) => present(member(body, name)))
@@ -47,7 +47,7 @@ function isEmbedding(body: JsonObjectNode, path: string): boolean {
   return isMarked && input.type === 'string'
 }
 
-/** Two APIs have messages: what only one of them has tells, else the path. */
+/** Tells apart the two APIs with messages: by members that only one of them has, else by the path. */
 export function apiOfRequest(body: JsonObjectNode, family: Family, path: string): LlmApi {
   switch (family) {
     case 'messages': {
@@ -77,7 +77,7 @@ const PATHS: readonly (readonly [RegExp, LlmApi])[] = [
   [/:(?:streamGenerateContent|generateContent|countTokens)$/, 'gemini'],
 ]
 
-/** path: with its query. undefined: it tells nothing. */
+/** path: with its query. undefined: it does not tell the API. */
 export function apiOfPath(path: string): LlmApi | undefined {
   const [plain = ''] = path.split('?')
   return PATHS.find(([pattern]) => pattern.test(plain))?.[1]

@@ -1,34 +1,34 @@
-// The events of one streamed reply → what each says. Nearly all of a chat are like the one before but for one text: of these
-// nothing but that text is read.
+// Reads the events of a streamed reply. In a chat, nearly all of them differ from the previous one in a single text;
+// then only that text is read.
 
 import { ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { readStreamEvent } from './stream-read.js'
 import type { Piece, StreamEvent } from './text/stream-event.js'
 
-/** An event whose one text may be another. */
+/** An event that may recur with another text. */
 interface Pattern {
-  /** Its data up to the text, with the quote. */
+  /** The data before the text, including the opening quote. */
   readonly before: string
-  /** Its data behind the text, from the quote on. */
+  /** The data after the text, from the closing quote on. */
   readonly after: string
   readonly event: StreamEvent
   readonly piece: Piece
 }
 
-/** Longer ones are read. */
+/** Maximum length of an event that is compared; longer ones are always read. */
 const MOST_CHARACTERS = 4096
 
-/** What stands in JSON as it is: other bytes behind the same ones are the same JSON, but for this string. */
+/** Text that JSON contains unescaped: exchanging it changes only this string of the JSON. */
 const PLAIN = /^[^"\\\x00-\x1f]+$/
 
-/** What a choice says. Nothing else of its event depends on which text it is, as long as there is one. */
+/** Channel of a choice's content. Nothing else of its event depends on that text, as long as there is one. */
 const CONTENT = /^\d+ content$/
 
 export class EventReader {
   private last: Pattern | undefined;
 
-  /** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
+  /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
   *read(data: string): Work<Result<StreamEvent, string>> {
     const known = this.last && another(this.last, data)
     if (known !== undefined) return ok(known)

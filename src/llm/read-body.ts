@@ -1,5 +1,5 @@
-// A body → what a webhook is shown of it, by the form that it has (decision 18). A form that is not known is an
-// error, never a conversation without texts.
+// Reads the conversation that webhooks see from a body, by its form (decision 18). An unknown form is an error, never a
+// conversation without texts.
 
 import { type JsonText, readJsonInTurns } from '../json/json-text.js'
 import { asObject, member } from '../json/members.js'
@@ -13,10 +13,10 @@ import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
 import { sourceOf } from './text/said.js'
 
-/** What a body says, and to which API it belongs. */
+/** A body's API and its entries. */
 type Said = readonly [LlmApi, readonly Entry[]]
 
-/** path: of the request, with its query. The error is a sentence without any text of the body. */
+/** path: the request's, with its query. The error is a sentence without any text of the body. */
 export const readRequest = (body: Uint8Array, path = ''): Work<Result<Conversation, string>> =>
   read(body, function* ({ root, text }) {
     const members = asObject(root, 'the body')
@@ -25,16 +25,16 @@ export const readRequest = (body: Uint8Array, path = ''): Work<Result<Conversati
     return [apiOfRequest(members, family, path), entries]
   })
 
-/** Members of replies, one for each API. completion: of an old API of Anthropic's, which is not read. */
+/** Members of replies, one per API. completion: of an old API of Anthropic, which is not supported. */
 const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion'] as const
 
 /**
- * model: of a model, in a form that is known. any: of a request without a body; its form may be any. error: with a
- * status of an error, whose own words pass.
+ * model: a model's reply, in a known form. any: the reply to a request without a body, in any form. error: a reply with
+ * an error status, whose own words pass.
  */
 export type ReplyKind = 'model' | 'any' | 'error'
 
-/** Entries are none when nothing can hold text: a list of embeddings. path: of the request, with its query. */
+/** The entries are empty if nothing can hold text: a list of embeddings. path: the request's, with its query. */
 export const readReply = (
   body: Uint8Array,
   kind: ReplyKind = 'model',
@@ -52,7 +52,7 @@ export const readReply = (
     }
   })
 
-/** How many tokens a prompt has, which every API can say; what stands beside the number is shown. */
+/** Whether it counts the tokens of a prompt, as every API can; anything beside the number is shown. */
 const isCount = ({ root }: JsonText): boolean =>
   root.type === 'object' &&
   ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&

@@ -1,10 +1,10 @@
-// The last event of a stream that we end: an error that the official clients of its API raise.
+// Formats the last event of a stream that Gatehouse ends: an error that the API's official clients raise.
 
 import type { JsonObject } from '../ir/json.js'
 import { anthropicError, geminiError, openAiError, type OwnError } from './api-error.js'
 import type { LlmApi } from './text/api.js'
 
-/** As server-sent events, with the blank line. api: undefined when the stream ended before it told. */
+/** Formats a server-sent event, with its blank line. api: undefined if the stream ended before it was known. */
 export function streamError(api: LlmApi | undefined, error: OwnError): string {
   switch (api) {
     case 'anthropic-messages':
@@ -18,14 +18,14 @@ export function streamError(api: LlmApi | undefined, error: OwnError): string {
   }
 }
 
-/** As the last item of a JSON array, with its end. isFirst: nothing of the array was sent. */
+/** Formats the last item of a JSON array, with the array's end. isFirst: nothing of the array was sent yet. */
 export const arrayError = (error: OwnError, isFirst: boolean): string =>
   `${isFirst ? '[' : ','}${JSON.stringify(geminiError(error))}]\n`
 
 const event = (data: JsonObject, name?: string): string =>
   `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 
-/** What the API says at its top level, and what OpenAI's clients look for. */
+/** Combines what the API has at its top level with what OpenAI's clients look for. */
 const responsesError = (error: OwnError): JsonObject => ({
   type: 'error',
   code: error.code,

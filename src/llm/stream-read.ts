@@ -1,5 +1,5 @@
-// The data of one event of a streamed reply → what it says, by the form that it has (decision 18). A form that is not
-// known is an error, never an event without texts.
+// Reads the data of one event of a streamed reply, by its form (decision 18). An unknown form is an error, never an
+// event without texts.
 
 import { type JsonText, readJsonTextInTurns } from '../json/json-text.js'
 import { asObject, type JsonObjectNode, member } from '../json/members.js'
@@ -17,7 +17,7 @@ import { apiOfError } from './text/stream-error-event.js'
 import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
 import { beside, type Said, spokenAt } from './text/stream-said.js'
 
-/** data: of one event, "[DONE]" apart. The error is a sentence without any text of it. */
+/** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
 export function* readStreamEvent(data: string): Work<Result<StreamEvent, string>> {
   const json = yield* readJsonTextInTurns(data)
   if (!json.ok) return err(`an event of the stream cannot be read: ${json.error}`)

@@ -1,4 +1,4 @@
-// Anthropic's messages API: a whole reply.
+// Reads a whole reply of Anthropic's messages API.
 
 import { asArray, type JsonObjectNode, member } from '../../json/members.js'
 import type { Work } from '../../turns.js'
@@ -8,7 +8,7 @@ import type { SaidText, Source } from '../text/said.js'
 import { sweepMember } from '../text/sweep.js'
 import { MESSAGES } from './messages.js'
 
-/** body: with content. */
+/** body: has content. */
 export function* readContent(body: JsonObjectNode, json: Source): Work<readonly Entry[]> {
   const role = roleOf(body, 'assistant')
   const content = asArray(member(body, 'content'), 'content')

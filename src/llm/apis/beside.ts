@@ -1,4 +1,4 @@
-// What stands beside the speech of a model, in replies and in events: errors, definitions of tools, what servers add.
+// Reads what replies and events contain besides the model's words: errors, tool definitions, additions by servers.
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode } from '../../json/members.js'
@@ -9,7 +9,7 @@ import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
 
 const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
 
-/** read: members that are read by themselves. */
+/** read: members that are read separately. */
 export function* besideIn(
   object: JsonObjectNode,
   at: At,
@@ -20,12 +20,12 @@ export function* besideIn(
   return said
 }
 
-/** The same, of an event. */
+/** Reads the same of an event. */
 export function* besideEvent(object: JsonObjectNode, at: At, read: readonly string[]): Work<Said> {
   return yield* beside(yield* besideIn(object, at, read), object, at)
 }
 
-/** An error, whose own words pass, or any other JSON. */
+/** Reads an error, whose own words pass, or any other JSON. */
 export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly SaidText[]> {
   const said: SaidText[] = []
   const holds = isError ? 'error' : undefined

@@ -1,5 +1,5 @@
-// Gemini's generateContent: contents of requests and candidates of replies. Every name has two spellings, as in all
-// JSON of protobuf.
+// Reads Gemini's generateContent: contents of requests, and candidates of replies. Every name has two spellings, as in
+// all JSON of protobuf.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asObject, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -9,7 +9,7 @@ import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import type { At, SaidText, Source } from '../text/said.js'
 import { formOf, type Holds, sweepObject } from '../text/sweep.js'
 
-/** Arguments are an object, or in a stream come one by one, as their values grow. */
+/** Arguments are an object or, in a stream, single values that grow. */
 const CALL: Readonly<Record<string, Holds>> = { args: 'jsonCall', partialArgs: 'inner' }
 const RESPONSE: Readonly<Record<string, Holds>> = { response: 'json', parts: 'result' }
 
@@ -35,7 +35,7 @@ export const CONTENTS = formOf({
   tool_response: RESPONSE,
 })
 
-/** One item is taken for a list of it. otherwise: the role of those that name none. */
+/** Accepts a single item in place of a list. otherwise: the role of items that name none. */
 export function* readContents(
   node: JsonNode,
   json: Source,
@@ -59,13 +59,13 @@ export const sweepContent = (content: JsonObjectNode, at: At, out: SaidText[]): 
 const ROLE: ReadonlySet<string> = new Set(['role'])
 const CONTENT: ReadonlySet<string> = new Set(['content'])
 
-/** As the other APIs name it. */
+/** Returns the role by its name in the other APIs. */
 export function geminiRole(content: JsonObjectNode, otherwise: string): string {
   const role = roleOf(content, otherwise)
   return role === 'model' ? 'assistant' : role
 }
 
-/** The candidates of a whole reply. */
+/** Reads the candidates of a whole reply. */
 export function* readCandidates(node: JsonNode, json: Source): Work<readonly Entry[]> {
   const parts: (readonly Entry[])[] = []
   for (const item of node.type === 'array' ? node.items : [node]) {

@@ -1,5 +1,5 @@
-// Messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of OpenAI's
-// completions: requests, replies and events alike. Each server passes over what only the others have.
+// Reads messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of
+// OpenAI's completions, in requests, replies and events alike. Each server ignores what only the others have.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -23,7 +23,7 @@ export const MESSAGES = formOf({
     ...{ tool_calls: 'inner', function: 'inner', custom: 'inner', function_call: 'inner' },
     ...{ audio: 'inner', input_audio: 'inner', file: 'inner', source: 'inner' },
     ...{ image_url: 'file', images: 'file', file_data: 'file', b64_json: 'file' },
-    // Of Anthropic's blocks.
+    // Members of Anthropic's blocks.
     ...{ title: 'text', context: 'text', cited_text: 'text', lines: 'text', error_message: 'text' },
     ...{ stderr: 'text', stdout: 'text' },
   },
@@ -33,7 +33,7 @@ export const MESSAGES = formOf({
   audio: { data: 'file' },
   input_audio: { data: 'file' },
   image_url: { url: 'file' },
-  // Blocks, by their types. A document's source is text, or base64.
+  // Blocks, by type. A document's source is text or base64.
   tool_use: { input: 'jsonCall' },
   server_tool_use: { input: 'jsonCall' },
   mcp_tool_use: { input: 'jsonCall' },
@@ -45,7 +45,7 @@ export const MESSAGES = formOf({
   tool_addition: { tool: 'definition', tools: 'definition' },
 })
 
-/** json: the body's text; likewise below. */
+/** json: the body that is read; likewise below. */
 export function* readMessages(node: JsonNode, json: Source): Work<readonly Entry[]> {
   const parts: (readonly Entry[])[] = []
   for (const item of asArray(node, 'messages').items) {
@@ -63,7 +63,7 @@ export function* messageOf(message: JsonObjectNode, at: At): Work<readonly Entry
   return yield* messageEntries(at.json, said, at.role, member(message, 'content'))
 }
 
-/** What is to be said in this role: a string, blocks, or an object with content. */
+/** Reads a string, blocks, or an object with content, all in one role. */
 export function* readBlocks(
   node: JsonNode,
   name: string,
@@ -83,7 +83,7 @@ export function* readBlocks(
   return yield* entriesOf(json, said)
 }
 
-/** The choices of a whole reply. */
+/** Reads the choices of a whole reply. */
 export function* readChoices(node: JsonNode, json: Source): Work<readonly Entry[]> {
   const parts: (readonly Entry[])[] = []
   for (const item of asArray(node, 'choices').items) {

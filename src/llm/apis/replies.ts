@@ -1,5 +1,5 @@
-// Whole replies of every API, and what else a server answers: what was said first, then the other members in the order
-// of the body (decision 19).
+// Reads whole replies of every API, and other JSON that servers answer: first the model's words, then the other members
+// in the order of the body (decision 19).
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member } from '../../json/members.js'
@@ -17,7 +17,7 @@ import { readItems } from './responses-items.js'
 
 const saidBy = (json: Source): At => ({ json, role: 'assistant', toolRole: 'assistant' })
 
-/** A reply of an API that is known, by the member that marks it. */
+/** Reads a reply of a known API, by the member that marks it. */
 export function* readMarked(
   mark: string,
   body: JsonObjectNode,
@@ -53,7 +53,7 @@ function apiOfChoices(node: JsonNode): LlmApi {
   return 'openai-completions'
 }
 
-/** The whole output is one message. */
+/** Reads the whole output as one message. */
 function* readOutput(node: JsonNode, json: Source, rest: readonly Entry[]): Work<readonly Entry[]> {
   const entries = [...(yield* readItems(node, 'output', saidBy(json))), ...rest]
   const texts = entries.filter(({ kind }) => kind === 'text')
@@ -61,7 +61,7 @@ function* readOutput(node: JsonNode, json: Source, rest: readonly Entry[]): Work
   return [...(texts.length === 0 ? none : texts), ...entries.filter(({ kind }) => kind !== 'text')]
 }
 
-/** A list of vectors; text beside them is of another API. */
+/** Reads a list of vectors, which has no entries; text beside them would be of another API. */
 function* readVectors(
   node: JsonNode,
   json: Source,
@@ -73,7 +73,7 @@ function* readVectors(
   return []
 }
 
-/** Every other JSON: errors, whose own words pass, lists of models, what was stored. */
+/** Reads any other JSON: errors, whose own words pass, lists of models, stored objects. */
 export function* readAnything(
   node: JsonNode,
   json: Source,

@@ -1,5 +1,5 @@
-// Requests of every API: the members of a body, in the order in which a webhook is shown them. Members that no API has
-// come last, in the order of the body (decision 19).
+// Reads requests of every API: the members of a body, in the order in which webhooks see them. Members that its API
+// lacks come last, in the order of the body (decision 19).
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asString, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -19,10 +19,10 @@ import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
 import { readItems, readKeptPrompt } from './responses-items.js'
 
-/** Bodies that are read in one way. */
+/** Kinds of bodies, each of which is read in its own way. */
 export type Family = 'messages' | 'completions' | 'input' | 'embeddings' | 'gemini'
 
-/** json: the body's text. */
+/** json: the body that is read. */
 type Reader = (node: JsonNode, json: Source) => Work<readonly Entry[]>
 
 const beside =
@@ -35,7 +35,7 @@ const beside =
       return yield* entriesOf(json, said)
     }
 
-/** What servers put into a prompt beside its messages and its input: vLLM, llama.cpp, Ollama, Anthropic. */
+/** Members that servers add to a prompt besides its messages and input: vLLM, llama.cpp, Ollama, Anthropic. */
 const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
   template: beside('system', 'texts'),
   input_prefix: beside('user', 'texts'),
@@ -48,12 +48,12 @@ const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
   compaction: beside('system'),
   context_management: beside('system'),
 }
-/** As today for every API: shown where a webhook asks for them. */
+/** Definitions of tools, in every API; webhooks are not shown them. */
 const DEFINITIONS: ReadonlySet<string> = new Set(['tools', 'functions'])
 
 const strings = (what: string, role = 'user'): Reader =>
   function* (node, json) {
-    // Lists of tokens are lists of numbers: not strings.
+    // Lists of tokens contain numbers, not strings.
     const items = node.type === 'string' ? [node] : asArray(node, what).items
     for (const item of items) {
       if (json.pace.isDue()) yield
@@ -133,15 +133,15 @@ export function* readMembers(
   return parts.flat()
 }
 
-/** Neither a string nor a list of anything. */
+/** Whether a value contains no string: null, a boolean or a number. */
 const isSilent = ({ type }: JsonNode): boolean =>
   type === 'null' || type === 'boolean' || type === 'number'
 
-/** Lists of numbers that are settings: tokens that a model may or may not say. */
+/** Settings that are lists of numbers: tokens that a model may or may not say. */
 const NUMBERS =
   /^(?:logit_bias|token_ids_logprob|(?:stop|allowed|bad|banned|eos|end|preserved|logprob|bootstrap)_\w+)$/
 
-/** Prompts as vectors, as tokens or, with Ollama, as what it said before: nobody can tell what they say. */
+/** Rejects prompts as vectors, tokens or, with Ollama, an earlier reply's context: nobody can tell what they say. */
 function expectNoVectors(body: JsonObjectNode): void {
   for (const name of [
     'prompt_embeds',

@@ -1,4 +1,4 @@
-// Items of the OpenAI Responses API and their parts: in requests, replies and events alike.
+// Reads items of the OpenAI Responses API and their parts, in requests, replies and events alike.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -48,7 +48,7 @@ export const ITEMS = formOf({
   mcp_approval_request: CALLED,
 })
 
-/** at: the role of items that name none. */
+/** at: has the role of items that name none. */
 export function* readItems(node: JsonNode, name: string, at: At): Work<readonly Entry[]> {
   const parts: (readonly Entry[])[] = []
   for (const given of asArray(node, name).items) {
@@ -76,7 +76,7 @@ export const sweepItem = (item: JsonObjectNode, at: At, out: SaidText[]): Work<v
 
 const ROLE: ReadonlySet<string> = new Set(['role'])
 
-/** A prompt that the server keeps, with values for its variables: strings and parts. */
+/** Reads a reference to a stored prompt, with values for its variables: strings and parts. */
 export function* readKeptPrompt(node: JsonNode, json: Source): Work<readonly Entry[]> {
   const said: SaidText[] = []
   const at: At = { json, role: 'user', toolRole: 'tool' }

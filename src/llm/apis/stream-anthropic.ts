@@ -1,4 +1,4 @@
-// An event of a streamed reply of Anthropic's messages API: blocks of content that begin, go on and stop.
+// Reads an event of a streamed reply of Anthropic's messages API: blocks of content that start, continue and stop.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -10,7 +10,7 @@ import { formOf, sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
-/** Events → the member that is read by itself. */
+/** Event → the member that is read separately. */
 const EVENTS: ReadonlyMap<string, string> = new Map([
   ['message_start', 'message'],
   ['content_block_start', 'content_block'],
@@ -23,7 +23,7 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
 
 export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 
-/** type: isMessageEvent. */
+/** type: one that isMessageEvent() accepts. */
 export function* readMessageEvent(json: Source, root: JsonObjectNode, type: string): Work<Said> {
   const name = EVENTS.get(type) ?? ''
   const rest = yield* besideEvent(root, spokenAt(json, 'event'), name === '' ? [] : [name])
@@ -55,10 +55,10 @@ function* readStart(json: Source, message: JsonObjectNode): Work<Said> {
   return together(said)
 }
 
-/** What deltas go on with, by the last word of the channel. */
+/** Texts that deltas continue, by the last word of the channel. */
 const GOES_ON: ReadonlySet<string> = new Set(['text', 'thinking', 'content', 'input'])
 
-/** at: the block's channel. A call begins with an empty input, or with all of it. */
+/** at: the block's channel. A tool call starts with an empty input, or with all of it. */
 function* readBlock(node: JsonNode | undefined, at: At): Work<Said> {
   const block = asObject(node, 'a block')
   const { channel = '' } = at
@@ -79,7 +79,7 @@ const DELTAS = formOf({
   input_json_delta: { partial_json: 'jsonCall' },
 })
 
-/** Whatever a delta says goes on, but citations. */
+/** Everything in a delta continues, except citations. */
 function* readDelta(node: JsonNode | undefined, at: At): Work<Said> {
   const delta = asObject(node, 'a delta')
   const { channel = '' } = at

@@ -1,4 +1,4 @@
-// A chunk of a streamed OpenAI chat completion or completion: what every choice goes on to say.
+// Reads a chunk of a streamed OpenAI chat completion or completion: the next part of every choice.
 
 import {
   asArray,
@@ -25,7 +25,7 @@ import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
-/** root: with choices. */
+/** root: has choices. */
 export function* readChunk(json: Source, root: JsonObjectNode): Work<Said> {
   const said: Said[] = []
   for (const [at, item] of asArray(member(root, 'choices'), 'choices').items.entries()) {
@@ -45,7 +45,7 @@ function* readChoice(json: Source, choice: JsonObjectNode, channel: string): Wor
   )
   const at = spokenAt(json, channel)
   const said: SaidText[] = []
-  // Of completions; some servers of chat completions put it beside the delta.
+  // Member of completions; some servers of chat completions send it beside the delta.
   if (text !== undefined) said.push(textSaid(asString(text, 'text'), below(at, 'text')))
   if (delta !== undefined) yield* deltaTexts(asObject(delta, 'a delta'), at, said)
   if (message !== undefined) yield* messageTexts(asObject(message, 'a message'), at, said)
@@ -59,7 +59,7 @@ function* readChoice(json: Source, choice: JsonObjectNode, channel: string): Wor
   return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
 }
 
-/** A model thinks before it speaks: what it thought need not wait for the end of what it says. */
+/** Channels that end early. A model thinks before it speaks: its thoughts need not wait for the end of its content. */
 function overIn(
   choice: JsonObjectNode,
   texts: readonly SaidText[],
@@ -68,7 +68,7 @@ function overIn(
   const speaks = (of: string): boolean =>
     texts.some((text) => text.channel === `${channel} ${of}` && text.text !== '')
   const thoughts = THOUGHTS.filter((name) => speaks('content') && !speaks(name))
-  // Log probabilities that ran ahead of the text need not wait for more of their kind.
+  // Log probabilities that are ahead of the text need not wait for more of their kind.
   const isSaid =
     present(choice.members.get('logprobs')) !== undefined &&
     !speaks('logprobs') &&
@@ -91,7 +91,7 @@ function append(out: SaidText[], said: readonly SaidText[]): void {
   for (const text of said) out.push(text)
 }
 
-/** Some servers put the message so far, or the whole one, beside or instead of a delta. */
+/** Some servers send the message so far, or the whole one, beside or instead of a delta. */
 function* messageTexts(message: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
   const at = { ...around, role: roleOf(message, around.role) }
   const isText = present(member(message, 'content'))?.type !== 'array'
@@ -105,7 +105,7 @@ function* messageTexts(message: JsonObjectNode, around: At, out: SaidText[]): Wo
 
 const NO_CALLS: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call'])
 
-/** Parts come one by one, wherever in their list: the text of each goes on with the one before. */
+/** Reads parts of content, wherever they are in their list: the text of each continues the one before. */
 function* sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
   const content = present(member(message, 'content'))
   const at = below(around, 'content')
@@ -121,7 +121,7 @@ function* sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): Wo
     }
 }
 
-/** A call goes on under its number; there its arguments alone are what it is called with. */
+/** Reads tool calls. A call continues under its number, whose channel has only the arguments. */
 function* callTexts(message: JsonObjectNode, at: At, out: SaidText[]): Work<void> {
   const calls = present(member(message, 'tool_calls'))
   const items = calls === undefined ? [] : asArray(calls, 'tool_calls').items

@@ -1,4 +1,4 @@
-// A chunk of a streamed reply of Gemini's generateContent: parts of what every candidate says, each tool call whole.
+// Reads a chunk of a streamed reply of Gemini's generateContent: parts of every candidate, and tool calls.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -17,7 +17,7 @@ import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
 
-/** Members of a chunk; one of them tells that it is Gemini's. */
+/** Members of a chunk; any of them marks it as Gemini's. */
 export const GEMINI_MARKS = ['candidates', 'promptFeedback', 'usageMetadata'] as const
 
 export function* readGeminiChunk(json: Source, root: JsonObjectNode): Work<Said> {
@@ -50,14 +50,14 @@ function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Wo
     ),
     yield* beside(said.slice(begun), candidate, spoken),
   ])
-  // A model thinks before it speaks: what it thought need not wait for the end of what it says.
+  // A model thinks before it speaks: its thoughts need not wait for the end of its text.
   const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')
   const isLast = isGiven(member(candidate, 'finishReason'))
   if (isLast) return { texts, ends: [channel] }
   return { texts, ends: [...ends, ...(speaks ? [`${channel} thought`] : [])] }
 }
 
-/** Arguments that come one by one. */
+/** Channels of arguments that arrive in parts. */
 const IN_CALL = /^\d+ (?:call|toolCall) \d+ /
 
 const PARTS: ReadonlySet<string> = new Set(['parts', 'role'])
@@ -72,7 +72,7 @@ function* contentTexts(content: JsonObjectNode, at: At): Work<SaidText[]> {
   return said
 }
 
-/** Texts of parts go on wherever they stand in their list; what else a part holds is told by its place there. */
+/** Texts continue wherever they are in their list; most other members of a part are told apart by its index there. */
 function* partTexts(part: JsonObjectNode, index: number, at: At, out: SaidText[]): Work<void> {
   const said: SaidText[] = []
   yield* sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said)
@@ -110,7 +110,7 @@ function isThought(part: JsonObjectNode): boolean {
   return thought?.type === 'boolean' && thought.end - thought.start === 'true'.length
 }
 
-/** Which argument a part of a call goes on with: its path; the arguments as a whole have none. */
+/** Returns the path of the argument that a part of a call continues; empty for the arguments as a whole. */
 function argument(
   part: JsonObjectNode,
   name: string,

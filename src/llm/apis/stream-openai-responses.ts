@@ -1,4 +1,5 @@
-// An event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
+// Reads an event of a streamed reply of the OpenAI Responses API: deltas, and the same texts repeated up to three
+// times.
 
 import type { JsonNode } from '../../json/json-node.js'
 import {
@@ -32,11 +33,11 @@ interface Event {
   readonly json: Source
   readonly root: JsonObjectNode
   readonly stem: string
-  /** The last word of its type: added, delta, done, completed … */
+  /** Last word of the type: added, delta, done, completed … */
   readonly step: string
 }
 
-/** type: begins with "response.". */
+/** type: starts with "response.". */
 export function* readResponseEvent(json: Source, root: JsonObjectNode, type: string): Work<Said> {
   const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
@@ -44,7 +45,7 @@ export function* readResponseEvent(json: Source, root: JsonObjectNode, type: str
   return together([said, yield* besideEvent(root, spokenAt(json, 'event'), read)])
 }
 
-/** The members that say what the event says, and what that is; undefined: the event is not known. */
+/** Returns the members that are read here, and what they say; undefined: the event is not known. */
 function* readStep(event: Event): Work<readonly [readonly string[], Said] | undefined> {
   const { stem, step } = event
   const text = TEXTS.get(stem)
@@ -67,9 +68,9 @@ const STEPS = new Set(['created', 'queued', 'in_progress', 'completed', 'incompl
 const LAST_STEPS = new Set(['completed', 'incomplete', 'failed'])
 
 interface Text {
-  /** Of the item: what the channel is called. */
+  /** Name of the channel within the item. */
   readonly of: 'content' | 'summary' | 'arguments' | 'input' | 'code' | 'transcript'
-  /** The member that says all of it at the end. */
+  /** Member that has the whole text at the end. */
   readonly member: string
 }
 
@@ -85,7 +86,7 @@ const TEXTS: ReadonlyMap<string, Text> = new Map<string, Text>([
   ['response.audio.transcript', { of: 'transcript', member: 'transcript' }],
 ])
 
-/** Events about a part of an item → the list that the part is in. */
+/** Events about a part of an item → the list that contains the part. */
 const PARTS: ReadonlyMap<string, 'content' | 'summary'> = new Map([
   ['response.content_part', 'content'],
   ['response.reasoning_part', 'content'],
@@ -100,11 +101,11 @@ function channelOf(event: Event, of: Text['of']): string {
   return `${channel} ${indexOf(event.json, member(event.root, `${of}_index`))}`
 }
 
-/** Sound and images, in base64. */
+/** Audio and images, in base64. */
 const MEDIA = formOf({ '': { delta: 'file', partial_image_b64: 'file' } })
 const SOUND: ReadonlySet<string> = new Set(['response.audio', 'response.image_generation_call'])
 
-/** What a delta says goes on, also where the event is not known. */
+/** Reads an event that is not known; what its delta says continues, too. */
 function* readOther({ json, root, stem, step }: Event): Work<readonly [readonly string[], Said]> {
   const at = spokenAt(json, `${indexOf(json, member(root, 'output_index'))} ${stem}`)
   const read = ['delta', 'partial_image_b64']
@@ -141,7 +142,7 @@ function* readDone(event: Event, text: Text): Work<Said> {
   return { texts: repeated(texts), ends: [channelOf(event, text.of)] }
 }
 
-/** What a part says is the text of its channel, whatever its member is called. */
+/** Members whose text is that of the part's channel. */
 const SPOKEN: ReadonlySet<string> = new Set(['text', 'refusal', 'transcript'])
 
 function* readPart(event: Event, of: 'content' | 'summary'): Work<Said> {
@@ -163,9 +164,9 @@ function* readItem(event: Event): Work<Said> {
 }
 
 interface ItemTexts {
-  /** What events with deltas say as well. */
+  /** Texts that events with deltas contain as well. */
   readonly spoken: readonly SaidText[]
-  /** What only the item says. */
+  /** Texts that only the item contains. */
   readonly own: readonly SaidText[]
 }
 
@@ -185,7 +186,7 @@ function* itemTexts(json: Source, node: JsonNode | undefined, channel: string): 
   return { spoken, own }
 }
 
-/** As the events with deltas call it. */
+/** Returns the channel as the events with deltas call it. */
 function inItem(path: string): string {
   const [list = '', index = '0', name, ...rest] = path.split(' ')
   const isPart = list === 'content' || list === 'summary'
@@ -206,7 +207,7 @@ function* readAnnotation(event: Event): Work<Said> {
   return saidIn(said, () => false)
 }
 
-/** The response as it is so far. */
+/** Reads the response as it is so far. */
 function* readResponse({ json, root, step }: Event): Work<Said> {
   const response = asObject(member(root, 'response'), 'the response')
   const output = present(member(response, 'output'))

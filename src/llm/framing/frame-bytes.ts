@@ -1,4 +1,4 @@
-// The bytes of the frame that is being read, up to a limit.
+// Collects the bytes of the frame that is being read, up to a limit.
 
 import { err, ok, type Result } from '../../result.js'
 import { type Pace, PIECE, type Work } from '../../turns.js'
@@ -7,23 +7,23 @@ import { decodeUtf8, decodeUtf8InTurns } from '../../utf8.js'
 const TOO_LARGE = err('an event of the stream is too large')
 const NOT_UTF8 = err('an event of the stream is not UTF-8')
 
-/** A buffer of so many bytes is kept for the next frame. */
+/** Maximum size of a buffer that is kept for the next frame, in bytes. */
 const KEPT = 64 * 1024
 
 export class FrameBytes {
-  /** Grows by doubling: a frame may come byte by byte. */
+  /** Grows by doubling, as a frame may arrive byte by byte. */
   private buffer: Uint8Array = Buffer.of()
   private size = 0
 
-  /** maxBytes: of one frame, with what stands around its data. */
+  /** maxBytes: of one frame, including what surrounds its data. */
   constructor(private readonly maxBytes: number) {}
 
-  /** Bytes that are kept. */
+  /** Number of bytes kept. */
   get held(): number {
     return this.size
   }
 
-  /** The bytes are copied: their buffer may be used again. */
+  /** Copies the bytes, so that their buffer can be reused. */
   keep(bytes: Uint8Array): Result<undefined, string> {
     const size = this.size + bytes.length
     if (size > this.maxBytes) return TOO_LARGE
@@ -33,7 +33,7 @@ export class FrameBytes {
     return ok(undefined)
   }
 
-  /** The text of the frame that ends with these bytes. */
+  /** Returns the text of the frame that ends with these bytes. */
   *take(bytes: Uint8Array, pace: Pace): Work<Result<string, string>> {
     if (this.size === 0) return bytes.length > this.maxBytes ? TOO_LARGE : read(decodeUtf8(bytes))
     const kept = this.keep(bytes)

@@ -1,5 +1,5 @@
-// Bytes, cut anywhere → frames, by whatever finds their ends: in slices, so that neither many frames nor a large one holds
-// anybody up.
+// Cuts bytes into frames, wherever FrameMarks finds their ends. Works in slices, so that neither many frames nor a
+// large one blocks the event loop.
 
 import { err, ok, type Result } from '../../result.js'
 import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
@@ -7,16 +7,16 @@ import type { EventFrame, EventFrameReader, FrameSink, Reading } from './frame.j
 import { FrameBytes } from './frame-bytes.js'
 
 export interface FrameMarks {
-  /** Bytes in their order → where frames end in them, ascending. The error: they are no such stream. */
+  /** Returns where frames end in the next bytes, ascending. The error: this is no such stream. */
   ends(bytes: Uint8Array): Result<readonly number[], string>
-  /** raw: from the end of the frame before to its own. */
+  /** raw: from the end of the previous frame to the end of this one. */
   frameOf(raw: string, pace: Pace): Work<Result<EventFrame, string>>
 }
 
 export class FrameCutter implements EventFrameReader {
   private readonly bytes: FrameBytes
 
-  /** maxBytes: of one frame, with what stands around its data. */
+  /** maxBytes: of one frame, including what surrounds its data. */
   constructor(
     maxBytes: number,
     private readonly marks: FrameMarks,

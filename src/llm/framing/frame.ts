@@ -1,25 +1,25 @@
-// How a streamed reply is cut into events, whatever marks their ends: SSE, or the items of a JSON array.
+// Types of the frames into which a streamed reply is cut: SSE events, or the items of a JSON array.
 
 import type { Result } from '../../result.js'
 import type { Pace, Work } from '../../turns.js'
 
-/** The raw texts of all frames, in their order, are what may pass of the stream. */
+/** A frame. The raw texts of all frames, in order, are everything of the stream that may pass. */
 export interface EventFrame {
   /**
-   * As it came, with its line ends and whatever stands between it and the frame before; but characters of the data that
-   * some clients take for line ends are escaped, and comments have no text.
+   * The frame as received, with its line ends and whatever precedes it after the previous frame. However, characters of
+   * the data that some clients take for line ends are escaped, and comments have no text.
    */
   readonly raw: string
   /** The event; absent where there is none (a comment, a blank line, the end of an array). */
   readonly data?: string
-  /** What raw is beside the data; there when data is. */
+  /** What surrounds the data in raw; present if data is. */
   readonly around?: DataPlace
 }
 
 export interface DataPlace {
   readonly before: string
   readonly after: string
-  /** Goes between two lines of the data, e.g. "\ndata: ". */
+  /** Text between two lines of the data, e.g. "\ndata: ". */
   readonly between: string
 }
 
@@ -30,22 +30,22 @@ export type Reading = Work<Result<undefined, string>>
 export type FrameSink = (frame: EventFrame, pace: Pace) => Reading
 
 export interface EventFrameReader {
-  /** Hands over the frames that are complete. */
+  /** Passes on the frames that are complete. */
   push(bytes: Uint8Array, take: FrameSink): Reading
-  /** Bytes of the frame that is not complete yet. */
+  /** Number of bytes of the incomplete frame. */
   readonly held: number
-  /** Hands over what is left when the stream ends. */
+  /** Passes on what is left when the stream ends. */
   end(take: FrameSink): Reading
 }
 
-/** The raw text of the frame with other data: what else it holds stays, byte for byte. */
+/** Returns the frame's raw text with other data; everything else stays, byte for byte. */
 export function withData({ raw, data: old, around }: EventFrame, data: string): string {
   if (around === undefined || data === old) return raw
   const lines = withoutLineEnds(data).split('\n')
   return around.before + lines.join(around.between) + around.after
 }
 
-/** JSON in which nothing but \n and \r is a line end, for whatever client: these stand in strings alone. */
+/** Escapes what some clients take for line ends, except \n and \r. In JSON, it occurs only in strings. */
 export const withoutLineEnds = (json: string): string =>
   json.replace(/[\x85\u2028\u2029]/g, (found) =>
     found === '\x85' ? '\\u0085' : found === '\u2028' ? '\\u2028' : '\\u2029',

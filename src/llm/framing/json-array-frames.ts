@@ -1,4 +1,5 @@
-// The items of a JSON array ← bytes, cut anywhere: how Gemini streams a reply to who does not ask for SSE.
+// Reads the items of a JSON array from bytes that are cut anywhere: Gemini's stream for clients that do not ask for
+// SSE.
 
 import { err, ok, type Result } from '../../result.js'
 import type { EventFrame, EventFrameReader } from './frame.js'
@@ -6,7 +7,7 @@ import { FrameCutter } from './frame-cutter.js'
 
 const NO_ARRAY = err('the stream is not a JSON array of objects')
 
-/** maxBytes: of one item with what stands before it. */
+/** maxBytes: of one item, including what precedes it. */
 export function createJsonArrayReader(maxBytes: number): EventFrameReader {
   let isOver = false
   const scanner = new ArrayScanner()
@@ -30,7 +31,7 @@ export function createJsonArrayReader(maxBytes: number): EventFrameReader {
   }
 }
 
-/** Nothing but white space and one mark stands before an item. */
+/** Only white space and one mark can precede an item. */
 function frameOf(raw: string): EventFrame {
   const start = raw.indexOf('{')
   const around = { before: raw.slice(0, start), after: '', between: '\n' }
@@ -44,7 +45,7 @@ const OPEN: ReadonlySet<number> = new Set([code('{'), code('[')])
 const CLOSE: ReadonlySet<number> = new Set([code('}'), code(']')])
 const SPACE: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09])
 
-/** What may come next, outside of items, besides white space. */
+/** What may follow outside of items, apart from white space. */
 const NEXT = {
   start: { '[': 'first' },
   first: { '{': 'item', ']': 'over' },
@@ -65,7 +66,7 @@ class ArrayScanner {
     return this.state === 'item'
   }
 
-  /** Where items end in the bytes. */
+  /** Returns where items end in the bytes. */
   ends(bytes: Uint8Array): Result<readonly number[], string> {
     const ends: number[] = []
     for (let at = 0; at < bytes.length; at += 1) {
@@ -87,7 +88,7 @@ class ArrayScanner {
     return true
   }
 
-  /** Which bracket closes which is for the reader of the item to say. */
+  /** Leaves it to the reader of the item to check which bracket closes which. */
   private endsItem(byte: number): boolean {
     if (this.isString) {
       if (this.isEscaped) this.isEscaped = false

@@ -1,5 +1,5 @@
-// Server-sent events ← bytes, cut anywhere: WHATWG HTML section 9.2, and an error for a line that is no field of it:
-// some clients could read it as data. What leaves has no line ends but the standard's, and no text beside the data.
+// Reads server-sent events (WHATWG HTML section 9.2) from bytes that are cut anywhere. A line that is not a field is an
+// error, as some clients could read it as data. Output has only the standard's line ends, and no text beside the data.
 
 import { err, ok, type Result } from '../../result.js'
 import { type Pace, PIECE, unitsOf, type Work } from '../../turns.js'
@@ -9,7 +9,7 @@ import { FrameCutter } from './frame-cutter.js'
 const LF = 0x0a
 const CR = 0x0d
 
-/** maxBytes: of one event with its line ends. */
+/** maxBytes: of one event, including its line ends. */
 export function createSseReader(maxBytes: number): EventFrameReader {
   let isFirst = true
   const ends = createCutter()
@@ -23,11 +23,11 @@ export function createSseReader(maxBytes: number): EventFrameReader {
   })
 }
 
-/** Chunk after chunk → where frames end in it: after a blank line. */
+/** Finds where frames end in each chunk in turn: after a blank line. */
 function createCutter(): (chunk: Uint8Array) => readonly number[] {
   let isBlank = true
   let last = LF
-  // A blank line ends with CR: the next byte says whether LF belongs to it.
+  // A blank line ends with CR: the next byte tells whether LF belongs to it.
   let isOpen = false
   return (chunk) => {
     const cuts: number[] = []
@@ -44,10 +44,10 @@ function createCutter(): (chunk: Uint8Array) => readonly number[] {
   }
 }
 
-/** Nobody writes an event in as many: each costs more than its characters. */
+/** Maximum number of lines of an event. Nobody writes that many, and each costs more than its characters. */
 const MOST_LINES = 50_000
 
-/** start: behind a byte order mark. */
+/** start: after a byte order mark. */
 function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFrame, string>> {
   const simple = simpleFrame(raw, start)
   if (simple !== undefined) return ok(simple)
@@ -78,7 +78,7 @@ function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFram
   return ok({ raw: passed, data: data.join('\n'), around })
 }
 
-/** Nearly every event: one short line of data that passes as it is, and a blank one. undefined: it is another. */
+/** Reads nearly every event: one short line of data that passes unchanged, and a blank one. undefined: another form. */
 function simpleFrame(raw: string, start: number): EventFrame | undefined {
   const end = raw.length - 2
   if (start !== 0 || raw.length > PIECE || raw.indexOf('\n') !== end) return undefined
@@ -106,7 +106,7 @@ function* linesOf(raw: string, start: number): Generator<Line> {
   }
 }
 
-/** The next place of a mark from one on, those in ascending order; the end of the text: there is none. */
+/** Finds the next mark from an offset on, or else the end of the text. The offsets must ascend. */
 function positions(text: string, mark: string): (from: number) => number {
   let found = -1
   return (from) => {
@@ -116,7 +116,7 @@ function positions(text: string, mark: string): (from: number) => number {
   }
 }
 
-/** line: of data. */
+/** line: a line of data. */
 function* saysSomething(line: string, pace: Pace): Work<boolean> {
   for (let at = 5; at < line.length; at += PIECE) {
     if (at > 5 && pace.isDue(unitsOf(PIECE))) yield
@@ -126,12 +126,12 @@ function* saysSomething(line: string, pace: Pace): Work<boolean> {
 }
 
 const fieldOf = (line: string): string => FIELD.exec(line)?.[0] ?? ''
-/** Longer ones are not known. */
+/** Longer names are not known. */
 const FIELD = /^[^:]{0,16}/
 
 /**
- * What clients get of a line: nothing in it may be a line end for those that know more line ends than the standard
- * (Python's splitlines), nor text that nobody has seen. undefined: no line of an event.
+ * Returns what clients get of a line: without line ends that only some clients know (Python's splitlines), and without
+ * text that nobody has seen. undefined: not a line of an event.
  */
 function* lineToPass(line: string, pace: Pace): Work<string | undefined> {
   if (line === '') return line
@@ -165,12 +165,12 @@ function* dataToPass(line: string, pace: Pace): Work<string | undefined> {
 
 const isShort = (line: string): boolean => line.length <= PIECE
 
-/** Line ends for some clients, and NUL: JSON has them neither in strings nor between values. */
+/** Line ends of some clients, and NUL: JSON has them neither in strings nor between values. */
 const NOT_IN_JSON = /[\0\v\f\x1c-\x1e]/
-/** Those, and what passes as something else. */
+/** Those, and what passes in another form. */
 const NOT_SIMPLE = /[\0\v\f\r\x1c-\x1e\x85\u2028\u2029]/
 const NAME = /^[a-z]+(?:: ?[\x21-\x7e]{0,256} *)?$/
 const MILLISECONDS = /^retry(?:: ?\d{0,16} *)?$/
-/** Comments that servers are known to send, with a time or a number; the text of others is left out: clients may show it. */
+/** Comments that servers are known to send, with a time or a number. Others lose their text, as clients may show it. */
 const KEEP_ALIVE =
   /^: ?(?:ping|pong|keep-?alive|heartbeat|openrouter processing)?[\d:.+tz -]{0,64}$/i

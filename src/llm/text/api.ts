@@ -1,6 +1,6 @@
-// The APIs of LLM servers that are guarded.
+// The APIs of LLM servers that can be guarded.
 
-/** What a client speaks: it decides which texts a body holds and what an error of ours looks like. */
+/** The API that a client uses; determines which texts a body holds, and the form of our errors. */
 export type LlmApi =
   | 'openai-chat'
   | 'openai-completions'

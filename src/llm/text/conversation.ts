@@ -1,4 +1,4 @@
-// What a body of an LLM API says, as a webhook is shown it: one entry per text, with the place it came from (decision 19).
+// A body of an LLM API as webhooks see it: one entry per text, with the place that it came from (decision 19).
 
 import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
@@ -7,20 +7,20 @@ import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 
 export interface Entry {
-  /** text: always shown. tool-call: shown where inspectToolCalls says so (decision 19a). */
+  /** text: always shown. tool-call: shown where inspectToolCalls asks for it (decision 19a). */
   readonly kind: 'text' | 'tool-call'
   readonly role: string
   readonly content: string
-  /** Where a change goes; absent: the message has no text, and none can be put into it. */
+  /** Where a change is written; absent: the message has no text, and none can be put into it. */
   readonly place?: Span
   /**
-   * json: the place holds JSON itself, not a string (then isJson is true too). tokens: log probabilities, which cannot
-   * say another text; a change empties them. Absent: string.
+   * json: the place holds JSON itself, not a string (isJson is then true). tokens: log probabilities, which cannot
+   * contain another text; a change empties them. Absent: string.
    */
   readonly form?: 'string' | 'json' | 'tokens'
   /** The content must stay JSON. */
   readonly isJson?: boolean
-  /** Places that repeat the text in another form (log probabilities, tokens): emptied when it changes. */
+  /** Places that repeat the text in another form (log probabilities, tokens); emptied when it changes. */
   readonly echoes?: readonly Span[]
 }
 
@@ -30,7 +30,7 @@ export interface Conversation {
   readonly entries: readonly Entry[]
 }
 
-/** contents: one per entry. The text itself when nothing changed. */
+/** Writes the contents, one per entry, into the body. Returns its own text when nothing changed. */
 export function* rewrite(
   { json, entries }: Conversation,
   contents: readonly string[],
@@ -50,7 +50,7 @@ export function* rewrite(
   return applyEdits(json.text, [...unique.values()])
 }
 
-/** What is put where a text stood, by the form that it had there. */
+/** Returns what replaces a text, by the form of its place. */
 export function* changed(text: string, form: Entry['form'], pace: Pace): Work<string> {
   if (form === 'tokens') return 'null'
   return form === 'json' ? text : yield* quoted(text, pace)

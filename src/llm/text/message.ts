@@ -1,4 +1,4 @@
-// What one message says: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
+// Reads one message: its texts, of which there is at least one, then its tool calls (decisions 19 and 19a).
 
 import { type JsonNode, span } from '../../json/json-node.js'
 import { asString, type JsonObjectNode, member, present } from '../../json/members.js'
@@ -8,7 +8,7 @@ import type { Entry } from './conversation.js'
 import type { At, SaidText, Source } from './said.js'
 import { type Form, sweepMember, sweepObject } from './sweep.js'
 
-/** otherwise: where the message names no role. */
+/** otherwise: the role if the message names none. */
 export function roleOf(message: JsonObjectNode, otherwise?: string): string {
   const given = present(member(message, 'role'))
   if (given === undefined && otherwise !== undefined) return otherwise
@@ -20,7 +20,7 @@ export function roleOf(message: JsonObjectNode, otherwise?: string): string {
 
 const READ: ReadonlySet<string> = new Set(['role', 'content'])
 
-/** at: with the message's role. content comes first, as in every version of the APIs. */
+/** at: has the message's role. content is read first, as in every version of the APIs. */
 export function* sweepMessage(
   message: JsonObjectNode,
   owner: string,
@@ -34,7 +34,7 @@ export function* sweepMessage(
   yield* sweepObject(message, owner, at, form, out, { skip: READ })
 }
 
-/** json: the body that says it. content: null where text can be put into a message that has none. */
+/** json: the body that contains it. content: null where text can be put into a message that has none. */
 export function* messageEntries(
   json: Source,
   said: readonly SaidText[],
@@ -53,7 +53,7 @@ export function* messageEntries(
   ]
 }
 
-/** json: the body that says them. */
+/** json: the body that contains them. */
 export function* entriesOf({ pace }: Source, said: readonly SaidText[]): Work<readonly Entry[]> {
   const entries: Entry[] = []
   for (const { kind, role, text, place, form, isJson, echoes } of said) {

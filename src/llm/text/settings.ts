@@ -1,12 +1,12 @@
-// The one table of settings: members of LLM bodies and events whose strings are no text, each with the shape that such
-// a string must have. A string of another name or another shape is text, and a webhook sees it (decision 19).
+// The table of all settings: members of LLM bodies and events whose strings are not text, each with the shape that such
+// a string must have. A string of another name or shape is text, which webhooks see (decision 19).
 
 import { type Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../turns.js'
 
-/** What a string must be to be such a setting. */
+/** The shape that a string must have to be a setting. */
 interface Shape {
   readonly longest: number
-  /** Takes time in proportion to the length. Where longest is infinite, each piece of a string is told by itself. */
+  /** Takes time in proportion to the length. If longest is infinite, each piece of a string is tested separately. */
   readonly fits: (value: string) => boolean
 }
 
@@ -37,7 +37,7 @@ function* isSuchInPieces(shape: Shape, value: string, pace: Pace): Work<boolean>
 }
 
 const SHAPES = {
-  /** A value from a closed list of the API's. */
+  /** A value from a closed list of the API. */
   word: of(64, /[^\w.+-]/),
   /** Identifiers, names of models, tools and files, dates, numbers. */
   id,
@@ -55,7 +55,7 @@ const SHAPES = {
   },
 } as const satisfies Readonly<Record<string, Shape>>
 
-/** How a request says that reasoning is to be summed up. */
+/** How a request asks for summaries of the reasoning. */
 const summary: Shape = {
   longest: 8,
   fits: (value) => /^(?:auto|concise|detailed|none)$/.test(value),
@@ -90,16 +90,16 @@ const SHAPE_OF: ReadonlyMap<string, Shape> = new Map(
   ),
 )
 
-/** Objects whose members a client names: each value may be an identifier. */
+/** Objects whose members a client names; each value may be an identifier. */
 const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
 
-/** Members of an error that name what went wrong. */
+/** Members of an error that identify what went wrong. */
 const OF_ERROR: ReadonlySet<string> = new Set(['code', 'domain', 'field', 'loc', 'param', 'reason'])
 
 export const isErrorSetting = (name: string, value: string, pace: Pace): Soon<boolean> =>
   (OF_ERROR.has(name) && isA(id, value)) || isSetting(name, value, '', pace)
 
-/** owner: the name of the member that holds the object. */
+/** owner: the name of the member that contains the object. */
 export function isSetting(name: string, value: string, owner: string, pace: Pace): Soon<boolean> {
   const shape = shapeOf(name, owner)
   return shape !== undefined && isSuch(shape, value, pace)
@@ -119,7 +119,7 @@ function shapeByEnding(name: string, plain: string): Shape | undefined {
   return plain.endsWith('signature') || plain.startsWith('encrypted') ? SHAPES.blob : undefined
 }
 
-/** Whether a string can be media or a file: base64, as it is or in a data URL, or an address. */
+/** Whether a string can be media or a file: base64, bare or in a data URL, or an address. */
 export function* isFile(value: string, pace: Pace): Work<boolean> {
   const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
   const encoded = isSuch(base64, data === undefined ? value : value.slice(data.length), pace)

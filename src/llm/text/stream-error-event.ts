@@ -1,9 +1,9 @@
-// Which API an error in the middle of a stream belongs to.
+// Determines the API of an error in the middle of a stream.
 
 import { type JsonObjectNode, member, present } from '../../json/members.js'
 import type { LlmApi } from './api.js'
 
-/** The API whose form the error has; undefined: the event is none. */
+/** Returns the API whose form the error has; undefined: the event is not an error. */
 export function apiOfError(root: JsonObjectNode): LlmApi | undefined {
   const error = present(member(root, 'error'))
   const isTyped = isError(root, 'type')

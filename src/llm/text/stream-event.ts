@@ -1,4 +1,4 @@
-// What one event of a streamed reply says: pieces of texts that go on over many events (decision 20).
+// The content of one event of a streamed reply: pieces of texts that continue over many events (decision 20).
 
 import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
@@ -6,51 +6,51 @@ import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 import { changed } from './conversation.js'
 
-/** A part of a text. Pieces of one channel, in the order of their events, are one text. */
+/** A part of a text. The pieces of one channel, in the order of their events, make up one text. */
 export interface Piece {
-  /** Which text it belongs to, e.g. "0 content": a choice (or item, or block) and what it says there. */
+  /** The text that it belongs to, e.g. "0 content": a choice (or item, or block), and what it says there. */
   readonly channel: string
-  /** tool-call: shown where inspectToolCalls says so, whole, never in windows (decision 19a). */
+  /** tool-call: shown where inspectToolCalls asks for it, whole, never in windows (decision 19a). */
   readonly kind: 'text' | 'tool-call'
   readonly role: string
   readonly text: string
   /** Where a change is written, in the event's data. */
   readonly place: Span
   /**
-   * json: the place holds JSON itself, not a string; its text is that JSON, and so must a change be. tokens: log
+   * json: the place holds JSON itself, not a string; the text is that JSON, and a change must be JSON too. tokens: log
    * probabilities, which a change empties.
    */
   readonly form: 'string' | 'json' | 'tokens'
   /** The whole text of the channel must stay JSON. */
   readonly isJson?: boolean
-  /** Places that repeat the text in another form (log probabilities, tokens): emptied when it or what is near it changes. */
+  /** Places that repeat the text in another form (log probabilities, tokens); emptied when it or text nearby changes. */
   readonly echoes?: readonly Span[]
-  /** It says nothing and its echoes something: what its channel says next. It waits for that. */
+  /** The text is empty, but its echoes contain what its channel says next. It waits for that. */
   readonly isAhead?: boolean
 }
 
-/** A place that says again, whole, what the pieces of a channel said: it must say what they became. */
+/** A place that repeats, as a whole, what the pieces of a channel said. It must say what they became. */
 export interface Repeat extends Omit<Piece, 'text'> {
-  /** Should it not be what the channel said, it is a text of its own, to be inspected. */
+  /** If it differs from what the channel said, it is inspected as a text of its own. */
   readonly text: string
 }
 
 export interface StreamEvent {
   readonly api: LlmApi
-  /** Its data, without the tree: it may be held for long. */
+  /** The event's data, without the tree, as it may be held for long. */
   readonly json: Pick<JsonText, 'text'>
   /** In the order of their places. */
   readonly pieces: readonly Piece[]
-  /** They count as said after the pieces. */
+  /** Count as said after the pieces. */
   readonly repeats: readonly Repeat[]
   /**
-   * What says nothing after this event, and need not wait for more: a channel ("0 content"), the first words of several
-   * ("0"), or "" for all: endedBy reads it. Repeats may follow; pieces of an ended channel are a new text.
+   * What ends with this event, and need not wait for more: a channel ("0 content"), the first words of several ("0"),
+   * or "" for all; read by endedBy(). Repeats may follow; pieces of an ended channel begin a new text.
    */
   readonly ends: readonly string[]
 }
 
-/** Whether a channel ends with these. */
+/** Returns whether a channel ends with these. */
 export function endedBy(ends: readonly string[]): (channel: string) => boolean {
   if (ends.length === 0) return () => false
   const all = new Set(ends)
@@ -63,17 +63,17 @@ export function endedBy(ends: readonly string[]): (channel: string) => boolean {
   }
 }
 
-/** What the places of an event say now; undefined: what they said. */
+/** What the places of an event say now; undefined: no change. */
 export interface EventTexts {
   /** One per piece. */
   readonly pieces: readonly (string | undefined)[]
   /** One per repeat. */
   readonly repeats: readonly (string | undefined)[]
-  /** Echoes of texts near which something has changed. */
+  /** Echoes of texts near which something changed. */
   readonly emptied?: readonly Span[]
 }
 
-/** The event's data with other texts, the same string when none is another. */
+/** Returns the event's data with other texts; the same string if nothing changed. */
 export function* rewriteEvent(
   event: Pick<StreamEvent, 'pieces' | 'repeats' | 'json'>,
   texts: EventTexts,

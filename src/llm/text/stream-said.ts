@@ -1,4 +1,4 @@
-// What the readers of events build: texts, whether they go on in later events, and what ends with this one.
+// What the readers of events return: texts, and the channels that end with the event.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { type JsonObjectNode, present } from '../../json/members.js'
@@ -18,7 +18,7 @@ export const together = (all: readonly Said[]): Said => ({
   ends: all.flatMap(({ ends }) => ends),
 })
 
-/** goesOn: which channels go on in later events; the others are whole. JSON always is, log probabilities never are. */
+/** goesOn: which channels continue in later events; the others end. JSON always ends, log probabilities never do. */
 export function saidIn(texts: readonly SaidText[], goesOn: (channel: string) => boolean): Said {
   const whole = texts.filter(
     ({ channel, form }) => form === 'json' || (form === 'string' && !goesOn(channel)),
@@ -30,12 +30,12 @@ export const goingOn = (texts: readonly SaidText[]): Said => saidIn(texts, () =>
 
 export const whole = (texts: readonly SaidText[]): Said => saidIn(texts, () => false)
 
-/** More texts of one member are shown as its JSON: each text is asked about by itself. */
+/** Maximum number of texts of a member that are shown, and asked about, separately; more are shown as its JSON. */
 const MOST_APART = 8
 
 /**
- * What stands beside the speech, in every event perhaps: where it is the same again, it has been shown.
- * object: that of the texts. at: its place.
+ * Reads what surrounds the model's words, perhaps in every event; where it is repeated unchanged, it has been shown.
+ * object: contains the texts. at: its place.
  */
 export function* beside(texts: readonly SaidText[], object: JsonObjectNode, at: At): Work<Said> {
   const members = new Map<string, SaidText[]>()
@@ -61,13 +61,13 @@ export function* beside(texts: readonly SaidText[], object: JsonObjectNode, at: 
   return { texts: gathered, ends: [] }
 }
 
-/** The first word of the channel behind that of the object. */
+/** Returns the first word of the channel after the object's own channel. */
 function memberOf(channel: string, { channel: around = '' }: At): string {
   const [name = ''] = channel.slice(around.length).trimStart().split(' ', 1)
   return name
 }
 
-/** Texts that say again, whole, what their channels said. */
+/** Marks texts that repeat, as a whole, what their channels said. */
 export const repeated = (texts: readonly SaidText[]): readonly SaidText[] =>
   texts.map((text) => ({ ...text, isRepeat: true }))
 
@@ -78,11 +78,11 @@ export const spokenAt = (json: Source, channel: string, role = 'assistant'): At 
   channel,
 })
 
-/** Whether a reason for an end is there: some servers send an empty one before the end. */
+/** Whether a finish reason is present; some servers send an empty one before the end. */
 export const isGiven = (node: JsonNode | undefined): boolean =>
   present(node) !== undefined && !(node?.type === 'string' && node.value === '')
 
-/** The number of a choice, item or block; absent: what is given instead. */
+/** Returns the number of a choice, item or block; if absent, the given one. */
 export function indexOf(json: Source, node: JsonNode | undefined, otherwise = 0): string {
   const given = present(node)
   if (given === undefined) return String(otherwise)

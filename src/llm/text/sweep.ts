@@ -1,5 +1,6 @@
-// Every string of a body or an event → a text, unless it is a setting or the form says what it holds (decision 19). A
-// form names the members that hold more than text: tool calls, files, definitions of tools, and objects like them.
+// Reads every string of a body or event as a text, unless it is a setting or the form says what it holds (decision 19).
+// A form names the members that hold more than text: tool calls, files, tool definitions, and objects with such
+// members.
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
@@ -19,9 +20,9 @@ import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 
 /**
- * inner: objects of the form. result: the same, from a tool. text: a string that is a text whatever it looks like.
- * texts: the same of every string below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as
- * JSON. file: media. definition: definitions of tools. error: an error of the server's, whose own words pass.
+ * inner: objects of the form. result: the same, from a tool. text: a string that is text, whatever it looks like.
+ * texts: the same for every string below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as
+ * JSON. file: media. definition: definitions of tools. error: an error of the server, whose own words pass.
  */
 export type Holds =
   | 'inner'
@@ -35,7 +36,7 @@ export type Holds =
   | 'definition'
   | 'error'
 
-/** Type of an object, name of the member that holds it, or '' → its members → what they hold. */
+/** An object's type, the name of the member that contains it, or '' for any → members → what they hold. */
 export type Form = ReadonlyMap<string, ReadonlyMap<string, Holds>>
 
 export const formOf = (owners: Readonly<Record<string, Readonly<Record<string, Holds>>>>): Form =>
@@ -43,14 +44,14 @@ export const formOf = (owners: Readonly<Record<string, Readonly<Record<string, H
     Object.entries(owners).map(([owner, members]) => [owner, new Map(Object.entries(members))]),
   )
 
-/** What no API is known to say: text and settings alone. */
+/** The form of what no API is known to contain: only texts and settings. */
 export const UNKNOWN: Form = new Map()
 const TEXTS: Form = new Map()
 const ERROR: Form = new Map()
 
-/** Members of an error that say what went wrong, in the server's own words. */
+/** Members of an error that tell what went wrong, in the server's own words. */
 const ERROR_WORDS: ReadonlySet<string> = new Set(['detail', 'error', 'message', 'msg'])
-/** The members around them. */
+/** Members that may contain those. */
 const AROUND_ERROR_WORDS: ReadonlySet<string> = new Set([
   '',
   'detail',
@@ -62,13 +63,13 @@ const AROUND_ERROR_WORDS: ReadonlySet<string> = new Set([
 const NONE: ReadonlySet<string> = new Set()
 
 interface Sweep {
-  /** Members that are read by themselves. */
+  /** Members that are read separately. */
   readonly skip?: ReadonlySet<string>
-  /** Where the texts of the object begin, those that are read by themselves among them. */
+  /** Index in out of the object's first text, including texts that are read separately. */
   readonly first?: number
 }
 
-/** Every member of an object. owner: the name of the member that holds it. */
+/** Reads every member of an object. owner: the name of the member that contains it. */
 export function* sweepObject(
   object: JsonObjectNode,
   owner: string,
@@ -82,7 +83,7 @@ export function* sweepObject(
   const plain = hasPlainNames(object, at.json)
   const isPlain = typeof plain === 'boolean' ? plain : yield* plain
   if (!isPlain && form !== UNKNOWN && form !== TEXTS) throw oddName()
-  // A name can be a text too: it is shown with all that stands beside it.
+  // A name can be text too, so the whole object is shown, as JSON.
   if (!isPlain) return void out.push(yield* jsonSaid(object, at))
   const type = stringOf(object.members.get('type'))
   const inner = withEchoes(object, withRole(object, type, at, form))
@@ -114,7 +115,7 @@ export function* expectPlainNames(object: JsonObjectNode, json: Source): Work<vo
 
 const oddName = (): UnreadableForm => new UnreadableForm('a member has an odd name')
 
-/** Members that are looked at without a pause. */
+/** Number of members that are read without a pause. */
 const FEW = 64
 
 function hasPlainNames(object: JsonObjectNode, json: Source): Soon<boolean> {
@@ -141,7 +142,7 @@ const holdsOf = (
   form.get(owner)?.get(name) ??
   form.get('')?.get(name)
 
-/** Each depth at which texts are repeated costs as much as reading them once. */
+/** Maximum depth of repeated texts; each level costs as much as reading the texts once. */
 const MOST_ECHOES = 4
 
 function withEchoes({ members }: JsonObjectNode, at: At): At {
@@ -156,7 +157,7 @@ function withEchoes({ members }: JsonObjectNode, at: At): At {
   return { ...at, echoes }
 }
 
-/** Types of what a tool said. */
+/** Types of objects that contain what a tool returned. */
 const RESULT = /(?:tool_result|_call_output|tool_search_output)$/
 
 function withRole(object: JsonObjectNode, type: string | undefined, at: At, form: Form): At {
@@ -171,12 +172,12 @@ const stringOf = (node: JsonNode | undefined): string | undefined =>
 
 interface Member {
   readonly name: string
-  /** The name of the member that holds the object of this one. */
+  /** Name of the member that contains this member's object. */
   readonly owner: string
   readonly holds: Holds | undefined
 }
 
-/** undefined: a string that is a text or a setting, as nearly all are; nothing is left to do. */
+/** Returns undefined after reading a string that is a text or a setting, as nearly all are; else the work to do. */
 function sweepSoon(
   node: JsonNode,
   member: Member,
@@ -196,7 +197,7 @@ function sweepSoon(
   return sweepMember(node, member, around, form, out)
 }
 
-/** What makes more of a string than a text. */
+/** Kinds of members whose strings need more than to be read as text. */
 const OTHERWISE: ReadonlySet<Holds | undefined> = new Set([
   'call',
   'jsonCall',
@@ -204,7 +205,7 @@ const OTHERWISE: ReadonlySet<Holds | undefined> = new Set([
   'definition',
 ])
 
-/** The form of what stands in a member. */
+/** Returns the form of a member's content. */
 function formBelow(form: Form, { holds }: Member): Form {
   if (holds === 'texts') return TEXTS
   if (holds === 'error') return ERROR
@@ -244,7 +245,7 @@ export function* sweepMember(
 const isText = ({ name, holds }: Member): boolean =>
   holds === 'text' || holds === 'texts' || (holds === 'inner' && name === 'content')
 
-/** @throws UnreadableForm for a list with numbers, however deep: nobody can tell what tokens or vectors say. */
+/** @throws UnreadableForm for a list with numbers at any depth: nobody can tell what tokens or vectors say. */
 export function* expectNoTokens(node: JsonNode, json: Source): Work<void> {
   if (json.pace.isDue()) yield
   if (node.type !== 'array') return
@@ -255,7 +256,7 @@ export function* expectNoTokens(node: JsonNode, json: Source): Work<void> {
   }
 }
 
-/** A member's value, or an item of it. */
+/** Reads a member's value, or an item of it. */
 function* sweepBelow(
   node: JsonNode,
   member: Member,

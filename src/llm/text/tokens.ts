@@ -1,12 +1,12 @@
-// Log probabilities and tokens, which say the texts beside them again: shown where they say something else, and
-// emptied when one of the texts changes.
+// Log probabilities and tokens, which repeat the texts beside them: shown where they differ from the texts, and emptied
+// when one of the texts changes.
 
 import { type JsonNode, span } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
 import { type At, below, type SaidText, type Source } from './said.js'
 import { isPlainName } from './settings.js'
 
-/** Members that say the texts of their object again, token by token. */
+/** Members that repeat the texts of their object, token by token. */
 export const ECHOES: ReadonlySet<string> = new Set([
   'logprobs',
   'logprobsResult',
@@ -14,7 +14,7 @@ export const ECHOES: ReadonlySet<string> = new Set([
   'prompt_logprobs',
   'token_ids',
   'tokens',
-  // Of llama.cpp.
+  // Member of llama.cpp's replies.
   'completion_probabilities',
 ])
 
@@ -23,7 +23,7 @@ export interface Echo {
   readonly node: JsonNode
 }
 
-/** Adds the echoes to the texts of their object, which begin at first, and what the echoes alone say. */
+/** Adds echoes to the texts of their object, which begin at first. What only the echoes say becomes a separate text. */
 export function* addEchoes(
   out: SaidText[],
   first: number,
@@ -53,7 +53,7 @@ export function* addEchoes(
   }
 }
 
-/** They say what the texts of their object say in the next events. */
+/** Marks a text whose echoes contain what the object's texts say in the next events. */
 function markAhead(out: SaidText[], first: number): void {
   const text = out[first]
   if (text?.text === '') out[first] = { ...text, isAhead: true }
@@ -63,9 +63,9 @@ const hasIds = (name: string, node: JsonNode): boolean =>
   name === 'token_ids' && node.type === 'array' && node.items.length > 0
 
 interface Tokens {
-  /** In their order they are the text. */
+  /** In order, they make up the text. */
   readonly chosen: string[]
-  /** Alternatives to those, and whatever else stands there. */
+  /** Alternatives to those, and everything else in the echoes. */
   readonly others: string[]
 }
 

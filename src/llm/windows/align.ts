@@ -1,5 +1,5 @@
-// A text and what a webhook made of it → the places where they differ, in slices of bounded work. What surrounds a place
-// decides alone how it is read, so that two windows read it alike; a shortest difference of the whole would not do that.
+// Finds the places where a text and a webhook's version of it differ, in slices of bounded work. How a place is read
+// depends only on its surroundings, so two windows read it alike; a shortest difference of the whole would not do that.
 
 import { splitsPair } from './surrogates.js'
 
@@ -16,21 +16,21 @@ type End = Pick<Change, 'end' | 'to'>
 /** Work in slices: it yields between them, so that others get the event loop, and returns its result. */
 export type Sliced<T> = Generator<undefined, T, undefined>
 
-/** Characters on which both must agree to end a change, but at the end of the text. */
+/** Number of characters that must agree to end a change, except at the end of the text. */
 const AGREEMENT = 16
-/** How far behind the start of a change its end is looked for at first. */
+/** Distance from the start of a change within which its end is searched at first. */
 const NEAR = 64
-/** And at last: what is longer is one change up to where both agree to the end. */
+/** Maximum such distance. What is longer is one change, up to where both texts agree to the end. */
 const FAR = 32 * 1024
-/** Places that are looked at in one slice: about a millisecond. */
+/** Number of places examined in one slice, which takes about a millisecond. */
 export const ALIGN_SLICE = 4096
 
-/** In their order; between them both texts agree. */
+/** Returns the changes in order; between them both texts agree. */
 export const align = (original: string, changed: string): Sliced<readonly Change[]> =>
   new Alignment(original, changed).changes()
 
 class Alignment {
-  /** Places that were looked at. */
+  /** Number of places examined. */
   private spent = 0
 
   constructor(
@@ -53,7 +53,7 @@ class Alignment {
     }
   }
 
-  /** Whether a slice is over. */
+  /** Counts a place. True if the slice is over. */
   private isOver(): boolean {
     this.spent += 1
     return this.spent % ALIGN_SLICE === 0
@@ -72,7 +72,7 @@ class Alignment {
       : length
   }
 
-  /** The nearest place behind the change from which on both agree again for a while; else where they agree to the end. */
+  /** Returns the nearest place after a change where both agree again for a while; else where they agree to the end. */
   private *endOfChange(start: number, from: number): Sliced<End> {
     const { original, changed } = this
     const most = Math.min(FAR, Math.max(original.length - start, changed.length - from))
@@ -106,7 +106,7 @@ class Alignment {
   }
 }
 
-/** How many of their last characters are the same, up to that many. */
+/** Returns how many of their last characters are equal, upTo at most. */
 export function agreementAtEnd(one: string, other: string, upTo: number): number {
   const most = Math.min(one.length, other.length, upTo + 1)
   const at = (text: string, back: number): number => text.charCodeAt(text.length - 1 - back)

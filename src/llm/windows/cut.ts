@@ -1,12 +1,12 @@
-// Where a text that a webhook has seen may be cut: what is before the cut leaves, what is behind it is shown again
-// with what comes (decision 20a).
+// Finds where a text that a webhook has seen may be cut: text before the cut leaves, text after it is shown again with
+// what follows (decision 20a).
 
 import { agreementAtEnd, type Change } from './align.js'
 import { splitsPair } from './surrogates.js'
 
-/** Characters on which both texts agree on either side of a lesser cut. */
+/** Number of characters on either side of a lesser cut on which both texts must agree. */
 const AGREEMENT = 8
-/** How far back white space is looked for. */
+/** How far back white space is searched, in characters. */
 const NEAR = 64
 
 export interface SeenText {
@@ -16,11 +16,11 @@ export interface SeenText {
 }
 
 export interface Margins {
-  /** Characters that a match may be long. */
+  /** Maximum length of a match, in characters. */
   readonly holdBack: number
-  /** Characters at the end that the webhooks still need: a match of which more is to come may begin there. */
+  /** Characters at the end that the webhooks still need, as an unfinished match may begin there. */
   readonly needed: number
-  /** How far from the beginning of the window a match cannot have begun before it. */
+  /** Offset in the window from which on no match can have begun before the window. */
   readonly beginning: number
 }
 
@@ -32,11 +32,11 @@ export interface Cut {
 }
 
 export interface CleanCut extends Cut {
-  /** No match lies across it either, and it is a better beginning for the next window: white space, where there is some. */
+  /** A better start of the next window, which no match crosses either: after white space, if there is any. */
   readonly next: Cut
 }
 
-/** from: an offset of the original; what is before it has left. undefined: no place is a match away from every change. */
+/** from: an offset of the original; text before it has left. undefined: no place is a match away from every change. */
 export function cleanCut(
   seen: SeenText,
   from: number,
@@ -54,10 +54,10 @@ export function cleanCut(
   return undefined
 }
 
-/** The last place between two changes, however near they are, on which both texts agree all the same. */
+/** Returns the last place between two changes, however near they are, on which both texts still agree. */
 export function lesserCut(seen: SeenText, from: number, { needed }: Margins): Cut | undefined {
   const { original, changed } = seen
-  // The end of both is the same place, so nothing before it can be one that is behind it in the other.
+  // The ends of both texts correspond, so a place before the end of one cannot be behind the end of the other.
   const tail = agreementAtEnd(original, changed, needed)
   for (const { start, end, shift } of agreements(seen).reverse()) {
     const low = Math.max(start + AGREEMENT, from + 1)
@@ -78,11 +78,11 @@ function afterSpace(text: string, high: number, low: number): number {
 interface Stretch {
   readonly start: number
   readonly end: number
-  /** How much further on it is in the changed text. */
+  /** Offset in the changed text, minus the offset in the original. */
   readonly shift: number
 }
 
-/** Where both texts agree beyond doubt, in their order. */
+/** Returns where both texts agree beyond doubt, in order. */
 function agreements(seen: SeenText): Stretch[] {
   const { original, changes } = seen
   const stretches: Stretch[] = []
@@ -100,8 +100,8 @@ function agreements(seen: SeenText): Stretch[] {
 }
 
 /**
- * In "ha ha ha" any of the three may be the one that went, or that was put in: how far around the change it may as
- * well have been. between: where the texts agree around it.
+ * Returns how far around a change it may as well have been: in "ha ha ha", any of the three may be the one that was
+ * removed or inserted. between: where the texts agree around it.
  */
 function doubt(
   { original, changed }: SeenText,

@@ -1,4 +1,4 @@
-// One channel of a streamed reply while it is held: what of it is free to leave, and what that has become.
+// Holds one channel of a streamed reply: which part of its text is free to leave, and what that has become.
 
 import type { Piece } from '../text/stream-event.js'
 import type { Sliced } from './align.js'
@@ -10,32 +10,32 @@ export type Speaker = Pick<Piece, 'kind' | 'role' | 'form' | 'isJson'>
 
 export interface HeldChannel {
   readonly speaker: Speaker
-  /** What is to be shown of it. push, end and answered are the channel's. */
+  /** The text to be shown; its push, end and answered are called only by the channel. */
   readonly text: Pick<HeldText, 'length' | 'unseen' | 'due' | 'take' | 'isStuck'>
   push(text: string): void
   end(): void
-  /** What webhooks say of the text that was taken. */
+  /** Applies the webhooks' answer about the text that was taken. */
   answered(answer: WindowAnswer): Sliced<void>
   /** Whether everything before this offset may leave. */
   isFree(upTo: number): boolean
-  /** Nothing more comes. */
+  /** Whether nothing more comes. */
   readonly isEnded: boolean
-  /** Nothing more comes, and all may leave. */
+  /** Whether nothing more comes, and all may leave. */
   isDone(): boolean
-  /** What a part of the text that is free has become; once for each, unless all that was said is kept. */
+  /** Returns what a free part of the text has become. Only once for each part, unless all that was said is kept. */
   leave(start: number, part: string): string
-  /** Whether something changes there, or so near that log probabilities could say it. */
+  /** Whether something changes in this range, or so near that log probabilities could repeat it. */
   isNearChange(start: number, end: number): boolean
-  /** What was said so far: it may be said again. undefined: it is too much to be kept. */
+  /** What was said so far, in case it is repeated; undefined: it is too long to be kept. */
   readonly said: string | undefined
 }
 
 export interface ChannelForm {
-  /** Characters that a match may be long. */
+  /** Maximum length of a match, in characters. */
   readonly holdBack: number
-  /** Shown once, when all of it is there; otherwise in windows, as it comes. */
+  /** Whether it is shown once, when it is complete, rather than in windows as it grows. */
   readonly isWhole: boolean
-  /** Whether so many more characters of it may be kept for being said again. */
+  /** Counts more characters that are kept in case of repeats; false: too many. */
   readonly mayKeep: (length: number) => boolean
 }
 
@@ -92,8 +92,8 @@ export function createHeldChannel(
 }
 
 /**
- * start: where the part begins in the text that the edits are of. What is put in stands where its edit begins; at the
- * very end, in the last part.
+ * Applies the edits to a part. start: the part's offset in the text that the edits refer to. An insertion is made where
+ * its edit begins; at the very end, in the last part.
  */
 function edited(part: string, start: number, edits: readonly TextEdit[], isLast: boolean): string {
   const pieces: string[] = []
@@ -110,7 +110,7 @@ function edited(part: string, start: number, edits: readonly TextEdit[], isLast:
   return pieces.join('') + part.slice(at)
 }
 
-/** edits: in their order; none overlaps another. The index of the first that ends there or behind it. */
+/** edits: in order, without overlaps. Returns the index of the first that ends at this offset or after it. */
 function firstEndingAt(edits: readonly Pick<TextEdit, 'end'>[], at: number): number {
   let [low, high] = [0, edits.length]
   while (low < high) {

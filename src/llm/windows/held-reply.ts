@@ -1,5 +1,5 @@
-// A streamed reply while it is held: its frames leave in their order, each when all that it says has been seen, with
-// what became of it. Pure: who asks the webhooks, and when, is not known here.
+// Holds a streamed reply: its frames leave in order, each with the webhooks' changes, when all that it says has been
+// seen. Pure: does not know who asks the webhooks, or when.
 
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, withData } from '../framing/frame.js'
@@ -8,34 +8,34 @@ import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type SaidPiece } from './reply-channels.js'
 
 export interface HeldReply {
-  /** event: what the frame's data says; absent: nothing that is to be seen. */
+  /** event: what the frame's data says; absent: nothing that is to be shown. */
   add(frame: EventFrame, event: StreamEvent | undefined, pace: Pace): Work<void>
-  /** Nothing more comes. */
+  /** Called when nothing more comes. */
   end(): void
-  /** Those of which something may be to be shown. */
+  /** Channels that may have something to show. */
   channels(): Iterable<HeldChannel>
-  /** Sends what may leave by now, once. Not while it is at it already. */
+  /** Sends, once, what may leave now. Must not be called while it is running. */
   leave(send: (text: string) => void): Work<void>
-  /** Whether nothing is held. */
+  /** Whether no frames are held. */
   isEmpty(): boolean
-  /** Characters of the frames that are held. */
+  /** Number of characters in the held frames. */
   readonly size: number
-  /** How many frames are held. */
+  /** Number of held frames. */
   readonly frames: number
-  /** Characters that no webhook has been asked about. */
+  /** Number of characters that no webhook has been asked about. */
   unseen(): number
-  /** Why it cannot go on: it holds too much. A sentence without any text. */
+  /** Why the reply cannot continue, if it cannot: it holds too much. A sentence without any text. */
   problem(): string | undefined
 }
 
-/** Sees what leaves, and may keep the end of a text until it has been seen. */
+/** Observes what leaves, and may keep the end of a text until it has been seen. */
 export interface Watch {
   left(event: LeavingEvent, pace: Pace): Work<void>
-  /** Whether all that has left of these channels has been seen. */
+  /** Whether everything that has left of these channels has been seen. */
   isSeen(ends: StreamEvent['ends']): boolean
 }
 
-/** What the places of an event say as it leaves: one text for each piece and repeat. */
+/** What the places of an event say when it leaves: one text for each piece and repeat. */
 export interface LeavingEvent extends Pick<StreamEvent, 'pieces' | 'repeats' | 'ends'> {
   readonly pieceTexts: readonly string[]
   readonly repeatTexts: readonly string[]
@@ -47,7 +47,7 @@ interface Item {
   readonly ends: StreamEvent['ends']
   readonly pieces: readonly (SaidPiece | undefined)[]
   readonly repeats: readonly (SaidPiece | undefined)[]
-  /** What leaves: there when all of it is free, and only the watch keeps it. */
+  /** What leaves; set when all of it is free and only the watch keeps it. */
   now?: string
 }
 
@@ -55,21 +55,21 @@ export function createHeldReply(form: ReplyForm, watch?: Watch): HeldReply {
   return new HeldFrames(form, watch)
 }
 
-/** The end of everything. */
+/** Ends all channels. */
 const ALL: StreamEvent['ends'] = ['']
 
-/** What it takes to hold one event, whatever it says, in values looked at. */
+/** Work of holding one event, whatever it says, in values read. */
 const ADDING = 3
-/** Channels that are looked at for what it takes to look at one value. */
+/** Number of channels examined for the work of one value. */
 const CHANNELS = 8
 
 class HeldFrames implements HeldReply {
   private readonly texts: ReplyChannels
   private items: Item[] = []
-  /** Items that have left. */
+  /** Number of items that have left. */
   private gone = 0
   private held = 0
-  /** Choices that the last event says to have ended. */
+  /** Choices that have ended, according to the last event. */
   private claimed: StreamEvent['ends'] = []
 
   constructor(
@@ -84,7 +84,7 @@ class HeldFrames implements HeldReply {
     if (pace.isDue(ADDING)) yield
     if (event !== undefined && this.claimed.length > 0) yield* this.endClaimed(event, pace)
     const pieces: Item['pieces'][number][] = []
-    // Most events have none, and thousands may be held.
+    // Most events have none, and thousands of events may be held.
     const repeats: Item['repeats'][number][] = event?.repeats.length ? [] : NO_REPEATS
     for (const piece of event?.pieces ?? []) {
       if (pace.isDue()) yield
@@ -113,7 +113,7 @@ class HeldFrames implements HeldReply {
     yield* this.endChannels(ended, pace)
   }
 
-  /** But what goes on with this event. */
+  /** Ends the choices that the last event claimed to have ended, except the channels that this event continues. */
   private *endClaimed({ pieces }: StreamEvent, pace: Pace): Work<void> {
     const { claimed } = this
     this.claimed = []
@@ -191,7 +191,7 @@ class HeldFrames implements HeldReply {
     return item.ends.length === 0 || (this.watch?.isSeen(item.ends) ?? true)
   }
 
-  /** What becomes of it, once. */
+  /** Returns what becomes of an item. Called once per item. */
   private *now({ frame, event, ends, pieces, repeats }: Item, pace: Pace): Work<string> {
     if (event === undefined) {
       if (this.watch !== undefined) yield* this.watch.left({ ...SAYS_NOTHING, ends }, pace)
@@ -219,7 +219,7 @@ class HeldFrames implements HeldReply {
   }
 }
 
-/** Of all that have none; nothing is ever added. */
+/** Shared by all events without repeats; never modified. */
 const NO_REPEATS: Item['repeats'][number][] = []
 
 const SAYS_NOTHING = { pieces: [], repeats: [], pieceTexts: [], repeatTexts: [] } as const
@@ -242,7 +242,7 @@ function* textsOf(all: Item['pieces'], pace: Pace): Work<(string | undefined)[]>
   return texts
 }
 
-/** Some servers give every piece of a choice a reason why it has finished: the next event tells whether it has. */
+/** Some servers send a finish reason with every piece of a choice: only the next event tells if it has finished. */
 function claimsOf({ api, pieces, ends }: StreamEvent): (end: string) => boolean {
   if (api === 'openai-responses' || ends.length === 0) return () => false
   const speaking = new Set<string>()

@@ -1,6 +1,6 @@
-// Places of a text of which it is known, without comparing the texts, where they are in what webhooks made of it: the ends of
-// earlier windows, as long as later windows begin with the same answer. No change lies across them, however close to each
-// other changes are.
+// Remembers places that are known, without comparing the texts, to be the same in a text and in what webhooks made of
+// it: the ends of earlier windows, as long as later windows begin with the same answer. No change crosses them, however
+// close changes are to each other.
 
 /** at: an offset of the original. to: the same place in the changed text. */
 export interface Place {
@@ -8,7 +8,7 @@ export interface Place {
   readonly to: number
 }
 
-/** How close to each other places are kept at most. */
+/** Minimum distance between the ends of windows that are kept. */
 const APART = 16
 
 export interface Seen {
@@ -20,7 +20,7 @@ export class KnownPlaces {
   private places: readonly Place[] = []
   private changed = ''
 
-  /** The answer to the next window, which begins where the one before began: what is otherwise in it is forgotten. */
+  /** changed: the answer to the next window, with the same start. Forgets the places up to which the answers differ. */
   compare({ changed }: Pick<Seen, 'changed'>): void {
     let [same, other] = [0, this.places.length]
     while (same < other) {
@@ -33,7 +33,7 @@ export class KnownPlaces {
     this.changed = changed
   }
 
-  /** The end of the window, if it lies between two changes for all that is known. */
+  /** Adds the end of the window if, as far as is known, no change crosses it. */
   addEnd({ original, changed }: Seen): void {
     const [at, to] = [original.length, changed.length]
     const before = this.places.at(-1) ?? { at: 0, to: 0 }
@@ -41,7 +41,7 @@ export class KnownPlaces {
       this.add({ at, to })
   }
 
-  /** Likewise of a window that ended before the last one did, and whose answer that one's begins with. */
+  /** Adds the end of a shorter window, with whose answer the last answer begins, under the same condition. */
   addWithin({ original, changed }: Seen): void {
     const place = { at: original.length, to: changed.length }
     if (endsAlike({ original, changed }) && this.placeAt(place.at) === undefined) this.add(place)
@@ -51,7 +51,7 @@ export class KnownPlaces {
     this.places = [...this.places, place].sort((a, b) => a.at - b.at)
   }
 
-  /** The last one up to these offsets. */
+  /** Returns the last place up to these offsets. */
   lastUpTo({ at, to }: Place): Place | undefined {
     return this.places.findLast((place) => place.at <= at && place.to <= to)
   }
@@ -60,7 +60,7 @@ export class KnownPlaces {
     return this.places.find((place) => place.at === at)
   }
 
-  /** The windows begin there from now on. */
+  /** Moves the start of the windows to this place. */
   beginAt({ at, to }: Place): void {
     this.places = this.places
       .filter((place) => place.at > at)
@@ -74,7 +74,7 @@ export class KnownPlaces {
   }
 }
 
-/** What stands there was not changed, as far as one character says it. */
+/** Whether the end seems unchanged, judging by its last character. */
 const endsAlike = ({ original, changed }: Seen): boolean =>
   changed !== '' &&
   original.charCodeAt(original.length - 1) === changed.charCodeAt(changed.length - 1)

@@ -1,14 +1,14 @@
-// The texts of a streamed reply, by their channels: what its events say goes to the text that it belongs to.
+// Keeps the texts of a streamed reply by channel, and adds what events say to the text that it belongs to.
 
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { createHeldChannel, type HeldChannel } from './held-channel.js'
 
 export interface ReplyForm {
-  /** everything: tool calls too. */
+  /** everything: also tool calls. */
   readonly shows: 'nothing' | 'texts' | 'everything'
-  /** Characters that a match may be long. */
+  /** Maximum length of a match, in characters. */
   readonly holdBack: number
-  /** UTF-16 units that may be held. */
+  /** Maximum number of UTF-16 units that are held. */
   readonly maxSize: number
 }
 
@@ -16,29 +16,29 @@ export interface ReplyForm {
 export interface SaidPiece {
   readonly said: Piece | Repeat
   readonly channel: HeldChannel
-  /** Where it begins in the text. */
+  /** Offset of the place in the text. */
   readonly start: number
 }
 
-/** That are open at once. */
+/** Maximum number of channels that are open at once. */
 export const MOST_CHANNELS = 1024
 
 const NONE: ReadonlySet<string> = new Set()
 
 export class ReplyChannels {
   private readonly named = new Map<string, HeldChannel>()
-  /** Repeats that are texts of their own, and texts whose name has gone to another. */
+  /** Repeats that are texts of their own, and texts whose name now belongs to another. */
   private readonly nameless = new Set<HeldChannel>()
   private kept = 0
 
   constructor(private readonly form: ReplyForm) {}
 
-  /** undefined: it is not shown. text: what it says by now. */
+  /** undefined: it is not shown. text: what it says now. */
   piece(piece: Piece, text = piece.text): SaidPiece | undefined {
     if (!this.isShown(piece)) return undefined
     let channel = this.named.get(piece.channel)
     if (channel === undefined || channel.isEnded) {
-      // What has ended may still be to be shown.
+      // A text that has ended may still have something to show.
       if (channel?.isDone() === false) this.nameless.add(channel)
       const isWhole = piece.kind === 'tool-call' || piece.isJson === true || piece.form === 'json'
       channel = this.open(piece, isWhole)
@@ -61,19 +61,19 @@ export class ReplyChannels {
     return { said: repeat, channel, start: 0 }
   }
 
-  /** The channels of which nothing more comes, but some. */
+  /** Ends the channels that ends covers, except some. */
   end(ends: StreamEvent['ends'], but: ReadonlySet<string> = NONE): void {
     if (ends.length === 0) return
     const isEnded = endedBy(ends)
     for (const [name, channel] of this.named) if (isEnded(name) && !but.has(name)) channel.end()
   }
 
-  /** Those that have a name, done or not. */
+  /** Number of channels that have a name, done or not. */
   get count(): number {
     return this.named.size
   }
 
-  /** Those of which something may be to be shown. */
+  /** Channels that may have something to show. */
   live(): readonly HeldChannel[] {
     return [...this.named.values(), ...this.nameless].filter((channel) => !channel.isDone())
   }

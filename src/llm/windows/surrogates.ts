@@ -1,5 +1,5 @@
-// Characters that are two UTF-16 units: a text is never cut between them.
+// Surrogate pairs: characters of two UTF-16 units, between which a text is never cut.
 
-/** Whether a cut there would part them. */
+/** Whether a cut at this offset would split a pair. */
 export const splitsPair = (text: string, at: number): boolean =>
   (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00

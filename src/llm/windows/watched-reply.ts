@@ -1,5 +1,5 @@
-// What has left of a streamed reply, for webhooks that see it afterwards (mode Async): its texts are shown in windows too, and
-// the end of a text waits for the last of them.
+// Collects what has left of a streamed reply for webhooks that see it afterwards (mode Async). Its texts are shown in
+// windows too, and the end of a text waits for the last of them.
 
 import type { Pace, Work } from '../../turns.js'
 import type { HeldChannel } from './held-channel.js'
@@ -31,7 +31,7 @@ export class WatchedReply implements Watch {
     return this.texts.live().every((channel) => !channel.isEnded)
   }
 
-  /** Nothing more leaves. */
+  /** Called when nothing more leaves. */
   end(): void {
     this.texts.end([''])
   }
@@ -40,7 +40,7 @@ export class WatchedReply implements Watch {
     return this.texts.live()
   }
 
-  /** Characters that no webhook has been asked about. */
+  /** Number of characters that no webhook has been asked about. */
   unseen(): number {
     return this.texts.live().reduce((sum, { text }) => sum + text.unseen, 0)
   }

@@ -1,4 +1,4 @@
-// A text that is shown once, whole, when all of it is there: the arguments of a tool call (decision 19a).
+// A text that is shown once, when it is complete: the arguments of a tool call (decision 19a).
 
 import type { HeldText, Release } from './held-text.js'
 

@@ -1,11 +1,11 @@
-// Where a window of a text ends: a webhook should not take a part of a word for a word.
+// Finds the end of a window of a text, so that a webhook does not take part of a word for a word.
 
 import { splitsPair } from './surrogates.js'
 
-/** How far back a place between two words is looked for. */
+/** How far back a place between two words is searched, in characters. */
 const NEAR = 32
 
-/** from: what is before it has been seen. limit: the window ends there at the latest. isAtSpace: it must not end in a word. */
+/** from: text before it has been seen. limit: the latest end of the window. isAtSpace: avoids ending in a word. */
 export function endOfWindow(text: string, from: number, limit: number, isAtSpace: boolean): number {
   for (const between of isAtSpace ? [/\s/, /[,;|、。，；！？]/] : [])
     for (let at = limit; at > from && at > limit - NEAR; at -= 1)

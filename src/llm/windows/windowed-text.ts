@@ -1,13 +1,13 @@
-// A text that is shown in windows as it comes: each begins with what was seen but is held, and ends at white space
-// where there is some (decision 20).
+// A text that is shown in windows as it grows: each begins with what was seen but is still held, and ends at white
+// space if there is any (decision 20).
 //
-//   released   what is before it has left; it may only grow
+//   released   offset before which everything has left; it only grows
 //   base       where windows begin: at a clean cut, or the hold-back before what has left
 //   seen       where the last window ended
-//   asked      a window that is shown; no other is shown until it is answered, and compared
+//   asked      the window that is being shown; the next one waits until it is answered and compared
 //
-// An answer moves released and base (settle), in this order of preference: to a clean cut, a match away from every change;
-// to a place that is known without comparing, the end of an earlier window; to a lesser cut, where much is held.
+// An answer moves released and base (settle), in order of preference: to a clean cut, a match away from every change;
+// to a place that is known without comparing, the end of an earlier window; to a lesser cut, if much is held.
 
 import { agreementAtEnd, align, type Change, type Sliced } from './align.js'
 import { cleanCut, type Cut, lesserCut, type Margins, type SeenText } from './cut.js'
@@ -16,40 +16,40 @@ import { KnownPlaces, type Place, type Seen } from './known-places.js'
 import { splitsPair } from './surrogates.js'
 import { endOfWindow } from './window-end.js'
 
-/** Unseen characters that make a window of themselves; where nothing changes a window may have three times as many. */
+/** Number of unseen characters that make a window; where nothing changes, a window may have three times as many. */
 export const WINDOW = 4096
-/** Characters that are seen and held at most: beyond them a text that cannot be cut ends its stream. */
+/** Maximum number of characters seen and held; beyond it, a text that cannot be cut ends its stream. */
 export const MOST_HELD = 16 * 1024
-/** A window ends at white space, which is up to so much before the bound. */
+/** Maximum distance from the bound to the white space at which a window ends. */
 const NEAR_BOUND = 64
-/** Shorter windows that are tried before a text counts as one that cannot be cut. */
+/** Number of shorter windows that are tried before a text counts as one that cannot be cut. */
 const MOST_PROBES = 8
-/** Beyond so many a lesser cut will do. */
+/** Number of held characters beyond which a lesser cut is enough. */
 const MUCH_HELD = 4096
 
 interface Answer extends SeenText {
-  /** Where it begins in the whole text. */
+  /** Offset of its start in the whole text. */
   readonly base: number
 }
 
-/** holdBack: characters that a match may be long. */
+/** holdBack: maximum length of a match, in characters. */
 export const createWindowedText = (holdBack: number): HeldText => new WindowedText(holdBack)
 
 class WindowedText implements HeldText {
-  /** From base on: what the next window begins with, and what is unseen. */
+  /** The text from base on: what the next window begins with, and what is unseen. */
   private text = ''
   private base = 0
   private released = 0
-  /** Where the pieces end that may not leave yet: each leaves whole. */
+  /** Ends of the pieces that may not leave yet; each leaves whole. */
   private pieces: number[] = []
   private seen = 0
   private isEnded = false
   private asked: string | undefined
-  /** A window that ends where one may be cut, shown in order to know whether it can; those since the last cut. */
+  /** Whether the asked window is a probe, which shows if a text can be cut at its end; probes since the last cut. */
   private isProbe = false
   private probes = 0
   private probed = 0
-  /** Whether windows begin where no match lies across. */
+  /** Whether windows begin at a place that no match crosses. */
   private beginsClean = true
   /** Whether the last answer left hardly anything held. */
   private isClean = false
@@ -89,7 +89,7 @@ class WindowedText implements HeldText {
     if (this.asked !== undefined || this.unseen === 0) return 'no'
     if (this.isFull()) return this.mayProbe() ? 'at-once' : 'no'
     if (this.isEnded || this.unseen >= WINDOW) return 'at-once'
-    // Where cuts are rare each window has much in it that was seen: fewer of them, then.
+    // Where cuts are rare, each window repeats much that was seen, so fewer windows are shown.
     if (this.unseen < (this.seen - this.base - 4 * this.holdBack) / 8) return 'no'
     const frees = (end: number): boolean => end > this.seen && this.couldFree(end)
     if (frees(this.endOfNext())) return 'yes'
@@ -107,17 +107,17 @@ class WindowedText implements HeldText {
     return this.asked
   }
 
-  /** Whether the next piece could leave by the answer to a window that ends there. */
+  /** Whether the answer to a window that ends there could free the next piece. */
   private couldFree(end: number): boolean {
     return end - this.needed >= (this.pieces[0] ?? this.released + 1)
   }
 
-  /** As much is held as may be. */
+  /** Whether as much is held as is allowed. */
   private isFull(): boolean {
     return this.seen > this.released + MOST_HELD - NEAR_BOUND
   }
 
-  /** Ends at the white space before the last probe's, behind which enough has been seen. */
+  /** Takes a window that ends at the white space before the last probe's end, with enough seen text after it. */
   private takeProbe(): string {
     this.probed = endOfWindow(this.text, this.released - this.base, this.probeLimit(), true)
     this.probes += 1
@@ -133,7 +133,7 @@ class WindowedText implements HeldText {
   private probeLimit(): number {
     if (this.probes > 0) return this.probed - 1
     const { original, changed } = this.last
-    // As many characters as are needed, of the changed text too, which may be much shorter.
+    // As many characters as are needed, also of the changed text, which may be much shorter.
     const behind = Math.ceil(this.holdBack * Math.max(1, original.length / (changed.length + 1)))
     return original.length - behind
   }
@@ -190,7 +190,7 @@ class WindowedText implements HeldText {
     return { holdBack, needed, beginning: beginsClean ? 0 : holdBack }
   }
 
-  /** The end of an earlier window from which on enough has been seen. */
+  /** Returns the end of an earlier window after which enough has been seen. */
   private knownCut(seen: Seen): Place | undefined {
     const { original, changed } = seen
     const tail = Math.max(this.needed, agreementAtEnd(original, changed, this.holdBack))
@@ -222,7 +222,7 @@ class WindowedText implements HeldText {
     return freed
   }
 
-  /** at: an offset of the text that windows begin with now. */
+  /** at: an offset of the text from base on. */
   private beginAt(at: number): void {
     const from = splitsPair(this.text, at) ? at - 1 : at
     this.text = this.text.slice(from)
@@ -238,7 +238,7 @@ class WindowedText implements HeldText {
     return { upTo: this.released, edits, ahead: changesFrom(this.last, at) }
   }
 
-  /** Where a window would end, in the whole text. */
+  /** Returns where a window would end, in the whole text. */
   private endOfNext(isAtSpace = true): number {
     const most = Math.min(
       this.seen + (this.isClean ? 3 * WINDOW : WINDOW),
@@ -250,7 +250,7 @@ class WindowedText implements HeldText {
   }
 }
 
-/** places: where both texts are known to be at the same place. The texts are compared between them. */
+/** Compares the texts between places that are known to be the same in both. */
 function* alignBetween(
   places: readonly (Place | undefined)[],
   { original, changed }: Seen,
@@ -269,7 +269,7 @@ function* alignBetween(
   return changes
 }
 
-/** from, to: offsets of the answer's text; of a change that begins before from, the rest is replaced. */
+/** from, to: offsets of the answer's text. A change that begins before from is reduced to its rest. */
 const editsOf = (
   { base, original, changed, changes }: Answer,
   from: number,
