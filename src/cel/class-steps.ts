@@ -12,7 +12,7 @@ const IGNORES_CASE = /\(\?[A-Za-z]*i/
 const TOKEN =
   /\\[pP](?:\{[^}]{0,64}\}|.)|\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\([0-7]{1,3})|\\.|./gsu
 
-/** An estimate. It also counts ranges outside of classes, which are none. */
+/** Returns an estimate, which also counts what only looks like a range, outside of classes. */
 export function classSteps(pattern: string): number {
   const steps = IGNORES_CASE.test(pattern) ? STEPS_PER_CHARACTER : 0
   let total = 0

@@ -35,7 +35,7 @@ function isClosed(root: ASTNode, outer: ReadonlySet<string>): boolean {
   let closed = true
   walk(root, (node, scope) => {
     if (node.op !== 'id' || CONSTANTS.has(node.args)) return
-    // A name that is also bound outside counts as the outer one, although an inner binding may hide it.
+    // A name bound both inside and outside counts as the outer one, although the inner binding may hide it.
     if (!scope.has(node.args) || outer.has(node.args)) closed = false
   })
   return closed

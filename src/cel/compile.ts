@@ -103,7 +103,7 @@ function assertMapKeys(ast: ASTNode): void {
   })
 }
 
-/** Steps to start an evaluation; a request may have a thousand rules. */
+/** Steps to start an evaluation; a route may have a thousand rules. */
 const RUN_STEPS = 10
 
 /** Reuses one set of bindings and clears it after each run, so an idle rule keeps no values of the last request. */

@@ -10,7 +10,7 @@ import {
   repeatedHeader,
 } from './value-costs.js'
 
-/** @throws also when a repeated header is compared with a string. */
+/** Charges for an operator. @throws when too little is left, or a repeated header is compared with a string. */
 export function chargeBinary(operator: string, left: unknown, right: unknown): void {
   if (operator === '==' || operator === '!=') {
     chargeComparison(left, right)

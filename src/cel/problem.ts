@@ -43,7 +43,7 @@ export function problemOf(source: string, error: unknown): CelProblem {
   return celProblem(source, 'the expression could not be read')
 }
 
-/** Replaces the parser's message, which names a single character of the text, and not the first. */
+/** Replaces the parser's message, which names a single character of the unexpected text, and not the first. */
 function unexpected(met: string): string {
   const meant = MEANT[met]
   const expected = meant === undefined ? 'an operator, e.g. &&, || or ==' : `"${meant}"`

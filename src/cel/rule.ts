@@ -17,7 +17,7 @@ export interface Rule {
   evaluate(attributes: Attributes, budget?: Budget): Result<boolean, string>
 }
 
-/** Denies llmRequest, since ext_authz sees no prompts. */
+/** Compiles a rule, which cannot use llmRequest: ext_authz sees no prompts. */
 export function compileRule(source: string): Result<Rule, CelProblem> {
   const compiled = compileExpression(source, {
     llmRequest:

@@ -36,7 +36,7 @@ const UNANSWERED: Authentication = { type: 'unanswered' }
 
 export interface AuthenticationContext {
   readonly nowSeconds: number
-  /** Fetches the provider's keys again, within limits. hasKey: whether the entry's then configuration has the key. */
+  /** Fetches the provider's keys again, within limits. hasKey: tests the configuration that the entry has then. */
   readonly withFreshKeys: (
     provider: CompiledProvider,
     jws: Jws,

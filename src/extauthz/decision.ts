@@ -131,7 +131,7 @@ export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIG
 export const refuseByRule = (fault: RuleFault, id?: MessageId): Refusal =>
   refusal(fault, id === undefined ? FORBIDDEN : forbiddenMessage(id))
 
-/** Every 400 is a JSON-RPC error: clients take a server with any other body for one of an older revision. */
+/** Every 400 is a JSON-RPC error: with any other body, clients take the server for one of an older revision. */
 export const refuseMessage = (problem: McpProblem): Decision =>
   refusal(problem.code === 'header-mismatch' ? 'header-mismatch' : 'not-a-message', {
     status: 400,
@@ -166,7 +166,7 @@ export const refuseWithoutPolicy: Decision = refusal('no-policy', NO_POLICY)
 export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
 export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)
 
-/** Fails closed: the request matches no route, or the check itself failed. */
+/** Fails closed: the check has no route that is known, is malformed or late, or failed itself. */
 export const refuseUnchecked = (
   reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
 ): Decision => refusal(reason, UNAVAILABLE)

@@ -23,7 +23,7 @@ export interface Piece {
   readonly form: 'string' | 'json' | 'tokens'
   /** The whole text of the channel must stay JSON. */
   readonly isJson?: boolean
-  /** Places that repeat the text in another form (log probabilities, tokens); emptied when it or text nearby changes. */
+  /** Places that repeat the text in another form (log probabilities, tokens); emptied on changes in or near it. */
   readonly echoes?: readonly Span[]
   /** The text is empty, but its echoes contain what its channel says next. It waits for that. */
   readonly isAhead?: boolean
