@@ -30,7 +30,7 @@ const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion
 
 /**
  * model: a model's reply, in a known form. any: the reply to a request without a body, in any form. error: a reply with
- * an error status, whose own words pass.
+ * an error status, whose own words pass unseen.
  */
 export type ReplyKind = 'model' | 'any' | 'error'
 

@@ -25,7 +25,7 @@ export function* besideEvent(object: JsonObjectNode, at: At, read: readonly stri
   return yield* beside(yield* besideIn(object, at, read), object, at)
 }
 
-/** Reads an error, whose own words pass, or any other JSON. */
+/** Reads an error, whose own words pass unseen, or any other JSON. */
 export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly SaidText[]> {
   const said: SaidText[] = []
   const holds = isError ? 'error' : undefined

@@ -73,7 +73,7 @@ function* readVectors(
   return []
 }
 
-/** Reads any other JSON: errors, whose own words pass, lists of models, stored objects. */
+/** Reads any other JSON: errors, whose own words pass unseen, lists of models, stored objects. */
 export function* readAnything(
   node: JsonNode,
   json: Source,

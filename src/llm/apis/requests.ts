@@ -35,7 +35,7 @@ const beside =
       return yield* entriesOf(json, said)
     }
 
-/** Members that servers add to a prompt besides its messages and input: vLLM, llama.cpp, Ollama, Anthropic. */
+/** Members that servers put into a prompt, besides messages and input: vLLM, llama.cpp, Ollama, Anthropic. */
 const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
   template: beside('system', 'texts'),
   input_prefix: beside('user', 'texts'),

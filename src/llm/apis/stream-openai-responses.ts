@@ -1,5 +1,4 @@
-// Reads an event of a streamed reply of the OpenAI Responses API: deltas, and the same texts repeated up to three
-// times.
+// Reads an event of a streamed reply of the OpenAI Responses API: deltas, and the same texts again, up to three times.
 
 import type { JsonNode } from '../../json/json-node.js'
 import {

@@ -7,7 +7,7 @@ import type { EventFrame, EventFrameReader, FrameSink, Reading } from './frame.j
 import { FrameBytes } from './frame-bytes.js'
 
 export interface FrameMarks {
-  /** Returns where frames end in the next bytes, ascending. The error: this is no such stream. */
+  /** Returns where frames end in the next bytes, ascending. An error: the bytes are not such a stream. */
   ends(bytes: Uint8Array): Result<readonly number[], string>
   /** raw: from the end of the previous frame to the end of this one. */
   frameOf(raw: string, pace: Pace): Work<Result<EventFrame, string>>

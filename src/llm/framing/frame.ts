@@ -45,7 +45,7 @@ export function withData({ raw, data: old, around }: EventFrame, data: string): 
   return around.before + lines.join(around.between) + around.after
 }
 
-/** Escapes what some clients take for line ends, except \n and \r. In JSON, it occurs only in strings. */
+/** Escapes what some clients take for line ends besides \n and \r; JSON has these characters only in strings. */
 export const withoutLineEnds = (json: string): string =>
   json.replace(/[\x85\u2028\u2029]/g, (found) =>
     found === '\x85' ? '\\u0085' : found === '\u2028' ? '\\u2028' : '\\u2029',

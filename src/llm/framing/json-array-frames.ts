@@ -1,5 +1,4 @@
-// Reads the items of a JSON array from bytes that are cut anywhere: Gemini's stream for clients that do not ask for
-// SSE.
+// Reads the items of a JSON array from bytes cut anywhere: Gemini's stream for clients that do not ask for SSE.
 
 import { err, ok, type Result } from '../../result.js'
 import type { EventFrame, EventFrameReader } from './frame.js'

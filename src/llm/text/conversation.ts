@@ -30,7 +30,7 @@ export interface Conversation {
   readonly entries: readonly Entry[]
 }
 
-/** Writes the contents, one per entry, into the body. Returns its own text when nothing changed. */
+/** Returns the body with these contents, one per entry; its own text when nothing changed. */
 export function* rewrite(
   { json, entries }: Conversation,
   contents: readonly string[],

@@ -50,7 +50,7 @@ export interface StreamEvent {
   readonly ends: readonly string[]
 }
 
-/** Returns whether a channel ends with these. */
+/** Returns a test for whether a channel ends with these. */
 export function endedBy(ends: readonly string[]): (channel: string) => boolean {
   if (ends.length === 0) return () => false
   const all = new Set(ends)

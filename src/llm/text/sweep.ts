@@ -1,6 +1,5 @@
 // Reads every string of a body or event as a text, unless it is a setting or the form says what it holds (decision 19).
-// A form names the members that hold more than text: tool calls, files, tool definitions, and objects with such
-// members.
+// A form names the members that hold more than text: tool calls, files, tool definitions, and objects with such ones.
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
@@ -22,7 +21,7 @@ import { addEchoes, type Echo, ECHOES } from './tokens.js'
 /**
  * inner: objects of the form. result: the same, from a tool. text: a string that is text, whatever it looks like.
  * texts: the same for every string below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as
- * JSON. file: media. definition: definitions of tools. error: an error of the server, whose own words pass.
+ * JSON. file: media. definition: definitions of tools. error: an error of the server, whose own words pass unseen.
  */
 export type Holds =
   | 'inner'

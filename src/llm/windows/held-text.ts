@@ -11,7 +11,7 @@ export interface TextEdit {
 }
 
 export interface Release {
-  /** Text before it may leave, with the edits that begin before it (at the end of the whole text, also at it). */
+  /** Text before this offset may leave, with edits that begin before it (at the end of the whole text, also at it). */
   readonly upTo: number
   /** In order; edits do not overlap, not even those of different releases. */
   readonly edits: readonly TextEdit[]

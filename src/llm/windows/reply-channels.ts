@@ -61,7 +61,7 @@ export class ReplyChannels {
     return { said: repeat, channel, start: 0 }
   }
 
-  /** Ends the channels that ends covers, except some. */
+  /** Ends the channels that these ends name, except those in but. */
   end(ends: StreamEvent['ends'], but: ReadonlySet<string> = NONE): void {
     if (ends.length === 0) return
     const isEnded = endedBy(ends)

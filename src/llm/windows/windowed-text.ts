@@ -269,7 +269,7 @@ function* alignBetween(
   return changes
 }
 
-/** from, to: offsets of the answer's text. A change that begins before from is reduced to its rest. */
+/** from, to: offsets of the answer's text. A change that begins before from replaces what is left of its range. */
 const editsOf = (
   { base, original, changed, changes }: Answer,
   from: number,
