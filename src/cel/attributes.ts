@@ -58,7 +58,7 @@ export interface RequestAttributes {
   readonly pathAndQuery: string
   /** "HTTP/1.1", "HTTP/2". */
   readonly version: string
-  /** By lower-case name; several values in the order sent. May contain only the headers that the rules name. */
+  /** By lower-case name; several values in the order sent. Headers that the rules do not name may be absent. */
   readonly headers: ReadonlyMap<string, string | readonly string[]>
 }
 

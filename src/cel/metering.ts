@@ -163,7 +163,7 @@ const OPERATORS = new Set([
   '>=',
 ])
 
-/** Of default(wanted, fallback), errors of wanted are caught. */
+/** Returns the children of a call. In default(wanted, fallback), errors of wanted are caught. */
 function callChildren({ op, args }: EvaluatedNode): Children {
   if (op === 'rcall') {
     const [, receiver, rest] = args as [string, EvaluatedNode, readonly EvaluatedNode[]]

@@ -61,7 +61,10 @@ interface OfOneRequest {
 const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean =>
   cookie !== undefined || listRequest !== undefined || values !== undefined
 
-/** status 1 (empty: OK), ok_response 3 { headers 2, headers_to_remove 5, response_headers_to_add 6 }, dynamic_metadata 4. */
+/**
+ * status 1 (empty: OK), ok_response 3 { headers 2, headers_to_remove 5, response_headers_to_add 6 },
+ * dynamic_metadata 4.
+ */
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
@@ -124,7 +127,10 @@ const APPENDED = { isAppended: true }
 
 const OF_THE_ANSWER = { field: 6 }
 
-/** headers 2, or another field: HeaderValueOption { header 1 { key 1, value 2 }, append 2 { value 1 }, append_action 3 }. */
+/**
+ * headers 2, or another field: HeaderValueOption { header 1 { key 1, value 2 }, append 2 { value 1 },
+ * append_action 3 }.
+ */
 function writeHeader(
   name: string,
   value: string,

@@ -14,7 +14,7 @@ import { KeyLookUps } from './fresh-keys.js'
 
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
 
-/** The check gives an encoded CheckResponse; a promise only to fetch a key, verify by a large key or read a long body. */
+/** The check gives an encoded CheckResponse; a promise only to fetch a key, use a large key or read a long body. */
 export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
   const context: CheckContext = {

@@ -24,7 +24,7 @@ export interface HeldReply {
   readonly frames: number
   /** Number of characters that no webhook has been asked about. */
   unseen(): number
-  /** Why the reply cannot continue, if it cannot: it holds too much. A sentence without any text. */
+  /** Reason that the reply cannot continue, e.g. that it holds too much: a sentence without any text of the reply. */
   problem(): string | undefined
 }
 
