@@ -1,4 +1,5 @@
-// Every name that these rooms export says in a doc comment what it is: they are what a reader comes to first.
+// Exported names of these rooms have doc comments, as readers begin there; no doc comment of src begins in the middle of
+// a sentence.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -26,4 +27,19 @@ test.each(ROOMS)('every exported name of src/%s has a doc comment', (room) => {
   expect(own).not.toEqual([])
   const missing = own.flatMap((path) => withoutComment(path).map((name) => `${path}: ${name}`))
   expect(missing).toEqual([])
+})
+
+/** What a comment that leaves its subject to the reader begins with. */
+const HEADLESS = /^\s*\/\*\* (?:Of|That|As that|At once|Why not)\b/
+
+test('every doc comment begins with what the thing is or does', () => {
+  const headless = files
+    .filter((path) => !path.startsWith('grpc/generated/'))
+    .flatMap((path) =>
+      readFileSync(join(SRC, path), 'utf8')
+        .split('\n')
+        .filter((line) => HEADLESS.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    )
+  expect(headless).toEqual([])
 })
