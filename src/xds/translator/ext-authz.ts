@@ -18,7 +18,7 @@ import type { Route } from '../../ir/route.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 
-/** Exceeds the 500 ms that a check may wait for a key set's extra fetch (decision 2). */
+/** Exceeds the second that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
 
 /** Checks are read-only and safe to retry: if a replica is gone, another one answers within the same timeout. */
