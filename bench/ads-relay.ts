@@ -1,5 +1,5 @@
-// Stands between an Envoy and Gatehouse's incremental ADS, passes every message on as it is, and notes when each
-// response passed, how large it was, and when Envoy answered it.
+// A relay between an Envoy and Gatehouse's incremental ADS: forwards every message unchanged and records each
+// response's time and size, and when Envoy answered it.
 
 import { EventEmitter, once } from 'node:events'
 import { promisify } from 'node:util'
@@ -19,23 +19,23 @@ import {
 import { shortType } from '../src/xds/encode/type-urls.js'
 import { DISCOVERY } from '../test/support/grpc-client.js'
 
-/** One response to Envoy. */
+/** A response sent to Envoy. */
 export interface Exchange {
   readonly type: string
   readonly nonce: string
-  /** Of the message. */
+  /** Size of the message. */
   readonly bytes: number
-  /** performance.now() when it passed. */
+  /** performance.now() when the response was forwarded. */
   readonly passedAt: number
-  /** performance.now() when Envoy's ACK passed. */
+  /** performance.now() when Envoy's answer (ACK or NACK) was forwarded. */
   acceptedAt?: number
 }
 
 export interface AdsRelay {
   readonly port: number
-  /** In the order in which they passed. */
+  /** All responses, in the order in which they were forwarded. */
   readonly exchanges: readonly Exchange[]
-  /** When more than so many have passed, and Envoy has accepted them all. Rejects when it refuses one. */
+  /** Resolves when more than `moreThan` responses were forwarded and Envoy has ACKed all. Rejects on a NACK. */
   accepted(moreThan: number, signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -54,7 +54,7 @@ const METHOD: MethodDefinition<Buffer, Buffer> = {
 
 const OF_ANY_SIZE = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 }
 
-/** gatehouse: host:port or unix:PATH. */
+/** @param gatehouse host:port or unix:PATH. */
 export async function startAdsRelay(gatehouse: string): Promise<AdsRelay> {
   const exchanges: Exchange[] = []
   const answers = new EventEmitter()
@@ -99,7 +99,7 @@ function exchangeOf(response: Buffer): Exchange {
   return { type: shortType(typeUrl), nonce, bytes: response.length, passedAt }
 }
 
-/** Why Envoy refuses it; undefined: it does not. */
+/** Records when Envoy answered. Returns the error message of a NACK; undefined for anything else. */
 function settle(request: Buffer, exchanges: readonly Exchange[]): string | undefined {
   const at = performance.now()
   const { responseNonce, errorDetail } = fromBinary(DeltaDiscoveryRequestSchema, request)

@@ -1,11 +1,11 @@
-// A backend that answers every request at once.
+// A backend that answers every request immediately.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface AnsweringServer {
-  /** On loopback. */
+  /** Port on loopback. */
   readonly port: number
   close(): void
 }

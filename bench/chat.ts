@@ -1,9 +1,9 @@
-// The chat completions that are asked for: a prompt of about 2 kB, streamed or not.
+// The chat completion requests of the benchmarks: a prompt of about 2 kB, streamed or not.
 
-/** Text events of a stream. */
+/** Number of text events in a stream. */
 export const EVENTS = 200
 export const EVENT_MS = 5
-/** A model that begins with many events at once, and whose streams then stay open. */
+/** A model whose streams begin with a burst of events and then stay open. */
 export const SLOW_MODEL = 'slow'
 export const BURST = 100
 export const SLOW_EVENT_MS = 1_000
@@ -11,13 +11,13 @@ export const SLOW_EVENT_MS = 1_000
 export const STEADY_MODEL = 'steady'
 export const STEADY_EVENT_MS = 20
 export const STEADY_TOKEN = ' word'
-/** What the webhook before it takes for an answer, and how much of a text it holds back. */
+/** The response time of the webhook that guards the steady model, and that guard's `holdBack`. */
 export const SLOW_WEBHOOK_MS = 20
 export const HOLD_BACK = 64
 
 const PROMPT = 'A sentence of some fifty characters, as people ask. '.repeat(34)
 
-/** As it goes over the wire, in HTTP/1.1. */
+/** The raw HTTP/1.1 request. */
 export function chatRequest(
   more: { readonly stream?: boolean; readonly model?: string } = {},
 ): string {

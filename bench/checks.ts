@@ -1,4 +1,4 @@
-// What a check costs: no filter, Envoy's own filters, servers that do nothing, OPA, and Gatehouse.
+// Measures the cost of a check: no filter, Envoy's own filters, no-op servers, OPA and Gatehouse.
 
 import type { Variant } from './envoy-config.js'
 import { measure, type Row, type Scenario } from './measure.js'
@@ -12,14 +12,14 @@ export const NEW = 'Gatehouse, new token'
 
 export interface CheckRows {
   readonly rows: readonly Row[]
-  /** Milliseconds from the start of Gatehouse's process to /readyz saying 200. */
+  /** Milliseconds from the start of Gatehouse's process until /readyz answers 200. */
   readonly startupMs: number
 }
 
-/** Of one load: more than a second and a half of a server that verifies each of them. */
+/** Tokens per load: more than a server that verifies each of them can take in a second and a half. */
 const NEW_TOKENS = 9_000
 
-/** As it goes over the wire. */
+/** The raw HTTP/1.1 request. */
 const get = (token: string): string =>
   `GET /mcp HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
 
@@ -28,7 +28,7 @@ export async function measureChecks(
   say: (text: string) => void,
 ): Promise<CheckRows> {
   const keys = await newKeys()
-  // The warm-up, and two loads a round.
+  // One load for the warm-up and two for each round.
   const count = NEW_TOKENS * (1 + 2 * rounds)
   say(`signing ${String(count)} tokens`)
   const tokens = await newTokens(keys, count)

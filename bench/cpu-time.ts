@@ -1,11 +1,11 @@
-// The CPU time that a process has used, from /proc: Linux only.
+// Reads the CPU time of a process from /proc (Linux only).
 
 import { readFileSync } from 'node:fs'
 
-/** Linux counts in hundredths of a second, whatever the kernel's own tick is. */
+/** Linux reports CPU time in hundredths of a second, whatever the kernel's own tick is. */
 const TICK_MICROSECONDS = 10_000
 
-/** Microseconds, in user and kernel mode together. */
+/** CPU time in user and kernel mode together, in microseconds. */
 export function cpuTime(pid: number): number {
   const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
     .replace(/^.*\) /, '')

@@ -1,20 +1,21 @@
-// One Envoy with a listener per variant, each with one route that Envoy answers itself: what differs is the filter.
+// Configuration of an Envoy with one listener per variant. Each has one route that Envoy answers itself; only the
+// filters differ.
 
 import type { JsonObject } from '../src/ir/json.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
-/** Variants that ask a server, by ext_authz. */
+/** The variants that ask a server over ext_authz. */
 const ASKING = ['Go no-op', 'grpc-js no-op', 'OPA', 'Gatehouse'] as const
 export const VARIANTS = ['no filter', 'jwt_authn + rbac', ...ASKING] as const
 export type Variant = (typeof VARIANTS)[number]
 
-/** It is also what servers get for an :authority, and may have no blank. */
+/** Name of the variant's cluster. Servers also receive it as :authority, so it must not contain spaces. */
 const clusterOf = (variant: Variant): string => variant.replaceAll(' ', '-')
 
 export interface EnvoyConfigOptions {
   readonly admin: number
   readonly ports: Readonly<Record<Variant, number>>
-  /** Of the servers; one that is not there is never asked. */
+  /** Socket paths of the servers. The listener of a server that is not running gets no requests. */
   readonly sockets: Readonly<Record<(typeof ASKING)[number], string>>
   readonly issuer: string
   readonly audience: string
@@ -56,7 +57,7 @@ function routeOf(filters: readonly JsonObject[], route: string): JsonObject {
   }
 }
 
-/** As Gatehouse configures it. */
+/** The ext_authz filter as Gatehouse configures it. */
 const extAuthz = (clusterName: string): JsonObject => ({
   name: 'envoy.filters.http.ext_authz',
   typed_config: {

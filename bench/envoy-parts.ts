@@ -1,4 +1,4 @@
-// What the Envoys of the benchmark have in common: a listener with one route, and a cluster of the servers that it asks.
+// Parts that the benchmark's Envoy configurations share: a listener with one route, and a cluster for a gRPC server.
 
 import type { JsonObject } from '../src/ir/json.js'
 
@@ -9,7 +9,7 @@ export const socketAddress = (port: number): JsonObject => ({
   socket_address: { address: '127.0.0.1', port_value: port },
 })
 
-/** On loopback, with these filters before the router. */
+/** A listener on loopback, with these filters before the router. */
 export function listener(
   port: number,
   filters: readonly JsonObject[],

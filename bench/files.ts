@@ -1,5 +1,5 @@
-// npm run bench:files: from a change in a file to Envoy's ACK, among N routes and policies. Writes its section of
-// docs/performance.md.
+// npm run bench:files: measures the time from a file change to Envoy's ACK, with N routes and policies. Writes its
+// section of docs/performance.md.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { writeSections } from './sections.js'
 import { writeFiles } from './written-files.js'
 
 const PER_FILE = 100
-/** A route, its backend and its policy. */
+/** Documents per route: the route, its backend and its policy. */
 const PER_ROUTE = 3
 const IDLE_MS = 100
 

@@ -1,4 +1,4 @@
-// A Gatehouse that serves some resources on a socket, and an Envoy with a configuration of the benchmark's own.
+// Starts a Gatehouse that serves given resources on a socket, and an Envoy with a given static configuration.
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { JsonObject } from '../src/ir/json.js'
 import { freePort, type Party, root, run, until } from './processes.js'
 
 export interface Gatehouse extends Party {
-  /** Milliseconds from the start of the process to /readyz saying 200. */
+  /** Milliseconds from the start of the process until /readyz answers 200. */
   readonly startupMs: number
 }
 
@@ -24,7 +24,12 @@ export async function startGatehouse(
   return gatehouse
 }
 
-/** resources: a file or a folder. grpc: as in --grpc. Its log must be read. nodeFlags: of Node. */
+/**
+ * Starts `gatehouse serve`. The caller must read its log.
+ * @param resources a file or a folder.
+ * @param grpc as in --grpc.
+ * @param nodeFlags flags for Node.
+ */
 export async function serveFiles(
   resources: string,
   grpc: string,
@@ -35,7 +40,7 @@ export async function serveFiles(
   const party = run(
     process.execPath,
     [
-      // As the image starts it.
+      // The flags with which the image starts it.
       ...[
         '--max-semi-space-size=16',
         ...nodeFlags,
@@ -53,7 +58,7 @@ export async function serveFiles(
   return { ...party, startupMs: performance.now() - start, log: party.child.stderr }
 }
 
-/** config: with its admin address at this port. */
+/** @param config its admin address must be at the port `admin`. */
 export async function startEnvoy(
   folder: string,
   admin: number,

@@ -1,6 +1,7 @@
-// The yardsticks in Go, which scripts/bench.mjs builds where Go is: without it their columns are left out.
+// Paths of the reference servers written in Go. scripts/bench.mjs builds them if Go is installed; otherwise their
+// columns are left out.
 
-/** Paths; undefined: there is no Go. */
+/** Paths of the programs; undefined without Go. */
 export const goPrograms = {
   noop: process.env['GATEHOUSE_BENCH_GO_NOOP'],
   opa: process.env['GATEHOUSE_BENCH_OPA'],

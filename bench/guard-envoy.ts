@@ -1,5 +1,5 @@
-// One Envoy with a listener per guardrail variant, each with one route to the same LLM: what differs is who sees the
-// bodies on their way.
+// Configuration of an Envoy with one listener per guardrail variant. Each has one route to the same LLM; only the
+// ext_proc filter differs.
 
 import { LayeredRuntimeSchema } from '../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import type { JsonObject } from '../src/ir/json.js'
@@ -14,7 +14,7 @@ export type GuardVariant = (typeof GUARD_VARIANTS)[number]
 export interface GuardEnvoyOptions {
   readonly admin: number
   readonly ports: Readonly<Record<GuardVariant, number>>
-  /** Sockets. */
+  /** Socket paths of the ext_proc servers. */
   readonly noop: string
   readonly gatehouse: string
   readonly llmPort: number
@@ -57,7 +57,7 @@ export function guardEnvoy({
   }
 }
 
-/** As Gatehouse configures it for a guarded route. */
+/** The ext_proc filter as Gatehouse configures it for a guarded route. */
 const extProc = (clusterName: string, key: string): JsonObject => ({
   name: 'envoy.filters.http.ext_proc',
   typed_config: {

@@ -1,5 +1,5 @@
-// Starts what guardrails are measured with: an LLM, two webhooks, the no-op processor, Gatehouse with a policy for each
-// webhook, and an Envoy before them all.
+// Starts everything that the guardrail benchmark needs: an LLM, three webhooks, the no-op processor, Gatehouse with a
+// policy for each webhook, and an Envoy in front.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { freePort, freePorts, runScript, stop } from './processes.js'
 
 export interface GuardParties {
   readonly targets: Readonly<Record<GuardVariant, Target>>
-  /** The webhook that allows at once, without an Envoy before it. */
+  /** The webhook that allows immediately, called directly without Envoy. */
   readonly webhook: Target
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function startGuardParties(): Promise<GuardParties> {
   }
 }
 
-/** A route whose prompts and replies the webhook at this port sees; replies alone where more is said about streams. */
+/** A route guarded by the webhook at this port: prompts and replies, or replies only if `streams` is given. */
 function guarded(name: string, port: number, streams?: object): readonly object[] {
   const backendRef = { group: OURS, kind: 'ProxyBackend', name: `${name}-webhook` }
   const response = [{ webhook: { backendRef, ...streams } }]

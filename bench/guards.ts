@@ -1,4 +1,4 @@
-// What guardrails cost: replies at once, streamed replies, and the memory of many open streams.
+// Measures the cost of guardrails: unary replies, streamed replies, and the memory of many open streams.
 
 import { chatRequest, STEADY_MODEL } from './chat.js'
 import type { GuardVariant } from './guard-envoy.js'
@@ -14,12 +14,12 @@ import {
 } from './streams.js'
 
 export interface GuardRows {
-  /** The last one is a webhook by itself. */
+  /** The last row is a webhook called directly. */
   readonly replies: readonly Row[]
   readonly streams: readonly StreamRow[]
   readonly tokens: readonly TokenRow[]
   readonly memory: readonly MemoryRow[]
-  /** The steady LLM, without a guard and behind a slow webhook. */
+  /** The steady model without a guard, and with a slow webhook. */
   readonly steady: readonly StreamRow[]
 }
 
@@ -55,7 +55,7 @@ export async function measureGuards(
     return rows
   }
   try {
-    // First, as load leaves its traces in the memory.
+    // Memory comes first, because load changes what the process holds.
     say('many streams')
     const memory: MemoryRow[] = []
     for (const { name, target } of both) memory.push(await measureMemory(name, target))

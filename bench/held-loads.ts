@@ -1,4 +1,4 @@
-// Loads that make Gatehouse hold much: bodies that do not end, and prompts that wait for a slow webhook.
+// Loads that make Gatehouse hold many bytes: bodies that never end, and prompts that wait for a slow webhook.
 
 import { once } from 'node:events'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -11,7 +11,7 @@ export interface Load {
   readonly bytes: number
 }
 
-/** How many answers there were of each kind. */
+/** Number of answers of each kind. */
 export type Answers = Readonly<Record<string, number>>
 
 function open({ port }: Load, path: string, length: number): ClientRequest {
@@ -36,13 +36,13 @@ function count(kinds: readonly string[]): Answers {
   return answers
 }
 
-/** How long bodies may take to come, which is less than --body-timeout, and how long all of them are held then. */
+/** The longest that sending the bodies may take (less than --body-timeout), and how long they are then held. */
 const MAX_SENDING_MS = 40_000
 const HELD_MS = 5_000
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** So many bytes of 10 MiB come, and stay a while; then all clients leave. */
+/** Sends the first `load.bytes` of 10 MiB bodies, holds them for a while, then disconnects all clients. */
 export async function unfinishedBodies(load: Load): Promise<{ readonly answers: Answers }> {
   const piece = Buffer.alloc(load.bytes, ' ')
   const answered: string[] = []
@@ -68,7 +68,7 @@ const chat = (bytes: number): string =>
     messages: [{ role: 'user', content: 'a word '.repeat(bytes / 7) }],
   })
 
-/** All prompts at once, and meanwhile replies about which the same webhook is asked. */
+/** Sends all prompts at once and, meanwhile, requests whose replies the same webhook checks. */
 export async function slowPrompts(load: Load): Promise<{ readonly answers: Answers }> {
   const body = chat(load.bytes)
   let isOver = false

@@ -1,17 +1,17 @@
-// What is held under load and after it, as a section of docs/performance.md.
+// Formats what Gatehouse holds under load and afterwards as a section of docs/performance.md.
 
 import type { Answers } from './held-loads.js'
 import { machine, megabytes, table } from './table.js'
 
-/** Megabytes. */
+/** Measurements of one load, in megabytes. */
 export interface HeldRow {
   readonly name: string
   readonly answers: Answers
-  /** RSS before the load, the most under it, and 30 s after it. */
+  /** RSS before the load, its peak under load, and 30 s after it. */
   readonly idle: number
   readonly most: number
   readonly after: number
-  /** The bytes that count as held: the most, and 30 s after the load. */
+  /** The amount counted as held: its peak, and 30 s after the load. */
   readonly held: number
   readonly left: number
 }

@@ -1,4 +1,5 @@
-// An LLM that answers at once and a webhook that takes a second for each prompt; it answers about replies at once.
+// An LLM that answers immediately, and a webhook that takes a second for each prompt but answers for replies
+// immediately.
 
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
@@ -6,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 export interface HeldServers {
-  /** Ports. */
+  /** Port of each server. */
   readonly llm: number
   readonly webhook: number
   close(): void
@@ -28,7 +29,7 @@ const answer =
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(body)
     }
-    // Who asks may be gone by now.
+    // The client may have disconnected.
     text(request).then(
       (asked) => void setTimeout(send, msFor(asked)),
       () => {},

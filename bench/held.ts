@@ -1,5 +1,5 @@
-// npm run bench:memory: what Gatehouse holds while clients that do not finish, and a webhook that is slow, make it hold much, and
-// what is left of it afterwards. Writes its section of docs/performance.md.
+// npm run bench:memory: measures how much Gatehouse holds under unfinished requests and a slow webhook, and how much
+// remains afterwards. Writes its section of docs/performance.md.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const AFTER_MS = 30_000
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A route whose prompts or replies the webhook sees. */
+/** A route whose prompts or replies the webhook checks. */
 function guarded(name: string, phase: 'request' | 'response', llm: number): readonly object[] {
   const webhook = { backendRef: { group: OURS, kind: 'ProxyBackend', name: 'webhook' } }
   const promptGuard = { [phase]: [{ webhook }] }
@@ -52,7 +52,7 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-/** What was there before, the most while it lasts, and what is there 30 s after it. */
+/** Runs a load and measures memory before it, at its peak, and 30 s after it. */
 async function watched(
   name: string,
   load: () => Promise<Pick<HeldRow, 'answers'>>,

@@ -1,5 +1,5 @@
-// npm run bench:kubernetes: from a change in an API server to Envoy's ACK, among N routes and policies of a cluster. Writes
-// its section of docs/performance.md.
+// npm run bench:kubernetes: measures the time from a change in an API server to Envoy's ACK, with N routes and policies
+// in a cluster. Writes its section of docs/performance.md.
 
 import { type ApiServer, startApiServer } from '../test/kubernetes/support/api-server.js'
 import { startReplica } from '../test/kubernetes/support/replica.js'
@@ -13,7 +13,7 @@ import { writeSections } from './sections.js'
 
 const AT_ONCE = 16
 const PATIENCE_MS = 120_000
-/** A replica writes the status of what changed a moment later. */
+/** Longer than for files, because a replica writes the status of a changed object a moment later. */
 const IDLE_MS = 300
 
 const api = await startApiServer()
@@ -33,7 +33,7 @@ try {
   await api.close()
 }
 
-/** Those from first on, up to count. */
+/** Applies the objects of the routes from `first` up to, but not including, `count`. */
 async function applyRoutes(server: ApiServer, first: number, count: number): Promise<void> {
   const indexes = [...Array(count).keys()].slice(first)
   const work = async (): Promise<void> => {

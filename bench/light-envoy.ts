@@ -1,4 +1,5 @@
-// A client of incremental ADS that takes what an Envoy takes, and accepts all of it: a hundred of them are no load.
+// A lightweight incremental ADS client that subscribes like an Envoy and ACKs everything. It is cheap enough to run a
+// hundred of them.
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type Client, type ClientDuplexStream } from '@grpc/grpc-js'
@@ -16,15 +17,15 @@ import {
 } from '../src/xds/encode/type-urls.js'
 
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources'
-/** With virtual hosts as resources of their own. */
+/** An Envoy version that supports virtual hosts as separate resources. */
 const VERSION = { majorNumber: 1, minorNumber: 40, patch: 0 }
 
 type Stream = ClientDuplexStream<Uint8Array, Buffer>
 
 export interface LightEnvoy {
-  /** Responses and resources that it has taken. */
+  /** Number of responses and resources received. */
   readonly taken: { responses: number; resources: number }
-  /** By their types. */
+  /** Number of resources received, by type. */
   readonly byType: ReadonlyMap<string, number>
   close(): void
 }

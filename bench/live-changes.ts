@@ -1,5 +1,5 @@
-// Changes to a Gatehouse that runs with an Envoy behind it: how long each takes to be in force, to be on the wire and
-// to be accepted by Envoy, and what it costs.
+// Changes the resources of a running Gatehouse with an Envoy, and measures how long each change takes to be published,
+// to reach the wire and to be ACKed, and how much CPU it costs.
 
 import type { EventEmitter } from 'node:events'
 import { once } from 'node:events'
@@ -14,49 +14,49 @@ import { residentMemory } from './memory.js'
 import { untilHolds } from './processes.js'
 import { publicationsIn } from './publications.js'
 
-/** Of each kind. */
+/** Measured changes of each kind. */
 export const CHANGES = 10
-/** Before them. */
+/** Unmeasured changes of each kind before them. */
 export const WARM_UP = 2
 const PATIENCE_MS = 60_000
 
-/** A Gatehouse with so many routes and policies, and the way to change them. */
+/** A Gatehouse with `count` routes and policies, and the way to change them. */
 export interface Served {
   readonly count: number
   readonly pid: number
   readonly log: Readable
-  /** As in --grpc. */
+  /** The address, as in --grpc. */
   readonly grpc: string
-  /** Of the Gateway's listener. */
+  /** Port of the Gateway's listener. */
   readonly port: number
-  /** Of each of the routes. */
+  /** Returns the host of a route. */
   readonly host: HostOf
-  /** Writes a changed object to where Gatehouse reads it. */
+  /** Writes a changed object where Gatehouse reads it. */
   readonly put: (object: object) => Promise<void>
-  /** A process that has used no CPU for so long has nothing left to do, in milliseconds. */
+  /** A process that has used no CPU for this many milliseconds counts as idle. */
   readonly idleMs: number
 }
 
 export interface LiveChanges {
   readonly route: Cost
   readonly policy: Cost
-  /** Megabytes (RSS) that Gatehouse holds after all of them. */
+  /** Resident memory (RSS) of Gatehouse after all changes, in megabytes. */
   readonly memory: number
 }
 
-/** Medians; milliseconds from the write. */
+/** Medians, in milliseconds from the write. */
 export interface Cost extends Times {
-  /** Of Gatehouse; the mean. */
+  /** Mean CPU milliseconds of Gatehouse for a change. */
   readonly cpu: number
 }
 
 interface Times {
-  /** Until Gatehouse has published it: its tables decide by it. */
+  /** Until Gatehouse has published the change, so that its tables use it. */
   readonly published: number
-  /** Until the first response passed on its way to Envoy, and until Envoy had accepted the last; NaN: there was none. */
+  /** Until the relay forwarded the first response to Envoy, and until Envoy ACKed the last; NaN without a response. */
   readonly wire: number
   readonly accepted: number
-  /** Of the responses. */
+  /** Total size of the responses. */
   readonly bytes: number
 }
 
@@ -67,7 +67,7 @@ export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
     const last = served.count - 1
     const path = pathOf(last)
     await untilHolds(() => hasStatus(watched, { index: last, path, status: 200 }), PATIENCE_MS)
-    // What was found unwritten is written first, and whoever it is written to may be slow.
+    // Gatehouse may still be writing statuses that it found missing, and the API server may be slow.
     await untilIdle({ ...served, idleMs: 5 * served.idleMs })
     const versions = new Map<number, string>()
     const route = await measureCost(watched, (index, version) => {
@@ -92,14 +92,14 @@ interface Watched extends Served {
   readonly publications: EventEmitter
 }
 
-/** How a request to a path of a route is answered. */
+/** The expected status of a request to a path of a route. */
 interface Answered {
   readonly index: number
   readonly path: string
   readonly status: number
 }
 
-/** What is written, whether Envoy must be told, and how it answers then. */
+/** The object to write, whether the change reaches Envoy, and the expected answer afterwards. */
 interface Change extends Answered {
   readonly object: object
   readonly onWire: boolean

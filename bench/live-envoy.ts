@@ -1,4 +1,4 @@
-// An Envoy that gets its configuration from Gatehouse by incremental ADS, through a relay that sees what passes.
+// Starts an Envoy that gets its configuration from Gatehouse by incremental ADS, through a recording relay.
 
 import { create } from '@bufbuild/protobuf'
 import { startEnvoy } from '../src/envoy/child.js'
@@ -19,7 +19,10 @@ export interface LiveEnvoy {
 const PATIENCE_MS = 60_000
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** Resolves when its listeners are active. grpc: as in --grpc. */
+/**
+ * Resolves when the Envoy's listeners are active.
+ * @param grpc as in --grpc.
+ */
 export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
   const read = readServerAddress(grpc)
   if (!read.ok) throw new Error(`${grpc}: expected ${read.error}`)

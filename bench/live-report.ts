@@ -1,4 +1,4 @@
-// Rows of changes to a Gatehouse that runs → sections of docs/performance.md.
+// Formats measurements of changes to a running Gatehouse as sections of docs/performance.md.
 
 import type { LiveChanges } from './live-changes.js'
 import { CHANGES } from './live-changes.js'
@@ -7,14 +7,14 @@ import { machine, megabytes, table } from './table.js'
 export const COUNTS = [10, 1_000, 5_000, 10_000]
 
 export interface LiveRow extends LiveChanges {
-  /** Of routes, and of policies. */
+  /** Number of routes, which is also the number of policies. */
   readonly count: number
-  /** Milliseconds from the start of the process to /readyz saying 200. */
+  /** Milliseconds from the start of the process until /readyz answers 200. */
   readonly ready: number
 }
 
 export interface FilesRows {
-  /** How many documents a file has, but for routes with a file each. */
+  /** Documents per file, except for `ownFiles`. */
   readonly perFile: number
   readonly ownHosts: readonly LiveRow[]
   readonly oneHost: readonly LiveRow[]

@@ -1,5 +1,6 @@
-// An LLM and two guardrail webhooks, on loopback: chat completions of about 2 kB, or streams of 200 events. Arguments:
-// the port of the LLM, of a webhook that allows, of one that changes every text, and of one that allows after a while.
+// An LLM and three guardrail webhooks on loopback. The LLM returns chat completions of about 2 kB, or streams of 200
+// events. Arguments: the ports of the LLM, of a webhook that allows, of one that changes every text, and of one that
+// allows after a delay.
 
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
@@ -46,7 +47,7 @@ const chunk = (delta: object, finish: string | null = null): string =>
   })}\n\n`
 
 interface Pace {
-  /** So many of the events come at once. */
+  /** Number of events sent without a pause at the start. */
   readonly burst: number
   readonly everyMs: number
   readonly token: (event: number) => string
@@ -110,7 +111,7 @@ const change: RequestListener = (request, response) =>
     json(response, JSON.stringify({ action: { body: changed } }))
   })
 
-/** An idle connection that is closed just as it is used again would fail a request. */
+/** A long timeout, because closing an idle connection just as it is reused would fail a request. */
 const KEEP_ALIVE = { keepAliveTimeout: 600_000 }
 
 const ports = process.argv.slice(2).map(Number)

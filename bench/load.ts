@@ -1,4 +1,5 @@
-// HTTP/1.1 load over kept connections, one request at a time on each: how many, how fast. Every answer must be 200.
+// Generates HTTP/1.1 load over keep-alive connections, one request at a time on each, and measures throughput and
+// latency. Every answer must be 200.
 
 import { connect, type Socket } from 'node:net'
 
@@ -6,13 +7,13 @@ export interface LoadOptions {
   readonly port: number
   readonly connections: number
   readonly milliseconds: number
-  /** The next request, as it goes over the wire; undefined: there are no more. */
+  /** Returns the next raw request; undefined when no more are left. */
   readonly nextRequest: () => string | undefined
 }
 
 export interface LoadResult {
   readonly requests: number
-  /** Milliseconds. */
+  /** Latency in milliseconds. */
   readonly p50: number
   readonly p99: number
   readonly requestsPerSecond: number
@@ -57,7 +58,7 @@ async function work(
   }
 }
 
-/** The answers are small and come one at a time. */
+/** Reads the status of each answer. Relies on answers being small and arriving one at a time. */
 function readAnswers(socket: Socket): { next(): Promise<number> } {
   let text = ''
   let resolve: (status: number) => void = () => undefined
@@ -81,7 +82,7 @@ function readAnswers(socket: Socket): { next(): Promise<number> } {
   }
 }
 
-/** With a content-length, or in chunks. */
+/** Whether the answer is complete, by its content-length or its last chunk. */
 function isWhole(text: string): boolean {
   const head = text.indexOf('\r\n\r\n')
   if (head === -1) return false

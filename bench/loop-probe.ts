@@ -1,12 +1,12 @@
-// Loaded into a Gatehouse (node --import): how long its main thread is at work without a turn for anybody else. Each SIGUSR2
-// prints the longest stretch since the last one, in milliseconds of CPU, so that a busy machine does not count.
+// Loaded into a Gatehouse by node --import: measures how long the main thread blocks the event loop. Each SIGUSR2
+// prints the longest stretch since the previous one, in CPU milliseconds, which a busy machine does not distort.
 
 import { isMainThread } from 'node:worker_threads'
 
 let before = process.threadCpuUsage()
 let longest = 0
 
-/** Timers come once in a turn of the loop. */
+/** Measures the CPU time since the last call. A timer runs once per turn of the event loop. */
 function look(): void {
   const { user, system } = process.threadCpuUsage(before)
   longest = Math.max(longest, (user + system) / 1_000)

@@ -1,6 +1,6 @@
-// npm run bench: what checks and guardrails cost, beside what else one could do, and what a change costs among many, in
-// one run of about seven minutes. Writes its sections of docs/performance.md. With --short: one minute, to see that it works;
-// what it says is printed and not written.
+// npm run bench: measures the cost of checks and guardrails compared with the alternatives, and of one change among
+// many resources, in about seven minutes. Writes its sections of docs/performance.md. With --short it takes a minute,
+// as a smoke test, and prints the sections instead.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { writeSections } from './sections.js'
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
 
-/** In a process of its own, whose memory is counted. */
+/** Measures changes in a separate process, whose memory is part of the result. */
 async function measureChanges(): Promise<readonly ChangeRow[]> {
   const script = join(root, '.cache/bench/one-change.mjs')
   const { stdout } = await promisify(execFile)(process.execPath, [script])

@@ -1,9 +1,9 @@
-// The routes of benchmarks with many of them, each with a backend and a policy of its own.
+// Objects for benchmarks with many routes, each with its own backend and policy.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { backend, policy, route } from './objects.js'
 
-/** All policies share it, as they would a provider's keys. */
+/** The key set that all policies share, as they would share a provider's keys. */
 const JWKS = JSON.stringify({
   keys: [
     {
@@ -15,7 +15,7 @@ const JWKS = JSON.stringify({
 
 const nameOf = (index: number): string => `route-${String(index)}`
 
-/** The host of a route. */
+/** Returns the host of a route. */
 export type HostOf = (index: number) => string
 
 export const hostOfItsOwn: HostOf = (index) => `${nameOf(index)}.example`
@@ -23,14 +23,17 @@ export const oneHost: HostOf = () => 'routes.example'
 
 export const pathOf = (index: number, version = ''): string => `/${nameOf(index)}${version}`
 
-/** version: makes its path another one than before. */
+/** @param version changes the route's path. */
 export const routeOf = (index: number, host: HostOf, version?: string): object =>
   route(nameOf(index), pathOf(index, version), host(index))
 
-/** port: on loopback. */
+/** @param port on loopback. */
 export const backendOf = (index: number, port: number): object => backend(nameOf(index), port)
 
-/** Nobody needs a token; method: of the requests that it lets in. */
+/**
+ * A policy that requires no token.
+ * @param method the request method that it allows.
+ */
 export const policyOf = (index: number, method = 'GET'): object =>
   policy(nameOf(index), {
     traffic: {
@@ -42,7 +45,7 @@ export const policyOf = (index: number, method = 'GET'): object =>
     },
   })
 
-/** A route, its backend at this port, and its policy, as they are at first. */
+/** The initial versions of a route, its backend at this port, and its policy. */
 export const objectsOf = (index: number, host: HostOf, backendPort: number): readonly object[] => [
   routeOf(index, host),
   backendOf(index, backendPort),

@@ -1,4 +1,4 @@
-// N routes, N backends and N policies as they are read from files; and the same with one of them changed.
+// N routes, N backends and N policies, decoded as if read from files, and ways to change one of them.
 
 import type { DecodedResource } from '../src/resources/decode/decode.js'
 import { collectResources } from '../src/resources/decode/resource-set.js'
@@ -23,7 +23,7 @@ function decode(document: object): DecodedResource {
 
 export interface ManyRoutes {
   resources(): Resources
-  /** Changes one of them. version: another one each time. */
+  /** Changes one route. The version must differ each time, here and in changePolicy. */
   changeRoute(index: number, version: string): void
   changePolicy(index: number, version: string): void
 }

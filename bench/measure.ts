@@ -1,32 +1,35 @@
-// Rows of a table: requests under load, with the CPU time that Envoy and the server behind it spent on them. All rows take
-// turns, round after round.
+// Measures requests under load, with the CPU time that Envoy and the server behind its filter spend on them. The
+// scenarios take turns in each round.
 
 import { cpuTime } from './cpu-time.js'
 import { load, type LoadResult } from './load.js'
 import { type Spread, spreadOf } from './spread.js'
 
-/** A listener of an Envoy. */
+/** An Envoy listener to send load to. */
 export interface Target {
   readonly port: number
   readonly envoyPid: number
-  /** undefined: there is no server behind this filter. */
+  /** undefined if the filter asks no server. */
   readonly serverPid: number | undefined
 }
 
 export interface Scenario {
   readonly name: string
   readonly target: Target
-  /** Each load gets another one. It gives the next request, as it goes over the wire; undefined: there are no more. */
+  /** Called for each load. Returns a source of raw requests, which returns undefined when no more are left. */
   readonly requests: () => () => string | undefined
 }
 
-/** One value for each round, milliseconds and microseconds of CPU per request; the same round of all rows belongs together. */
+/**
+ * One value per round: latencies in milliseconds and CPU microseconds per request. Values of the same round are
+ * comparable between rows.
+ */
 export interface Row {
   readonly name: string
   readonly one: { readonly p50: readonly number[]; readonly p99: readonly number[] }
   readonly many: { readonly p50: readonly number[]; readonly p99: readonly number[] }
   readonly envoyCpu: readonly number[]
-  /** undefined: there is no server behind this filter. */
+  /** undefined if the filter asks no server. */
   readonly serverCpu: readonly number[] | undefined
   readonly requestsPerSecond: Spread
 }
@@ -43,7 +46,7 @@ interface Round {
   readonly serverCpu: number | undefined
 }
 
-/** rounds: how often each has its turn. */
+/** @param rounds how often each scenario is measured. */
 export async function measure(
   scenarios: readonly Scenario[],
   rounds: number,

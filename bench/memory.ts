@@ -1,8 +1,8 @@
-// The memory that a process holds, from /proc: Linux only.
+// Reads the memory of a process from /proc (Linux only).
 
 import { readFileSync } from 'node:fs'
 
-/** Megabytes (RSS). */
+/** Resident memory (RSS), in megabytes. */
 export function residentMemory(pid: number): number {
   const [, kilobytes = 'NaN'] =
     /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8')) ?? []

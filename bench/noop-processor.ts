@@ -1,5 +1,5 @@
-// The yardstick of guardrails: an ext_proc server on grpc-js, in the same full-duplex mode, that passes everything on as
-// it comes. Argument: its address.
+// The reference for guardrails: an ext_proc server on grpc-js, in the same full-duplex mode, that passes everything on
+// unchanged. Argument: its address.
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
@@ -12,7 +12,7 @@ import { externalProcessorService } from '../test/support/grpc-client.js'
 
 const [address = ''] = process.argv.slice(2)
 
-/** Each message has its answer. */
+/** Answers one message. */
 function answer({ request }: ProcessingRequest): ProcessingResponse {
   if (request.case === undefined) throw new Error('a message without a phase')
   return create(ProcessingResponseSchema, { response: responseTo(request) })
@@ -40,7 +40,8 @@ function responseTo(request: ProcessingRequest['request']): Response {
 }
 
 const server = new Server({ 'grpc.max_concurrent_streams': 16_384 })
-// Envoy resets every stream when it is done with it, for which Node's HTTP/2 ends connections; grpc-js has no setting for it.
+// Envoy resets every stream after use, and Node's HTTP/2 closes connections with too many resets. grpc-js has no
+// option to raise that limit.
 Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, {
   streamResetBurst: 2 ** 31,
   streamResetRate: 2 ** 31,

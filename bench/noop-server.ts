@@ -1,4 +1,5 @@
-// The yardstick: an ext_authz server on grpc-js that decodes nothing and lets everything in. Argument: its address.
+// The reference for checks: an ext_authz server on grpc-js that decodes nothing and allows everything. Argument: its
+// address.
 
 import { type sendUnaryData, Server, ServerCredentials } from '@grpc/grpc-js'
 

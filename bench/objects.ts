@@ -1,4 +1,4 @@
-// Objects of Gatehouse's configuration, as a user writes them.
+// Gatehouse resources as a user writes them.
 
 export const GATEWAY_API = 'gateway.networking.k8s.io'
 export const OURS = 'policy.gatehouse.dev'
@@ -10,7 +10,7 @@ export const gatewayClass: object = {
   spec: { controllerName: `${OURS}/gatehouse` },
 }
 
-/** port: of its one listener. */
+/** @param port the port of its only listener. */
 export const gatewayAt = (port: number): object => ({
   apiVersion: `${GATEWAY_API}/v1`,
   kind: 'Gateway',
@@ -21,7 +21,10 @@ export const gatewayAt = (port: number): object => ({
   },
 })
 
-/** To the backend of the same name. host: absent for every one. */
+/**
+ * A route to the backend of the same name.
+ * @param host absent to match every host.
+ */
 export const route = (name: string, path = `/${name}`, host?: string): object => ({
   apiVersion: `${GATEWAY_API}/v1`,
   kind: 'HTTPRoute',
@@ -38,7 +41,7 @@ export const route = (name: string, path = `/${name}`, host?: string): object =>
   },
 })
 
-/** On loopback. */
+/** A backend on loopback. */
 export const backend = (name: string, port: number): object => ({
   apiVersion: `${OURS}/v1alpha1`,
   kind: 'ProxyBackend',
@@ -46,7 +49,7 @@ export const backend = (name: string, port: number): object => ({
   spec: { static: { host: '127.0.0.1', port } },
 })
 
-/** For the route of the same name. */
+/** A policy for the route of the same name. */
 export const policy = (name: string, spec: object): object => ({
   apiVersion: `${OURS}/v1alpha1`,
   kind: 'ProxyPolicy',

@@ -1,5 +1,5 @@
-// One change among N routes and policies: the CPU time from the resources to the encoded xDS and the tables, and the
-// memory of the process. Prints rows as JSON.
+// Measures one change among N routes and policies: the CPU time from the resources to the encoded xDS and the tables,
+// and the memory of the process. Prints rows as JSON.
 
 import { createTranslator } from '../src/gatewayapi/translator.js'
 import { buildSnapshot, type Snapshot } from '../src/snapshot/build-snapshot.js'
@@ -8,7 +8,7 @@ import { manyRoutes } from './many-routes.js'
 import { median } from './median.js'
 
 const COUNTS = [10, 1_000, 5_000]
-/** Of each kind; the first ones warm up. */
+/** Number of changes of each kind; the first WARM_UP are not counted. */
 const CHANGES = 40
 const WARM_UP = 10
 

@@ -1,4 +1,4 @@
-// Starts what checks are measured with: servers that do nothing, OPA, Gatehouse with a policy of its own, an Envoy before all.
+// Starts everything that the check benchmark needs: no-op servers, OPA, Gatehouse with a policy, and an Envoy in front.
 
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,9 +14,9 @@ import { AUDIENCE, ISSUER, type Keys } from './tokens.js'
 
 export interface Parties {
   readonly targets: Readonly<Record<Variant, Target>>
-  /** Variants whose server is there. */
+  /** The variants whose server is available. */
   readonly present: ReadonlySet<Variant>
-  /** Milliseconds from the start of Gatehouse's process to /readyz saying 200. */
+  /** Milliseconds from the start of Gatehouse's process until /readyz answers 200. */
   readonly startupMs: number
   close(): Promise<void>
 }
@@ -69,7 +69,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
   }
 }
 
-/** Once it has said something; undefined: there is none. */
+/** Starts a program and waits for its first output. Returns undefined without a path. */
 async function runProgram(
   path: string | undefined,
   args: readonly string[],
@@ -80,7 +80,7 @@ async function runProgram(
   return party
 }
 
-/** One route, one policy: what the demo's says, with the keys written into it. */
+/** One route and one policy like the demo's, with inline keys. */
 function resources(keys: Keys): readonly object[] {
   const jwks = { inline: JSON.stringify(keys.jwks) }
   const traffic = {

@@ -1,11 +1,11 @@
-// Child processes, free ports, and waiting for a server to be ready.
+// Starts and stops child processes, finds free ports, and waits for conditions.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 
-/** The repository. */
+/** Root folder of the repository. */
 export const root = join(import.meta.dirname, '..')
 
 export interface Party {
@@ -13,7 +13,7 @@ export interface Party {
   readonly pid: number
 }
 
-/** stderr: shown, unless somebody reads it. */
+/** @param stderr inherited, unless the caller reads it. */
 export function run(
   program: string,
   args: readonly string[],
@@ -24,7 +24,7 @@ export function run(
   return { child, pid: child.pid }
 }
 
-/** A script of this folder, once it has said something. */
+/** Starts a script of this folder and waits for its first output. */
 export async function runScript(name: string, args: readonly string[]): Promise<Party> {
   const party = run(process.execPath, [join(root, `.cache/bench/${name}.mjs`), ...args])
   await once(party.child.stdout ?? party.child, 'data')
@@ -42,7 +42,10 @@ export async function stop(parties: readonly Party[]): Promise<void> {
 export const until = (url: string, timeoutMs = 20_000): Promise<void> =>
   untilHolds(async () => (await fetch(url)).ok, timeoutMs, `${url} is ready`)
 
-/** what: of the error when the time is up. A condition that throws does not hold. */
+/**
+ * Waits until the condition holds. A condition that throws does not hold.
+ * @param what names the condition in the timeout error.
+ */
 export async function untilHolds(
   condition: () => Promise<boolean>,
   timeoutMs: number,
@@ -65,7 +68,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A free port for each. */
+/** Returns a free port for each name. */
 export async function freePorts<Name extends string>(
   names: readonly Name[],
 ): Promise<Record<Name, number>> {

@@ -1,10 +1,10 @@
-// The log of a Gatehouse → an event at every line that says that a change is in force.
+// Watches the log of a Gatehouse and emits an event whenever a change is published.
 
 import { EventEmitter } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Emits "published" with the performance.now() of each. */
+/** Emits "published" with performance.now() for each publication. */
 export function publicationsIn(log: Readable): EventEmitter {
   const publications = new EventEmitter()
   createInterface({ input: log }).on('line', (line) => {

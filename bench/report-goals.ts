@@ -1,4 +1,4 @@
-// Measured ratios → the table of what Gatehouse must reach: what it was before, what it must be, what it aims at.
+// Compares measurements with the performance goals and formats the table: before, required, aim and measured.
 
 import { HOLD_BACK, SLOW_WEBHOOK_MS, STEADY_EVENT_MS, STEADY_TOKEN } from './chat.js'
 import { type CheckRows, GO_NOOP, NEW, REMEMBERED } from './checks.js'
@@ -9,16 +9,16 @@ import { ratioOf, type Spread, spreadOf } from './spread.js'
 import type { TokenRow } from './streams.js'
 import { rowNamed, spreadCell, table } from './table.js'
 
-/** Of a smaller number. */
+/** A performance goal; smaller numbers are better. */
 interface Goal {
   readonly what: string
-  /** As it was with grpc-js, before Gatehouse had a gRPC server of its own. */
+  /** The value with grpc-js, before Gatehouse had its own gRPC server. */
   readonly before: number | undefined
   readonly must: number
   readonly aim: number | undefined
   readonly digits: number
   readonly unit: string
-  /** undefined: it could not be measured. */
+  /** undefined if it could not be measured. */
   readonly measured: Spread | undefined
 }
 
@@ -34,7 +34,7 @@ ${floorOf(guards)}
 `
 }
 
-/** What a guard cannot go below, said beside what it reaches. */
+/** A paragraph about the lower bound of a guard's added latency. */
 function floorOf({ replies }: GuardRows): string {
   const floor = addedLatency(rowNamed(replies, NOOP), rowNamed(replies, NO_GUARD))
   return (
@@ -94,7 +94,7 @@ function guardGoals({ replies, tokens, memory, steady }: GuardRows): readonly Go
   ]
 }
 
-/** holdBack less one at the LLM's rate, and the webhook's time. */
+/** The time in which the LLM sends `holdBack` - 1 characters, plus the webhook's response time. */
 const BOUND_MS = ((HOLD_BACK - 1) / STEADY_TOKEN.length) * STEADY_EVENT_MS + SLOW_WEBHOOK_MS
 const FIRST_TEXT =
   `first text at ${String(1_000 / STEADY_EVENT_MS)} tokens/s, webhook of ${String(SLOW_WEBHOOK_MS)} ms, ` +

@@ -1,4 +1,4 @@
-// What guardrails cost, as a section of docs/performance.md.
+// Formats the cost of guardrails as a section of docs/performance.md.
 
 import { EVENT_MS, EVENTS } from './chat.js'
 import { type GuardRows, NO_GUARD, NOOP, WEBHOOK } from './guards.js'
@@ -34,7 +34,7 @@ ${table(['variant', 'idle', `${String(OPEN_STREAMS)} streams`, 'each'], memory.m
 `
 }
 
-/** Milliseconds by which one chat takes longer than without a guard; of each round. */
+/** Added latency of one chat compared with no guard, in milliseconds, over all rounds. */
 export const addedLatency = (row: Row, plain: Row): Spread =>
   spreadOf(row.one.p50.map((value, round) => value - (plain.one.p50[round] ?? NaN)))
 
@@ -51,7 +51,7 @@ const streamCells = (rows: readonly StreamRow[]): readonly (readonly string[])[]
     index === 0 ? '–' : milli(first - (rows[0]?.first ?? NaN)),
   ])
 
-/** Kilobytes of each open stream. */
+/** Kilobytes per open stream. */
 export const streamMemory = ({ idle, open }: MemoryRow): number =>
   ((open - idle) * 1024) / OPEN_STREAMS
 

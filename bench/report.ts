@@ -1,4 +1,4 @@
-// Rows → the Markdown of docs/performance.md.
+// Formats measured rows as the Markdown of docs/performance.md.
 
 import type { ChangeRow } from './change-row.js'
 import { type CheckRows, GO_NOOP, GRPC_JS_NOOP } from './checks.js'

@@ -1,4 +1,4 @@
-// Sections → docs/performance.md, in which each benchmark writes its own and leaves those of the others alone.
+// Updates docs/performance.md: each benchmark replaces its own sections and leaves the others unchanged.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,10 @@ import { root } from './processes.js'
 
 const PAGE = join(root, 'docs/performance.md')
 
-/** text: in Markdown; each section that it has takes the place of the one with the same heading, or comes behind the one before. */
+/**
+ * Writes the sections of a Markdown text. Each replaces the section with the same heading, or is inserted after the
+ * previous one.
+ */
 export async function writeSections(text: string): Promise<void> {
   const page = [...sectionsOf(await readFile(PAGE, 'utf8'))]
   let last = -1
@@ -18,7 +21,7 @@ export async function writeSections(text: string): Promise<void> {
   await writeFile(PAGE, page.map(([, section]) => section).join('\n'))
 }
 
-/** By heading, in their order; what stands before the first is under the page's own. */
+/** Splits a page into its sections, keyed by heading, in order. The introduction belongs to the page's title. */
 const sectionsOf = (text: string): Map<string, string> =>
   new Map(
     text

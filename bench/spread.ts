@@ -1,4 +1,4 @@
-// Measurements of several rounds → their middle, and how far they lay apart.
+// Summarises the measurements of several rounds: median and range.
 
 import { median } from './median.js'
 
@@ -14,6 +14,6 @@ export const spreadOf = (values: readonly number[]): Spread => ({
   high: Math.max(...values),
 })
 
-/** The quotient of each round: what else the machine did in it hit both. */
+/** The quotients per round, since other load on the machine affects both values of a round. */
 export const ratioOf = (values: readonly number[], to: readonly number[]): Spread =>
   spreadOf(values.map((value, round) => value / (to[round] ?? NaN)))

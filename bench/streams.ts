@@ -1,4 +1,5 @@
-// Streamed chat completions: when the first text comes and the last, and what a server holds while many are open.
+// Measures streamed chat completions: the time to the first text and to the end, CPU per token, and the memory of many
+// open streams.
 
 import { connect, type Socket } from 'node:net'
 import type { STEADY_MODEL } from './chat.js'
@@ -10,19 +11,19 @@ import { residentMemory } from './memory.js'
 
 export interface StreamRow {
   readonly name: string
-  /** Milliseconds from the request to the first text and to the end; medians. */
+  /** Median milliseconds from the request to the first text and to the end. */
   readonly first: number
   readonly last: number
 }
 
 export interface MemoryRow {
   readonly name: string
-  /** Megabytes (RSS) of the server behind the filter. */
+  /** Resident memory (RSS) of the server behind the filter, in megabytes: idle, and with all streams open. */
   readonly idle: number
   readonly open: number
 }
 
-/** Microseconds of the server's CPU for each token of a stream; one value for each round. */
+/** CPU microseconds of the server per streamed token; one value per round. */
 export interface TokenRow {
   readonly name: string
   readonly cpu: readonly number[]
@@ -32,7 +33,7 @@ const STREAMS = 8
 const STREAMS_AT_ONCE = 32
 export const OPEN_STREAMS = 500
 
-/** model: absent, the usual one. */
+/** @param model absent for the default model. */
 export async function measureStreams(
   name: string,
   { port }: Target,
@@ -47,7 +48,7 @@ export async function measureStreams(
   }
 }
 
-/** serverPid must be there. The variants take turns. */
+/** Measures CPU per token; the variants take turns. Each target must have a serverPid. */
 export async function measureTokens(
   variants: readonly { readonly name: string; readonly target: Target }[],
   rounds: number,
@@ -74,7 +75,7 @@ async function oneStream(port: number, model?: string): Promise<{ first: number;
   return { first, last: performance.now() - sent }
 }
 
-/** serverPid must be there. */
+/** Measures memory while many streams are open. The target must have a serverPid. */
 export async function measureMemory(name: string, target: Target): Promise<MemoryRow> {
   const { port, serverPid = 0 } = target
   await oneStream(port)
@@ -87,13 +88,13 @@ export async function measureMemory(name: string, target: Target): Promise<Memor
   return { name, idle, open }
 }
 
-/** The first text of a reply, and the last line of an event stream of OpenAI's. */
+/** Marks of the first text of a reply and of the last line of an OpenAI event stream. */
 const TEXT = '"content":" word'
 const END = 'data: [DONE]'
 
 interface OpenStream {
   readonly socket: Socket
-  /** Resolves when this has come. */
+  /** Resolves when these words have arrived. */
   says(words: string): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// Numbers → cells, cells → a table in Markdown; and what they were measured with.
+// Formats numbers as cells and cells as Markdown tables, and describes the machine.
 
 import { cpus } from 'node:os'
 import type { Row } from './measure.js'
@@ -10,7 +10,7 @@ const NONE = '–'
 export const milli = (value: number): string => `${value.toFixed(2)} ms`
 export const megabytes = (value: number): string => `${value.toFixed(0)} MB`
 
-/** "12 (11–14) µs": the middle, and from where to where. */
+/** Formats a spread as "12 (11–14)": median, lowest and highest. */
 export const spreadCell = ({ median: middle, low, high }: Spread, digits = 0): string =>
   `${middle.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`
 
@@ -23,14 +23,14 @@ export const machine = (): string =>
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((line) => `| ${line.join(' | ')} |`).join('\n')
 
-/** @throws {Error} there is none of that name. */
+/** @throws {Error} if no row has that name. */
 export function rowNamed(rows: readonly Row[], name: string): Row {
   const row = rows.find((each) => each.name === name)
   if (row === undefined) throw new Error(`the row ${name} is missing`)
   return row
 }
 
-/** yardsticks: servers that do nothing, to whose CPU that of the others is compared. */
+/** @param yardsticks rows of no-op servers, to whose CPU time the others are compared. */
 export const loadHead = (yardsticks: readonly Row[]): readonly string[] => [
   'variant',
   'Envoy CPU',
@@ -42,7 +42,7 @@ export const loadHead = (yardsticks: readonly Row[]): readonly string[] => [
   'requests/s',
 ]
 
-/** plain: the row of an Envoy that asks nobody. */
+/** @param plain the row of an Envoy without a filter. */
 export const loadCells = (row: Row, plain: Row, yardsticks: readonly Row[]): readonly string[] => [
   row.name,
   micro(row.envoyCpu),

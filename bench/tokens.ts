@@ -1,4 +1,4 @@
-// The keys and tokens of the benchmark: the usual claims, as many different ones as asked for.
+// Creates keys and any number of distinct tokens with typical claims.
 
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
@@ -6,7 +6,7 @@ export const ISSUER = 'https://idp.example/application/o/mcp/'
 export const AUDIENCE = 'mcp-client'
 
 export interface Keys {
-  /** Of JWS. */
+  /** JWS algorithm. */
   readonly alg: string
   readonly privateKey: CryptoKey
   readonly jwks: { readonly keys: readonly JWK[] }
@@ -18,7 +18,7 @@ export async function newKeys(alg = 'RS256'): Promise<Keys> {
   return { alg, privateKey, jwks: { keys: [jwk] } }
 }
 
-/** Each of them is another token: jti counts. */
+/** Signs distinct tokens: jti is a counter. */
 export function newTokens({ alg, privateKey }: Keys, count: number): Promise<string[]> {
   const sign = (_: unknown, index: number): Promise<string> =>
     new SignJWT({

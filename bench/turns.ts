@@ -1,5 +1,5 @@
-// npm run bench:turns: how long Gatehouse is at work without a turn for checks that wait, at a start, at a change, and while a
-// hundred Envoys connect. Writes its section of docs/performance.md.
+// npm run bench:turns: measures how long Gatehouse blocks waiting checks at startup, on a change, and while a hundred
+// Envoys connect. Writes its section of docs/performance.md.
 
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ import { writeFiles } from './written-files.js'
 const ROUTES = 5_000
 const ENVOYS = 100
 const CHANGES = 10
-/** A route, its backend and its policy: each in a file of its own. */
+/** Documents per file: a route, its backend and its policy. */
 const PER_FILE = 3
 const PATIENCE_MS = 300_000
 const OF_ANY_SIZE = { 'grpc.max_receive_message_length': -1, 'grpc.use_local_subchannel_pool': 1 }
@@ -46,7 +46,7 @@ try {
 
 interface Stretch {
   readonly what: string
-  /** Milliseconds of CPU. */
+  /** CPU milliseconds. */
   readonly longest: number
 }
 

@@ -1,5 +1,5 @@
-// npm run bench:workers: what checks cost, and how many there are, by one, two and four workers. Writes its section of
-// docs/performance.md.
+// npm run bench:workers: measures the cost and throughput of checks with one, two and four workers. Writes its section
+// of docs/performance.md.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -30,15 +30,15 @@ interface Stack {
 interface Sample {
   readonly requestsPerSecond: number
   readonly p99: number
-  /** Microseconds of all processes of Gatehouse, for a check. */
+  /** CPU microseconds per check, over all processes of Gatehouse. */
   readonly cpu: number
-  /** Of all workers' CPU, what the one that was busiest used. */
+  /** The busiest worker's share of the CPU time. */
   readonly busiest: number
 }
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
 
-/** The processes of Gatehouse that check. */
+/** Ids of the processes of Gatehouse that answer checks. */
 function checkers({ gatehouse: { pid }, workers }: Stack): readonly number[] {
   if (workers === 1) return [pid]
   return readdirSync('/proc')
@@ -57,7 +57,7 @@ function checkers({ gatehouse: { pid }, workers }: Stack): readonly number[] {
     })
 }
 
-/** flags: of `gatehouse run`. */
+/** @param flags flags of `gatehouse run`. */
 async function startStack(
   folder: string,
   keys: Keys,
@@ -103,7 +103,7 @@ async function measureOnce(stack: Stack, token: string): Promise<Sample> {
   }
 }
 
-/** Variants take turns, so that what else the machine does meets all of them. */
+/** Measures the stacks in turns, so that other load on the machine affects all of them alike. */
 async function measureAll(stacks: readonly Stack[], token: string): Promise<readonly Sample[][]> {
   const samples: Sample[][] = stacks.map(() => [])
   for (let round = 0; round <= ROUNDS; round += 1)

@@ -1,15 +1,15 @@
-// Objects → the YAML files of a folder, some documents in each; and one of them written anew.
+// Writes objects as YAML files of a folder, several documents per file, and rewrites the file of a changed object.
 
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 
 export interface WrittenFiles {
-  /** Writes the file that has the object of this kind and name. */
+  /** Replaces the object of the same kind and name and rewrites its file. */
   readonly put: (object: object) => Promise<void>
 }
 
-/** perFile: how many documents a file has. */
+/** @param perFile documents per file. */
 export async function writeFiles(
   folder: string,
   objects: readonly object[],
@@ -33,7 +33,7 @@ export async function writeFiles(
   }
 }
 
-/** By a rename, as most tools do: what is written in place is in force only when it has been quiet for 2 s. */
+/** Replaces the file by a rename, as most tools do. A file written in place takes effect only after 2 s of quiet. */
 async function replace(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`
   await writeFile(draft, text)
