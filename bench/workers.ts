@@ -32,7 +32,7 @@ interface Sample {
   readonly p99: number
   /** CPU microseconds per check, over all processes of Gatehouse. */
   readonly cpu: number
-  /** The busiest worker's share of the CPU time. */
+  /** The busiest process's share of that CPU time. */
   readonly busiest: number
 }
 

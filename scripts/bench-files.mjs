@@ -1,5 +1,5 @@
-// npm run bench:files: sets up what is missing, bundles bench/files.ts and runs it, two to three minutes. It writes its
-// section of docs/performance.md.
+// npm run bench:files: sets up what is missing, bundles bench/files.ts and runs it, which takes two to three minutes.
+// Writes its section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
 import { runScript } from './runtime.mjs'

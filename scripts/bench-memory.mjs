@@ -1,11 +1,11 @@
-// npm run bench:memory: sets up what is missing, bundles bench/held.ts and runs it, two minutes. It writes its section of
-// docs/performance.md.
+// npm run bench:memory: sets up what is missing, bundles bench/held.ts and runs it, which takes two minutes. Writes its
+// section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 
-// As in our image: see the Dockerfile.
+// The same settings as in the Dockerfile.
 const MALLOC = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '65536',

@@ -1,11 +1,11 @@
-// The sources of bench/ → programs that Node runs, in .cache/bench; and the page that they write, formatted.
+// Bundles the sources of bench/ into programs in .cache/bench, runs them, and formats the page that they write.
 
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { root } from './stale.mjs'
 
-/** names: of files in bench/. Resolves to the paths of their programs. */
+/** Bundles the named files of bench/. Resolves to the paths of their programs. */
 export async function bundleBench(...names) {
   const { build } = await import('esbuild')
   const outdir = join(root, '.cache/bench')
@@ -22,7 +22,7 @@ export async function bundleBench(...names) {
   return names.map((name) => join(outdir, `${name}.mjs`))
 }
 
-/** A source finds what lies beside it, wherever its program is. */
+/** Replaces import.meta.dirname by the source's own folder, so that bundled code still finds its neighbouring files. */
 const keepPlaces = {
   name: 'keep-places',
   setup: ({ onLoad }) => {
@@ -34,7 +34,7 @@ const keepPlaces = {
   },
 }
 
-/** args: of this Node. Its exit code. */
+/** Runs this Node with the arguments and returns its exit code. */
 export const run = (...args) =>
   spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1
 

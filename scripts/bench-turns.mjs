@@ -1,5 +1,5 @@
-// npm run bench:turns: sets up what is missing, bundles bench/turns.ts and runs it, a minute. It writes its section of
-// docs/performance.md.
+// npm run bench:turns: sets up what is missing, bundles bench/turns.ts and runs it, which takes a minute. Writes its
+// section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
 import { runScript } from './runtime.mjs'

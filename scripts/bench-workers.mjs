@@ -1,5 +1,5 @@
-// npm run bench:workers: sets up what is missing, bundles bench/workers.ts and runs it, two minutes. It writes its section of
-// docs/performance.md.
+// npm run bench:workers: sets up what is missing, bundles bench/workers.ts and runs it, which takes two minutes. Writes
+// its section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
 import { runScript } from './runtime.mjs'

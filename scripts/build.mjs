@@ -1,4 +1,5 @@
-// Sources → dist/main.js: the wire types from proto/ when they are stale, then TypeScript; and the sample webhook.
+// Builds dist/main.js: generates the wire types from proto/ if they are stale, then compiles TypeScript and the sample
+// webhook.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, utimesSync } from 'node:fs'
@@ -12,7 +13,7 @@ const GENERATED = 'src/grpc/generated'
 const run = (name, ...args) =>
   execFileSync(join(root, 'node_modules/.bin', name), args, { cwd: root, stdio: 'inherit' })
 
-/** Throws when a step fails; the tool has then said what is wrong. */
+/** Throws when a step fails, after the tool has printed its error. */
 export function build() {
   if (isStale(GENERATED, ['proto', 'buf.gen.yaml', 'buf.yaml'])) {
     run('buf', 'generate')

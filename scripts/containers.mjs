@@ -1,5 +1,5 @@
-// A container engine and the images that Gatehouse's are built on: what the machine has, or, on a Debian without a registry
-// of images, an engine of our own and images made of Debian's packages, npm's Node and the Envoy at hand.
+// Provides a container engine and the base images of Gatehouse's images. Uses what the machine has. On a Debian without
+// an image registry, it starts its own engine and makes the images from Debian packages, npm's Node and the local Envoy.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
@@ -27,10 +27,10 @@ const OWN_RUNTIME = 'gatehouse-base/runtime'
 const answers = (env) =>
   spawnSync('docker', ['info'], { stdio: 'ignore', env: { ...process.env, ...env } }).status === 0
 
-/** env: what programs that speak to the engine need. stop: ends it if it is ours. */
+/** Returns the environment for the engine's clients, and a function that stops the engine if this script started it. */
 export async function startEngine(say) {
   if (onPath('docker') !== undefined && answers({})) return { env: {}, stop: () => undefined }
-  // What it recommends mounts the control groups where nobody else has.
+  // A recommended package mounts the control groups if nothing else has.
   if (onPath('dockerd') === undefined)
     aptInstall('a container engine', 'docker.io', say, { recommended: true })
   const folder = join(cacheFolder(), 'containers')
@@ -54,7 +54,10 @@ async function startDaemon(folder, env) {
   throw new SetupError(`the container engine did not start; its log: ${join(folder, 'log')}`)
 }
 
-/** The names of the images to build on. envoy: the path of an Envoy, for where its image cannot be had. */
+/**
+ * Returns the names of the base images.
+ * @param envoy the path of an Envoy, used if its image cannot be pulled.
+ */
 export function baseImages(engine, envoy, say) {
   const docker = dockerOf(engine)
   const node = docker.has(NODE_IMAGE) || docker.pull(NODE_IMAGE)
@@ -64,7 +67,7 @@ export function baseImages(engine, envoy, say) {
   return made ?? { node: NODE_IMAGE, runtime: RUNTIME_IMAGE }
 }
 
-/** The engine's client. */
+/** A client of the engine. */
 export function dockerOf({ env }) {
   const options = { env: { ...process.env, ...env } }
   const succeeds = (...args) =>
@@ -92,7 +95,7 @@ function makeBases(docker, say) {
   return bases
 }
 
-/** Debian's smallest system with the authorities of this machine. */
+/** Makes the root of a minimal Debian system with the CA certificates of this machine. */
 function debianRoot(say) {
   if (onPath('debootstrap') === undefined) aptInstall('debootstrap', 'debootstrap', say)
   const root = join(cacheFolder(), 'containers/root')
@@ -111,7 +114,7 @@ function debianRoot(say) {
   return root
 }
 
-/** This process's own Node, its npm, and the user "node" that the official image has. */
+/** Adds this process's Node, its npm, and the user "node" of the official image. */
 function addNode(root) {
   copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
   const npm = dirname(dirname(realpathSync(onPath('npm'))))
@@ -162,7 +165,7 @@ function makeEnvoy({ options }, envoy, say) {
 
 const COMPOSE = 'v2.40.3'
 
-/** The path of docker-compose: the machine's, or built once from its Go module. */
+/** Returns the path of docker-compose: the machine's, or one built once from its Go module. */
 export function findCompose(say) {
   const found = onPath('docker-compose')
   if (found !== undefined) return found

@@ -1,4 +1,4 @@
-// npm run gatehouse -- COMMAND, and npm run demo: sets up what is missing, then runs `gatehouse` with the arguments passed on.
+// npm run gatehouse -- COMMAND, and npm run demo: sets up what is missing, then runs `gatehouse` with the arguments.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,14 +7,14 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
-/** As the image has it (decision 34). */
+/** The image's size of the young generation (decision 34). */
 const YOUNG_GENERATION = '--max-semi-space-size=16'
 
 await runScript(async () => {
   await setup()
   const args = [YOUNG_GENERATION, join(root, 'dist/main.js'), ...process.argv.slice(2)]
   const child = spawn(process.execPath, args, { stdio: 'inherit' })
-  // Ctrl-C reaches the child by itself (it is of the same terminal); this process only outlives it.
+  // Ctrl-C reaches the child directly, because it shares the terminal; this process only waits for it to exit.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   const [code] = await once(child, 'close')

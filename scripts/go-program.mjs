@@ -1,4 +1,5 @@
-// A Go module of this repository → its program, built once for its sources and kept in the user's cache.
+// Builds a program from a Go module of this repository, once per version of its sources, and keeps it in the user's
+// cache.
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,8 +10,12 @@ import { SetupError } from './setup-error.mjs'
 export const hasGo = () => onPath('go') !== undefined
 
 /**
- * name: of the program. module: its folder, which pins what it needs by go.mod and go.sum. part: of the package in it.
- * takes: how long that is. say: a sentence for the person who waits. Its path.
+  * Returns the path of the program, built if it is missing.
+  * @param name name of the program.
+  * @param module folder of the module, whose go.mod and go.sum pin its dependencies.
+  * @param part the package within the module.
+  * @param takes how long the build takes, in words.
+  * @param say reports progress to the user.
  */
 export function goProgram({ name, module, part = '.', takes = 'about a minute', say }) {
   const program = join(cacheFolder(), `${name}-${hashOf(module)}`, name)
@@ -27,7 +32,7 @@ export function goProgram({ name, module, part = '.', takes = 'about a minute', 
   return program
 }
 
-/** Of all files below the folder. */
+/** Hash of all files below the folder. */
 function hashOf(folder) {
   const hash = createHash('sha256')
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })

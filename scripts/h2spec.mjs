@@ -1,14 +1,18 @@
-// Where h2spec is, which holds servers to RFC 9113 and RFC 7541: built once from its Go module and kept in the user's cache.
+// Finds h2spec, which tests servers for conformance to RFC 9113 and RFC 7541. Builds it once from its Go module and
+// keeps it in the user's cache.
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { attempt, cacheFolder, onPath } from './install.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** The last one that is a Go module; it is older than modules, hence the suffix. */
+/** The last version available as a Go module. It predates modules, hence the suffix. */
 const H2SPEC = 'v2.2.1+incompatible'
 
-/** Its path. say: a sentence for the person who waits. */
+/**
+ * Returns the path of h2spec.
+ * @param say reports progress to the user.
+ */
 export function findH2spec(say) {
   const folder = join(cacheFolder(), 'h2spec-v2.2.1')
   const program = join(folder, 'h2spec')

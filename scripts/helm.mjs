@@ -1,4 +1,4 @@
-// Where helm is: on PATH, or built once from its Go module and kept in the user's cache.
+// Finds helm: on PATH, or built once from its Go module and kept in the user's cache.
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,10 @@ import { SetupError } from './setup-error.mjs'
 
 const HELM = 'v3.22.0'
 
-/** Its path. say: a sentence for the person who waits. */
+/**
+ * Returns the path of helm.
+ * @param say reports progress to the user.
+ */
 export function findHelm(say) {
   const found = onPath('helm')
   if (found !== undefined) return found

@@ -1,5 +1,5 @@
-// What scripts that need a cluster's API server share: a kube-apiserver, an etcd, helm and the Gateway API's CRDs, got where
-// they are missing, and a network namespace of their own, as the API server takes no loopback address for an endpoint.
+// Helpers for scripts that need a Kubernetes API server: provides kube-apiserver, etcd, helm and the Gateway API CRDs,
+// and a separate network namespace, because the API server accepts no loopback address for an endpoint.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
@@ -11,12 +11,12 @@ import { root } from './stale.mjs'
 
 const KUBERNETES = '1.35.0'
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.6.0'
-/** What the API server and the endpoints are reached at. */
+/** Address of the API server and of the endpoints. */
 const ADDRESS = '10.99.0.1'
 
 const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
 
-/** args: of this Node. Its exit code. */
+/** Runs this Node with the arguments in the network namespace. Resolves to its exit code. */
 export async function runInCluster(args) {
   const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
   const env = {
@@ -43,7 +43,7 @@ function etcd() {
   return found ?? asset('etcd')
 }
 
-/** As envtest has it, on PATH, or built once. */
+/** Returns the path of kube-apiserver: envtest's, one on PATH, or one built once. */
 function apiServer() {
   const found = asset('kube-apiserver')
   if (found !== undefined) return found
@@ -64,7 +64,7 @@ function apiServer() {
   return program
 }
 
-/** The folder of the CRDs of the experimental channel. */
+/** Returns the folder with the CRDs of the experimental channel. */
 function gatewayApi() {
   go()
   const { status, stdout } = spawnSync('go', ['mod', 'download', '-json', GATEWAY_API], {

@@ -1,5 +1,5 @@
-// npm run manifests: deploy/kubernetes.yaml, the Helm chart with its default values as plain YAML. --check: says whether
-// it is fresh, and writes nothing.
+// npm run manifests: writes deploy/kubernetes.yaml, the Helm chart with its default values as plain YAML. With --check
+// it only reports whether the file is up to date.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { root } from './stale.mjs'
 
 const TARGET = join(root, 'deploy/kubernetes.yaml')
 const NAMESPACE = 'gatehouse'
-/** A helm that go has built takes itself to speak to Kubernetes 1.20. */
+/** --kube-version is needed because a helm built with plain `go build` assumes Kubernetes 1.20. */
 const HELM_FLAGS = [
   '--namespace',
   NAMESPACE,
@@ -45,7 +45,7 @@ await runScript(() => {
   return 0
 })
 
-/** Nothing of it is Helm's any more. */
+/** Removes the traces of Helm. */
 function plain(text) {
   return text
     .split('\n')

@@ -1,11 +1,11 @@
-// A program of somebody else that is written in Python: its packages, in a virtual environment that is kept.
+// Installs a third-party Python program into a virtual environment that is kept.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { attempt } from './install.mjs'
 
 /**
- * The environment's folder; made anew when the list of its packages (requirements, a path) changes.
+  * Returns the environment's folder. Recreates the environment when the file `requirements` has changed.
  * @throws {SetupError}
  */
 export function installPythonProgram({ title, size, folder, requirements, say }) {

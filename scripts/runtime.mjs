@@ -1,5 +1,5 @@
-// Which Node the scripts use: the machine's own where it is new enough, else the pinned one, which npm fetches for the
-// platform (scripts/runtime). This file and what it imports run on Node 18 and newer.
+// Chooses the Node for the scripts: the machine's if it is new enough, otherwise the pinned one, which npm fetches for
+// the platform (scripts/runtime). This file and its imports run on Node 18 and newer.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -7,16 +7,16 @@ import { delimiter, dirname, join } from 'node:path'
 import { say, SetupError } from './setup-error.mjs'
 import { isStale, root } from './stale.mjs'
 
-/** What package.json asks for in "engines": a test holds that they are one. */
+/** The oldest supported Node. A test keeps it equal to "engines" in package.json. */
 export const OLDEST = [22, 19]
 
-/** pinned: the pinned Node even where the machine's own would do. oldest: the oldest one that is supported (Linux, x64). */
+/** "pinned": the pinned Node even if the machine's would do. "oldest": the oldest supported one (Linux, x64). */
 const CHOICE = process.env['GATEHOUSE_NODE']
 const FOLDERS = { pinned: 'scripts/runtime', oldest: 'scripts/runtime/floor' }
 
 /**
- * Runs main, or this whole script again, with the same arguments, by a Node that will do. What a person must mend is one
- * sentence on stderr and exit code 1.
+  * Runs main, or reruns the whole script with the same arguments on a suitable Node. A SetupError becomes one sentence
+  * on stderr and exit code 1.
  */
 export async function runScript(main) {
   try {
@@ -29,7 +29,7 @@ export async function runScript(main) {
   }
 }
 
-/** undefined: this process runs by the right Node. */
+/** Returns the folder of the Node to run; undefined if this process already runs on a suitable one. */
 function folderOfChoice() {
   if (CHOICE === 'ready') return undefined
   if (CHOICE !== undefined && CHOICE !== '') {
@@ -46,7 +46,7 @@ function isNewEnough(version) {
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
 }
 
-/** The path of its program, fetched when missing; npm checks it against the lock file's hash. */
+/** Returns the path of the folder's Node, fetched if missing. npm verifies it against the hash in the lock file. */
 function fetchNode(folder) {
   if (
     isStale(join(folder, 'node_modules/.package-lock.json'), [join(folder, 'package-lock.json')])
@@ -77,7 +77,7 @@ function fetchNode(folder) {
   )
 }
 
-/** Programs that look for "node" find it too. Resolves to the exit code. */
+/** Reruns this script on the program, which is also put on PATH as "node". Resolves to the exit code. */
 function runAgain(program) {
   const env = {
     ...process.env,
@@ -85,7 +85,7 @@ function runAgain(program) {
     PATH: [dirname(program), process.env['PATH']].filter(Boolean).join(delimiter),
   }
   const child = spawn(program, process.argv.slice(1), { stdio: 'inherit', env })
-  // Ctrl-C reaches the child by itself (it is of the same terminal); this process only outlives it.
+  // Ctrl-C reaches the child directly, because it shares the terminal; this process only waits for it to exit.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   return new Promise((resolve, reject) => {

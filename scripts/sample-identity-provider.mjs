@@ -1,5 +1,5 @@
-// The demo's identity provider for docker-compose: it listens on every interface of its container, and is
-// http://127.0.0.1:9000 for browsers (through the published port) and for Gatehouse (in the shared network).
+// The demo's identity provider for docker-compose. It listens on every interface of its container. Browsers (through
+// the published port) and Gatehouse (in the shared network) both reach it at http://127.0.0.1:9000.
 
 import { createServer } from 'node:http'
 import { DEMO_IDP } from '../dist/demo/demo-parties.js'

@@ -1,4 +1,4 @@
-// The demo's LLM server for docker-compose: in the network that the containers share, at http://127.0.0.1:4000/v1.
+// The demo's LLM server for docker-compose, at http://127.0.0.1:4000/v1 in the network that the containers share.
 
 import { startLlmServer } from '../dist/demo/llm-server.js'
 

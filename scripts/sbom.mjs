@@ -1,6 +1,6 @@
-// npm run sbom: package-lock.json → a CycloneDX 1.6 document of what is shipped, on stdout.
-// By hand, as `npm sbom --omit dev` leaves out whatever a development package needs too, and the official generator reads
-// what is installed on one platform.
+// npm run sbom: prints a CycloneDX 1.6 document of the shipped packages, made from package-lock.json.
+// It does not use `npm sbom --omit dev`, which omits packages that a development package needs too, nor the official
+// generator, which reads what is installed on one platform.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const { name, version, license, description, packages } = {
   ...JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')),
 }
 
-/** https://github.com/package-url/purl-spec, type npm. */
+/** Package URL of type npm: https://github.com/package-url/purl-spec */
 const purlOf = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`
 
 const licensesOf = (license) =>
@@ -19,7 +19,7 @@ const licensesOf = (license) =>
     ? {}
     : { licenses: [/ /.test(license) ? { expression: license } : { license: { id: license } }] }
 
-/** "sha512-BASE64" (Subresource Integrity) → CycloneDX' form. */
+/** Converts "sha512-BASE64" (Subresource Integrity) to a CycloneDX hash. */
 function hashOf(integrity) {
   const [algorithm, digest] = integrity.split('-')
   const content = Buffer.from(digest, 'base64').toString('hex')

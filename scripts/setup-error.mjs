@@ -1,6 +1,6 @@
-// What a person must mend before a script can go on, and how scripts speak to that person.
+// The error for problems that the user must fix before a script can continue, and the scripts' progress messages.
 
-/** Shown as one sentence, without a stack. */
+/** A problem that the user must fix, shown as one sentence without a stack trace. */
 export class SetupError extends Error {}
 
 export const say = (text) => process.stderr.write(`setup: ${text}\n`)

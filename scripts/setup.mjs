@@ -1,5 +1,5 @@
-// A fresh clone → one that runs: checks what the machine has, installs the packages, builds. Does only what is
-// missing or stale, and uses nothing but Node itself (18 or newer; scripts/runtime.mjs gets the Node that Gatehouse needs).
+// Makes a fresh clone runnable: checks the machine, installs packages and builds. Does only what is missing or stale,
+// and needs only Node itself (18 or newer; scripts/runtime.mjs gets the Node that Gatehouse needs).
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

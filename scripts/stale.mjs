@@ -1,4 +1,4 @@
-// Files → whether what was made from them is older than they are.
+// Compares modification times: whether a generated file is older than its sources.
 
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Milliseconds; 0: it does not exist. */
+/** Returns the modification time in milliseconds; 0 if the path does not exist. */
 export const modified = (path) =>
   existsSync(join(root, path)) ? statSync(join(root, path)).mtimeMs : 0
 
-/** Paths are relative to the project. */
+/** Whether `made` is older than anything in `from`. Paths are relative to the project. */
 export const isStale = (made, from) => modified(made) < Math.max(...from.map(newestBelow))
 
-/** The last change of anything at or below the path, but of what is itself generated. */
+/** Returns the last modification time at or below the path, except of generated files. */
 function newestBelow(path) {
   const full = join(root, path)
   if (path === join('src', 'grpc', 'generated') || !existsSync(full)) return 0

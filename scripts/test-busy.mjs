@@ -1,5 +1,5 @@
-// The whole suite on a machine that has something else to do: half of its cores are kept busy meanwhile.
-// `node scripts/test-busy.mjs [TIMES]`, default 10; ends with the first run that is not green.
+// Runs the whole suite on a busy machine: half of its cores are kept busy meanwhile.
+// `node scripts/test-busy.mjs [TIMES]`, default 10; stops at the first failing run.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -10,7 +10,7 @@ import { root } from './stale.mjs'
 
 const BUSY = Math.max(1, Math.floor(availableParallelism() / 2))
 
-/** stress-ng where there is one, else loops that do nothing. */
+/** Starts stress-ng if it is installed, otherwise busy loops. */
 function keepBusy() {
   const hasStress = spawnSync('stress-ng', ['--version'], { stdio: 'ignore' }).status === 0
   if (hasStress) return [spawn('stress-ng', ['--cpu', String(BUSY)], { stdio: 'ignore' })]

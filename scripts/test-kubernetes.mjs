@@ -1,4 +1,4 @@
-// npm run test:kubernetes: test/kubernetes, with a real API server. Arguments go to vitest, e.g.
+// npm run test:kubernetes: runs test/kubernetes with a real API server. Arguments are passed to vitest, e.g.
 // `npm run test:kubernetes -- provider`.
 
 import { join } from 'node:path'

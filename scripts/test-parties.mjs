@@ -1,6 +1,6 @@
-// npm run test:parties: gets the programs of other parties that are missing (packages, Chromium, Keycloak, LiteLLM,
-// Presidio, h2spec, promtool, a client of grpc-go), then runs test/parties. Arguments go to vitest, e.g. `npm run test:parties -- keycloak`: then only what
-// that suite needs is got.
+// npm run test:parties: installs missing third-party programs (packages, Chromium, Keycloak, LiteLLM, Presidio, h2spec,
+// promtool, a client of grpc-go), then runs test/parties. Arguments are passed to vitest, e.g.
+// `npm run test:parties -- keycloak`; then only the programs that suite needs are installed.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ const say = (text) => process.stderr.write(`parties: ${text}\n`)
 const args = process.argv.slice(2)
 const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
 const filters = firstFlag === -1 ? args : args.slice(0, firstFlag)
-/** Whether vitest is going to run one of these files of test/parties. */
+/** Whether vitest will run one of these files of test/parties. */
 const wants = (...suites) =>
   filters.length === 0 ||
   suites.some((suite) => filters.some((text) => `test/parties/${suite}.test.ts`.includes(text)))
@@ -98,7 +98,7 @@ function keycloak() {
   attempt(
     'mvn',
     ['-q', '-B', `${MAVEN_PLUGIN}:unpack`, `-Dartifact=${artifact}`, `-DoutputDirectory=${draft}`],
-    // Maven leaves a folder of marks where it runs.
+    // Maven leaves a folder of marker files in its working directory.
     {
       cwd: draft,
       trouble: 'Maven could not get Keycloak: see its message above; is Maven Central reachable?',

@@ -1,5 +1,6 @@
-// npm test: sets up what is missing, then every test. Arguments go to vitest, e.g. `npm test -- test/settings`.
-// The integration tests find Envoy and Python's MCP client themselves (test/support/global-setup.ts).
+// npm test: sets up what is missing, then runs every test. Arguments are passed to vitest, e.g.
+// `npm test -- test/settings`. The integration tests find Envoy and Python's MCP client themselves
+// (test/support/global-setup.ts).
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// node scripts/tool.mjs NAME ARGUMENTS: a program of node_modules/.bin, by a Node that will do (scripts/runtime.mjs).
+// node scripts/tool.mjs NAME ARGUMENTS: runs a program of node_modules/.bin on a suitable Node (scripts/runtime.mjs).
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
