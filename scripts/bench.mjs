@@ -1,5 +1,5 @@
-// npm run bench: sets up what is missing, bundles bench/, builds its Go servers (if Go is installed) and runs it. Writes
-// its sections of docs/performance.md; with --short it takes a minute and writes nothing.
+// npm run bench: sets up what is missing, bundles bench/, builds its Go servers (if Go is installed) and runs it.
+// Writes its sections of docs/performance.md; with --short it takes a minute and writes nothing.
 
 import { join } from 'node:path'
 import { bundleBench, formatPage, run } from './bench-programs.mjs'

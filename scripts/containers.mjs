@@ -1,5 +1,5 @@
 // Provides a container engine and the base images of Gatehouse's images. Uses what the machine has. On a Debian without
-// an image registry, it starts its own engine and makes the images from Debian packages, npm's Node and the local Envoy.
+// an image registry, starts its own engine and makes the images from Debian packages, npm's Node and the local Envoy.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {

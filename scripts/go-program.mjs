@@ -10,12 +10,12 @@ import { SetupError } from './setup-error.mjs'
 export const hasGo = () => onPath('go') !== undefined
 
 /**
-  * Returns the path of the program, built if it is missing.
-  * @param name name of the program.
-  * @param module folder of the module, whose go.mod and go.sum pin its dependencies.
-  * @param part the package within the module.
-  * @param takes how long the build takes, in words.
-  * @param say reports progress to the user.
+ * Returns the path of the program, built if it is missing.
+ * @param name name of the program.
+ * @param module folder of the module, whose go.mod and go.sum pin its dependencies.
+ * @param part the package within the module.
+ * @param takes how long the build takes, in words.
+ * @param say reports progress to the user.
  */
 export function goProgram({ name, module, part = '.', takes = 'about a minute', say }) {
   const program = join(cacheFolder(), `${name}-${hashOf(module)}`, name)

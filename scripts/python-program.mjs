@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { attempt } from './install.mjs'
 
 /**
-  * Returns the environment's folder. Recreates the environment when the file `requirements` has changed.
+ * Returns the environment's folder. Recreates the environment when the file `requirements` has changed.
  * @throws {SetupError}
  */
 export function installPythonProgram({ title, size, folder, requirements, say }) {

@@ -15,8 +15,8 @@ const CHOICE = process.env['GATEHOUSE_NODE']
 const FOLDERS = { pinned: 'scripts/runtime', oldest: 'scripts/runtime/floor' }
 
 /**
-  * Runs main, or reruns the whole script with the same arguments on a suitable Node. A SetupError becomes one sentence
-  * on stderr and exit code 1.
+ * Runs main, or reruns the whole script with the same arguments on a suitable Node. A SetupError becomes one sentence
+ * on stderr and exit code 1.
  */
 export async function runScript(main) {
   try {

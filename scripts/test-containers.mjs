@@ -1,5 +1,5 @@
-// npm run test:containers: builds both images of the Dockerfile, then runs test/containers with a real container engine.
-// Arguments are passed to vitest, e.g. `npm run test:containers -- image`.
+// npm run test:containers: builds both images of the Dockerfile, then runs test/containers with a real container
+// engine. Arguments are passed to vitest, e.g. `npm run test:containers -- image`.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

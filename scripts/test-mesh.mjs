@@ -1,5 +1,5 @@
-// npm run test:mesh: runs test/mesh with a third-party control plane: Envoy Gateway, built from its Go module if missing.
-// It runs in a separate network namespace, because its ports cannot be chosen. Arguments are passed to vitest.
+// npm run test:mesh: runs test/mesh with a third-party control plane: Envoy Gateway, built from its Go module if
+// missing. It runs in a separate network namespace, because its ports cannot be chosen. Arguments are passed to vitest.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

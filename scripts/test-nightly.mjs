@@ -1,6 +1,6 @@
-// npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then the whole
-// suite ten times on a busy machine. Arguments are passed to vitest, e.g. `npm run test:nightly -- long-streams`; then
-// only the matching files of test/nightly run.
+// npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then the
+// whole suite ten times on a busy machine. Arguments are passed to vitest, e.g.
+// `npm run test:nightly -- long-streams`; then only the matching files of test/nightly run.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
