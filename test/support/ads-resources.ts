@@ -1,4 +1,4 @@
-// Small xDS resources that a real Envoy takes: a listener that gets its routes by name, a cluster with one endpoint.
+// Small xDS resources that a real Envoy accepts: a listener that gets its routes by name, a cluster with one endpoint.
 
 import type { JsonObject } from '../../src/ir/json.js'
 import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE } from '../../src/xds/encode/type-urls.js'

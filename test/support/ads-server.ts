@@ -1,4 +1,4 @@
-// An ADS server on a Unix socket for a real Envoy, that can be stopped and started again with what it served.
+// An ADS server on a Unix socket for a real Envoy. It can be stopped and restarted with the same resources.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ import { envoyPath } from './envoy.js'
 import { encodeJson, encodeRoutesJson } from './json-resources.js'
 import { freePort } from './ports.js'
 
-/** What a real Envoy made of a snapshot. */
+/** A response to a real Envoy, or Envoy's answer to one. */
 export interface AdsEvent {
   readonly kind: 'ack' | 'nack' | 'sent'
   readonly node: string
@@ -30,24 +30,24 @@ export interface AdsEvent {
 
 export interface RealAds {
   readonly events: AdsEvent[]
-  /** By node.cluster. */
+  /** Publishes the resources of each node, keyed by node.cluster. */
   publish(nodes: Readonly<Record<string, readonly JsonObject[]>>): void
   settled(): boolean
   start(): Promise<void>
-  /** At once, as a crash would. */
+  /** Stops abruptly, like a crash. */
   stop(): Promise<void>
-  /** Ends the streams; Envoy comes back by itself. */
+  /** Ends the streams; Envoy reconnects by itself. */
   endStreams(): void
   startEnvoy(options: { readonly cluster: string; readonly world: boolean }): Promise<RealEnvoy>
   close(): Promise<void>
 }
 
 export interface RealEnvoy {
-  /** The JSON (or text) of an admin path. */
+  /** Returns the JSON (or text) of an admin path. */
   admin(path: string): Promise<string>
 }
 
-/** splits: Envoys that can take virtual hosts as resources of their own do. */
+/** @param splits whether Envoys that support it get virtual hosts as separate resources. */
 export async function realAds(splits = true): Promise<RealAds> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-ads-'))
   const path = join(folder, 'ads.sock')

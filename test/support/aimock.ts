@@ -1,4 +1,4 @@
-// aimock, an LLM server that nobody here made, as a process: what it says stands in fixtures, what reached it in its journal.
+// Runs aimock, a third-party LLM server, as a process. Fixtures define its answers; its journal records requests.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const START_MS = 20_000
 export interface Aimock {
   readonly host: string
   readonly port: number
-  /** The bodies that reached it, oldest first, as JSON text; other API formats as the chat request that it reads in them. */
+  /** The bodies that reached it, oldest first, as JSON text; other API formats as the equivalent chat request. */
   received(): Promise<readonly string[]>
   /** Empties the journal. */
   forget(): Promise<void>
@@ -23,13 +23,16 @@ export interface Aimock {
 }
 
 export interface Pace {
-  /** Characters of an event of a stream; words are cut. */
+  /** Characters per stream event; words are cut. */
   readonly characters?: number
-  /** Between two events. */
+  /** Pause between two events. */
   readonly milliseconds?: number
 }
 
-/** The first fixture that matches answers. Header x-aimock-chaos-drop, -malformed, -disconnect, -ratelimit: 1 makes it fail. */
+/**
+ * The first matching fixture answers. The headers x-aimock-chaos-drop, -malformed, -disconnect and -ratelimit with the
+ * value 1 make it fail.
+ */
 export async function startAimock(
   fixtures: readonly FixtureFileEntry[],
   { characters = 7, milliseconds = 5 }: Pace = {},

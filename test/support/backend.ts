@@ -1,21 +1,21 @@
-// A backend that remembers what reached it and answers what the test wants.
+// A backend that records requests and answers as the test asks.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { type HttpServer, type HttpServerOptions, startHttpServer } from './http-server.js'
 
 export interface Recorded {
   readonly method: string
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they came. */
+  /** Names and values alternately, as received. */
   readonly rawHeaders: readonly string[]
   readonly body: string
 }
 
 export interface Backend extends HttpServer {
   readonly requests: Recorded[]
-  /** What it answers from now on; the default is 200 with its name. */
+  /** Sets the answer from now on; the default is 200 with the backend's name. */
   answer(reply: (request: Recorded, response: ServerResponse) => void): void
 }
 

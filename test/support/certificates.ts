@@ -1,4 +1,4 @@
-// Certificates for parties that tests invent, made by the openssl command; each is its own authority.
+// Self-signed test certificates, made by the openssl command; each is its own authority.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface KeyPair {
   readonly key: string
 }
 
-/** names: DNS names, IP addresses and URIs, all as subject alternative names. */
+/** @param names DNS names, IP addresses and URIs, all used as subject alternative names. */
 export function selfSigned(...names: readonly string[]): KeyPair {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-certificate-'))
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]

@@ -1,4 +1,4 @@
-// A server of JSON documents (key sets, discovery) whose answers tests change: late, gone, garbage, huge, slow.
+// A server of JSON documents (key sets, discovery). Tests can make its answers late, missing, invalid, huge or slow.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type HttpServer, type HttpServerOptions, startHttpServer } from './http-server.js'
@@ -6,7 +6,7 @@ import { type HttpServer, type HttpServerOptions, startHttpServer } from './http
 export type Reply = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface DocumentServer extends HttpServer {
-  /** Path and query of each request, with its Host. */
+  /** Path and query of each request, with its Host header. */
   readonly requests: { readonly path: string; readonly host: string }[]
   serve(path: string, reply: object | Reply): void
 }

@@ -1,4 +1,4 @@
-// The examples of a document: what stands in its fences, by language.
+// Extracts the examples from a document: the contents of its code fences, by language.
 
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -8,16 +8,16 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 export const PROVIDERS = 'docs/providers'
 
-/** path: from the root of the repository. */
+/** @param path relative to the root of the repository. */
 export const documentText = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
-/** The text of each fence of that language, in their order. */
+/** Returns the text of each fence of that language, in order. */
 export const fences = (path: string, language: string): readonly string[] =>
   [
     ...documentText(path).matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),
   ].map(([, text = '']) => text)
 
-/** The documents of YAML fences, with texts in the place of others. */
+/** Parses the documents of YAML fences, after the given text replacements. */
 export const resourcesIn = (
   yaml: readonly string[],
   replaced: Readonly<Record<string, string>> = {},

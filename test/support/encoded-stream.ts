@@ -1,4 +1,4 @@
-// Texts as a server encodes them that flushes after each: a piece for each, and what ends the body.
+// Encodes texts like a server that flushes after each: one piece per text, and the end of the body.
 
 import { finished } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
@@ -27,7 +27,7 @@ const byStream = (open: () => Encoder) => async (texts: readonly string[]) => {
   return pieces
 }
 
-/** No encoder: each text is a block as it is. */
+/** Writes each text as a raw block, without an encoder. */
 function zstd(texts: readonly string[]): Promise<readonly Buffer[]> {
   const all = frame(
     4,

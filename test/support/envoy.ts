@@ -1,4 +1,4 @@
-// The Envoy binary that the tests use: found (or installed) once by global-setup.ts.
+// The Envoy binary for the tests, found (or installed) once by global-setup.ts.
 
 import { inject } from 'vitest'
 

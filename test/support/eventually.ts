@@ -1,4 +1,4 @@
-// Waits for what is going to be true: asks again and again until an assertion holds, and else shows its last failure.
+// Retries an assertion until it holds; on a timeout, rejects with its last failure.
 
 const PAUSE_MS = 15
 

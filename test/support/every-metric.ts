@@ -1,11 +1,11 @@
-// Each metric that /metrics can have, with its type and labels: read from a text in which everything has happened once.
+// Lists every metric of /metrics with its type and labels, read from the output after each event has happened once.
 
 import { createMetrics, type Metrics } from '../../src/admin/metrics.js'
 
 export interface ServedMetric {
   readonly name: string
   readonly type: string
-  /** Sorted, without those of the type itself. */
+  /** Sorted label names, without those that the metric type adds. */
   readonly labels: readonly string[]
 }
 
@@ -30,7 +30,7 @@ function labelsOf(text: string, name: string): readonly string[] {
   return [...new Set(labels)].filter((label) => label !== 'le' && label !== 'quantile').sort()
 }
 
-/** An event that is missing here leaves its metric without labels, and the comparison fails. */
+/** Triggers every event. A missing one leaves its metric without labels, and the comparison fails. */
 function useAll(metrics: Metrics): void {
   metrics.xdsNack('Listener', 'envoy')
   metrics.xdsPush('Listener')

@@ -1,4 +1,4 @@
-// Once before the integration tests: an Envoy, a build that is not older than the sources, Python's MCP client.
+// Runs once before the integration tests: provides an Envoy, an up-to-date build and Python's MCP client.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -21,14 +21,14 @@ export async function setup(project: TestProject): Promise<void> {
 
 const SOURCES = ['src', 'proto', 'config/guardrail-webhook']
 
-/** `npm run build`, when a source is newer than what was built. */
+/** Runs `npm run build` if a source is newer than the build. */
 function build(): void {
   const built = newest(join(ROOT, 'dist'))
   if (Math.max(...SOURCES.map((folder) => newest(join(ROOT, folder)))) < built) return
   execFileSync('npm', ['run', 'build'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Milliseconds since the epoch of the last change of a file below a folder. */
+/** Returns the latest modification time of a file below a folder, in milliseconds since the epoch. */
 function newest(folder: string): number {
   if (!existsSync(folder)) return 0
   return readdirSync(folder, { recursive: true, withFileTypes: true })

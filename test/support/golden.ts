@@ -1,5 +1,5 @@
-// Golden files: one YAML file a case, named as a sentence in kebab-case: what goes in, the line "--- # Output", what comes out.
-// UPDATE_GOLDEN=1 writes the outputs anew; otherwise a difference fails the test.
+// Golden files: one YAML file per case, named as a sentence in kebab-case: the input, the line "--- # Output", the
+// output. UPDATE_GOLDEN=1 rewrites the outputs; otherwise a difference fails the test.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -24,7 +24,7 @@ function readCase(path: string): GoldenCase {
   return { name: basename(path, '.yaml'), path, input }
 }
 
-/** Every case of a folder, by name. Throws when there is none. */
+/** Returns every case of a folder, sorted by name. Throws if there is none. */
 export function goldenCases(folder: string): readonly GoldenCase[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
   if (files.length === 0) throw new Error(`no golden files in ${folder}`)
@@ -34,7 +34,7 @@ export function goldenCases(folder: string): readonly GoldenCase[] {
   return files.sort().map((file) => readCase(join(folder, file)))
 }
 
-/** Compares the output (plain JSON) with the file's, or writes it there. */
+/** Compares the output (plain JSON) with the file, or rewrites the file. */
 export function expectGolden(golden: GoldenCase, output: object): void {
   const input = golden.input.endsWith('\n') ? golden.input : `${golden.input}\n`
   const wanted =

@@ -1,4 +1,4 @@
-// The services of the protos as a client of grpc-js calls them, and as its server serves them.
+// The proto services as definitions for clients and servers of grpc-js.
 
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
@@ -8,7 +8,7 @@ import { AggregatedDiscoveryService } from '../../src/grpc/generated/envoy/servi
 import { ExternalProcessor } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { Health } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
 
-/** One direction of a method: a message to bytes and back. Either throws on what it cannot take. */
+/** Encodes and decodes the messages of one direction of a method. Both functions throw on invalid input. */
 export interface Codec<T> {
   serialize(this: void, message: T): Buffer
   deserialize(this: void, bytes: Buffer): T
@@ -23,7 +23,7 @@ export interface GrpcMethod<Request, Response> {
   readonly response: Codec<Response>
 }
 
-/** A method for grpc-js; a service that decodes by hand gives codecs of its own. */
+/** Defines a method for grpc-js, with the given codecs. */
 export const grpcMethod = <Request, Response>(
   method: GrpcMethod<Request, Response>,
 ): MethodDefinition<Request, Response> => ({
@@ -46,7 +46,7 @@ export const messageCodec = <Desc extends DescMessage>(
   deserialize: (bytes) => fromBinary(schema, bytes),
 })
 
-/** Methods are keyed by their name in lowerCamelCase: check, process, streamAggregatedResources, ... */
+/** The methods of a service, keyed by lowerCamelCase name: check, process, streamAggregatedResources, ... */
 const grpcService = (service: DescService): ServiceDefinition =>
   Object.fromEntries(
     service.methods.map((method) => [

@@ -1,4 +1,5 @@
-// Stands between an Envoy and Gatehouse on TCP: counts the streams that Envoy opens, holds back what Gatehouse says, cuts.
+// A TCP relay between an Envoy and Gatehouse: counts the streams that Envoy opens, and can hold back Gatehouse's bytes
+// or cut connections.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -7,13 +8,13 @@ import { FrameType } from '../../src/http2/protocol.js'
 import type { Transport } from './transports.js'
 
 export interface GrpcRelay {
-  /** Leads through it. */
+  /** The transport through the relay. */
   readonly transport: Transport
-  /** The most HEADERS of one connection, in the bytes that Envoy has sent. */
+  /** The largest number of HEADERS frames that Envoy has sent on one connection. */
   mostStreams(): number
-  /** From now on nothing of Gatehouse reaches an Envoy, its SETTINGS neither, until the end of that. */
+  /** Withholds everything that Gatehouse sends, SETTINGS included, until the returned function is called. */
   hold(): () => void
-  /** Every connection that is open. */
+  /** Breaks every open connection. */
   cut(): void
   close(): Promise<void>
 }

@@ -1,4 +1,5 @@
-// Guarded LLM routes through the whole product: an LLM and a webhook that tests answer for, and the resources between them.
+// Guarded LLM routes through the whole product: an LLM and a webhook whose answers tests define, and the resources for
+// them.
 
 import type { ServerResponse } from 'node:http'
 import { type Backend, startBackend } from './backend.js'
@@ -15,7 +16,7 @@ import {
 } from './resources.js'
 import { type Stack, type StackOptions, startStack } from './stack.js'
 
-/** What a webhook is asked about. */
+/** The body of a webhook request. */
 export interface Wire {
   readonly messages?: readonly { role: string; content: string }[]
   readonly choices?: readonly { message: { role: string; content: string } }[]
@@ -32,7 +33,7 @@ export const answerJson =
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   }
 
-/** Masks "secret" and refuses "block", in both phases: a user's webhook in a few lines. */
+/** A minimal webhook: masks "secret" and rejects "block", in both phases. */
 export const sample: Reply = ({ body }, response) => {
   const { messages, choices } = (JSON.parse(body) as { body: Wire }).body
   const texts = messages ?? (choices ?? []).map(({ message }) => message)
@@ -50,7 +51,7 @@ export const sample: Reply = ({ body }, response) => {
   answerJson({ action })(undefined, response)
 }
 
-/** A chat completion of an LLM. */
+/** An LLM's chat completion. */
 export const completion = (content: string | null, more: object = {}) => ({
   id: 'c1',
   object: 'chat.completion',
@@ -66,19 +67,19 @@ export const completion = (content: string | null, more: object = {}) => ({
   ],
 })
 
-/** The body of a chat completion's request. */
+/** The body of a chat completion request. */
 export const chat = (content: string, more: object = {}): string =>
   JSON.stringify({ model: 'm', messages: [{ role: 'user', content }], ...more })
 
-/** A webhook of a promptGuard: the Service of that name. */
+/** A promptGuard webhook at the Service of that name. */
 export const hook = (name: string, more: object = {}): object => ({
   webhook: { backendRef: { kind: 'Service', name, port: 80 }, ...more },
 })
 
-/** In both phases. */
+/** A promptGuard with these webhooks in both phases. */
 export const both = (...hooks: readonly object[]): object => ({ request: hooks, response: hooks })
 
-/** A path whose requests go to the LLM (without that prefix), guarded. */
+/** A guarded route that sends the requests of a path to the LLM, without the path's prefix. */
 export const guardedRoute = (path: string, guards: object, name = path.slice(1)): Document[] => [
   httpRoute(name, {
     rules: [
@@ -109,7 +110,7 @@ export const guardedRoute = (path: string, guards: object, name = path.slice(1))
 /** The path /both, guarded in both phases by the Service "guard". */
 export const guardedBoth: readonly Document[] = guardedRoute('/both', both(hook('guard')))
 
-/** A Service with one endpoint: requestTimeout can target it. */
+/** A Service with one endpoint, which a requestTimeout can target. */
 export const service = (name: string, port: number, requestTimeout?: string): object[] => [
   {
     apiVersion: 'v1',
@@ -144,13 +145,13 @@ export interface GuardedStack extends Stack {
   readonly llm: Backend
   /** The Service "guard". */
   readonly webhook: Backend
-  /** A chat completion below this path. */
+  /** Requests a chat completion below this path. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<Answer>
-  /** The LLM says "hello" and the webhook is the sample again; nothing was asked yet. */
+  /** Restores the initial state: the LLM answers "hello", the webhook is the sample, and no requests are recorded. */
   reset(): void
 }
 
-/** resources: beside the Gateway, the LLM, the Service "guard" and /both; they may need to know the webhook. */
+/** @param resources in addition to the Gateway, the LLM, the Service "guard" and /both; may depend on the webhook. */
 export async function startGuardedStack(
   resources: readonly object[] | ((webhook: Backend) => readonly object[]) = [],
   options: Omit<StackOptions, 'resources'> = {},

@@ -1,4 +1,4 @@
-// A plain or TLS HTTP server, on loopback unless told otherwise, for the parties that tests invent.
+// A plain or TLS HTTP server for tests, on loopback by default.
 
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
@@ -9,9 +9,9 @@ export interface HttpServer {
   readonly origin: string
   readonly host: string
   readonly port: number
-  /** Open now, also idle ones. */
+  /** Number of open connections, including idle ones. */
   connections(): Promise<number>
-  /** Also breaks open connections; a second call does nothing. */
+  /** Stops the server and breaks open connections; a second call does nothing. */
   close(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// One HTTP request exactly as written: no path is normalised, no header is joined, no redirect is followed.
+// Sends one HTTP request exactly as written: normalises no path, joins no headers and follows no redirect.
 
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
@@ -13,14 +13,14 @@ export interface Answer {
 
 export interface Request {
   readonly method?: string
-  /** Names and values in turn where a name is to stand twice. */
+  /** An array alternates names and values, so that a name can occur twice. */
   readonly headers?: Record<string, string> | readonly string[]
   readonly body?: string
-  /** For https: the name to ask for and the authority to trust (PEM). */
+  /** For https: the server name (SNI) and the trusted authority (PEM). */
   readonly tls?: { readonly servername?: string; readonly ca?: string }
 }
 
-/** Each call has a connection of its own. */
+/** Sends a request on a new connection. */
 export function send(origin: string, path: string, request: Request = {}): Promise<Answer> {
   const { protocol, hostname, port } = new URL(origin)
   const options: RequestOptions = {
@@ -46,7 +46,7 @@ export function send(origin: string, path: string, request: Request = {}): Promi
   })
 }
 
-/** Node adds Host only to headers given as an object. */
+/** Adds a missing Host header, because Node adds it only to headers given as an object. */
 function withFraming(headers: readonly string[], origin: string): string[] {
   const names = headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
   return names.includes('host') ? [...headers] : ['host', new URL(origin).host, ...headers]

@@ -1,4 +1,4 @@
-// The demo's identity providers with what tests need besides: faults, key rotation, a record of requests.
+// The demo's identity providers with additions for tests: faults, key rotation, a record of requests.
 
 import type { RequestListener } from 'node:http'
 import { identityProviderListener } from '../../src/demo/identity-provider.js'
@@ -29,13 +29,16 @@ export interface TestIdp extends HttpServer {
   readonly jwksPath: string
   /** "METHOD path" of each request. */
   readonly requests: string[]
-  /** Answers instead of the provider until it is called without one; false: this request goes on to the provider. */
+  /**
+   * Makes the fault answer instead of the provider, until called without one. A fault that returns false passes the
+   * request on to the provider.
+   */
   intercept(fault?: (...request: Parameters<RequestListener>) => boolean): void
-  /** New keys, new everything: tokens from before are no longer good. */
+  /** Replaces the provider's keys and state, so that earlier tokens become invalid. */
   rotate(): Promise<void>
-  /** An access token of a user. */
+  /** Returns an access token of a user. */
   token(user: string, resource: string): Promise<string>
-  /** An access token of the service account, by client_credentials. */
+  /** Returns an access token of the service account, by client_credentials. */
   serviceToken(resource: string): Promise<string>
 }
 

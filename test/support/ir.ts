@@ -1,16 +1,16 @@
-// Small Irs for tests of what stands below the translation of resources: one gateway, one port, the routes given.
+// Small Irs for tests of the stages after the translation of resources: one gateway, one port, the given routes.
 
 import type { Destination } from '../../src/ir/destination.js'
 import type { Certificate, FilterChain, Ir } from '../../src/ir/ir.js'
 import type { ForwardAction, PathMatch, Route } from '../../src/ir/route.js'
 
-/** path: "/x" for a prefix, "=/x" for an exact match. */
+/** Converts "/x" to a prefix match and "=/x" to an exact match. */
 export const path = (text: string): PathMatch =>
   text.startsWith('=')
     ? { type: 'Exact', value: text.slice(1) }
     : { type: 'PathPrefix', value: text }
 
-/** to: names of destinations, each with the same weight. */
+/** @param to names of destinations, each with the same weight. */
 export const forward = (
   to: string | readonly string[],
   more: Partial<ForwardAction> = {},

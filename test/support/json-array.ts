@@ -1,11 +1,12 @@
-// Gemini's streams without alt=sse, one JSON array: what a client asks, what the LLM says, and what the client reads of it.
+// Gemini streams without alt=sse, which are one JSON array: the client's request, the LLM's items, and the client's
+// reading of them.
 
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 
 const PROMPT = JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] })
 
-/** Resolves with the headers of the reply. */
+/** Sends the request. Resolves when the headers of the reply have arrived. */
 export async function askForArray(
   origin: string,
   path = '/both',
@@ -24,7 +25,7 @@ export async function askForArray(
 
 export const ARRAY_HEADERS = { 'content-type': 'application/json; charset=UTF-8' }
 
-/** What the LLM says, as JSON. */
+/** One item of the LLM's reply, as JSON. */
 export const item = (said: string, more: object = {}): string =>
   JSON.stringify({
     candidates: [{ content: { role: 'model', parts: [{ text: said }] }, index: 0, ...more }],
@@ -38,6 +39,6 @@ export interface Item {
 
 export const itemsOf = (body: string): readonly Item[] => JSON.parse(body) as Item[]
 
-/** All text of the items. */
+/** Returns the joined text of the items. */
 export const said = (items: readonly Item[]): string =>
   items.map(({ candidates }) => candidates?.[0]?.content.parts[0]?.text ?? '').join('')

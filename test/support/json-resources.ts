@@ -1,4 +1,4 @@
-// Resources as Envoy's JSON, which tests are shorter with → as our servers send them.
+// Converts xDS resources between Envoy's JSON, which keeps tests short, and the form that Gatehouse sends.
 
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from '@bufbuild/protobuf'
 import { RouteConfigurationSchema } from '../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
@@ -15,7 +15,7 @@ import { TYPE_URL_PREFIX } from '../../src/xds/encode/type-urls.js'
 import { ADS_SOURCE } from '../../src/xds/translator/messages.js'
 import type { XdsResources } from '../../src/xds/translator/xds-resources.js'
 
-/** json: with or without '@type'. */
+/** @param json with or without '@type'. */
 export function messageOf<Desc extends DescMessage>(
   schema: Desc,
   json: JsonObject,
@@ -29,7 +29,7 @@ function textAt(json: JsonObject, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** json: with '@type', unless typeUrl says what it is. */
+/** @param json with '@type', unless typeUrl is given. */
 export function encodeJson(
   json: JsonObject,
   typeUrl = textAt(json, '@type') ?? '',
@@ -40,7 +40,7 @@ export function encodeJson(
   return resourceOf(schema, name, encode(schema, messageOf(schema, json), name))
 }
 
-/** json: of a RouteConfiguration. */
+/** @param json a RouteConfiguration. */
 export function encodeRoutesJson(json: JsonObject): EncodedRoutes {
   const configuration = messageOf(RouteConfigurationSchema, json)
   const { virtualHosts } = configuration
@@ -58,7 +58,7 @@ export function encodeRoutesJson(json: JsonObject): EncodedRoutes {
   )
 }
 
-/** Every resource as Envoy's JSON, by kind; virtual hosts stand in their route configurations. */
+/** Returns every resource as Envoy's JSON, by kind; route configurations include their virtual hosts. */
 export const jsonOf = (
   resources: XdsResources,
 ): Readonly<Record<keyof XdsResources, JsonObject[]>> => ({

@@ -1,4 +1,5 @@
-// A gateway with routes whose keys a provider serves, each at the path of its route; and what callers and the status say.
+// A gateway whose routes have key sets from a provider, each at the path of its route; and helpers for calls and
+// status.
 
 import { expect } from 'vitest'
 import { type Backend, startBackend } from './backend.js'
@@ -11,10 +12,10 @@ import { keySet, newKey, type SigningKey, signToken } from './tokens.js'
 
 export const ISSUER = 'https://idp.example'
 
-/** Within it keys are there that a provider serves again. */
+/** The longest time until keys that a provider serves again are in use. */
 export const RETRIED_MS = 5_000
 
-/** k1: what providers serve at first. stranger: what none of them has. */
+/** k1: the key that providers serve at first. stranger: a key that no provider has. */
 export const [k1, k2, stranger] = (await Promise.all(
   ['k1', 'k2', 'made-up'].map((kid) => newKey(kid)),
 )) as [SigningKey, SigningKey, SigningKey]
@@ -28,18 +29,21 @@ export const routeByKeys = (name: string, jwks: object, mode = 'Strict'): readon
 export interface KeySetStack extends Stack {
   readonly backend: Backend
   readonly idp: DocumentServer
-  /** jwks: the keys that the provider serves at this path. */
+  /** Returns the `jwks` of a policy for the keys that the provider serves at this path. */
   jwksAt(path: string): object
-  /** With a new token each time, so that nothing is remembered of it. */
+  /** Calls a route with a new token each time, so that no remembered token is used. */
   call(name: string, key?: SigningKey): Promise<Answer>
   statusOf(name: string, key?: SigningKey): Promise<number>
-  /** Of the policy of that name: type → status, reason and message. */
+  /** Returns the conditions of the policy of that name: type → status, reason and message. */
   conditionsOf(name: string): Promise<Record<string, readonly string[]>>
-  /** How often the provider was asked for this path. */
+  /** Returns how often the provider was asked for this path. */
   fetchesOf(path: string): number
 }
 
-/** names: of routes whose keys (k1) are there from the start, which is when it resolves. */
+/**
+ * Starts the stack. Resolves when the keys of the named routes are in use.
+ * @param names names of routes whose keys (k1) are served from the start.
+ */
 export async function startKeySetStack(...names: readonly string[]): Promise<KeySetStack> {
   const backend = await startBackend()
   const idp = await startDocumentServer()

@@ -1,4 +1,4 @@
-// A gateway before an LLM server that nobody here made, with the sample webhook in both phases and one that is away.
+// A gateway in front of a third-party LLM server, with the sample webhook in both phases and one that is unreachable.
 
 import type { Aimock } from './aimock.js'
 import { type Backend, startBackend } from './backend.js'
@@ -8,13 +8,13 @@ import { gateway, proxyBackend } from './resources.js'
 import { type Stack, startStack } from './stack.js'
 
 export interface LlmStack extends Stack {
-  /** Masks "secret" and refuses "block". */
+  /** Masks "secret" and rejects "block". */
   readonly webhook: Backend
 }
 
 /**
- * /guarded asks the webhook, /tools shows it tool calls too, /prompts asks about prompts alone; /away and /late ask one
- * that is not there, about prompts and about replies.
+ * Routes: /guarded asks the webhook, /tools shows it tool calls too, /prompts asks about prompts only; /away and /late
+ * ask an unreachable one, about prompts and about replies.
  */
 export async function startLlmStack(llm: Pick<Aimock, 'host' | 'port'>): Promise<LlmStack> {
   const webhook = await startBackend('webhook')

@@ -1,14 +1,14 @@
-// Guarded replies that an LLM streams for longer than a minute, and whether each came whole from one and the same Envoy.
+// Checks that guarded replies streamed for up to 75 seconds arrive complete from one Envoy that was not restarted.
 
 import { expect } from 'vitest'
 import { chat, type GuardedStack } from './guardrails.js'
 import { delta } from './streaming-llm.js'
 
-/** Around 50 s and above: what Envoy 1.40 did with streams of that age depended on how it closed them. */
+/** Durations around and above 50 s. Envoy 1.40's treatment of streams of that age depended on how it closed them. */
 const SECONDS = [35, 52, 60, 75]
 const PAUSE_MS = 500
 
-/** All of them side by side. */
+/** Runs all streams concurrently. */
 export async function expectWholeStreams(stack: GuardedStack): Promise<void> {
   stack.llm.answer(({ headers }, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -31,11 +31,11 @@ export async function expectWholeStreams(stack: GuardedStack): Promise<void> {
   expect(replies.map(({ status, body }) => [status, wordsOf(body), isWhole(body)])).toEqual(
     SECONDS.map((seconds) => [200, (seconds * 1_000) / PAUSE_MS, true]),
   )
-  // An Envoy that was started again in between is younger than the longest stream.
+  // A restarted Envoy would be younger than the longest stream.
   expect((await uptimeSeconds(stack)) - before).toBeGreaterThan(Math.max(...SECONDS) - 5)
 }
 
-/** Pieces of text come as they were said or joined; their words are the same. */
+/** Counts the words of a streamed reply, since pieces of text may arrive joined. */
 const wordsOf = (body: string): number =>
   body
     .split('\n')

@@ -1,4 +1,4 @@
-// One request many times over a few connections that are kept alive, and how often each status came.
+// Sends one request many times over a few keep-alive connections, and counts the statuses.
 
 import { Agent, request, type RequestOptions } from 'node:http'
 
@@ -11,7 +11,7 @@ export interface ManyRequests {
   readonly connections: number
 }
 
-/** Status (or what went wrong instead) → how often. */
+/** Resolves to the number of answers by status (or error message). */
 export async function requestMany(many: ManyRequests): Promise<Record<string, number>> {
   const { url, method = 'GET', headers = {}, body = '', count, connections } = many
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -29,7 +29,7 @@ export async function requestMany(many: ManyRequests): Promise<Record<string, nu
   return counts
 }
 
-/** The status of one request, or what went wrong instead. */
+/** Resolves to the status of one request, or its error message. */
 export const statusOf = (url: string, options: RequestOptions, body: string): Promise<string> =>
   new Promise((resolve) => {
     const broken = (error: Error): void => resolve(error.message)

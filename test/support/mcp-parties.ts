@@ -1,4 +1,4 @@
-// An MCP server, an identity provider of the kind IdpOne, and the resources of a gateway between them.
+// An MCP server, an identity provider of kind IdpOne, and the resources of a gateway between them.
 
 import { expect } from 'vitest'
 import { type Backend, startBackend } from './backend.js'
@@ -14,9 +14,9 @@ export const ISSUER = 'https://idp.example/application/o/mcp/'
 export interface McpParties {
   readonly backend: Backend
   tokenOf(...groups: readonly string[]): Promise<string>
-  /** rules: any of them lets in. */
+  /** @param rules each alone is enough to allow a request. */
   resources(port: number, ...rules: readonly string[]): readonly object[]
-  /** `gatehouse run` with these resources; resolves when callers are asked for a token. */
+  /** Starts `gatehouse run` with these resources. Resolves when it asks callers for a token. */
   run(rule: string, ...flags: readonly string[]): Promise<Stack>
   close(): Promise<void>
 }

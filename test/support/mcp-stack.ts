@@ -1,4 +1,4 @@
-// A gateway before MCP paths, each with a policy and an identity provider of one kind; and what the providers serve.
+// A gateway in front of MCP paths, each with its policy and identity provider, and the documents of the providers.
 
 import { expect } from 'vitest'
 import { type Backend, startBackend } from './backend.js'
@@ -16,23 +16,23 @@ import {
 import { type Stack, startStack } from './stack.js'
 import { keySet, newKey, type SigningKey } from './tokens.js'
 
-/** Where the documents about an MCP path are: its path follows. */
+/** Prefixes of the metadata documents of an MCP path; the path follows. */
 export const PRM = '/.well-known/oauth-protected-resource'
 export const AS = '/.well-known/oauth-authorization-server'
 
 /** The origin of a web page. */
 export const PAGE = 'http://app.example:6274'
 
-/** What the policy of an MCP path says. */
+/** Settings of the policy of an MCP path. */
 export interface McpRow {
-  /** Absent: a provider that needs no adapting. */
+  /** Absent for a provider that needs no adaptation. */
   readonly provider?: 'IdpOne' | 'IdpTwo'
   readonly clientId?: string
-  /** resourceMetadata.resource is configured. */
+  /** Whether resourceMetadata.resource is configured. */
   readonly resource?: boolean
   readonly challengeDetails?: boolean
   readonly corsHeaders?: string
-  /** The provider is not there. */
+  /** Whether the provider is down. */
   readonly down?: boolean
 }
 
@@ -45,16 +45,16 @@ export const FULL_ROW = {
 export interface McpStack extends Stack {
   readonly backend: Backend
   readonly idp: DocumentServer
-  /** Of the providers' only key. */
+  /** The providers' only key. */
   readonly key: SigningKey
   issuerOf(row: McpRow): string
-  /** What the provider of that issuer says of itself. */
+  /** Returns the discovery document of that issuer. */
   discovery(issuer: string): object
-  /** Nothing has reached the backend yet, and it says "backend". */
+  /** Forgets the backend's requests and restores its answer, "backend". */
   reset(): void
 }
 
-/** rows: by MCP path. */
+/** @param rows settings by MCP path. */
 export async function startMcpStack(rows: Readonly<Record<string, McpRow>>): Promise<McpStack> {
   const [backend, idp, down, key] = await Promise.all([
     startBackend(),

@@ -1,4 +1,4 @@
-// An Envoy that is not Gatehouse's child: started as a person would, from what `gatehouse bootstrap` prints.
+// An Envoy that Gatehouse did not start, started by hand with the output of `gatehouse bootstrap`.
 
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -15,16 +15,20 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface OtherEnvoy {
   readonly pid: number
-  /** Of one statistic; undefined: Envoy has none of that name. */
+  /** Returns the value of a statistic; undefined if Envoy has none of that name. */
   stat(name: string): Promise<number | undefined>
-  /** The names of the listeners that it has. */
+  /** Returns the names of its listeners. */
   listeners(): Promise<readonly string[]>
-  /** How the clusters that it was given over ADS find their endpoints, e.g. EDS. */
+  /** Returns the discovery types of the clusters that it got over ADS, e.g. EDS. */
   clusterTypes(): Promise<ReadonlySet<string>>
   stop(): Promise<void>
 }
 
-/** Resolves when its listeners are active. grpc: as in --grpc; gateway: NS/NAME, absent for every one. */
+/**
+ * Resolves when the Envoy's listeners are active.
+ * @param grpc as in --grpc.
+ * @param gateway NAMESPACE/NAME; absent for every Gateway.
+ */
 export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<OtherEnvoy> {
   const adminPort = await freePort()
   const adminAddress = `127.0.0.1:${String(adminPort)}`

@@ -1,17 +1,17 @@
-// A port for a process that is started next. Not one of the operating system's own choosing: until that process binds
-// it, it could be handed out again, to any connection that another test opens. Nor one that a test file which runs at
-// the same time could choose in that while: each of the runner's workers has ports of its own.
+// Finds a port for a process that is about to start. The operating system does not choose it, because it could give
+// the same port to another test's connection before the process binds it. Each of the runner's workers has its own
+// range, because concurrent test files must not choose the same port.
 
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems choose for themselves, and without those that browsers refuse. */
+/** A range below the systems' ephemeral ports and without ports that browsers block. */
 const [FIRST, END] = [20_000, 32_000]
 const WORKERS = 4
 const EACH = (END - FIRST) / WORKERS
 
-/** The runner's number for the worker: from 1 up, of no two that run at once; none outside of it. */
+/** The runner's number for this worker: from 1, unique among concurrent workers; 0 outside the runner. */
 const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS
 
 const given = new Set<number>()

@@ -1,8 +1,8 @@
-// The processes of this machine, as `ps` lists them.
+// Queries the processes of this machine with `ps`.
 
 import { execFileSync } from 'node:child_process'
 
-/** All below a process, its children's children included. */
+/** Returns all descendants of a process. */
 export function descendantsOf(pid: number): readonly number[] {
   const children = new Map<number, number[]>()
   for (const line of execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).split(
@@ -16,7 +16,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return below(pid)
 }
 
-/** Ended, or ended and not yet taken note of by its parent. */
+/** Whether a process has ended, including zombies. */
 export function isGone(pid: number): boolean {
   try {
     const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })

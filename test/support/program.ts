@@ -1,11 +1,11 @@
-// A shell script that stands in for a program, in a folder of its own.
+// Creates a shell script in its own folder as a substitute for a program.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Its path; it is gone when the test has finished. */
+/** Returns the path of the script, which is removed when the test has finished. */
 export async function program(script: string): Promise<string> {
   const folder = await temporaryFolder()
   const path = join(folder, 'program')

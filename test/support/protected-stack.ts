@@ -1,4 +1,4 @@
-// A gateway whose routes need tokens, and what becomes of a call to one of them.
+// A gateway whose routes need tokens, and a helper to call them.
 
 import { expect } from 'vitest'
 import { type Backend, startBackend } from './backend.js'
@@ -15,17 +15,17 @@ export const provider = (keys: readonly SigningKey[], more: object = {}): object
   ...more,
 })
 
-/** jwtAuthentication by one provider with these keys. */
+/** A jwtAuthentication with one provider that has these keys. */
 export const jwt = (keys: readonly SigningKey[], more: object = {}): object => ({
   providers: [provider(keys)],
   ...more,
 })
 
-/** A token of that provider's. */
+/** Signs a token of that provider. */
 export const sign = (key: SigningKey, claims: object = {}): Promise<string> =>
   signToken({ key, claims: { iss: ISSUER, ...claims } })
 
-/** A route /NAME with these policies on it. */
+/** A route /NAME with these policies. */
 export const protectedRoute = (name: string, ...traffics: readonly object[]): readonly object[] => [
   httpRoute(name, { rules: [rule(`/${name}`, 'backend')] }),
   ...traffics.map((traffic, index) => proxyPolicy(`${name}-${String(index)}`, name, traffic)),
@@ -33,7 +33,7 @@ export const protectedRoute = (name: string, ...traffics: readonly object[]): re
 
 export interface ProtectedStack extends Stack {
   readonly backend: Backend
-  /** Of a call to /NAME, which has reached the backend if it is 200, and else has not. */
+  /** Calls /NAME and returns the status, after checking that the backend was reached exactly if the status is 200. */
   statusOf(name: string, token?: string, headers?: Record<string, string>): Promise<number>
 }
 

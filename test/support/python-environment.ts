@@ -1,4 +1,4 @@
-// Python packages for a test: a virtual environment below .cache, made anew when its list of packages changes.
+// Python packages for a test: a virtual environment below .cache, recreated when its list of packages changes.
 
 import { execFileSync, type StdioOptions } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -6,7 +6,10 @@ import { join, resolve } from 'node:path'
 
 const CACHE = resolve(import.meta.dirname, '../../.cache')
 
-/** requirements: the path of a requirements.txt. The path of its Python. */
+/**
+ * Returns the path of the environment's Python.
+ * @param requirements the path of a requirements.txt.
+ */
 export function pythonEnvironment(name: string, requirements: string): string {
   const folder = join(CACHE, name)
   const python = join(folder, 'bin/python')

@@ -1,4 +1,4 @@
-// Choices that are the same in every run.
+// Reproducible pseudo-random choices.
 
 /** A small pseudo-random generator (mulberry32): the same sequence in every run. */
 export function createRandom(seed: number): (below: number) => number {

@@ -1,15 +1,15 @@
-// Bytes that no HTTP client would send, and the head of what comes back.
+// Sends bytes that no HTTP client would send, and returns the head of the answer.
 
 import { connect } from 'node:net'
 
 export interface RawAnswer {
-  /** 0: the connection was closed without an answer. */
+  /** 0 if the connection was closed without an answer. */
   readonly status: number
-  /** Status line and headers as they came. */
+  /** Status line and headers as received. */
   readonly head: string
 }
 
-/** Lines of a request's head, without its end. Resolves at the end of the answer's head. */
+/** Sends a request head of these lines. Resolves at the end of the answer's head. */
 export function rawRequest(origin: string, ...lines: readonly string[]): Promise<RawAnswer> {
   return rawBytes(origin, Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'))
 }

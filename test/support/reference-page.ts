@@ -1,4 +1,5 @@
-// The kinds' schemas → docs/reference.md: every field with its type, default, bounds, an example and since when.
+// Generates docs/reference.md from the kinds' schemas: every field with its type, default, bounds, an example and the
+// version that introduced it.
 
 import { isJsonObject, type Json, type JsonObject } from '../../src/ir/json.js'
 import { buildCrds } from '../../src/resources/crd/crd.js'
@@ -7,22 +8,22 @@ import { unimplementedFields } from '../../src/resources/kinds/unimplemented.js'
 
 /** One field: a row of a table. */
 export interface Field {
-  /** From spec: `providers[].issuer`. */
+  /** Path below spec, e.g. `providers[].issuer`. */
   readonly path: string
   readonly type: string
-  /** As YAML; "required" for a field without which the document is refused. */
+  /** Default value as YAML; "required" for a field without which the document is rejected. */
   readonly preset: string
   readonly meaning: string
   readonly example: string
   readonly since: string
 }
 
-/** What fields carry that name no other version. */
+/** The version of fields that name no other. */
 const FIRST_VERSION = '0.1.0'
 
 const API_GROUP = 'policy.gatehouse.dev'
 
-/** The fields below spec of each kind that people write, in the order of its schema. */
+/** Returns the fields below spec of each kind that users write, in schema order. */
 export const fieldsOfKinds = (): ReadonlyMap<string, readonly Field[]> =>
   new Map(editorKinds(API_GROUP).map((kind) => [kind.kind, fieldsOf(fieldsSchema(kind), '')]))
 
@@ -55,7 +56,7 @@ const fieldOf = (property: JsonObject, path: string, isRequired: boolean): Field
 
 const code = (value: Json): string => `\`${JSON.stringify(value)}\``
 
-/** The schema's own, else one that follows from it; empty for objects, whose fields have examples. */
+/** Returns the schema's example, or one derived from it; empty for objects, whose fields have examples. */
 function exampleOf(property: JsonObject): string {
   if (property['example'] !== undefined) return code(property['example'])
   const choices = property['enum'] as readonly Json[] | undefined
@@ -147,7 +148,7 @@ namespace of the resource itself.`
 
 const GATEWAY_API = `The Gateway API's own [reference](https://gateway-api.sigs.k8s.io/reference/spec/) says what these fields mean.`
 
-/** The page, not formatted yet. */
+/** Returns the unformatted page. */
 export function referencePage(): string {
   const fields = fieldsOfKinds()
   const sections = editorKinds(API_GROUP).map(({ kind, group, versions, strictness, schema }) => {

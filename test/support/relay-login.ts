@@ -1,4 +1,4 @@
-// A login at a relay step by step, for tests that look at each of them.
+// A login at a relay step by step, for tests that examine each step.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { REDIRECT_URI } from './clients/client-run.js'
@@ -48,7 +48,7 @@ export function authorizationAt(
   return url
 }
 
-/** Up to the code. */
+/** Logs in up to the authorization code. */
 export async function logInAt(
   origin: string,
   cookies: CookieJar = new Map(),

@@ -1,4 +1,5 @@
-// A gateway that relays logins: a provider that sends iss, knows one client and one redirect URI, and an MCP server behind it.
+// A gateway that relays logins, with an MCP server behind it and a provider that sends iss and knows one client and one
+// redirect URI.
 
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { visitConsenting } from './clients/consenting-agent.js'
@@ -14,21 +15,21 @@ export interface RelayStack {
   readonly stack: Stack
   readonly idp: TestIdp
   readonly server: McpServer
-  /** Of the MCP server behind the gateway; also the issuer. */
+  /** URL of the MCP server behind the gateway; also the issuer. */
   readonly url: string
-  /** The queries that came to the provider's authorization endpoint. */
+  /** Queries of the requests to the provider's authorization endpoint. */
   readonly logins: URLSearchParams[]
   close(): Promise<void>
 }
 
 export interface RelayStackOptions {
-  /** Of mcp.relay. */
+  /** Settings of mcp.relay. */
   readonly relay?: object
   readonly flags?: readonly string[]
   readonly environment?: StackOptions['environment']
-  /** Beside the gateway's own resources. */
+  /** Resources in addition to the stack's own. */
   readonly more?: readonly object[]
-  /** In the place of the MCP server. */
+  /** A backend instead of the MCP server. */
   readonly backend?: { readonly host: string; readonly port: number }
 }
 
@@ -54,7 +55,7 @@ export async function startRelayStack(options: RelayStackOptions = {}): Promise<
     const { pathname, searchParams } = new URL(request.url ?? '', idp.origin)
     if (!pathname.endsWith('/auth')) return false
     logins.push(searchParams)
-    // What a real provider says to a redirect URI that nobody has registered there.
+    // Answers an unregistered redirect URI as a real provider would.
     const isRegistered = searchParams.get('redirect_uri') === stack.origin + CALLBACK
     if (!isRegistered) response.writeHead(400).end('redirect_uri is not registered')
     return !isRegistered
@@ -92,7 +93,7 @@ export const relayPolicy = (idp: TestIdp, resource: string, relay: object | unde
     authorization: allow('"mcp-users" in jwt.groups'),
   })
 
-/** A login reaches the provider only when its discovery document has been fetched. */
+/** Waits for the provider's discovery document, without which no login reaches the provider. */
 export async function discovered(stack: Stack): Promise<void> {
   await eventually(async () => {
     const policy = (await stack.status()).find(({ kind }) => kind === 'ProxyPolicy')
@@ -101,5 +102,5 @@ export async function discovered(stack: Stack): Promise<void> {
   })
 }
 
-/** As a person who allows what is asked. */
+/** A user agent that consents. */
 export const consenting = (authorization: URL): Promise<URL> => visitConsenting(authorization)

@@ -1,4 +1,4 @@
-// Resources as users write them, with the parts that tests vary as parameters.
+// Resources as users write them, parameterised by the parts that tests vary.
 
 import { stringify } from 'yaml'
 

@@ -1,4 +1,4 @@
-// The sample webhooks of config/guardrail-webhook, started as a user would.
+// Starts the sample webhooks of config/guardrail-webhook as a user would.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ export interface SampleWebhook {
   close(): Promise<void>
 }
 
-/** config/guardrail-webhook/webhook.ts, as it is built. */
+/** Starts the built config/guardrail-webhook/webhook.ts. */
 export async function startNodeWebhook(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<SampleWebhook> {
@@ -30,7 +30,7 @@ export async function startNodeWebhook(
   return serving(child, port)
 }
 
-/** config/guardrail-webhook/fastapi/main.py, with the packages of its requirements.txt. */
+/** Starts config/guardrail-webhook/fastapi/main.py with the packages of its requirements.txt. */
 export async function startFastApiWebhook(): Promise<SampleWebhook> {
   const python = pythonEnvironment('fastapi', join(FASTAPI, 'requirements.txt'))
   const port = await freePort()

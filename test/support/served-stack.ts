@@ -1,5 +1,5 @@
-// `gatehouse serve` and an Envoy of its own beside it, over a transport of choice, with a route that needs a token (/api),
-// one that is guarded (/both) and one with documents (/mcp).
+// `gatehouse serve` and a separate Envoy over a given transport, with a route that needs a token (/api), a guarded one
+// (/both) and one with metadata documents (/mcp).
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,26 +20,26 @@ import { newKey, type SigningKey } from './tokens.js'
 import { makeTransport, type Transport, type TransportName } from './transports.js'
 
 export interface ServedStack {
-  /** Of Envoy's listener. */
+  /** Origin of Envoy's listener. */
   readonly origin: string
-  /** Of Envoy's admin address. */
+  /** Origin of Envoy's admin address. */
   readonly envoyAdmin: string
   readonly llm: Backend
   readonly webhook: Backend
   /** Signs tokens for /api. */
   readonly key: SigningKey
   gatehouse: Gatehouse
-  /** Another Gatehouse at the same address, when the one before is gone. */
+  /** Starts another Gatehouse at the same address, after the previous one has ended. */
   startGatehouse(): Promise<void>
-  /** The first Envoy, or one in place of the one before. */
+  /** Starts the first Envoy, or replaces the previous one. */
   startEnvoy(): Promise<void>
   close(): Promise<void>
 }
 
 export interface ServedOptions {
-  /** What becomes of the bootstrap that Gatehouse would give to this Envoy. */
+  /** Modifies the bootstrap that Gatehouse would give to this Envoy. */
   readonly bootstrap?: (usual: JsonObject) => JsonObject
-  /** Where Envoy connects to in place of Gatehouse's own address. */
+  /** Returns the transport that Envoy uses instead of Gatehouse's own address. */
   readonly through?: (transport: Transport) => Promise<Transport>
   readonly flags?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
@@ -47,7 +47,7 @@ export interface ServedOptions {
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** No Envoy is started yet. */
+/** Starts everything except an Envoy. */
 export async function startServed(
   name: TransportName,
   { bootstrap = (usual) => usual, through, flags = [], environment = {} }: ServedOptions = {},

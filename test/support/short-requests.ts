@@ -1,4 +1,4 @@
-// Many short requests that Envoy's ext_proc answers or guards, each with a stream of its own.
+// Sends many short requests that ext_proc answers or guards, each on its own ext_proc stream.
 
 import { chat, type GuardedStack } from './guardrails.js'
 import { requestMany } from './many-requests.js'
@@ -8,7 +8,7 @@ import { newKey } from './tokens.js'
 
 const CONNECTIONS = 40
 
-/** An MCP route of the guarded stack, for its documents. */
+/** Resources of an MCP route in the guarded stack, for its metadata documents. */
 export const documentRoute = async (): Promise<readonly object[]> => [
   mcpRoute('mcp', 'llm'),
   proxyPolicy('mcp', 'mcp', {
@@ -22,7 +22,7 @@ export const documentRoute = async (): Promise<readonly object[]> => [
   }),
 ]
 
-/** Status → how often. */
+/** Resolves to the number of answers by status. */
 export const requestChats = (
   { origin }: Pick<GuardedStack, 'origin'>,
   count: number,
@@ -36,7 +36,7 @@ export const requestChats = (
     connections: CONNECTIONS,
   })
 
-/** Status → how often. */
+/** Resolves to the number of answers by status. */
 export const requestDocuments = (
   { origin }: Pick<GuardedStack, 'origin'>,
   count: number,

@@ -1,4 +1,4 @@
-// A client of server-sent events that takes for a line whatever Python's str.splitlines() does, as httpx and what is built on it do.
+// A server-sent events client that splits lines like Python's str.splitlines(), as httpx and clients built on it do.
 
 /** "\r\n" and every single character at which str.splitlines() splits. */
 const LINE_ENDS = /\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]/
@@ -9,7 +9,7 @@ export interface ReadEvent {
   readonly id: string
 }
 
-/** The events of a stream; one without a blank line at its end counts, as it does for many clients. */
+/** Returns the events of a stream, including a last one without a blank line after it, as many clients do. */
 export function readBySplitlines(stream: string): readonly ReadEvent[] {
   const events: ReadEvent[] = []
   let [data, event, id]: [string[], string, string] = [[], '', '']

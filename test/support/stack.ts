@@ -1,4 +1,4 @@
-// The whole product as its users run it: `gatehouse run` with a folder of resources and an Envoy, on free ports.
+// Runs the whole product as users do: `gatehouse run` with a folder of resources and an Envoy, on free ports.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ export interface Gatehouse {
   readonly admin: string
   readonly folder: string
   readonly child: ChildProcess
-  /** Puts a file into the resources folder, by an atomic rename. */
+  /** Writes a file into the resources folder by an atomic rename. */
   write(file: string, ...documents: readonly object[]): Promise<void>
   writeText(file: string, text: string): Promise<void>
   remove(file: string): Promise<void>
@@ -41,9 +41,9 @@ export interface Gatehouse {
   log(): string
   /** Everything it and its Envoy have written to stdout. */
   output(): string
-  /** SIGTERM (or another signal), and waits for the end; the exit code. */
+  /** Sends SIGTERM (or another signal), waits for the end and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
-  /** stop, and no folder is left behind. */
+  /** Stops it and removes its folders. */
   close(): Promise<void>
 }
 
@@ -56,16 +56,16 @@ export interface Stack extends Gatehouse {
 }
 
 export interface StackOptions {
-  /** Documents of resources.yaml; port is the one of Stack.origin. */
+  /** Documents of resources.yaml; port is that of Stack.origin. */
   readonly resources: (port: number) => readonly object[]
   readonly flags?: readonly string[]
-  /** Variables beside those of the tests' own environment. */
+  /** Variables in addition to the tests' environment. */
   readonly environment?: Readonly<Record<string, string>>
   /** Do not wait for /readyz. */
   readonly unready?: boolean
 }
 
-/** `gatehouse run`: Gatehouse with an Envoy of its own; with other ports where one was taken before it was bound. */
+/** Starts `gatehouse run`. Retries with other ports if one was taken before it was bound. */
 export async function startStack(options: StackOptions, attempts = 3): Promise<Stack> {
   try {
     return await tryStack(options)

@@ -1,22 +1,22 @@
-// An LLM that streams chat completions as a test tells it to: event by event, and it sees who leaves.
+// An LLM that streams chat completions event by event, as the test directs, and notices disconnects.
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Backend } from './backend.js'
 
 export interface OpenReply {
-  /** Raw bytes of the stream. */
+  /** Writes raw text to the stream. */
   write(text: string): void
   event(data: object): void
-  /** Text of a choice, in pieces of so many characters. */
+  /** Sends text of a choice, in pieces of `size` characters. */
   say(text: string, options?: { readonly size?: number; readonly choice?: number }): void
-  /** The end of a choice. */
+  /** Ends a choice. */
   finish(reason?: string, choice?: number): void
-  /** [DONE], and the end of the response. */
+  /** Sends [DONE] and ends the response. */
   end(): void
   /** Breaks the connection. */
   destroy(): void
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>
   readonly response: ServerResponse
 }
@@ -29,7 +29,7 @@ export const delta = (change: object, choice = 0): object => ({
   choices: [{ index: choice, delta: change, finish_reason: null }],
 })
 
-/** The reply to the next request that reaches the LLM. */
+/** Resolves to the reply to the next request that reaches the LLM. */
 export const nextReply = (
   llm: Backend,
   headers: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-// Keys and tokens of an issuer that tests control: good ones, and whatever else an attacker would send.
+// Keys and tokens of an issuer that tests control: valid ones, and those that an attacker would send.
 
 import {
   CompactSign,
@@ -35,7 +35,7 @@ export const keySet = (...keys: readonly SigningKey[]): { keys: JWK[] } => ({
 export interface TokenOptions {
   readonly key: SigningKey
   readonly header?: Partial<JWTHeaderParameters>
-  /** Absent or set to undefined: left out. The default ones are exp (in 5 minutes) and sub. */
+  /** Overrides the defaults exp (in 5 minutes) and sub. A claim set to undefined is left out. */
   readonly claims: JWTPayload
 }
 
@@ -46,13 +46,13 @@ export function signToken({ key, header, claims }: TokenOptions): Promise<string
     .sign(key.privateKey)
 }
 
-/** Seconds since the epoch. */
+/** The current time in seconds since the epoch. */
 export const now = (): number => Math.floor(Date.now() / 1000)
 
 export const base64url = (value: object | string): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-/** A token whose payload is this text, as no encoder of ours would write it. */
+/** Signs a token with this exact payload text, which need not be valid JSON. */
 export const signText = ({ kid, alg, privateKey }: SigningKey, payload: string): Promise<string> =>
   new CompactSign(new TextEncoder().encode(payload))
     .setProtectedHeader({ alg, kid })

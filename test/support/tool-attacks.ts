@@ -1,14 +1,14 @@
-// Requests that call the tool `forbidden`, or would for some reader: valid calls, mutated as an attacker would.
+// Requests that call the tool `forbidden`, at least for some parsers: valid calls, mutated as an attacker would.
 
 import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 
 export interface Attack {
   readonly method: string
-  /** Names and values in turn. */
+  /** Names and values alternately. */
   readonly headers: readonly string[]
   readonly body: Buffer
-  /** The body goes in pieces of so many bytes; 0: whole, with its length. */
+  /** Size of the body's chunks in bytes; 0 sends it whole, with a content-length. */
   readonly chunk: number
 }
 
@@ -27,7 +27,7 @@ const modern = {
 }
 const older = { _meta: { [VERSION]: '2025-11-25' } }
 
-/** JSON texts in which `forbidden` is called. */
+/** JSON texts that call `forbidden`. */
 const texts: readonly string[] = [
   call('forbidden'),
   call('forbidden', modern),
@@ -44,34 +44,34 @@ const texts: readonly string[] = [
   call('allowed', { arguments: { name: 'forbidden' } }),
 ].map((value) => JSON.stringify(value))
 
-/** Each gives another text; the reader that it is meant for is said beside it. */
+/** Mutations of a text; the comments name the parsers that they target. */
 const mutations: readonly ((text: string) => string)[] = [
-  // The last, or the first, of two members.
+  // Parsers that take the last, or the first, of two members.
   (text) => text.replace('"name":"forbidden"', '"name":"allowed","name":"forbidden"'),
   (text) => text.replace('"name":"forbidden"', '"name":"forbidden","name":"allowed"'),
   (text) => text.replace('"name":"forbidden"', '"name":"allowed","n\\u0061me":"forbidden"'),
   (text) => text.replace('"params":', '"params":{"name":"allowed"},"params":'),
   (text) => text.replace('"method":"tools/call"', '"method":"ping","method":"tools/call"'),
   (text) => text.replace('"method":"tools/call"', '"method":"tools/call","method":"ping"'),
-  // Readers that take no notice of case.
+  // Case-insensitive parsers.
   (text) => text.replace('"name":"forbidden"', '"name":"allowed","Name":"forbidden"'),
   (text) => text.replace('"method"', '"METHOD"'),
   (text) => text.replace('"params":', '"Params":{"name":"allowed"},"params":'),
-  // Escapes, and what prototypes do.
+  // Escapes and prototypes.
   (text) => text.replaceAll('forbidden', 'forb\\u0069dden'),
   (text) => text.replaceAll('tools/call', 'tools\\/call'),
   (text) => text.replaceAll('"method"', '"\\u006dethod"'),
   (text) => text.replace('"name":"forbidden"', '"__proto__":{"name":"forbidden"}'),
   (text) => text.replace('"name":"forbidden"', '"name":"allowed","__proto__":{"name":"forbidden"}'),
   (text) => `{"jsonrpc":"2.0","id":1,"__proto__":${text}}`,
-  // Names that some reader could trim, or read as the same.
+  // Names that some parser could trim or normalise.
   (text) => text.replaceAll('forbidden', ' forbidden'),
   (text) => text.replaceAll('forbidden', 'forbidden\\u0000'),
   (text) => text.replaceAll('forbidden', 'FORBIDDEN'),
   (text) => text.replaceAll('forbidden', 'ｆorbidden'),
   (text) => text.replaceAll('tools/call', 'Tools/Call'),
   (text) => text.replaceAll('tools/call', 'tools/call '),
-  // What stands around a message.
+  // Text around a message.
   (text) => `\ufeff${text}`,
   (text) => ` \n\t${text}\r\n`,
   (text) => `${text}${text}`,
@@ -82,7 +82,7 @@ const mutations: readonly ((text: string) => string)[] = [
   (text) => `[${text},]`,
   (text) => `data: ${text}\n\n`,
   (text) => `)]}'\n${text}`,
-  // Values that some readers know.
+  // Values that only some parsers accept.
   (text) => text.replace('"id":1', '"id":NaN'),
   (text) => text.replace('"id":1', '"id":Infinity'),
   (text) => text.replace('"id":1', '"id":1e400'),
@@ -93,7 +93,7 @@ const mutations: readonly ((text: string) => string)[] = [
   (text) => text.replace('{', `{"pad":[${'{},'.repeat(30_000)}{}],`),
 ]
 
-/** Bytes of a text, with the charset that says so. */
+/** A text encoding with the charset that declares it. */
 type Encoding = readonly [charset: string | undefined, encode: (text: string) => Buffer]
 const encodings: readonly [Encoding, ...Encoding[]] = [
   [undefined, (text) => Buffer.from(text)],
@@ -148,7 +148,7 @@ const extraHeaders: readonly [readonly string[], ...(readonly string[])[]] = [
   ['connection', 'upgrade', 'upgrade', 'websocket'],
 ]
 
-/** The first of them as a rule: where all differ from what is good, hardly any reader takes the request. */
+/** Prefers the first value: if every part is unusual, hardly any server accepts the request. */
 const mostlyFirst = <T>(first: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof(
     { weight: 5, arbitrary: fc.constant(first) },

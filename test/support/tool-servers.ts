@@ -1,4 +1,4 @@
-// MCP servers of the official SDKs with two tools, `allowed` and `forbidden`, that tell which they have executed.
+// MCP servers of the official SDKs with two tools, `allowed` and `forbidden`, which record the tools they execute.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,14 +18,14 @@ import './envoy.js'
 export interface ToolServer {
   readonly host: string
   readonly port: number
-  /** Names of tools, in the order of their execution. */
+  /** Names of executed tools, in order. */
   readonly executed: string[]
   close(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
 
-/** The TypeScript SDK, behind the body parser of its own Express app. */
+/** Starts the TypeScript SDK behind the body parser of its own Express app. */
 export async function startTypeScriptTools(): Promise<ToolServer> {
   const executed: string[] = []
   const app = createMcpExpressApp()
@@ -62,7 +62,7 @@ function toolsOf(executed: string[]): McpServer {
 
 const PROGRAM = resolve(import.meta.dirname, 'python/tools_server.py')
 
-/** The Python SDK, in a process of its own. */
+/** Starts the Python SDK in a separate process. */
 export async function startPythonTools(): Promise<ToolServer> {
   const executed: string[] = []
   const port = await freePort()

@@ -1,21 +1,21 @@
-// Requests without a pause over several connections that are kept alive, and what became of each.
+// Sends requests without pauses over several keep-alive connections, and records the outcome of each.
 
 import { Agent, request } from 'node:http'
 
 export interface Outcome {
-  /** From 0. Envoy's workers take a change one after the other; a connection stays with its worker. */
+  /** Index from 0. A connection stays with one of Envoy's workers, which apply a change one after another. */
   readonly connection: number
-  /** 0: the connection broke or was refused before a whole answer came. */
+  /** 0 if the connection broke or was refused before a complete answer arrived. */
   readonly status: number
   readonly body: string
-  /** Why there is no status. */
+  /** Why no status was received. */
   readonly error?: string
 }
 
 export interface Traffic {
-  /** So far. */
+  /** The outcomes so far. */
   readonly outcomes: readonly Outcome[]
-  /** After the requests that are under way; all outcomes. */
+  /** Stops after the requests in flight. Resolves to all outcomes. */
   stop(): Promise<readonly Outcome[]>
 }
 
@@ -62,7 +62,7 @@ const once = (
     outgoing.end()
   })
 
-/** How often each status came. */
+/** Counts the outcomes by status. */
 export function statusesOf(outcomes: readonly Outcome[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status, error } of outcomes) {

@@ -1,4 +1,4 @@
-// A golden case of the translation: its documents, with what a case may say beside them, → what is compared.
+// Runs a golden case of the translation: reads its settings and documents, and returns the output to compare.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,16 +18,16 @@ import type { Resources } from '../../src/resources/kinds/resources.js'
 import { type KeyPair, selfSigned } from './certificates.js'
 import { API_GROUP } from './resources.js'
 
-/** A document without a kind, first in a case's file. */
+/** Settings of a case: an optional first document, without a kind. */
 interface Setting {
   readonly options?: Partial<TranslatorOptions>
-  /** Default documents that would only be in the way, as "KIND NAMESPACE/NAME". */
+  /** Default documents to leave out, as "KIND NAMESPACE/NAME". */
   readonly omit?: readonly string[]
-  /** What was fetched, by the URL that was asked first; everything else was not fetched yet. */
+  /** Fetched documents, by the originally requested URL; everything else counts as not fetched yet. */
   readonly remote?: Readonly<Record<string, RemoteDocument>>
-  /** What names resolved to; everything else was not looked up yet. */
+  /** Resolved names; everything else counts as not looked up yet. */
   readonly names?: Readonly<Record<string, ResolvedName>>
-  /** Parts of the output that the case is about; everything when absent. */
+  /** Parts of the output to compare; everything if absent. */
   readonly show?: readonly (keyof Ir | 'wanted' | 'names' | 'status')[]
 }
 
@@ -39,10 +39,10 @@ export const OPTIONS: TranslatorOptions = {
 
 const DEFAULTS = readFileSync(join(import.meta.dirname, '../golden/_defaults.yaml'), 'utf8')
 
-/** Always the same, as ids of wanted documents are made of it. */
+/** A fixed certificate, because the ids of wanted documents depend on it. */
 const AUTHORITY = readFileSync(join(import.meta.dirname, '../golden/_authority.pem'), 'utf8')
 
-/** Placeholders of a case's file → what stands in their place, so that no private key is kept in a file. */
+/** Returns the texts for the placeholders of a case's file, so that no private key is kept in a file. */
 function placeholders(): Readonly<Record<string, string>> {
   const [pair, other]: readonly KeyPair[] = [selfSigned('a.example'), selfSigned('b.example')]
   return Object.fromEntries(
@@ -59,7 +59,7 @@ const PEMS = placeholders()
 
 export interface TranslatedCase {
   readonly ir: Ir
-  /** What the golden holds. */
+  /** The output of the golden. */
   readonly shown: object
 }
 
@@ -88,13 +88,13 @@ function splitSetting(input: string): { readonly setting: Setting; readonly docu
     : { setting: {}, documents: input }
 }
 
-/** A document of the case takes the place of the default one of its name. */
+/** Combines the case's documents with the defaults; a document of the case replaces the default of the same name. */
 function resourcesOf(
   documents: string,
   omit: readonly string[],
 ): {
   readonly resources: Resources
-  /** nameOf() of what the case itself wrote. */
+  /** nameOf() of the case's own documents. */
   readonly own: ReadonlySet<string>
 } {
   const written = decodeDocuments(documents)
@@ -105,7 +105,7 @@ function resourcesOf(
   return { resources: collectResources(all).resources, own: new Set(own) }
 }
 
-/** Throws where a document does not decode: the cases are about what does. */
+/** Decodes the documents. Throws if one does not decode, because cases are about valid documents only. */
 function decodeDocuments(documents: string): readonly DecodedResource[] {
   const text = Object.entries(PEMS).reduce((all, [name, pem]) => fill(all, name, pem), documents)
   const { resources, problems } = decodeFile(Buffer.from(text), 'case.yaml', kindsOf(API_GROUP))
@@ -114,7 +114,7 @@ function decodeDocuments(documents: string): readonly DecodedResource[] {
   return resources
 }
 
-/** Every document of a case's input, and the defaults. */
+/** Returns every document of a case's input, and the defaults. */
 export const caseDocuments = (input: string): readonly DecodedResource[] => [
   ...decodeDocuments(splitSetting(input).documents),
   ...DEFAULT_DOCUMENTS,
@@ -126,7 +126,7 @@ type Named = Pick<ResourceStatus, 'kind' | 'namespace' | 'name'>
 
 const nameOf = ({ kind, namespace, name }: Named): string => `${kind} ${namespace}/${name}`
 
-/** Stands alone on its line: every line of the text is indented as it is. */
+/** Replaces a placeholder that is alone on its line, and indents every line of the text like it. */
 function fill(text: string, placeholder: string, pem: string): string {
   const line = new RegExp(`^( *)${placeholder}$`, 'gm')
   return text.replace(line, (_, indent: string) => pem.trim().replace(/^/gm, indent))
@@ -147,7 +147,7 @@ function shown(all: Readonly<Record<string, readonly unknown[]>>, { show }: Sett
   return Object.fromEntries(parts)
 }
 
-/** One line a condition: the goldens are read by people. */
+/** Formats each condition as one line, to keep goldens readable. */
 const statusLines = (status: ResourceStatus): readonly object[] =>
   status.conditions.length === 0 ? [] : [{ [nameOf(status)]: status.conditions.map(conditionLine) }]
 

@@ -1,4 +1,4 @@
-// An Ir → a real Envoy that runs the static configuration translated from it, without any Gatehouse behind it.
+// Starts a real Envoy with the static configuration translated from an Ir, without a Gatehouse.
 
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
@@ -17,7 +17,7 @@ export interface TranslatedEnvoy {
 }
 
 export interface TranslatedEnvoyOptions extends Partial<XdsOptions> {
-  /** Where ext_authz and ext_proc are; by default nothing listens there. */
+  /** Address of ext_authz and ext_proc; by default nothing listens there. */
   readonly gatehouse?: GatehouseAddress
 }
 
@@ -30,7 +30,7 @@ const silent: Logger = {
   error: () => undefined,
 }
 
-/** Resolves when its listeners are active. */
+/** Resolves when the Envoy's listeners are active. */
 export async function startTranslated(
   ir: Ir,
   { gatehouse = NOBODY, ...xds }: TranslatedEnvoyOptions = {},

@@ -1,21 +1,25 @@
-// The ways in which an Envoy reaches Gatehouse: a Unix socket, plain TCP, TLS and mutual TLS.
+// The transports between an Envoy and Gatehouse: a Unix socket, plain TCP, TLS and mutual TLS.
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GatehouseConnection } from '../../src/xds/bootstrap/gatehouse-clusters.js'
 import { selfSigned } from './certificates.js'
 
-/** Both ends of one. */
+/** Both ends of a transport. */
 export interface Transport {
-  /** Of the Envoy's bootstrap. */
+  /** The connection for the Envoy's bootstrap. */
   readonly connection: GatehouseConnection
-  /** Of Gatehouse. */
+  /** Flags for Gatehouse. */
   readonly flags: readonly string[]
 }
 
 export type TransportName = 'a Unix socket' | 'plain TCP' | 'TLS' | 'mutual TLS'
 
-/** folder: for a socket, or certificates. port: a free one. */
+/**
+ * Creates a transport.
+ * @param folder folder for a socket or certificates.
+ * @param port a free port.
+ */
 export function makeTransport(
   name: TransportName,
   folder: string,

@@ -1,4 +1,4 @@
-// A gateway with one backend behind a protected path and an open one, and what a lenient backend would make of a path.
+// A gateway with one backend behind a protected path and an open one, and a model of how a lenient backend reads paths.
 
 import { expect } from 'vitest'
 import { type Backend, type Recorded, startBackend } from './backend.js'
@@ -12,20 +12,20 @@ import { keySet, newKey, signToken } from './tokens.js'
 export interface Trap {
   readonly backend: Backend
   readonly stack: Stack
-  /** Opens the protected path. */
+  /** A token that is valid for the protected path. */
   readonly token: string
   get(path: string, ...headers: readonly string[]): ReturnType<typeof rawRequest>
-  /** What came to the backend since the last forget(). */
+  /** Returns the requests that reached the backend since the last forget(). */
   reached(): readonly Recorded[]
   forget(): void
-  /** Nothing without a token came to the backend that it could take for the MCP path. */
+  /** Asserts that no request without a token reached the backend that it could read as the MCP path. */
   expectNoWayIn(): void
   close(): Promise<void>
 }
 
 const ISSUER = 'https://idp.example/application/o/mcp/'
 
-/** /mcp is protected, everything else is not, and the same backend serves both. */
+/** Starts a stack where /mcp is protected, everything else is not, and one backend serves both. */
 export async function startTrap(...flags: readonly string[]): Promise<Trap> {
   const key = await newKey('k1')
   const backend = await startBackend()
@@ -63,7 +63,10 @@ export async function startTrap(...flags: readonly string[]): Promise<Trap> {
   }
 }
 
-/** What a lenient backend makes of a path: no parameters, one decoding, backslashes, NULs cut, dots resolved. */
+/**
+ * Normalises a path like a lenient backend: drops parameters, decodes once, reads backslashes as slashes, removes NULs
+ * and resolves dots.
+ */
 function lenient(url: string): string {
   const [path = ''] = url.split(/[?#]/)
   const plain = path.replace(/;[^/\\]*/g, '')

@@ -1,4 +1,4 @@
-// A gateway with two backends, a and b: who answers which request.
+// A gateway with two backends, a and b, and helpers to see which one answers a request.
 
 import { type Backend, startBackend } from './backend.js'
 import { type Answer, type Request, send } from './http.js'
@@ -10,12 +10,12 @@ export interface TwoBackends {
   readonly b: Backend
   readonly stack: Stack
   ask(host: string, path: string, request?: Request): Promise<Answer>
-  /** The name of the backend, else the status. */
+  /** Resolves to the name of the backend that answers, or else the status. */
   whoAnswers(host: string, path: string, request?: Request): Promise<string | number>
   close(): Promise<void>
 }
 
-/** resources: beside the two backends. */
+/** @param resources in addition to the two backends. */
 export async function startTwoBackends(
   resources: (port: number, a: Backend, b: Backend) => readonly object[],
 ): Promise<TwoBackends> {

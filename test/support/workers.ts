@@ -1,9 +1,9 @@
-// The workers of a Gatehouse that runs: their processes, by the order in which they were started.
+// Finds the worker processes of a running Gatehouse.
 
 import type { ChildProcess } from 'node:child_process'
 import { execFileSync } from 'node:child_process'
 
-/** Process ids, the oldest first. */
+/** Returns the process ids of the workers, oldest first. */
 export function workersOf({ child }: { readonly child: ChildProcess }): readonly number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
   return lines

@@ -1,4 +1,5 @@
-// A protected MCP path of a Gatehouse and of Envoys that come and go, each by itself; everything ends with its test.
+// A protected MCP path served by a Gatehouse and Envoys that tests start and stop independently; everything ends with
+// the test.
 
 import { expect, type TestContext } from 'vitest'
 import { type Backend, startBackend } from './backend.js'
@@ -34,7 +35,7 @@ export const tokenBy = async (signer: SigningKey): Promise<Record<string, string
 
 export const token = await tokenBy(key)
 
-/** A provider and a backend, and a Gatehouse and Envoys that come and go. */
+/** A provider and a backend, and a Gatehouse and Envoys that can be started and stopped. */
 export class World {
   private readonly closers: (() => unknown)[] = []
 
@@ -70,7 +71,7 @@ export class World {
     return `http://127.0.0.1:${String(this.port)}`
   }
 
-  /** /mcp is protected and its registration goes to the provider; /open is not protected. */
+  /** /mcp is protected and the provider handles its registration; /open is not protected. */
   get resources(): readonly object[] {
     return [
       gateway([this.port]),
@@ -123,7 +124,7 @@ export class World {
     })
   }
 
-  /** The provider answers there when the test says so; arrived: the first request is there. */
+  /** Holds the provider's answers at a path until release(). `arrived` resolves at the first request. */
   heldAt(path: string): { readonly arrived: Promise<void>; release(reply: Reply): void } {
     let release: (reply: Reply) => void = () => undefined
     const reply = new Promise<Reply>((resolve) => (release = resolve))

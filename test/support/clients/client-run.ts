@@ -1,22 +1,25 @@
-// What every driver of an official MCP client does and reports: connect, log in as a user, list the tools, call echo.
+// Common interface of the drivers of official MCP clients: connect, log in as a user, list the tools, call echo.
 
-/** Rejects with a ClientFailure. agent: goes to the login page; absent: the one that our own identity provider needs. */
+/**
+ * Runs a client. Rejects with a ClientFailure.
+ * @param agent visits the login page; by default the one for the demo's identity provider.
+ */
 export type McpClient = (url: string, user: string, agent?: UserAgent) => Promise<ClientRun>
 
-/** Follows an authorization URL to the redirect URI, whose URL is the result. */
+/** Follows an authorization URL to the redirect URI. Resolves to the redirect URI with its parameters. */
 export type UserAgent = (authorization: URL) => Promise<URL>
 
 export interface ClientRun {
   readonly tools: readonly string[]
   /** The text of the echo tool's answer. */
   readonly echo: string
-  /** The texts of further calls, of a driver that makes any. */
+  /** The answers to further calls, if the driver makes any. */
   readonly more?: readonly string[]
   /** "METHOD path status" of each call to the gateway, in order. */
   readonly calls: readonly string[]
 }
 
-/** The client gave up; message is the client's own text. */
+/** The client failed; message is the client's own text. */
 export class ClientFailure extends Error {
   constructor(
     message: string,
@@ -26,7 +29,7 @@ export class ClientFailure extends Error {
   }
 }
 
-/** fetch that notes the calls to one origin. */
+/** Returns a fetch that records the calls to one origin. */
 export function recordingFetch(origin: string, calls: string[]): typeof fetch {
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input)
@@ -38,7 +41,7 @@ export function recordingFetch(origin: string, calls: string[]): typeof fetch {
   }
 }
 
-/** The authorization URL with the user who is to log in there. */
+/** Adds the user who should log in to an authorization URL. */
 export function asUser(authorization: URL, user: string): URL {
   const url = new URL(authorization)
   url.searchParams.set('login_hint', user)
@@ -55,7 +58,7 @@ export const CLIENT_METADATA = {
   token_endpoint_auth_method: 'none',
 }
 
-/** The text of the first part of a tool's answer. */
+/** Returns the text of the first part of a tool's answer. */
 export function firstText(content: unknown): string {
   const [part] = Array.isArray(content) ? (content as { text?: string }[]) : []
   return part?.text ?? ''

@@ -1,11 +1,11 @@
-// A user agent for a relay: follows redirects with cookies, and answers the consent page as a person would.
+// A user agent for a relay: follows redirects with cookies and answers the consent page as a person would.
 
 const MAX_STEPS = 20
 
 export interface Visit {
-  /** The redirect URI with its parameters, which is not called. */
+  /** The redirect URI with its parameters; it is not requested. */
   readonly end: URL
-  /** Each answer on the way, its Location and its Set-Cookie: nothing else is remembered. */
+  /** The answers on the way to it. */
   readonly steps: readonly Step[]
 }
 
@@ -17,7 +17,7 @@ export interface Step {
   readonly body: string
 }
 
-/** By host: browsers share cookies between ports. */
+/** Cookies by host, since browsers share cookies between ports. */
 export type CookieJar = Map<string, Map<string, string>>
 
 export interface Person {
@@ -25,7 +25,7 @@ export interface Person {
   readonly cookies?: CookieJar
 }
 
-/** Rejects where it ends on a page without a form. */
+/** Resolves to the final redirect URI. Rejects on a page without a form. */
 export async function visitConsenting(authorization: URL, person: Person = {}): Promise<URL> {
   return (await walk(authorization, person)).end
 }
@@ -53,7 +53,7 @@ export async function walk(
   throw new Error(`more than ${String(MAX_STEPS)} steps from ${authorization.origin}`)
 }
 
-/** One request as a browser makes it; what it sets stays in the jar. */
+/** Makes one request as a browser does, and stores its cookies in the jar. */
 export async function ask(
   url: URL,
   form: URLSearchParams | undefined,

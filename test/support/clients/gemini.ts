@@ -1,8 +1,8 @@
-// Gemini's API by plain HTTP: generateContent, and streamGenerateContent as server-sent events.
+// A client for Gemini's API over plain HTTP: generateContent, and streamGenerateContent as server-sent events.
 
 import type { Ask, Ears } from './llm-ask.js'
 
-/** An answer that is no 2xx, or an error in the middle of a stream. */
+/** An answer other than 2xx, or an error in the middle of a stream. */
 export class GeminiError extends Error {
   constructor(
     message: string,
@@ -48,7 +48,7 @@ function hear(answer: Answer, ears: Ears): void {
   }
 }
 
-/** The data of each server-sent event. */
+/** Yields the data of each server-sent event. */
 async function* events(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

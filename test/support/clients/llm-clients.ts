@@ -1,4 +1,5 @@
-// The official clients of the LLM APIs, all asked in one way: what the model said, as far as it came, and what the client raised.
+// One interface to the official clients of the LLM APIs: returns what the client received of the answer, and any error
+// that it raised.
 
 import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk'
 import OpenAI, { APIError as OpenaiError } from 'openai'
@@ -7,9 +8,9 @@ import type { Ask, Ears } from './llm-ask.js'
 
 export interface Heard {
   readonly text: string
-  /** "name(arguments)" of each tool call. */
+  /** Each tool call as "name(arguments)". */
   readonly calls: readonly string[]
-  /** Everything that the client passed on, as JSON, whatever it is. */
+  /** Everything that the client returned, as JSON. */
   readonly everything: string
   /** Milliseconds from the question to the first text and to the end. */
   readonly firstMs: number
@@ -48,7 +49,10 @@ export async function askLlm(api: LlmApi, ask: Ask): Promise<Heard> {
   }
 }
 
-/** What a client raises for a refusal, and for a connection that breaks in the middle of a body (fetch's own error). */
+/**
+ * Converts the error that a client raises for an error response, or for a connection that breaks in the middle of a
+ * body (fetch's own error). Rethrows anything else.
+ */
 function asHeard(raised: unknown): Heard['error'] {
   if (raised instanceof TypeError && raised.message === 'terminated')
     return { status: undefined, message: raised.message }
@@ -94,7 +98,7 @@ const completions: Asker = async (ask, ears) => {
     : [await api.create({ model: 'm', prompt })]
   for await (const answer of answers) {
     ears.event(answer)
-    // Some servers leave the text out where a choice ends.
+    // Some servers omit the text at the end of a choice.
     for (const { text } of answer.choices as { text?: string }[]) ears.text(text ?? '')
   }
 }

@@ -1,19 +1,23 @@
-// What an MCP client in TypeScript keeps of a login, in memory. Fits the OAuthClientProvider of both versions.
+// An in-memory OAuthClientProvider for both versions of the TypeScript MCP client.
 
 import { CLIENT_METADATA, REDIRECT_URI } from './client-run.js'
 
-/** Client: stored client information; Tokens: stored tokens. */
+/**
+ * Keeps the state of a login.
+ * @typeParam Client stored client information.
+ * @typeParam Tokens stored tokens.
+ */
 export class MemoryProvider<Client, Tokens> {
   readonly redirectUrl = REDIRECT_URI
   readonly clientMetadata = CLIENT_METADATA
-  /** Where the client wanted to send the user. */
+  /** The URL to which the client wanted to send the user. */
   authorization: URL | undefined
   private client: Client | undefined
   declare readonly clientMetadataUrl?: string
   private stored: Tokens | undefined
   private verifier = ''
 
-  /** clientMetadataUrl: who the client is, where it needs not register. */
+  /** @param clientMetadataUrl the client's id, if it need not register. */
   constructor(clientMetadataUrl?: string) {
     if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl
   }

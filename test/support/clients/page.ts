@@ -1,4 +1,4 @@
-// The TypeScript client, version 2, for a page in a browser: what the page's script offers to the test that drives it.
+// The TypeScript client, version 2, in a browser page: the functions that the page offers to the test that drives it.
 
 import {
   Client,
@@ -9,13 +9,16 @@ import {
 import { firstText } from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'
 
-/** On globalThis.mcp. */
+/** The page's functions, at globalThis.mcp. */
 export interface PageClient {
-  /** The challenge of a call without a token; null: the page may not read it. */
+  /** Returns the challenge to a call without a token; null if the page may not read it. */
   challenge(url: string): Promise<string | null>
-  /** Discovers and registers; where the user is to log in. */
+  /** Discovers and registers. Returns the URL where the user logs in. */
   logIn(url: string): Promise<string>
-  /** query: of the redirect URI. Connects, lists the tools, calls echo and ends the session. */
+  /**
+   * Connects, lists the tools, calls echo and ends the session.
+   * @param query the query of the redirect URI.
+   */
   use(url: string, query: string): Promise<PageRun>
 }
 

@@ -1,4 +1,4 @@
-// The Python client (mcp 2) without a login: the tools that it is shown, and what it sees of a call of one.
+// Runs the Python client (mcp 2) without a login: lists the tools and calls one.
 
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -11,13 +11,16 @@ const PROGRAM = resolve(import.meta.dirname, '../python/call_tool.py')
 
 export interface PythonCall {
   readonly tools?: readonly string[]
-  /** Of the result. */
+  /** Text of the result. */
   readonly text?: string
-  /** As the client says it. */
+  /** The client's error message. */
   readonly error?: string
 }
 
-/** The arguments fit the tools echo and get-sum. token: an access token; absent: none is sent. */
+/**
+ * Calls a tool, with arguments that suit echo and get-sum.
+ * @param token an access token; absent to send none.
+ */
 export async function pythonCall(url: string, tool: string, token?: string): Promise<PythonCall> {
   const args = [PROGRAM, url, tool, ...(token === undefined ? [] : [token])]
   const { stdout } = await promisify(execFile)(inject('python'), args)

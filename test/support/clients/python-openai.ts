@@ -1,4 +1,4 @@
-// OpenAI's Python client in a process of its own, which asks one question after the other.
+// Runs OpenAI's Python client in a separate process, which asks one question at a time.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import '../envoy.js'
 const PROGRAM = resolve(import.meta.dirname, '../python/openai_client.py')
 
 export interface Question {
-  /** Of the guarded route. */
+  /** Path of the guarded route. */
   readonly path: string
   readonly api: 'chat' | 'responses'
   readonly stream: boolean
@@ -19,11 +19,11 @@ export interface Question {
 }
 
 export interface PythonAnswer {
-  /** With an error: what came before it. */
+  /** The text of the answer; with an error, the text before it. */
   readonly text: string
-  /** The class that the client raised. */
+  /** Name of the exception class that the client raised. */
   readonly error?: string
-  /** null: none, the stream had begun. */
+  /** Status of an error response; null if the stream had begun. */
   readonly status?: number | null
 }
 
@@ -32,7 +32,7 @@ export interface PythonOpenai {
   close(): Promise<void>
 }
 
-/** origin: the gateway's. */
+/** @param origin the gateway's origin. */
 export function startPythonOpenai(origin: string): PythonOpenai {
   const child = spawn(inject('python'), [PROGRAM, origin], { stdio: ['pipe', 'pipe', 'inherit'] })
   const closed = once(child, 'close')

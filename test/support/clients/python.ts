@@ -1,4 +1,4 @@
-// The Python client (mcp 2), in a process of its own; the user agent stays on this side.
+// Runs the Python client (mcp 2) in a separate process; the user agent stays in this one.
 
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -26,10 +26,14 @@ interface Line {
   readonly more?: readonly string[]
 }
 
-/** Of a tool: its name and arguments. */
+/** A tool's name and arguments. */
 type Call = readonly [name: string, args: object]
 
-/** metadataUrl: of its client metadata document; absent: it registers. more: calls behind that of echo. */
+/**
+ * Runs the client.
+ * @param metadataUrl URL of its client metadata document; if empty, it registers.
+ * @param more calls after that of echo.
+ */
 export async function python(
   url: string,
   user: string,

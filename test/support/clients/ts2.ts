@@ -17,7 +17,7 @@ import {
 } from './client-run.js'
 import { MemoryProvider } from './memory-provider.js'
 
-/** metadataUrl: of its client metadata document; absent: it registers. */
+/** @param metadataUrl URL of its client metadata document; if absent, it registers. */
 export async function ts2(
   url: string,
   user: string,
