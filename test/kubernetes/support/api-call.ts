@@ -1,4 +1,4 @@
-// One call to an API server, as JSON that nothing has read or rewritten on its way.
+// Makes one call to an API server with raw JSON, which no client library reads or rewrites.
 
 import { request } from 'node:https'
 
@@ -50,7 +50,10 @@ export const callApi = ({ server, token, method, path, body }: Call): Promise<An
     call.end(body === undefined ? undefined : JSON.stringify(body))
   })
 
-/** write reads an object and writes it: once more where somebody else has written it in between. */
+/**
+ * Retries on a conflict (409).
+ * @param write reads an object and writes it.
+ */
 export async function withoutConflict(write: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -80,7 +83,7 @@ const CLUSTER_SCOPED = new Set([
   'CustomResourceDefinition',
 ])
 
-/** Of an object; without a namespace it is in "default". */
+/** Returns the path of an object; the namespace defaults to "default". */
 export function pathOf({ apiVersion, kind, metadata }: AnyObject): string {
   const prefix = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
   const plural = PLURALS[kind] ?? `${kind.toLowerCase()}s`

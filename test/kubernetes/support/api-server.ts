@@ -1,4 +1,4 @@
-// A real API server with an etcd of its own, and what a cluster's user does with it.
+// Runs a real API server with its own etcd, and offers the operations of a cluster's user.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ import {
   withoutConflict,
 } from './api-call.js'
 
-/** The address of the network namespace that the tests run in. */
+/** Address in the network namespace that the tests run in. */
 export const ADDRESS = process.env['GATEHOUSE_TEST_ADDRESS'] ?? ''
 
 const OURS = resolve(import.meta.dirname, '../../../config/crd')
@@ -31,29 +31,32 @@ const READ = new Set([
   'referencegrants',
 ])
 const ADMIN = 'admin'
-/** Each with rights of its own, in tests that run side by side. */
+/** Users with separate rights, for tests that run concurrently. */
 const GUESTS = ['guest', ...Array.from({ length: 64 }, (_, index) => `guest-${String(index + 1)}`)]
 
 export interface ApiServer {
-  /** For KUBECONFIG: of the administrator, or of another user without any rights until a role gives them; by: of a port that leads to it. */
+  /**
+   * Writes a kubeconfig file for the administrator, or for another user, who has no rights until a role grants them.
+   * @param by a port that forwards to the API server.
+   */
   kubeconfig(user?: string, by?: number): Promise<string>
   readonly port: number
-  /** Forgets all but the present, and starts anew: a watch that goes on from before gets 410 Gone. */
+  /** Compacts the history and restarts; a watch that resumes from an earlier version gets 410 Gone. */
   compact(): Promise<void>
-  /** Any call, as the administrator; rejects (ApiError) unless the answer is 2xx. */
+  /** Makes any call as the administrator. Rejects with an ApiError unless the answer is 2xx. */
   call(method: Call['method'], path: string, body?: object): Promise<AnyObject>
-  /** Creates each, or replaces it. */
+  /** Creates or replaces each object. */
   apply(...objects: readonly object[]): Promise<void>
   delete(...objects: readonly object[]): Promise<void>
   get(apiVersion: string, kind: string, name: string, namespace?: string): Promise<AnyObject>
-  /** kill, and start anew with the same data. */
+  /** Kills the API server; start() restarts it with the same data. */
   stop(): Promise<void>
   start(): Promise<void>
   close(): Promise<void>
 }
 
 export interface ApiServerOptions {
-  /** Without any CRD. */
+  /** Whether to start without any CRD. */
   readonly bare?: boolean
 }
 
@@ -111,19 +114,19 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
     await start()
     await eventually(() => api.get('v1', 'Namespace', 'default'), 30_000)
     if (bare !== true) await api.apply(...definitions())
-    // Each is served when it is, whatever the order in which they came.
+    // CRDs are not necessarily served in the order in which they were created.
     if (bare !== true)
       for (const path of definitions().map(listPath))
         await eventually(() => call('GET', path), 30_000)
   } catch (error) {
-    // Nobody else can.
+    // The caller has no handle to close.
     await api.close()
     throw error
   }
   return api
 }
 
-/** Our CRDs and those of the Gateway API that Gatehouse reads. */
+/** Returns Gatehouse's CRDs and those of the Gateway API that it reads. */
 export const definitions = (): readonly object[] => [
   ...readdirSync(OURS).map((file) => yamlOf(join(OURS, file))),
   ...readdirSync(GATEWAY_API)
@@ -212,17 +215,20 @@ const kubeconfigOf = (server: string, user: string): string =>
     'current-context': 'test',
   })
 
-/** Runs its arguments until its input ends. */
+/** A shell script that runs its arguments until its stdin ends. */
 const TIED = '"$@" & cat; kill -9 $!; wait'
 
-/** variable: names the program. It ends with this process at the latest, whatever becomes of the tests' own hooks. */
+/**
+ * Starts a program that ends with this process at the latest, even if the tests' own hooks do not run.
+ * @param variable the environment variable that holds the program's path.
+ */
 function spawnTied(variable: string, flags: readonly string[]): ChildProcess {
   const program = process.env[variable] ?? ''
   if (program === '') throw new Error(`${variable} cannot be empty`)
   return spawn('sh', ['-c', TIED, 'sh', program, ...flags], { stdio: ['pipe', 'ignore', 'ignore'] })
 }
 
-/** SIGKILL of the program. */
+/** Kills the program (SIGKILL) and waits for its end. */
 async function ended(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
   const end = once(child, 'close')

@@ -1,4 +1,4 @@
-// A cluster with one application behind a Gateway and a policy on its route: what tests of the whole way begin with.
+// A cluster with one application behind a Gateway and a policy on its route, for end-to-end tests.
 
 import { startBackend } from '../../support/backend.js'
 import { freePort } from '../../support/ports.js'
@@ -11,14 +11,17 @@ export interface AppCluster {
   readonly api: ApiServer
   /** Origin of the Gateway's listener. */
   readonly url: string
-  /** The policy, which is called "rule". expression: what it asks of requests. */
+  /**
+   * Sets the policy, which is called "rule".
+   * @param expression the condition that requests must meet.
+   */
   allow(expression: string): Promise<void>
-  /** The status of an answer to a request of this method. */
+  /** Resolves to the status of a request with this method. */
   statusOf(method: string): Promise<number>
   close(): Promise<void>
 }
 
-/** The policy lets GET through alone. */
+/** Starts the cluster with a policy that allows only GET. */
 export async function startAppCluster(): Promise<AppCluster> {
   const port = await freePort()
   const url = `http://127.0.0.1:${String(port)}/`

@@ -1,4 +1,4 @@
-// The Helm chart → the objects that it makes, and what the API server says of them.
+// Renders the Helm chart and creates its objects in an API server.
 
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -29,7 +29,7 @@ const flagsOf = (values: Readonly<Record<string, unknown>>): readonly string[] =
 export const lint = (values: Readonly<Record<string, unknown>>): HelmAnswer =>
   helm('lint', CHART, '--strict', ...flagsOf(values))
 
-/** A helm that go has built takes itself to speak to Kubernetes 1.20. */
+/** --kube-version is needed because a helm built with plain `go build` assumes Kubernetes 1.20. */
 const FLAGS = ['--namespace', 'default', '--kube-version', '1.35.0']
 
 export const template = (values: Readonly<Record<string, unknown>>): HelmAnswer =>
@@ -46,7 +46,10 @@ export const objectsOf = (yaml: string): readonly AnyObject[] =>
     .map((document) => document.toJS() as AnyObject | null)
     .filter((object) => object !== null)
 
-/** Creates it; a field that the API server does not know is an error. dry: only if it could be. */
+/**
+ * Creates an object. Unknown fields are errors.
+ * @param dry whether only to check that it could be created.
+ */
 export async function create(api: ApiServer, object: AnyObject, dry = false): Promise<void> {
   const path = pathOf(object)
   const query = `fieldValidation=Strict${dry ? '&dryRun=All' : ''}`

@@ -1,4 +1,5 @@
-// Once before these tests: the Envoy that scripts/test-kubernetes.mjs has found, as there is no network here to get one.
+// Runs once before these tests: provides the Envoy that scripts/test-kubernetes.mjs found, because the tests have no
+// network to download one.
 
 import type { TestProject } from 'vitest/node'
 

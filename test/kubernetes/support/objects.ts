@@ -1,4 +1,4 @@
-// Objects of a cluster that files need not have.
+// Objects that tests with files do not need and clusters do.
 
 import { API_GROUP } from '../../support/resources.js'
 import type { AnyObject } from './api-call.js'
@@ -25,7 +25,7 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** All of them have the first one's port: for others there are more slices. */
+/** An EndpointSlice. All endpoints have the first one's port; other ports need another slice. */
 export const endpointSlice = (
   of: string,
   endpoints: readonly Endpoint[],
@@ -42,7 +42,7 @@ export const endpointSlice = (
   })),
 })
 
-/** PEM of both. */
+/** A TLS Secret with a certificate and key in PEM. */
 export const tlsSecret = (name: string, { cert, key }: { cert: string; key: string }): object => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -51,7 +51,10 @@ export const tlsSecret = (name: string, { cert, key }: { cert: string; key: stri
   stringData: { 'tls.crt': cert, 'tls.key': key },
 })
 
-/** traffic: of spec; for the HTTPRoute of the name "app". */
+/**
+ * A policy for an HTTPRoute, by default "app".
+ * @param traffic the policy's spec.traffic.
+ */
 export const policy = (name: string, traffic: object, route = 'app'): object => ({
   apiVersion: `${API_GROUP}/v1alpha1`,
   kind: 'ProxyPolicy',

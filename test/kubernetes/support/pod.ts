@@ -1,4 +1,4 @@
-// The containers of a pod of the chart, run as the kubelet would run them, without the isolation.
+// Runs the containers of the chart's pods as the kubelet would, but without isolation.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ export interface Container {
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: string[] } } }
 }
 
-/** By its name, of whichever pod has it. */
+/** Returns the container of that name, from whichever pod has it. */
 export function containerNamed(objects: readonly AnyObject[], name: string): Container {
   const found = podsOf(objects)
     .flatMap(containersOf)
@@ -46,14 +46,17 @@ const containersOf = ({ containers, initContainers = [] }: Pod): readonly Named[
   ...initContainers,
 ]
 
-/** The files of the ConfigMap with a bootstrap, by their names. */
+/** Returns the files of the ConfigMap with the bootstrap, by name. */
 export function filesOf(objects: readonly AnyObject[]): Readonly<Record<string, string>> {
   const found = objects.find(({ kind }) => kind === 'ConfigMap') as
     { readonly data: Readonly<Record<string, string>> } | undefined
   return found?.data ?? {}
 }
 
-/** As a Secret of type kubernetes.io/tls is mounted; ca: whom its owner trusts. */
+/**
+ * Writes files as a mounted Secret of type kubernetes.io/tls would have them.
+ * @param ca the authority that the Secret's owner trusts.
+ */
 export function mountTls(folder: string, { cert, key }: KeyPair, ca: string): string {
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of [
@@ -65,16 +68,16 @@ export function mountTls(folder: string, { cert, key }: KeyPair, ca: string): st
   return folder
 }
 
-/** Folder of a container → the folder of this machine that stands in its place. */
+/** Maps folders of a container to folders of this machine. */
 export type Mounts = Readonly<Record<string, string>>
 
-/** The longest folder first: one may be the beginning of another one's name. */
+/** Replaces the folders in a text, longest first, since one may be a prefix of another. */
 export const mounted = (text: string, mounts: Mounts): string =>
   Object.keys(mounts)
     .sort((a, b) => b.length - a.length)
     .reduce((before, folder) => before.replaceAll(folder, mounts[folder] ?? ''), text)
 
-/** Whom a container runs as: the users of the chart, where this process may become another user. */
+/** Returns the user that the chart sets for a container. */
 export function userOf(objects: readonly AnyObject[], name: string): User {
   const [pod] = podsOf(objects).filter((each) => containersOf(each).some((c) => c.name === name))
   const { runAsUser = 0, runAsGroup = 0 } = containerNamed(objects, name).securityContext ?? {}
@@ -94,7 +97,7 @@ const becoming = ({ user, group, groups }: User): readonly string[] => [
 ]
 
 const [, ...NOBODY] = becoming({ user: 65_534, group: 65_534, groups: [] })
-/** Whether this process may run programs as other users, who may read what is built here. */
+/** Whether this process may run programs as other users, and those may read the build. */
 export const hasUsers =
   spawnSync('setpriv', [...NOBODY, process.execPath, MAIN, '--version']).status === 0
 
@@ -120,7 +123,10 @@ export function runGatehouse(
   return start([process.execPath, MAIN, ...given], run, { ...process.env, ...env })
 }
 
-/** Its mounts hold bootstrap.yaml, in the place of /etc/envoy. binary: one that its user may run. */
+/**
+ * Runs Envoy. The mounts must replace /etc/envoy by a folder with bootstrap.yaml.
+ * @param binary an Envoy that the user may run.
+ */
 export function runEnvoy(
   { command = [] }: Container,
   run: Run,
@@ -139,7 +145,7 @@ export function preStop({ lifecycle }: Container, { mounts, user }: Run): void {
   if (status !== 0 || stderr !== '') throw new Error(stderr)
 }
 
-/** What a command says on stdout. Throws when it fails. */
+/** Returns the stdout of a command run as a user. Throws if it fails. */
 export function outputAs(user: User, command: readonly string[]): string {
   const [program = '', ...args] = hasUsers ? [...becoming(user), ...command] : command
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })

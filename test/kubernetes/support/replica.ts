@@ -1,4 +1,4 @@
-// `gatehouse serve --kubernetes`, as one replica.
+// Runs `gatehouse serve --kubernetes` as one replica.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ export interface Replica {
   /** Origin of the admin address. */
   readonly admin: string
   readonly child: ChildProcess
-  /** Of /readyz. */
+  /** Returns the answer of /readyz. */
   readiness(): Promise<{ readonly status: number; readonly text: string }>
   metrics(): Promise<string>
   /** The JSON of /status. */
@@ -30,17 +30,17 @@ export interface ReplicaOptions {
   readonly kubeconfig: string
   readonly flags?: readonly string[]
   readonly name?: string
-  /** Of the Lease; default: Gatehouse's own. */
+  /** Name of the Lease; the default is Gatehouse's own. */
   readonly lease?: string
-  /** In the place of a port of loopback, to which no private key is sent. */
+  /** The gRPC address instead of a loopback port, over which no private key is sent. */
   readonly grpc?: string
   /** Do not wait for /readyz. */
   readonly unready?: boolean
-  /** Beside those of the tests' own environment. */
+  /** Variables in addition to the tests' environment. */
   readonly environment?: Readonly<Record<string, string>>
-  /** The file that stands in the place of /etc/hosts. */
+  /** A file to use as /etc/hosts. */
   readonly hosts?: string
-  /** How long it may take to be ready; default 30 s. */
+  /** Maximum time to become ready, in milliseconds; the default is 30 s. */
   readonly patienceMs?: number
 }
 
@@ -102,7 +102,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   return replica
 }
 
-/** In a mount namespace of its own; the program is the process itself in the end. */
+/** Wraps a command in a separate mount namespace with its own /etc/hosts. The program replaces the wrapper process. */
 function withHosts(
   hosts: string | undefined,
   command: readonly string[],

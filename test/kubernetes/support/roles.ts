@@ -1,14 +1,14 @@
-// The chart's roles, bound to a user of the tests instead of a service account, whole or with one permission less.
+// The chart's roles, complete or without one permission, bound to a test user instead of a service account.
 
 import type { AnyObject } from './api-call.js'
 import { render } from './chart.js'
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** What a rule allows to do with one resource. */
+/** The verbs that a rule allows on one resource. */
 export interface Permission {
   readonly group: string
-  /** Plural; a subresource after a slash. */
+  /** The plural name, with a subresource after a slash. */
   readonly resource: string
   readonly verbs: readonly string[]
 }
@@ -30,7 +30,7 @@ type Binding = AnyObject & { readonly roleRef: { readonly name: string } }
 
 const known = new Map<string, readonly AnyObject[]>()
 
-/** What the chart makes of them; helm takes a moment. */
+/** The chart's objects by values, cached because helm is slow. */
 export function rendered(values: Values): readonly AnyObject[] {
   const key = JSON.stringify(values)
   const objects = known.get(key) ?? render(values)
@@ -47,7 +47,7 @@ export const permissionsOf = (values: Values, kinds = ['ClusterRole', 'Role']): 
       apiGroups.flatMap((group) => resources.map((resource) => ({ group, resource, verbs }))),
     )
 
-/** Each user has roles of its own. */
+/** Returns the roles and bindings of a user, with names unique to that user. */
 export const rolesFor = (user: string, values: Values, without?: Missing): readonly AnyObject[] =>
   rendered(values).flatMap((object): AnyObject[] => {
     const metadata = { ...object.metadata, name: `${object.metadata.name ?? ''}-${user}` }

@@ -1,4 +1,4 @@
-// A TCP address before others: what a Service is to its clients, and a network that can be cut.
+// A TCP proxy that acts like a Service to its clients, and like a network that can fail.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -10,18 +10,18 @@ export interface Target {
 
 export interface TcpProxy {
   readonly port: number
-  /** Where new connections go, in turn; none: they are refused. */
+  /** Sets the targets of new connections, used in turn; without any, connections are refused. */
   lead(...targets: readonly Target[]): void
-  /** Passes nothing on any more, and leaves the connections open. */
+  /** Stops forwarding on all connections, old and new, and leaves them open. */
   hang(): void
-  /** Passes nothing on over the connections that there are, and leaves them open; new ones are as before. */
+  /** Stops forwarding on existing connections and leaves them open; new ones work normally. */
   freeze(): void
   /** Breaks every connection. */
   cut(): void
   close(): Promise<void>
 }
 
-/** host: where it listens. */
+/** @param host the address to listen at. */
 export async function startTcpProxy(host: string, ...first: readonly Target[]): Promise<TcpProxy> {
   let targets = first
   let turn = 0

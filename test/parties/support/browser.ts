@@ -1,4 +1,4 @@
-// A headless Chromium with a profile of its own, that calls nobody by itself.
+// Launches a headless Chromium with a separate profile and without background requests.
 
 import { type Browser, chromium } from 'playwright-core'
 import { chromiumPath } from './tools.js'
@@ -13,6 +13,6 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** flags: beside those that every test needs. */
+/** @param flags in addition to those that every test needs. */
 export const launchBrowser = (flags: readonly string[] = []): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath(), headless: true, args: [...FLAGS, ...flags] })

@@ -1,4 +1,4 @@
-// A program of another party as a child process: its output as it comes, and how it ended.
+// Runs a third-party program as a child process, and gives access to its output and exit code.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,11 +6,11 @@ import { once } from 'node:events'
 export interface ChildProgram {
   /** Everything it has written to stdout and stderr. */
   output(): string
-  /** Resolves with the first match in the output; rejects, with the output, when it ends before. */
+  /** Resolves to the first match in the output. Rejects, with the output, if the program ends before. */
   seen(pattern: RegExp): Promise<RegExpExecArray>
-  /** The exit code. */
+  /** Resolves to the exit code. */
   ended(): Promise<number | null>
-  /** Kills it and what it started. */
+  /** Kills the program and its descendants. */
   stop(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// The MCP conformance suite, as a program: its scenarios for authorization servers.
+// Runs the MCP conformance suite's scenarios for authorization servers.
 
 import { discoverOAuthServerInfo, registerClient } from '@modelcontextprotocol/client'
 import { asUser, CLIENT_METADATA, type UserAgent } from '../../support/clients/client-run.js'
@@ -17,12 +17,12 @@ export interface AuthorizationRun {
   readonly issuer: string
   readonly resource: string
   readonly client: string
-  /** Of its own listener: /callback there is the redirect URI. */
+  /** Port of the suite's own listener, whose /callback is the redirect URI. */
   readonly port: number
   readonly agent: UserAgent
 }
 
-/** For the authorization server of an MCP URL, found and registered at as clients do. */
+/** Discovers the authorization server of an MCP URL and registers there, as clients do. */
 export async function registered(url: string): Promise<AuthorizationRun> {
   const port = await freePort()
   const { authorizationServerUrl, authorizationServerMetadata } = await discoverOAuthServerInfo(url)
@@ -37,7 +37,7 @@ export async function registered(url: string): Promise<AuthorizationRun> {
   return { issuer, resource: url, client: client.client_id, port, agent: visitAnywhere }
 }
 
-/** The exit code and the last line. */
+/** Resolves to the exit code and the last line of the output. */
 export async function authorizationScenarios(
   run: AuthorizationRun,
 ): Promise<readonly [number | null, string]> {
@@ -54,7 +54,7 @@ export async function authorizationScenarios(
   }
 }
 
-/** It prints where a person is to log in, and listens for the answer. */
+/** Logs in at the URL that the suite prints; the suite listens for the answer. */
 async function logInAtPrintedUrl(suite: ChildProgram, agent: UserAgent): Promise<void> {
   await suite.seen(/Callback server started/)
   const [address] = await suite.seen(/http:\/\/\S+code_challenge=\S+/)

@@ -1,4 +1,4 @@
-// Tests of one provider: every client logs in at it, and at the gateway as its relay, and calls a tool.
+// Tests for a provider: every client logs in there, and at the gateway as a relay, and calls a tool.
 
 import type { Browser, Page } from 'playwright-core'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -18,7 +18,11 @@ export interface World {
   readonly browser: Browser
 }
 
-/** loginPage: the name of what is pressed on the provider's. world: as it is when a test runs. */
+/**
+ * Defines the tests.
+ * @param loginPage name of the button that is pressed on the provider's login page.
+ * @param world returns the world at the time of a test.
+ */
 export function everyClientLogsIn(loginPage: string, world: () => World): void {
   describe.each(MODES)('authorizationServer %s', (mode) => {
     const url = (): string => world().gateway.urlOf(mode)

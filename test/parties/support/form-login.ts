@@ -1,8 +1,12 @@
-// A user agent that fills in a login page: follows redirects with cookies, and posts the first form with name and password.
+// A user agent that fills in a login page: follows redirects with cookies and posts the first form with name and
+// password.
 
 const MAX_STEPS = 20
 
-/** Resolves to the redirect URI with its parameters, which is not called. The user is the URL's login_hint, and also the password. */
+/**
+ * Resolves to the redirect URI with its parameters, without requesting it. The URL's login_hint is both user name and
+ * password.
+ */
 export async function visitForm(authorization: URL): Promise<URL> {
   const user = authorization.searchParams.get('login_hint') ?? ''
   const redirectUri = authorization.searchParams.get('redirect_uri') ?? ''

@@ -1,29 +1,29 @@
-// The client of grpc-go (test/parties/go): one case a run, whose lines a test reads as they come.
+// Runs the grpc-go client (test/parties/go): one case per run, whose output lines a test reads as events.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 
-/** A line of it: what happened, and what more is known of that. */
+/** One line of output: an event and its details. */
 export interface GoEvent {
   readonly event: string
   readonly [field: string]: unknown
 }
 
 export interface GoClient {
-  /** The next line; undefined: it has ended. @throws {Error} it failed, with what it said. */
+  /** Resolves to the next line; undefined at the end. @throws {Error} if the client failed, with its message. */
   next(): Promise<GoEvent | undefined>
-  /** All that come. @throws {Error} */
+  /** Resolves to all remaining lines. @throws {Error} as next() does. */
   rest(): Promise<readonly GoEvent[]>
-  /** Lets it go on where it waits. */
+  /** Lets the client continue where it waits. */
   proceed(): void
 }
 
 export interface GoOptions {
-  /** As a server says it: host:port, or unix:PATH. */
+  /** The server's address: host:port or unix:PATH. */
   readonly target: string
-  /** Flags of the program: -ca, -cert, -key, -ping. */
+  /** Flags for the program: -ca, -cert, -key, -ping. */
   readonly flags?: readonly string[]
 }
 

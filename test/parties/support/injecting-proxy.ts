@@ -1,9 +1,12 @@
-// A proxy for programs that cannot send a token: it adds one to every request, and changes nothing else.
+// A proxy for programs that cannot send a token: adds one to every request and changes nothing else.
 
 import { request } from 'node:http'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
 
-/** target: an origin. Host is rewritten only where it names the proxy itself: a foreign one is part of a test. */
+/**
+ * Rewrites Host only if it names the proxy itself, because a foreign Host is part of a test.
+ * @param target an origin.
+ */
 export async function startInjectingProxy(target: string, token: string): Promise<HttpServer> {
   const { hostname, port, host } = new URL(target)
   const proxy: HttpServer = await startHttpServer((incoming, outgoing) => {

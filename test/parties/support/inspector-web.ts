@@ -1,4 +1,4 @@
-// The web page of the MCP Inspector, in a browser: a person connects to an MCP server, logs in, and calls a tool.
+// Drives the MCP Inspector's web page in a browser: connects to an MCP server, logs in and calls a tool.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,14 +14,14 @@ export const LAUNCHER = program(
   'clients/launcher/build/index.js',
 )
 
-/** Resolves when the tool "echo" has answered this text, and look has seen that. */
+/** Resolves when the tool "echo" has answered with this text and `look` has run. */
 export async function inspect(
   page: Page,
   url: string,
   text: string,
   look: () => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
-  // It keeps tokens and what it discovered in the user's home.
+  // The Inspector keeps tokens and discovered metadata in the user's home.
   const home = await mkdtemp(join(tmpdir(), 'gatehouse-inspector-'))
   const env = {
     HOME: home,

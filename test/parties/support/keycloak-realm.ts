@@ -1,4 +1,4 @@
-// The realm of the tests, as Keycloak's admin API takes it: what an operator would set up for MCP clients.
+// The tests' realm in the form of Keycloak's admin API, as an operator would set it up for MCP clients.
 
 export const REALM = 'mcp'
 export const CLIENT_ID = 'gw-public-client'
@@ -19,11 +19,11 @@ const user = (name: string, ...groups: readonly string[]): object => ({
   lastName: 'Test',
   credentials: [{ type: 'password', value: name, temporary: false }],
   groups,
-  // As every user who is not imported has: clients that ask for offline_access are refused without them.
+  // Users who are not imported have these roles. Without them, clients that request offline_access are rejected.
   realmRoles: [`default-roles-${REALM}`],
 })
 
-/** A confidential client with one redirect URI, whose tokens are as those of the other. ClientRepresentation. */
+/** A confidential client with one redirect URI and the same tokens as the other client. A ClientRepresentation. */
 export const relayClient = (clientId: string, secret: string, redirectUri: string): object => ({
   clientId,
   secret,
@@ -36,7 +36,7 @@ export const relayClient = (clientId: string, secret: string, redirectUri: strin
   ],
 })
 
-/** ClientScopeRepresentation: what tokens for MCP say, of whatever client. */
+/** The claims of MCP tokens, for any client. A ClientScopeRepresentation. */
 export const mcpScope: object = {
   name: 'mcp',
   protocol: 'openid-connect',
@@ -47,7 +47,7 @@ export const mcpScope: object = {
   ],
 }
 
-/** RealmRepresentation. */
+/** The realm. A RealmRepresentation. */
 export const realm: object = {
   realm: REALM,
   enabled: true,

@@ -1,4 +1,4 @@
-// A real Keycloak in memory on loopback, with one realm, and its admin API.
+// Runs a real Keycloak on loopback, with an in-memory database and one realm, and uses its admin API.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,22 +15,22 @@ export interface Keycloak {
   readonly port: number
   readonly issuer: string
   readonly jwksPath: string
-  /** Access token by the password grant; every user's password is the name. */
+  /** Returns an access token by the password grant. Each user's password is the user name. */
   token(user: string): Promise<string>
-  /** ClientRepresentation. */
+  /** @param client a ClientRepresentation. */
   addClient(client: object): Promise<void>
-  /** Anybody may register clients that return to loopback, whose tokens are for the MCP server: what an operator sets for that. */
+  /** Opens registration, as an operator would, to clients with loopback redirects and tokens for the MCP server. */
   openRegistration(): Promise<void>
-  /** A new RSA signing key that is used from now on; its id for disableKey. */
+  /** Adds an RSA signing key that is used from now on. Returns its id for disableKey. */
   addKey(priority: number): Promise<string>
-  /** The id of the key that came with the realm. */
+  /** Returns the id of the realm's initial key. */
   firstKey(): Promise<string>
-  /** Its tokens are no longer good, and it leaves the key set. */
+  /** Disables a key: its tokens become invalid and it is removed from the key set. */
   disableKey(id: string): Promise<void>
   close(): Promise<void>
 }
 
-/** own: a RealmRepresentation of that name; absent: a public client, the group mcp-users and two users. */
+/** @param own a RealmRepresentation; by default with a public client, the group mcp-users and two users. */
 export async function startKeycloak(own: object = realm): Promise<Keycloak> {
   const port = await freePort()
   const origin = `http://127.0.0.1:${String(port)}`
@@ -59,7 +59,7 @@ export async function startKeycloak(own: object = realm): Promise<Keycloak> {
   }
 }
 
-/** A process group of its own: kc.sh starts a Java that outlives it. */
+/** Starts Keycloak in a separate process group, because kc.sh starts a Java process that outlives it. */
 function launch(port: number): ChildProcess {
   const flags = ['--http-host=127.0.0.1', `--http-port=${String(port)}`, '--db=dev-mem']
   return spawn('bash', ['bin/kc.sh', 'start-dev', ...flags], {
@@ -111,7 +111,7 @@ async function passwordGrant(origin: string, { realm, client, user }: Grant): Pr
   return body.access_token
 }
 
-/** https://www.keycloak.org/docs-api/latest/rest-api; a token of its own per call, as they live for a minute. */
+/** https://www.keycloak.org/docs-api/latest/rest-api. Each call gets a new token, because tokens live for a minute. */
 class AdminApi {
   constructor(private readonly origin: string) {}
 
@@ -130,7 +130,7 @@ class AdminApi {
     return answer
   }
 
-  /** The id that the Location names. */
+  /** Creates an object and returns its id from the Location header. */
   async create(path: string, body: object): Promise<string> {
     const answer = await this.call('POST', path, body)
     return answer.headers.get('location')?.split('/').at(-1) ?? ''

@@ -1,4 +1,4 @@
-// A whole stack for one MCP client: the demo's identity provider and MCP server behind a gateway, with one policy.
+// A complete stack for one MCP client: the demo's identity provider and MCP server behind a gateway with one policy.
 
 import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
 import { eventually } from '../../support/eventually.js'
@@ -17,14 +17,14 @@ export interface McpStack {
   readonly stack: Stack
   readonly idp: TestIdp
   readonly server: McpServer
-  /** Of the MCP server behind the gateway. */
+  /** URL of the MCP server behind the gateway. */
   readonly url: string
-  /** Puts other settings into jwtAuthentication.mcp, and waits until they are in force. */
+  /** Changes the settings of jwtAuthentication.mcp and waits until they are in force. */
   reconfigure(mcp: object): Promise<void>
   close(): Promise<void>
 }
 
-/** The MCP path is /mcp, with the specification's CORS filter; metadataIssuer is Gateway; the user alice may. */
+/** The MCP path is /mcp, with the specification's CORS filter; metadataIssuer is Gateway; alice is allowed. */
 export async function startMcpStack(): Promise<McpStack> {
   const [server, idp] = await Promise.all([startMcpServer(), startTestIdp(idpOne)])
   const resources = (port: number, mcp: object = {}): readonly object[] => [
@@ -74,7 +74,7 @@ const policy = (idp: TestIdp, resource: string, mcp: object): object =>
     authorization: allow('"mcp-users" in jwt.groups'),
   })
 
-/** The server metadata is there once the provider's discovery document has been fetched. */
+/** Waits for the server metadata, which is served after the provider's discovery document has been fetched. */
 async function metadataServed({ origin }: Stack): Promise<void> {
   await eventually(async () => {
     const answer = await fetch(`${origin}/.well-known/oauth-authorization-server/mcp`)
@@ -92,7 +92,7 @@ const report = async ({ admin }: Stack): Promise<Report> =>
 
 const revision = async (stack: Stack): Promise<string> => (await report(stack)).revision
 
-/** Throws until another revision is published and Envoy has taken all of it. */
+/** Throws until another revision is published and Envoy has ACKed all of it. */
 async function changed(stack: Stack, before: string): Promise<void> {
   const { revision, envoys } = await report(stack)
   const settled = envoys.every(({ types }) => types.every(({ sent, acked }) => sent === acked))

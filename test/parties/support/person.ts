@@ -1,4 +1,4 @@
-// A person who logs in wherever a login leads: at a relay's page of consent, at the demo's identity provider, at Keycloak.
+// User agents that log in wherever a login leads: a relay's consent page, the demo's identity provider, Keycloak.
 
 import type { Page } from 'playwright-core'
 import type { UserAgent } from '../../support/clients/client-run.js'
@@ -11,7 +11,10 @@ interface Next {
   readonly form?: URLSearchParams
 }
 
-/** Without a browser: follows redirects with cookies, and posts the forms. The user is the URL's login_hint, and the password. */
+/**
+ * Logs in without a browser: follows redirects with cookies and posts the forms. The URL's login_hint is both user name
+ * and password.
+ */
 export const visitAnywhere: UserAgent = async (authorization) => {
   const user = authorization.searchParams.get('login_hint') ?? ''
   const redirectUri = authorization.searchParams.get('redirect_uri') ?? ''
@@ -37,25 +40,28 @@ function answerOf(url: URL, body: string, user: string): Next {
   return { url: new URL(action, url), form: new URLSearchParams(fields) }
 }
 
-/** What is pressed on each page: consent of a relay, the demo's login, Keycloak's consent, Keycloak's login. */
+/** The button to press on each page: a relay's consent, the demo's login, Keycloak's consent, Keycloak's login. */
 const BUTTONS = 'button[value=allow], button[name=user][value=alice], [name=accept], #kc-login'
 
-/** In Chromium, as alice. pressed: gets what was pressed on each page, by its name. */
+/**
+ * Logs in as alice in Chromium.
+ * @param pressed receives the name of the button pressed on each page.
+ */
 export const inBrowser =
   (page: Page, pressed: string[] = []): UserAgent =>
   async (authorization) => {
     const redirectUri = authorization.searchParams.get('redirect_uri') ?? ''
     const url = new URL(authorization)
-    // Otherwise the demo's identity provider shows no page.
+    // With a login_hint, the demo's identity provider shows no page.
     url.searchParams.delete('login_hint')
     const back = page.waitForRequest((request) => request.url().startsWith(redirectUri))
-    // Nobody listens at the client's redirect URI.
+    // Nothing listens at the client's redirect URI.
     await page.goto(url.href).catch(() => undefined)
     pressed.push(...(await answerPages(page, back)))
     return new URL((await back).url())
   }
 
-/** In a browser, as alice, until back has come: a request or a page of the client's. What was pressed. */
+/** Answers pages as alice until `back` resolves (a request or page of the client). Returns the pressed buttons. */
 export async function answerPages(page: Page, back: Promise<unknown>): Promise<readonly string[]> {
   const pressed: string[] = []
   let isBack = false
@@ -71,7 +77,7 @@ export async function answerPages(page: Page, back: Promise<unknown>): Promise<r
       await page.locator('#password').fill('alice')
     }
     pressed.push((await button.getAttribute('name')) ?? '')
-    // Nobody may listen where it leads in the end.
+    // The final URL may have no listener.
     await button.click({ noWaitAfter: true }).catch(() => undefined)
     await Promise.race([
       over,

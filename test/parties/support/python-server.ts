@@ -1,4 +1,4 @@
-// Servers of other parties that are written in Python, each on a free port of loopback: LiteLLM's proxy, Presidio.
+// Starts third-party Python servers on free loopback ports: LiteLLM's proxy and Presidio.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { startProgram } from './child-program.js'
 import { litellmHome, presidioHome } from './tools.js'
 
 const FOLDER = resolve(import.meta.dirname, '../python')
-/** What uvicorn says when it listens. */
+/** Logged by uvicorn when it listens. */
 const UP = /Uvicorn running on/
 
 export interface PythonServer {
@@ -18,14 +18,14 @@ export interface PythonServer {
   close(): Promise<void>
 }
 
-/** The webhook of presidio_webhook.py. */
+/** Starts the webhook of presidio_webhook.py. */
 export const startPresidio = (): Promise<PythonServer> =>
   serving((port) => ({
     command: join(presidioHome(), 'bin/python'),
     args: ['-m', 'uvicorn', 'presidio_webhook:app', '--app-dir', FOLDER, '--port', port],
   }))
 
-/** models: name → litellm_params, as in its configuration. */
+/** @param models name → litellm_params, as in LiteLLM's configuration. */
 export async function startLitellm(
   models: Readonly<Record<string, object>>,
 ): Promise<PythonServer> {
@@ -52,7 +52,7 @@ export async function startLitellm(
 const ENVIRONMENT = {
   PYTHONDONTWRITEBYTECODE: '1',
   PYTHONUNBUFFERED: '1',
-  // LiteLLM: no key is asked for, and its price list is the packaged one.
+  // LiteLLM: require no key, and use the packaged price list.
   LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY: 'true',
   LITELLM_LOCAL_MODEL_COST_MAP: 'True',
 }

@@ -1,10 +1,10 @@
-// Where the programs of other parties are: packages of test/parties, and what scripts/test-parties.mjs found on the machine.
+// Locates third-party programs: packages of test/parties, and programs that scripts/test-parties.mjs provides.
 
 import { join, resolve } from 'node:path'
 
 const FOLDER = resolve(import.meta.dirname, '..')
 
-/** The entry point of a package of test/parties. */
+/** Returns the entry point of a package of test/parties. */
 export const program = (name: string, path: string): string =>
   join(FOLDER, 'node_modules', name, path)
 

@@ -1,4 +1,4 @@
-// A gateway with two MCP paths before one identity provider: clients log in there, or at the gateway, which relays.
+// A gateway with two MCP paths and one identity provider: clients log in at the provider, or at the gateway as a relay.
 
 import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
 import { eventually } from '../../support/eventually.js'
@@ -22,26 +22,26 @@ export interface ProviderUnderTest {
   readonly port: number
   readonly issuer: string
   readonly jwksPath: string
-  /** Of its access tokens, for an MCP server. */
+  /** Returns the audience of the provider's access tokens for an MCP server. */
   audienceOf(resource: string): string
   readonly scopes: readonly string[]
-  /** A rule that lets alice in. */
+  /** A rule that allows alice. */
   readonly rule: string
   /** mcp.provider */
   readonly kind?: 'IdpTwo'
-  /** What the relay is there; secret: of a confidential client. */
+  /** The relay's client at the provider, with a secret if it is confidential. */
   readonly client: { readonly id: string; readonly secret?: string }
 }
 
 export interface TwoModes {
   readonly stack: Stack
   urlOf(mode: Mode): string
-  /** Where the relay's endpoints are. */
+  /** URL of the relay's endpoints. */
   readonly relayAt: string
   close(): Promise<void>
 }
 
-/** prepare: is told the redirect URI of the relay, before any client comes. */
+/** @param prepare called with the relay's redirect URI before any client connects. */
 export async function startTwoModes(
   provider: ProviderUnderTest,
   prepare: (redirectUri: string) => Promise<void> = () => Promise.resolve(),
@@ -81,7 +81,7 @@ export async function startTwoModes(
 
 const pathOf = (mode: Mode): string => `/${mode.toLowerCase()}`
 
-/** The server knows its own path only, /mcp. */
+/** A route that rewrites the path to /mcp, the only path that the server knows. */
 function route(mode: Mode): object {
   const path = pathOf(mode)
   const urlRewrite = { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/mcp' } }
