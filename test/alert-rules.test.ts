@@ -1,4 +1,5 @@
-// The alerts of deploy/prometheus: the metrics and labels that they read exist, and the page and the chart have them all.
+// The alerts of deploy/prometheus: the metrics and labels that they use exist, and the page and the chart contain them
+// all.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -1,5 +1,5 @@
-// Holds the shape of the code: which folder may import which, who alone may import a library, no cycles, no
-// barrels, no default exports, and the size limits. It reads import lines; nothing of the code is run.
+// Checks the structure of the code: allowed imports between folders, libraries with a single importer, no cycles, no
+// barrels, no default exports, and size limits. It reads import lines and runs no code.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// Decisions are cited by number, in code, tests and documents: each number that is cited is decided once.
+// Every decision number cited in code, tests and documents is defined exactly once.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What the documents promise that a machine can check: links, the tests that they name, scripts, the README's policy.
+// Machine-checkable claims of the documents: links, named tests, scripts, the README's policy.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// What is said of an error that anything may have thrown.
+// Messages for errors of any thrown type.
 
 import { expect, test } from 'vitest'
 import { errorKind, errorText } from '../src/errors.js'

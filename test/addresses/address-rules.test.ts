@@ -1,4 +1,4 @@
-// Which addresses nothing may connect to, in every way to write them (decisions 30 and 30a).
+// Which addresses Gatehouse never connects to, in every notation (decisions 30 and 30a).
 
 import { describe, expect, test } from 'vitest'
 import { type AddressRuleOptions, createAddressRules } from '../../src/addresses/address-rules.js'

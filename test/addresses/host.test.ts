@@ -1,4 +1,4 @@
-// What a backend's host is: an address in one of its spellings, or a name to be resolved.
+// How a backend's host is classified: an address in one of its notations, or a name to resolve.
 
 import { describe, expect, test } from 'vitest'
 import { readHost } from '../../src/addresses/host.js'

@@ -1,4 +1,4 @@
-// Which addresses count as one network of clients.
+// Which client addresses count as one network.
 
 import { expect, test } from 'vitest'
 import { networkOf } from '../../src/addresses/network-of.js'

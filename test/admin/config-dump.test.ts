@@ -1,4 +1,4 @@
-// /config_dump of a large configuration: sent as it is made, and nobody waits for it.
+// /config_dump of a large configuration: it is streamed as it is produced, without blocking other work.
 
 import { afterEach, expect, test } from 'vitest'
 import { type AdminServer, startAdminServer } from '../../src/admin/admin-server.js'

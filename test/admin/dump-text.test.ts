@@ -1,4 +1,4 @@
-// The text of a config dump: JSON as it always was, made piece by piece, of what is made when its turn comes.
+// The text of a config dump: the same JSON as ever, produced lazily and piece by piece.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

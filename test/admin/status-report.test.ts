@@ -1,4 +1,4 @@
-// What /status says of resources that are in force, broken, or defined twice.
+// What /status reports about resources that are in force, broken, or defined twice.
 
 import { expect, test } from 'vitest'
 import { countPolicies, countResources, reportResources } from '../../src/admin/status-report.js'

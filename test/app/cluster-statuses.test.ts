@@ -1,4 +1,4 @@
-// What the status writer is given: the statuses of the translation, and what could not be decoded.
+// The input of the status writer: the statuses of the translation, and the documents that could not be decoded.
 
 import { expect, test } from 'vitest'
 import { clusterStatuses } from '../../src/app/cluster-statuses.js'

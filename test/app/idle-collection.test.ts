@@ -1,4 +1,4 @@
-// What a load leaves behind is collected once, when nothing is under way any more.
+// Garbage left by a load is collected once, when no work is in progress.
 
 import { describe, expect, test } from 'vitest'
 import { IdleCollection, type IdleSigns } from '../../src/app/idle-collection.js'

@@ -1,4 +1,4 @@
-// Who this process is among the replicas that could write status.
+// The identity of this process among the replicas that could write status.
 
 import { expect, test } from 'vitest'
 import { leaseIdentity } from '../../src/app/cluster.js'

@@ -1,4 +1,4 @@
-// When a change is translated and published, when it is held back, and what a bug leaves in force.
+// When a change is translated and published, when it is held back, and what stays in force after a bug.
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createPipeline, type Pipeline } from '../../src/app/pipeline.js'

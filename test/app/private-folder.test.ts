@@ -1,4 +1,4 @@
-// The private folder of `run` and `demo`: where it cannot be, the user is told what to do about it.
+// The private folder of `run` and `demo`: if it cannot be created, the user is told how to fix it.
 
 import { mkdirSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:net'

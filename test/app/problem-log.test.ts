@@ -1,4 +1,4 @@
-// Which problems of the resources an operator reads in the log, and how often.
+// Which resource problems are logged, and how often.
 
 import { expect, test } from 'vitest'
 import type { PipelineState } from '../../src/app/pipeline.js'

@@ -1,4 +1,4 @@
-// A warning that comes back with every attempt does not fill the log.
+// A warning that recurs with every attempt does not fill the log.
 
 import { expect, test } from 'vitest'
 import { createRareWarnings } from '../../src/app/rare-warnings.js'

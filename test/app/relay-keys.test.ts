@@ -1,4 +1,5 @@
-// The keys of relays whose policies name none: from files, made by `run`, and none for `serve`, which replicas share.
+// The keys of relays whose policies name none: read from files, created by `run`, and absent for `serve`, whose
+// replicas would have to share them.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// What an evaluation may cost: every operator, macro and function is counted, and beyond the budget the rule fails.
+// The cost limit of an evaluation: every operator, macro and function is counted, and a rule over the budget fails.
 
 import { describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'

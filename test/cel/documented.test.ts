@@ -1,4 +1,4 @@
-// What docs/rules.md says of each of its expressions is so.
+// The claims of docs/rules.md about its expressions hold.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The variable mcp: what a rule reads of it, and mistakes that the translation says.
+// The variable mcp: its fields, and the mistakes that the translation reports.
 
 import { describe, expect, test } from 'vitest'
 import { compileRule } from '../../src/cel/rule.js'

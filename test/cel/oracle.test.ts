@@ -1,4 +1,4 @@
-// The same rules, made at random, through another implementation of CEL: where both come to true or false, they agree.
+// Random rules evaluated by another implementation of CEL: whenever both return true or false, they agree.
 
 import { celEnv, type CelInput, parse, plan } from '@bufbuild/cel'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What an expression reads, found without running it: it decides what Envoy sends and what is converted.
+// Static detection of what an expression reads, which decides what Envoy sends and what is converted.
 
 import { describe, expect, test } from 'vitest'
 import { compileRule } from '../../src/cel/rule.js'

@@ -1,4 +1,4 @@
-// The host that rules compare is the one that routes are chosen by, however it is spelt.
+// The host that rules compare is the one that selects routes, in any spelling.
 
 import { expect, test } from 'vitest'
 import { run } from './helpers.js'

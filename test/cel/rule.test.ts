@@ -1,4 +1,4 @@
-// Authorization rules: what is true, what is false, what is an error, and what is refused before it ever runs.
+// Authorization rules: which evaluate to true, to false or to an error, and which are rejected before they run.
 
 import { describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'

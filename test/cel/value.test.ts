@@ -1,4 +1,4 @@
-// Expressions that become header values: text of what can be text, an error of everything else.
+// Expressions that become header values: text where a conversion exists, otherwise an error.
 
 import { describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'

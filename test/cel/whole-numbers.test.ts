@@ -1,4 +1,4 @@
-// Whole numbers that JSON.parse would round are what the token says.
+// Integers that JSON.parse would round keep the value from the token.
 
 import { describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'

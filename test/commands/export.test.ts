@@ -1,4 +1,4 @@
-// translate --for envoy-gateway as a CI job sees it: all manifests or none, and each reason with its place.
+// translate --for envoy-gateway in a CI job: it prints all manifests or none, and each reason with its location.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// check, translate, bootstrap and crds as a person or a CI job sees them: what is printed, where, and the exit code.
+// check, translate, bootstrap and crds for a user or a CI job: output, streams and exit codes.
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// gatehouse schema, as a user runs it: what it prints and its exit code.
+// gatehouse schema for a user: its output and exit code.
 
 import { expect, test } from 'vitest'
 import { schema } from '../../src/commands/schema.js'

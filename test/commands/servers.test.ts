@@ -1,4 +1,4 @@
-// What the system says when a server cannot start → one sentence with the remedy.
+// System errors when a server cannot start become one sentence with a remedy.
 
 import { expect, test } from 'vitest'
 import { startProblem } from '../../src/commands/servers.js'

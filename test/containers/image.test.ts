@@ -1,4 +1,4 @@
-// The image as a cluster runs it: its size, what is in it, and that it needs neither root nor a writable file system.
+// The image as a cluster runs it: its size, its contents, and that it needs neither root nor a writable file system.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// config/demo with other addresses: what names a party follows it, and nothing else changes.
+// config/demo with other addresses: every reference to a party follows its address, and nothing else changes.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// The demo's MCP server comes up on loopback, answers, and goes away.
+// The demo's MCP server starts on loopback, answers, and stops.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'

@@ -1,4 +1,4 @@
-// The part of the tour that is about LLM traffic, through a gateway that does otherwise than it should.
+// The LLM part of the tour, through a misbehaving gateway.
 
 import { afterEach, expect, test } from 'vitest'
 import { createPrint } from '../../src/demo/print.js'

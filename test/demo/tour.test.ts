@@ -1,4 +1,4 @@
-// A tour through a gateway that does otherwise than it should: it ends there and says what was expected.
+// A tour through a misbehaving gateway stops there and reports what it expected.
 
 import { afterEach, expect, test } from 'vitest'
 import { createPrint } from '../../src/demo/print.js'

@@ -1,4 +1,4 @@
-// An Envoy child from its start to its end, with a script in its place.
+// The life of an Envoy child process, with a script as a substitute.
 
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'

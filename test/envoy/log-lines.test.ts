@@ -1,4 +1,4 @@
-// Envoy's log lines → ours.
+// Converts Envoy's log lines to Gatehouse's.
 
 import { expect, test } from 'vitest'
 import { logEnvoyLine } from '../../src/envoy/log-lines.js'

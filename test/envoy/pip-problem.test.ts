@@ -1,4 +1,4 @@
-// What pip prints → the sentence for a person.
+// Converts pip's output to one sentence for the user.
 
 import { expect, test } from 'vitest'
 import { pipProblem } from '../../src/envoy/pip-problem.js'

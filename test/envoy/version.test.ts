@@ -1,4 +1,4 @@
-// Which Envoys are taken, taken with a warning, or refused.
+// Which Envoy versions are accepted, accepted with a warning, or rejected.
 
 import { expect, test } from 'vitest'
 import { judgeVersion, parseVersion } from '../../src/envoy/version.js'

@@ -1,4 +1,4 @@
-// Tokens and paths that an attacker would try. Each is refused; where a sibling is fine, it is shown to be.
+// Tokens and paths that an attacker would try. Each is denied; where a harmless variant exists, it is allowed.
 
 import { createHmac, KeyObject, sign as signBytes } from 'node:crypto'
 import { type CryptoKey, exportSPKI, importJWK } from 'jose'

@@ -1,5 +1,5 @@
-// What a new table takes over from the one before it: remembered tokens, for exactly as long as nothing that made them
-// valid has changed.
+// What a new table takes over from the previous one: remembered tokens, exactly as long as nothing that made them valid
+// has changed.
 
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'

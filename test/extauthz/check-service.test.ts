@@ -1,4 +1,4 @@
-// The service as Envoy meets it: over gRPC, with deadlines and cancellation.
+// The service as Envoy uses it: over gRPC, with deadlines and cancellation.
 
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'

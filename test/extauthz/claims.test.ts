@@ -1,4 +1,4 @@
-// Which claims and token types of a well-signed token let it in (decision 5).
+// Which claims and token types make a correctly signed token acceptable (decision 5).
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { claimsFault } from '../../src/extauthz/claims.js'

@@ -1,4 +1,4 @@
-// The line that a decision leaves: who was refused by what, and never anything of a token.
+// The log line of a decision: who was denied and why, and never any part of a token.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Who is let in and who is told what: one row per rule of the specification and of the decisions on tokens.
+// Who is allowed and what each caller is answered: one row per rule of the specification and of the decisions on
+// tokens.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { AuthzEntry, JwtAuthentication } from '../../src/ir/authz-entry.js'

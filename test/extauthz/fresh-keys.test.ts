@@ -1,5 +1,5 @@
-// A token whose key is not in the set: one more look at the provider, within bounds (decision 2); and what happens to a
-// check when anything it waits for fails, hangs or comes too late.
+// A token whose key is not in the set: the set is fetched once more, within limits (decision 2); and the outcome of a
+// check when anything it waits for fails, hangs or is late.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'

@@ -1,4 +1,4 @@
-// A relay's cookies do not reach the backend; those of others do, as they came.
+// A relay's cookies are not forwarded to the backend; all other cookies are, unchanged.
 
 import { expect, test } from 'vitest'
 import { withoutOwnCookies } from '../../src/extauthz/own-cookies.js'

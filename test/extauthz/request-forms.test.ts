@@ -1,4 +1,4 @@
-// How a request may carry its token, and which paths are answered for: a row per form that servers read differently.
+// How a request may carry its token, and which paths are checked: one row per form that servers interpret differently.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import {

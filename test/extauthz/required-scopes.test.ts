@@ -1,4 +1,5 @@
-// Scopes that a token must have: asked for after the rules, all at once, in a 403 that may begin a step-up (decision 7).
+// Scopes that a token must have: checked after the rules, all together, with a 403 that may begin a step-up (decision
+// 7).
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Authorization, RequiredScopes } from '../../src/ir/authorization.js'

@@ -1,4 +1,4 @@
-// The signatures that the RFCs print, at JWS level: each verifies, and no longer does when anything of it is changed.
+// The example signatures of the RFCs, at JWS level: each verifies, and none does after any change.
 
 import { describe, expect, test } from 'vitest'
 import { verifyWithKeySet } from './jws-level.js'

@@ -1,4 +1,4 @@
-// What the rules of a route let in (decision 4).
+// What the rules of a route allow (decision 4).
 
 import { CompactSign } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The memory of verified tokens stays within its bounds and keeps what is used.
+// The memory of verified tokens stays within its limits and keeps recently used tokens.
 
 import { expect, test, vi } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'

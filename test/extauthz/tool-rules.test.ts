@@ -1,4 +1,4 @@
-// Rules about MCP messages at a check: each message is asked about, and what is no message is 400, never a way in.
+// Rules about MCP messages in a check: each message is evaluated, and anything that is not a message gets 400.
 
 import { describe, expect, test } from 'vitest'
 import { createBodyLine } from '../../src/extauthz/body-line.js'

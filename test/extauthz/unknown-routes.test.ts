@@ -1,4 +1,4 @@
-// Checks that name no route of ours: refused each time, told of once.
+// Checks for unknown routes: each is denied, and one is logged.
 
 import { expect, test } from 'vitest'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'

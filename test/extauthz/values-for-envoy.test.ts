@@ -1,4 +1,4 @@
-// What a check tells Envoy of a request that it lets in: headers of the request and of its answer, and keys of rate limits.
+// What a check tells Envoy about an allowed request: request and response headers, and rate limit keys.
 
 import { hash } from 'node:crypto'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
-// Our own reading and writing of Envoy's messages says what the generated code says, for any message; and no bytes
-// at all make a check throw or let anybody in.
+// The hand-written codec of Envoy's messages agrees with the generated code for any message, and no input makes a check
+// throw or allow a request.
 
 import { create, fromBinary, toBinary, toJson } from '@bufbuild/protobuf'
 import { ValueSchema } from '@bufbuild/protobuf/wkt'

@@ -1,5 +1,5 @@
-// What an open guarded stream keeps, counted in bytes of the heap after a full collection: no timing, and nothing of what V8
-// has not collected yet.
+// What an open guarded stream retains, in heap bytes after a full collection. Neither timing nor uncollected garbage
+// affects the result.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

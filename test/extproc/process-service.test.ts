@@ -1,4 +1,5 @@
-// Streams: which entry they get, in what order messages are taken, and that they never end so that a request passes.
+// ext_proc streams: which entry they get, the order in which messages are handled, and that no stream ends in a way
+// that lets a request through.
 
 import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Encodings of replies: what each stands for, and that none of them can be made to fill memory or time.
+// Content encodings of replies: what each one means, and that none can exhaust memory or time.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

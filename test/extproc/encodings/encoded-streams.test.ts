@@ -1,4 +1,5 @@
-// Encoded bodies that come piece by piece: read as far as they have come, however they are cut, and left at once.
+// Encoded bodies that arrive in pieces: decoded as far as received, however they are cut, and abandoned immediately on
+// request.
 
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'

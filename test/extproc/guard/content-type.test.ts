@@ -1,4 +1,4 @@
-// Which content types of requests are read: those that say JSON in UTF-8 and nothing else.
+// Which content types of requests are read: only JSON in UTF-8.
 
 import { expect, test } from 'vitest'
 import { isJsonType } from '../../../src/extproc/guard/content-type.js'

@@ -1,4 +1,4 @@
-// The guard processor by itself: what it never lets by, whatever order and state its stream is in.
+// The guard processor in isolation: what it never lets through, in any order and state of its stream.
 
 import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'

@@ -1,4 +1,4 @@
-// A held body comes out as it came in, in whatever pieces.
+// A held body is released unchanged, in whatever pieces it arrived.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

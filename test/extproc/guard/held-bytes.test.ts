@@ -1,4 +1,4 @@
-// What guarded bodies hold together: never more than the budget, and nothing when they are gone.
+// The total held for guarded bodies: never more than the budget, and zero after they end.
 
 import type { ServerResponse } from 'node:http'
 import { setFlagsFromString } from 'node:v8'

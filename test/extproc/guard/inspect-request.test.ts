@@ -1,4 +1,4 @@
-// A body of many values is given up where its client leaves, at every step of the work.
+// Work on a body of many values stops when its client disconnects, at any step.
 
 import { expect, test } from 'vitest'
 import { inspectRequest } from '../../../src/extproc/guard/inspect-request.js'

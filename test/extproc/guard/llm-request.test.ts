@@ -1,4 +1,4 @@
-// What header expressions read of a body: the members that they name, within their budget whatever the body holds.
+// What header expressions read of a body: the members that they name, within their budget for any body.
 
 import { expect, test } from 'vitest'
 import { Budget } from '../../../src/cel/budget.js'

@@ -1,4 +1,5 @@
-// The lists of an MCP server in the hands of the processor: held within bounds, cut anywhere, and nothing sent after the end.
+// The processor for an MCP server's lists: holds them within limits, handles any chunking, and sends nothing after the
+// end.
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'

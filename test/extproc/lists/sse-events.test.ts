@@ -1,4 +1,4 @@
-// The events of an MCP server's stream, as they come in pieces of any size.
+// The events of an MCP server's stream, received in pieces of any size.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {

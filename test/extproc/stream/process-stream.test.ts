@@ -1,4 +1,4 @@
-// One stream with a processor of the test's own: phases one after the other, and an end that ends everything.
+// One stream with a test processor: phases run one after another, and an end stops everything.
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'

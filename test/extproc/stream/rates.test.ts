@@ -1,4 +1,4 @@
-// How often something may be done, for each key, whatever many keys come.
+// Rate limits per key, for any number of keys.
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createRates } from '../../../src/extproc/stream/rates.js'

@@ -1,4 +1,4 @@
-// Our own reading and writing of ext_proc's messages says what the generated code says, for any message.
+// The hand-written codec of ext_proc's messages agrees with the generated code for any message.
 
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
