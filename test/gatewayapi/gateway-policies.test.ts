@@ -1,5 +1,5 @@
-// Policies of Gateways that come and go, with routes that move: what is remembered is what it would be from scratch, no route
-// of a Gateway whose policy asks for tokens is open, and one change costs one route.
+// Gateway policies that are added and removed while routes move: remembered results equal those from scratch, no route
+// of a Gateway whose policy requires tokens is open, and one change recomputes one route.
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// A mesh's Gateways and HTTPRoutes: their tables are served, and nothing else of them is taken over.
+// A mesh's Gateways and HTTPRoutes: Gatehouse serves their tables and takes over nothing else.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The translation remembers: what it gives after a change must be what it would give from scratch, and what the change
-// does not concern must be the same objects as before.
+// Incremental translation: the result after a change equals a translation from scratch, and objects that the change
+// does not affect stay identical.
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Every golden case with a secret in each place where users write values of headers and literals of expressions: neither
-// the config dump nor a condition shows one.
+// Every golden case with a secret in each header value and expression literal: neither the config dump nor a condition
+// shows one.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Calls as a client of gRPC makes them, byte by byte over Node's HTTP/2: deadlines, cancellation, faults, large and broken messages.
+// Calls as a gRPC client makes them, byte by byte over Node's HTTP/2: deadlines, cancellation, faults, large and broken
+// messages.
 
 import { once } from 'node:events'
 import { constants } from 'node:http2'

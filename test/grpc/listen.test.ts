@@ -1,4 +1,4 @@
-// The listening socket: how many connections it takes, and what trouble with one means to the others.
+// The listening socket: how many connections it accepts, and how trouble with one affects the others.
 
 import { once } from 'node:events'
 import { connect, Server, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-// Messages out of bytes that come in any pieces, and the bound of what unfinished ones may hold.
+// Reads messages from bytes in pieces of any size, and limits what unfinished messages may hold.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

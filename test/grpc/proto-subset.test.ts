@@ -1,4 +1,5 @@
-// proto/ is written by hand: every name and number in it must be the official one, or Envoy and we talk past each other.
+// proto/ is written by hand: every name and number in it must match the official definition, or Envoy and Gatehouse
+// misunderstand each other.
 
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'

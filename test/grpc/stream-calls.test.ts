@@ -1,4 +1,4 @@
-// Calls with messages both ways, byte by byte over Node's HTTP/2: in their order, one at a time, and to their end.
+// Bidirectional streaming calls, byte by byte over Node's HTTP/2: messages in order, one at a time, and to the end.
 
 import { type ClientHttp2Stream, constants } from 'node:http2'
 import { beforeEach, describe, expect, test } from 'vitest'

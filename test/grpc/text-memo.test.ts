@@ -1,4 +1,4 @@
-// Texts that are looked for among known ones are the same as texts that are made anew.
+// Memoised decoding of texts returns the same text as decoding them anew.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

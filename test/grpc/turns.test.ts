@@ -1,4 +1,4 @@
-// How much of one connection is read before others have their turn.
+// How much of one connection is read before others get a turn.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

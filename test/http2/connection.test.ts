@@ -1,4 +1,4 @@
-// A connection of HTTP/2 as a client meets it: what it serves, and which errors it refuses by.
+// An HTTP/2 connection from a client's point of view: what it serves, and the errors it answers with.
 
 import { describe, expect, test } from 'vitest'
 import { MAX_CONCURRENT_STREAMS } from '../../src/http2/connection.js'

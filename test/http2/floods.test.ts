@@ -1,4 +1,4 @@
-// What a peer may not do too often or too largely, and what resets cost: nothing.
+// Limits on what a peer may send too often or too large, and that resets cost nothing.
 
 import { describe, expect, test, vi } from 'vitest'
 import { ErrorCode, FrameFlag, FrameType, Setting } from '../../src/http2/protocol.js'

@@ -1,4 +1,4 @@
-// HPACK as RFC 7541 shows it, block by block, and what a decoder must refuse.
+// HPACK with the examples of RFC 7541, block by block, and what a decoder must reject.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What calls and resets leave behind in memory: nothing.
+// Calls and resets leave nothing behind in memory.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,4 @@
-// Peers that are silent, gone or do not read; and how a connection ends, by a drain of either side.
+// Peers that are silent, gone or do not read; and how a connection ends when either side drains it.
 
 import { describe, expect, test } from 'vitest'
 import { FrameFlag, FrameType, Setting } from '../../src/http2/protocol.js'

@@ -1,4 +1,4 @@
-// Long lists in chunks: a change leaves the other chunks the same objects, and equal lists are cut alike.
+// Long lists in chunks: a change leaves the other chunks identical, and equal lists are cut alike.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// A map of named values in the order of a list, kept from version to version.
+// A map of named values in list order, kept from version to version.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// A list that is kept from round to round: what it is after changes is what it would be from scratch.
+// An incrementally maintained sorted list equals one built from scratch after any changes.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

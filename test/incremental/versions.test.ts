@@ -1,4 +1,4 @@
-// Versions of lists and maps: what differs, and that a version leaves the one that it is made of as it was.
+// Versions of lists and maps: their differences, and that a new version leaves its base unchanged.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// A real Envoy on our ADS server, by both protocols: what it is sent, refuses, and keeps serving meanwhile.
+// A real Envoy with Gatehouse's ADS server, over both protocols: what it is sent, what it NACKs, and what it keeps
+// serving.
 
 import { once } from 'node:events'
 import type { Server } from 'node:http'

@@ -1,4 +1,5 @@
-// What ext_authz is sent of bodies: all of it on the routes that say so, up to their own sizes, and nothing on others.
+// What ext_authz receives of request bodies: all of it, up to each route's size, on routes that ask for it, and nothing
+// on others.
 
 import { once } from 'node:events'
 import { connect } from 'node:http2'

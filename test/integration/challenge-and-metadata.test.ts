@@ -1,4 +1,4 @@
-// What a client without a token meets: the challenge and the documents that it leads to, for each kind of provider.
+// What a client without a token gets: the challenge and the documents that it points to, for each kind of provider.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, bearer, initialize, send } from '../support/http.js'

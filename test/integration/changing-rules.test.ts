@@ -1,4 +1,4 @@
-// Rules of an HTTPRoute and of its policies that come and go while the route is in use.
+// Rules of an HTTPRoute and of its policies that are added and removed while the route is in use.
 
 import { Agent, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Who was refused, and why: the id that a client is given, and the line with the same id in the log.
+// Who was denied and why: the id in the client's response, and the log line with the same id.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

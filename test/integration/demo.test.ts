@@ -1,4 +1,4 @@
-// `gatehouse demo` as somebody at a terminal sees it: the tour, what is up then, and what Ctrl-C leaves: nothing.
+// `gatehouse demo` in a terminal: the tour, what is running afterwards, and that Ctrl-C leaves nothing behind.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Discovery documents of providers that are late and break, as clients feel it (decision 10).
+// Discovery documents of providers that are late or fail, from the clients' point of view (decision 10).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { json, type Reply } from '../support/document-server.js'

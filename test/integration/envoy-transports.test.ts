@@ -1,4 +1,5 @@
-// An Envoy that reaches Gatehouse over a Unix socket, plain TCP, TLS and mutual TLS: configuration, checks, guards and documents over each.
+// An Envoy that reaches Gatehouse over a Unix socket, plain TCP, TLS and mutual TLS: configuration, checks, guards and
+// documents over each.
 
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// Gatehouse gone, slow or starting again beside an Envoy of its own life: callers get 503, and nothing unchecked gets through.
+// Gatehouse down, slow or restarting beside a separate Envoy: callers get 503, and nothing unchecked gets through.
 
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// mcp.filterLists: what the rules refuse a caller is not in the lists that it is shown, as JSON and as events.
+// mcp.filterLists: lists omit what the rules deny the caller, as JSON and as events.
 
 import {
   Client as Client2,

@@ -1,4 +1,4 @@
-// Tokens that an attacker makes, through Envoy: none of them is let in, and nothing is fetched because of one.
+// Forged tokens through Envoy: each is denied, and none causes a fetch.
 
 import { createHmac, randomBytes } from 'node:crypto'
 import {

@@ -1,4 +1,5 @@
-// 1,000 guarded chats at once where Envoy has no connection to Gatehouse yet, or none any more: all wait for the new one.
+// 1,000 guarded chats at once while Envoy has no connection to Gatehouse, at first or after losing it: all wait for the
+// new connection.
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'

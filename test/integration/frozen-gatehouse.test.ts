@@ -1,4 +1,4 @@
-// A Gatehouse that stands still with its connections open (SIGSTOP): Envoy finds out, and nobody waits for long.
+// A Gatehouse that is frozen with its connections open (SIGSTOP): Envoy detects it, and no caller waits for long.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

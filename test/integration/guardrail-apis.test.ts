@@ -1,4 +1,4 @@
-// Every API of LLMs through a guarded route, by its own client, whole and streamed, from a server that nobody here made.
+// Every LLM API through a guarded route, with its own client, unary and streamed, from a third-party server.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Aimock, startAimock } from '../support/aimock.js'

@@ -1,4 +1,4 @@
-// Bodies on guarded routes: what cannot be read is refused, what is too large too, and what is no LLM's passes.
+// Bodies on guarded routes: unreadable and too large ones are rejected, and those of other formats than LLM APIs pass.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

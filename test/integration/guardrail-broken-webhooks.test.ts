@@ -1,5 +1,5 @@
-// Guardrail webhooks whose answer is no verdict, in every way and in both phases: the policy's failureMode decides, nothing
-// passes unseen by mistake, and a webhook that is well again is used again at once.
+// Guardrail webhooks with invalid answers of every kind, in both phases: the policy's failureMode decides, nothing
+// passes unseen by mistake, and a recovered webhook is used again immediately.
 
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// How a guardrail webhook is reached: away and back again, over TLS, in time, and over few connections.
+// The connections to a guardrail webhook: outages and recovery, TLS, timeouts, and few connections.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'

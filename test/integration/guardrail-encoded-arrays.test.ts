@@ -1,5 +1,5 @@
-// Gemini's streams without alt=sse of an LLM that compresses what it was asked to leave plain: guarded as they come all the
-// same, and sent on plain (decisions 18 and 20).
+// Gemini streams without alt=sse from an LLM that compresses despite being asked not to: checked as they arrive, and
+// forwarded uncompressed (decisions 18 and 20).
 
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Streamed replies of an LLM that compresses what it was asked to leave plain, with the official client: checked as they
-// come all the same, and sent on plain (decisions 18 and 20).
+// Streamed replies from an LLM that compresses despite being asked not to, with the official client: checked as they
+// arrive, and forwarded uncompressed (decisions 18 and 20).
 
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest } from 'node:http'

@@ -1,4 +1,5 @@
-// Every API of LLMs on guarded routes, asked by its own client: what reaches the model and the client, and what our errors look like.
+// Every LLM API on guarded routes, with its own client: what reaches the model and the client, and the form of
+// Gatehouse's errors.
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'

@@ -1,4 +1,5 @@
-// Gemini's streams without alt=sse, one JSON array: guarded item by item, as they come, and ended as an array (decision 20).
+// Gemini streams without alt=sse, which are one JSON array: guarded item by item as they arrive, and ended as an array
+// (decision 20).
 
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Bodies that are large or have many parts: what of them is held, refused and given back.
+// Bodies that are large or have many parts: what is held, rejected and released.
 
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'

@@ -1,4 +1,5 @@
-// Events of streams as large as bodies, plain and compressed: read while others are answered, and refused beyond the bounds.
+// Stream events as large as bodies, plain and compressed: read while other requests are answered, and rejected beyond
+// the limits.
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

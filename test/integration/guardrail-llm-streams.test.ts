@@ -1,4 +1,4 @@
-// Streams of a guarded LLM server that nobody here made, as the official clients see them.
+// Streams of a guarded third-party LLM server, from the official clients' point of view.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Aimock, startAimock } from '../support/aimock.js'

@@ -1,4 +1,4 @@
-// A guarded LLM server that nobody here made, asked by OpenAI's own client: what reaches the one and what the other sees.
+// A guarded third-party LLM server with OpenAI's official client: what reaches the server and what the client sees.
 
 import OpenAI, { APIConnectionTimeoutError, APIError, RateLimitError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

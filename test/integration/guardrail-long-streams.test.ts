@@ -1,4 +1,4 @@
-// Guarded streams of up to 75 s: each comes whole, and Envoy lives on.
+// Guarded streams of up to 75 s: each arrives complete, and Envoy does not restart.
 
 import { afterAll, beforeAll, beforeEach, test } from 'vitest'
 import { type GuardedStack, startGuardedStack } from '../support/guardrails.js'

@@ -1,4 +1,4 @@
-// Streams that end in every way there is, many times over: no stream, no socket and no webhook's connection stays behind.
+// Streams that end in every possible way, many times: no stream, socket or webhook connection remains.
 
 import { once } from 'node:events'
 import { readdirSync, readlinkSync } from 'node:fs'

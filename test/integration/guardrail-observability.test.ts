@@ -1,4 +1,5 @@
-// What an operator sees of guardrails: a line and a count for each verdict, and nowhere a word of prompt, reply or answer.
+// What an operator sees of guardrails: a log line and a count for each verdict, and no text of any prompt, reply or
+// answer.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

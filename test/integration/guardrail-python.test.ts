@@ -1,4 +1,4 @@
-// OpenAI's Python client at a guarded LLM: masked text, and the error that it raises for a refusal.
+// OpenAI's Python client at a guarded LLM: masked text, and the error that it raises for a rejection.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Aimock, startAimock } from '../support/aimock.js'

@@ -1,4 +1,5 @@
-// The reason of a webhook's verdict: in the line of the log, and with --expose-reason in what the official clients raise.
+// The reason of a webhook's verdict: in the log line and, with --expose-reason, in the error that the official clients
+// raise.
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { APIError } from 'openai'

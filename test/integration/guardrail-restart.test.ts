@@ -1,4 +1,5 @@
-// The end of Gatehouse while a webhook is being asked: what it held back is finished in time or refused, never passed on.
+// Gatehouse ends while a webhook is being asked: held bodies are finished in time or rejected, never passed on
+// unchecked.
 
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'

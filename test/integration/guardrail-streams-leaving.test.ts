@@ -1,4 +1,4 @@
-// Streamed replies that somebody leaves half-way: the client, the LLM, Gatehouse itself. Nothing unseen passes, nothing stays open.
+// Streamed replies interrupted by the client, the LLM or Gatehouse: nothing unseen passes, and nothing stays open.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

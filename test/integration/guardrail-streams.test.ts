@@ -1,4 +1,5 @@
-// Streamed replies through the whole product, with the official client: checked as they come, masked, and ended (decision 20).
+// Streamed replies through the whole product, with the official client: checked as they arrive, masked, and ended
+// (decision 20).
 
 import { setTimeout as wait } from 'node:timers/promises'
 import OpenAI, { APIError } from 'openai'

@@ -1,4 +1,5 @@
-// Guardrail webhooks through the whole product: what a verdict does to a prompt and to a reply, as the official client sees it.
+// Guardrail webhooks through the whole product: the effect of each verdict on a prompt and on a reply, from the
+// official client's point of view.
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

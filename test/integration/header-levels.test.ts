@@ -1,4 +1,4 @@
-// Header modifiers of a rule and of its backendRefs, which meet at one request.
+// Header modifiers of a rule and of its backendRefs that apply to the same request.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { backendRef, gateway, prefix } from '../support/resources.js'

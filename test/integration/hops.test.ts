@@ -1,4 +1,4 @@
-// A route that leads back to its own gateway comes to an end: each pass is counted, and the sixth is refused.
+// A route that loops back to its own gateway: each pass is counted, and the sixth is rejected.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

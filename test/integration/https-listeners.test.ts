@@ -1,4 +1,4 @@
-// HTTPS listeners, through the whole product: which certificate each name is shown, and which get no connection.
+// HTTPS listeners through the whole product: which certificate each name gets, and which names get no connection.
 
 import { once } from 'node:events'
 import { connect } from 'node:tls'

@@ -1,4 +1,4 @@
-// Key sets of a provider that speaks TLS: by the name and the authority of its BackendTLSPolicy, or not at all.
+// Key sets of a TLS provider: fetched with the name and authority of its BackendTLSPolicy, or not at all.
 
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

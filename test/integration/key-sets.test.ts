@@ -1,4 +1,4 @@
-// Key sets of providers that rotate, revoke, break and lie, as callers feel it (decision 2).
+// Key sets of providers that rotate, revoke, fail or serve false keys, from the callers' point of view (decision 2).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { json, type Reply } from '../support/document-server.js'

@@ -1,4 +1,4 @@
-// Files that take long to read, or cannot be read at all, beside those that are served: nobody waits for them.
+// Files that take long to read or cannot be read, beside files that are served: nothing waits for them.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

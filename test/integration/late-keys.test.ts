@@ -1,4 +1,4 @@
-// Keys that are not there yet, as callers feel it (decision 1); and those that the policy itself has.
+// Keys that are not available yet, from the callers' point of view (decision 1); and keys in the policy itself.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDocumentServer } from '../support/document-server.js'

@@ -1,4 +1,4 @@
-// config/examples/limits-and-headers.yaml, run as it is: but for its addresses and keys.
+// Runs config/examples/limits-and-headers.yaml with only its addresses and keys changed.
 
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// Files that change while traffic flows: in force in under a second, nothing dropped, and never open for a moment.
+// File changes under traffic: in force in under a second, without dropped requests or an open moment.
 
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// `gatehouse serve` when nobody takes its log any more.
+// `gatehouse serve` after the reader of its log has stopped.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Pages of other origins: they can read every answer about an MCP path, and ask before they have a token.
+// Pages of other origins: they can read every answer about an MCP path, and send preflights without a token.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, bearer, initialize, send } from '../support/http.js'

@@ -1,4 +1,5 @@
-// The official clients log in through the gateway and call a tool, at both identity providers; and how they fail when they must.
+// The official clients log in through the gateway and call a tool, with both identity providers; and their failures
+// when access is denied.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'

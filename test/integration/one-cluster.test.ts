@@ -1,4 +1,4 @@
-// An Envoy with one cluster for ADS, ext_authz and ext_proc: each of its threads has one connection for all that it asks.
+// An Envoy with one cluster for ADS, ext_authz and ext_proc: each of its threads uses one connection for all of them.
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'

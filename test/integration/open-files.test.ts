@@ -1,4 +1,4 @@
-// `gatehouse serve` while the system lets it open no more files, and after that.
+// `gatehouse serve` during and after a shortage of file descriptors.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

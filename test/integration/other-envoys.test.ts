@@ -1,4 +1,4 @@
-// Envoys that come and go beside a Gatehouse that stays: each gets what it is there for.
+// Envoys that start and stop beside a running Gatehouse: each gets the configuration meant for it.
 
 import { describe, expect, test } from 'vitest'
 import { send } from '../support/http.js'

@@ -1,4 +1,5 @@
-// traffic.rateLimit through Envoy: a bucket for each key, one for all without a key, and 429 that says when to come back.
+// traffic.rateLimit through Envoy: a bucket per key, a shared one for requests without a key, and 429 that says when to
+// retry.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBackend } from '../support/backend.js'

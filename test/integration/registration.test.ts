@@ -1,4 +1,4 @@
-// The registration of clients: answered from the policy, passed to the provider, or refused, for each kind of provider.
+// Client registration: answered from the policy, forwarded to the provider, or rejected, for each kind of provider.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, send } from '../support/http.js'

@@ -1,4 +1,5 @@
-// Floods at a relay, through Envoy: whoever floods is refused, whatever addresses it claims, and a client elsewhere logs in.
+// Floods at a relay through Envoy: the flooding client is rejected, whatever addresses it claims, and a client
+// elsewhere logs in.
 
 import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// What a relay must keep to itself: after a login, a call and a refresh nothing of it is in a log, a report, a dump, or what a
-// backend is sent.
+// A relay's secrets: after a login, a call and a refresh, none of them is in a log, a report, a dump, or a request to a
+// backend.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

@@ -1,4 +1,4 @@
-// Filters and timeouts of HTTPRoutes, through the whole product: what they make of requests and answers.
+// Filters and timeouts of HTTPRoutes through the whole product: their effect on requests and answers.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Request } from '../support/http.js'

@@ -1,4 +1,4 @@
-// HTTPRoutes as people write them and Services, through the whole product: who answers which request.
+// Typical HTTPRoutes and Services through the whole product: which backend answers which request.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backend } from '../support/backend.js'

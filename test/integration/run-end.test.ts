@@ -1,4 +1,4 @@
-// How `gatehouse run` ends: on a signal, and when it cannot begin.
+// How `gatehouse run` ends: on a signal, and when it cannot start.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

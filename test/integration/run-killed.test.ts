@@ -1,4 +1,4 @@
-// `gatehouse run` and `demo` that are killed, however suddenly: nothing of them is left, and the next one serves.
+// `gatehouse run` and `demo` killed abruptly: nothing remains, and the next one serves.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// config/guardrail-webhook/webhook.ts as a program: what it takes, what it refuses, and that nothing makes it fall.
+// config/guardrail-webhook/webhook.ts as a program: what it accepts, what it rejects, and that no input crashes it.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// `gatehouse serve` beside an Envoy that somebody else starts, with the bootstrap that Gatehouse prints.
+// `gatehouse serve` with a separately started Envoy that uses the bootstrap that Gatehouse prints.
 
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// The end of a Gatehouse that is asked to end: what is under way is finished in time, or refused, never passed on.
+// SIGTERM to Gatehouse: requests in progress are finished in time or rejected, never passed on unchecked.
 
 import { describe, expect, test } from 'vitest'
 import { json } from '../support/document-server.js'

@@ -1,4 +1,4 @@
-// Rules on the claims of a token, through Envoy: those of several policies count together.
+// Rules on the claims of a token through Envoy: those of several policies apply together.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {

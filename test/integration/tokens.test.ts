@@ -1,4 +1,4 @@
-// What a token is good for, through Envoy: modes, keys, claims, audiences, issuers, and what the backend sees of it.
+// What a token permits, through Envoy: modes, keys, claims, audiences, issuers, and what the backend sees of it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,5 @@
-// No body leads around a Deny on a tool: whatever official MCP servers would execute, behind Envoy and the check they do not.
+// No body bypasses a Deny on a tool: what official MCP servers would execute is not executed behind Envoy and the
+// check.
 
 import { connect } from 'node:net'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Rules on tools, from a policy to a real MCP server: what official clients see of a tool that is refused.
+// Rules on tools, from a policy to a real MCP server: what official clients see of a denied tool.
 
 import {
   Client as Client2,

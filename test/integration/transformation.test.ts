@@ -1,4 +1,5 @@
-// traffic.transformation through Envoy: what a backend and a client get, and what becomes of headers that a client made up.
+// traffic.transformation through Envoy: what a backend and a client receive, and what happens to headers that a client
+// forges.
 
 import { connect } from 'node:http2'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-// Framing and HTTP/2 that servers read differently from one another: none of it gets past the protected route.
+// Framing and HTTP/2 that servers interpret differently: nothing gets past the protected route.
 
 import { once } from 'node:events'
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'

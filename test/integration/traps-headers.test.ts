@@ -1,4 +1,5 @@
-// Headers that lie about the host, the scheme, the client or the way: nobody believes them. And where a token is not found.
+// Headers that lie about the host, the scheme, the client or the path are not trusted; and the places where a token is
+// not accepted.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// Paths and methods that servers read differently from one another: none of them gets past the protected route.
+// Paths and methods that servers interpret differently: none gets past the protected route.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { rawRequest } from '../support/raw-request.js'

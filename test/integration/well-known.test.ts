@@ -1,4 +1,4 @@
-// The well-known paths of an MCP route through a real Envoy: what its clients get, and that nothing ever passes.
+// The well-known paths of an MCP route through a real Envoy: what clients get, and that no request reaches a backend.
 
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'

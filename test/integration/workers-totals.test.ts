@@ -1,4 +1,5 @@
-// What settings allow is of all workers together: connections to a webhook, bytes that bodies hold. Tested with one and four.
+// Settings that limit all workers together: webhook connections and bytes held for bodies. Tested with one and four
+// workers.
 
 import type { ServerResponse } from 'node:http'
 import { request as httpRequest } from 'node:http'

@@ -1,4 +1,4 @@
-// --workers: several processes check and process as one does; one that ends is replaced, and lets nothing by.
+// --workers: several processes check and process like one; one that ends is replaced, and lets nothing through.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

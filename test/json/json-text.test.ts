@@ -1,4 +1,4 @@
-// The JSON reader agrees with JSON.parse on what is JSON and what it says, and edits change nothing else.
+// The JSON reader agrees with JSON.parse on validity and values, and edits change nothing else.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Which namespaces a label selector selects, and that what is not known never makes it a yes.
+// Which namespaces a label selector selects; unknown operators never select one.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Certificates and keys that Envoy would refuse must be found before it is asked to load them.
+// Certificates and keys that Envoy would reject are detected before they are sent.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The query engine: only what a change concerns is computed again, and the result is as if everything were.
+// The query engine: a change recomputes only what depends on it, and the result equals a full computation.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

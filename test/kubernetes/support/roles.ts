@@ -38,7 +38,7 @@ export function rendered(values: Values): readonly AnyObject[] {
   return objects
 }
 
-/** kinds: of roles. */
+/** @param kinds kinds of roles to include. */
 export const permissionsOf = (values: Values, kinds = ['ClusterRole', 'Role']): Permission[] =>
   rendered(values)
     .filter(({ kind }) => kinds.includes(kind))
