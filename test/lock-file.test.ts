@@ -1,4 +1,4 @@
-// Lock files: whatever npm and pip install is what was published when it was locked.
+// Lock files: npm and pip install exactly what was published at the time of locking.
 
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

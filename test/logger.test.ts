@@ -1,4 +1,4 @@
-// What the program's own log lines look like, and what never gets into them.
+// The format of the program's own log lines, and what never appears in them.
 
 import { expect, test } from 'vitest'
 import { createLogger } from '../src/logger.js'

@@ -1,4 +1,5 @@
-// What a release is made of: one version everywhere, a support matrix that says what the code does, an SBOM of what is shipped.
+// The contents of a release: one version everywhere, a support matrix that matches the code, and an SBOM of the shipped
+// packages.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

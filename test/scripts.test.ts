@@ -1,4 +1,4 @@
-// What the scripts and the package say of Node: one floor, said in each place that a user or a tool reads.
+// The scripts and the package state the same minimum Node version in each place that a user or a tool reads.
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// docs/troubleshooting.md: every reason of a refusal has its row.
+// docs/troubleshooting.md has a row for every denial reason.
 
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// Bytes ↔ text in slices: the same as at once, and no slice longer than a few milliseconds.
+// Converts bytes to text and back in slices: the same result as at once, and no slice longer than a few milliseconds.
 
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'

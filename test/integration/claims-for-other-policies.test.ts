@@ -1,4 +1,4 @@
-// Verified claims act in Envoy's own filters: the fragments of docs/claims.md, added to a translated configuration.
+// Verified claims used by Envoy's own filters: the fragments of docs/claims.md, added to a translated configuration.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Rules about tools beside an Envoy that somebody else configures: config/compose/envoy.yaml, with the line that its comment
-// gives for them and without it.
+// Rules about tools with a user-configured Envoy: config/compose/envoy.yaml, with and without the line for them that
+// its comment gives.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// Gatehouse beside an Envoy that somebody else configures, with config/demo on free ports: by config/compose/envoy.yaml, and by
-// what `gatehouse translate --for envoy` prints, put into an Envoy's configuration.
+// Gatehouse with a user-configured Envoy and config/demo on free ports: with config/compose/envoy.yaml, and with the
+// output of `gatehouse translate --for envoy` added to an Envoy's configuration.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

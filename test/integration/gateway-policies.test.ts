@@ -1,4 +1,4 @@
-// Policies of Gateways through a real Envoy: defaults for the routes of a Gateway, which a route's own policy replaces, and
+// Gateway policies through a real Envoy: defaults for the routes of a Gateway, which a route's own policy replaces, and
 // changes of either during which no route is open.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// Two replicas of a relay that share its keys: each opens what the other has sealed, whatever is restarted; and what was sealed
-// under a key that is retired opens nowhere.
+// Two replicas of a relay that share its keys: each opens what the other has sealed, also after restarts; and nothing
+// sealed under a retired key opens.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,5 +1,5 @@
-// Clients that give up their requests, thousands of them, and crowds: Envoy resets the check and the processing of each,
-// and honest requests do not notice.
+// Thousands of cancelled requests, and crowds of clients: Envoy resets the check and the processing of each, and other
+// requests are not affected.
 
 import {
   type ClientHttp2Session,

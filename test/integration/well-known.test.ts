@@ -1,4 +1,5 @@
-// The well-known paths of an MCP route through a real Envoy: what clients get, and that no request reaches a backend.
+// The well-known paths of an MCP route through a real Envoy: what clients get, and that nothing passes to the route's
+// backend.
 
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'

@@ -1,4 +1,4 @@
-// The CRDs in a real API server: what `gatehouse check` refuses is refused when it is applied, in the same words.
+// The CRDs in a real API server: what `gatehouse check` rejects is rejected on apply, with the same message.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

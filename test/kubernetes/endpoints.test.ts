@@ -1,4 +1,4 @@
-// Endpoints follow EndpointSlices, through EDS alone, and no request is lost on the way; certificates follow their Secrets.
+// Endpoints follow EndpointSlices through EDS alone, without lost requests; certificates follow their Secrets.
 
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

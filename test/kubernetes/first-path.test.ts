@@ -1,4 +1,4 @@
-// The thinnest whole path: an object in the API server → Gatehouse → ADS → Envoy → Check → an answer.
+// The minimal end-to-end path: an object in the API server → Gatehouse → ADS → Envoy → Check → an answer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// An API server that takes calls and answers none: nobody waits for it but who asks it.
+// An API server that accepts calls and never answers: only direct callers wait for it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// An API server that does not come about leaves nothing behind.
+// An API server that fails to start leaves nothing behind.
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The manifests in deploy/: Helm takes the chart, the API server takes what it makes of it.
+// The manifests in deploy/: Helm accepts the chart, and the API server accepts its objects.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Routes get in at a listener by the labels of their namespace, and out again, while everything runs.
+// Routes are attached to and detached from a listener by the labels of their namespace, at run time.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

@@ -1,4 +1,4 @@
-// Each permission of the chart's roles is needed: taken away alone, it is missed, and the log or /readyz says so by name.
+// Each permission of the chart's roles is needed: when it alone is missing, the log or /readyz names it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { selfSigned } from '../support/certificates.js'

@@ -1,4 +1,4 @@
-// The chart's permissions are enough. That each of them is needed: permissions-one-by-one.test.ts.
+// The chart's permissions are sufficient. permissions-one-by-one.test.ts shows that each is needed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { selfSigned } from '../support/certificates.js'

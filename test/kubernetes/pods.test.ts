@@ -1,4 +1,4 @@
-// What the chart's pods run: Gatehouse with the chart's arguments, Envoy with its bootstrap, a request through both.
+// The chart's pods: Gatehouse with the chart's arguments, Envoy with its bootstrap, and a request through both.
 
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'

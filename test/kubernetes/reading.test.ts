@@ -1,4 +1,4 @@
-// What Gatehouse does while it cannot read all that it needs: nothing is published for want of a kind.
+// Gatehouse while it cannot read every kind that it needs: it publishes nothing that lacks a kind.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

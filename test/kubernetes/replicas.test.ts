@@ -1,4 +1,4 @@
-// Two replicas behind one address, as behind a Service: either may be killed, and all be replaced, and no request is lost.
+// Two replicas behind one address, like a Service: either may be killed, and all replaced, without lost requests.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

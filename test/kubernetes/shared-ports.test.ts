@@ -1,4 +1,5 @@
-// Two Gateways of two namespaces on one port: in one Envoy the older has it, whoever comes first by name or connects first.
+// Two Gateways of two namespaces on one port: within one Envoy the older one owns it, whatever the order of names and
+// connections.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

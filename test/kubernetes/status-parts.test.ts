@@ -1,4 +1,4 @@
-// The status of parts: each parentRef, each listener, and what belongs to Gateways of others.
+// Status of parts: each parentRef and each listener; and entries that belong to other controllers.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// What is written into the objects' status, by whom, and what is left alone.
+// What is written into the objects' status, by which replica, and what is left unchanged.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// An API server that goes away, comes back, and has forgotten what it would have to tell.
+// An API server that goes away, comes back, and has dropped the history that a watch would need.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// What a namespace must not reach through Envoy: loopback, link-local addresses, Gatehouse itself. And what it may.
+// What a namespace must not reach through Envoy: loopback, link-local addresses and Gatehouse itself; and what it may.
 
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Routes that come while policies cannot be read: none is open for want of a policy that nobody could see.
+// Routes created while policies cannot be read: none is served without a policy that could not be seen.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

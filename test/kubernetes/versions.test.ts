@@ -1,4 +1,4 @@
-// A kind that the API server serves in another version than when it was found: its CRD has been upgraded.
+// A kind that the API server serves in another version than at discovery, because its CRD was upgraded.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,4 +1,4 @@
-// Any body: reading never throws, and a change reaches the places of the texts alone, byte for byte.
+// Any body: reading never throws, and a change affects only the places of the texts, byte for byte.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Bodies are looked at in slices: nobody waits while one of tens of thousands of values, or of megabytes, is read.
+// Bodies are processed in slices: reading tens of thousands of values, or megabytes, blocks nothing else.
 
 import { describe, expect, test, vi } from 'vitest'
 import { readJson } from '../../src/json/json-text.js'

@@ -1,4 +1,5 @@
-// What an event says by the one before it is what it says by itself, however near to each other they are.
+// Reading an event with the help of the previous one gives the same result as reading it alone, however similar they
+// are.
 
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'

@@ -1,5 +1,5 @@
-// Events of streams are read, held and sent in slices: nobody waits for an event as large as a body, nor for the millions of
-// them that a few bytes of a compressed stream may stand for.
+// Stream events are read, held and sent in slices: neither an event as large as a body, nor the millions of events that
+// a few compressed bytes can contain, block anything else.
 
 import { describe, expect, test, vi } from 'vitest'
 import type * as JsonTexts from '../../src/json/json-text.js'

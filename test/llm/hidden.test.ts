@@ -1,5 +1,5 @@
-// A text anywhere in a body or an event, in a member that is known or in a new one, is shown or makes it unreadable; a
-// mask takes it away, and changes nothing else.
+// A text anywhere in a body or an event, in a known member or a new one, is shown or makes the body unreadable; a mask
+// removes it and changes nothing else.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

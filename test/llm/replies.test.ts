@@ -1,4 +1,4 @@
-// Replies of every API: which texts are found, what goes with a change, and what is refused because something could be missed.
+// Replies of every API: the texts found, what a change removes, and what is rejected because a text could be missed.
 
 import { describe, expect, test } from 'vitest'
 import { readReply, type ReplyKind } from '../../src/llm/read-body.js'

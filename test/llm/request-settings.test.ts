@@ -1,4 +1,4 @@
-// What of a request is a setting, what is refused, and which API it is of.
+// Which members of a request are settings, what is rejected, and how the API is recognised.
 
 import { describe, expect, test } from 'vitest'
 import { readRequest } from '../../src/llm/read-body.js'

@@ -1,4 +1,4 @@
-// Requests of every API: which texts are found, and whose they are.
+// Requests of every API: the texts found, and their roles.
 
 import { describe, expect, test } from 'vitest'
 import { lines, masked, requestOf } from './bodies.js'

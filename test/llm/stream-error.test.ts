@@ -1,4 +1,4 @@
-// The error that ends a stream, as the official clients see it: what came before it, and then an exception.
+// The error that ends a stream, from the official clients' point of view: the text before it, then an exception.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,5 +1,5 @@
-// Whole streams of an LLM server that nobody here made (aimock), in every API: nothing is said that is not read, what is
-// said again is what was said, and what is written back is what the official clients then get.
+// Whole streams of a third-party LLM server (aimock), in every API: every text is read, repeated texts match the
+// originals, and the official clients get what is written back.
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'

@@ -1,4 +1,4 @@
-// What bodies and headers of MCP's HTTP transport come to: the calls that rules are asked about, or a 400.
+// Bodies and headers of MCP's HTTP transport become the calls that rules are evaluated for, or a 400.
 
 import { describe, expect, test } from 'vitest'
 import { type McpRequest, readMcpRequest } from '../../src/mcp/http-message.js'

@@ -1,4 +1,4 @@
-// The lists in the answer to a batch: found by work that grows with the batch alone.
+// Finds the lists in the answer to a batch in time proportional to the batch.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { readJsonText } from '../../src/json/json-text.js'

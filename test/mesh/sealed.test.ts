@@ -1,4 +1,4 @@
-// Sealed routes of a real Envoy Gateway: they work, and what would open other routes without a word closes these.
+// Sealed routes of a real Envoy Gateway: they work, and conditions that would silently open other routes close these.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'

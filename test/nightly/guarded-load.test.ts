@@ -1,4 +1,5 @@
-// What test/integration/guardrail-load and guardrail-long-streams show, at full size, over each transport to Gatehouse.
+// The tests of test/integration/guardrail-load and guardrail-long-streams at full size, over each transport to
+// Gatehouse.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

@@ -1,5 +1,5 @@
-// Ten minutes of traffic of all kinds: what it leaves behind in the memory of Gatehouse is nothing. GATEHOUSE_SOAK_SECONDS is
-// another time.
+// Ten minutes of mixed traffic leave nothing behind in Gatehouse's memory. GATEHOUSE_SOAK_SECONDS sets another
+// duration.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'

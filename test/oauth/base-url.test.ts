@@ -1,4 +1,4 @@
-// Where the gateway says it is, from configuration or from a request that may lie (decision 9).
+// The gateway's own URL, from configuration or from an untrusted request (decision 9).
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

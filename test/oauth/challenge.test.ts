@@ -1,4 +1,4 @@
-// The 401's WWW-Authenticate: exactly the specification's, and nothing that a request could put into it.
+// The 401's WWW-Authenticate: exactly as specified, and not influenced by the request.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

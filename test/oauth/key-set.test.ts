@@ -1,4 +1,4 @@
-// Which keys of a provider's key set can verify a token, and what the status says of the others.
+// Which keys of a provider's key set can verify a token, and what the status reports about the others.
 
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'

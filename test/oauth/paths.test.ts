@@ -1,4 +1,4 @@
-// The path table of one MCP endpoint: what is served below the well-known roots, and that nothing else is.
+// The path table of one MCP endpoint: exactly what is served below the well-known roots.
 
 import { describe, expect, test } from 'vitest'
 import {

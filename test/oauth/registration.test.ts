@@ -1,4 +1,4 @@
-// A registration request into the reply that MCP clients accept (RFC 7591), and what is refused.
+// Converts a registration request into the reply that MCP clients accept (RFC 7591), and rejects invalid ones.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

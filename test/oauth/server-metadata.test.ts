@@ -1,4 +1,5 @@
-// The authorization-server metadata document: what of the provider's stays, what is ours, what is left out.
+// The authorization-server metadata document: what is kept from the provider, what Gatehouse sets, and what is left
+// out.
 
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'

@@ -1,4 +1,4 @@
-// A client of grpc-go and our server: calls of both kinds, how they end, and what the connection bears.
+// A grpc-go client with Gatehouse's server: calls of both kinds, how they end, and what the connection tolerates.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

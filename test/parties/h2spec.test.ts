@@ -1,4 +1,4 @@
-// h2spec against our server: each of its cases, of RFC 9113 (as it was in RFC 7540) and RFC 7541, passes.
+// h2spec against Gatehouse's server: each of its cases, of RFC 9113 (as it was in RFC 7540) and RFC 7541, passes.
 
 import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'

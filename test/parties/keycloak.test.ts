@@ -1,4 +1,4 @@
-// Keycloak, a product that nobody here made, as the identity provider: tokens, groups, key rotation, refused registration.
+// Keycloak, a third-party product, as the identity provider: tokens, groups, key rotation, rejected registration.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'

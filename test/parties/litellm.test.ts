@@ -1,4 +1,4 @@
-// LiteLLM's proxy as the LLM server behind a guarded route: an implementation of the APIs beside aimock's.
+// LiteLLM's proxy as the LLM server behind a guarded route: another implementation of the APIs in addition to aimock's.
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The npm package as somebody meets it who has no checkout: packed, installed in an empty folder, and its demo run.
+// The npm package without a checkout: packed, installed in an empty folder, and its demo run.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

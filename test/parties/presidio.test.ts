@@ -1,4 +1,4 @@
-// Presidio, a detector that nobody here made, behind a guardrail webhook: what it finds in prompts and in replies.
+// Presidio, a third-party detector, behind a guardrail webhook: what it finds in prompts and in replies.
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Answers of real servers, good and bad: what comes back, what is refused, and when the waiting ends.
+// Answers of real servers, good and bad: what is returned, what is rejected, and when waiting ends.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'

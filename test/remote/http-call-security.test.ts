@@ -1,4 +1,4 @@
-// Where our own calls may go (decision 30), and which certificates they accept.
+// Which addresses Gatehouse's own calls may reach (decision 30), and which certificates they accept.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Our own calls against real servers: what is sent, where it goes, and how a call that cannot be made ends.
+// Gatehouse's own calls against real servers: what is sent, to where, and how a call that cannot be made ends.
 
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Names of backends are looked up in the background; the last good answers stay, and nobody's silence holds up the others.
+// Backend names are resolved in the background; the last good answers are kept, and a slow name does not delay others.
 
 import type { LookupAddress } from 'node:dns'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// The store with its real clock, timers and sockets, against a server that comes late, rotates its keys and goes away.
+// The store with its real clock, timers and sockets, against a server that is late, rotates its keys and disappears.
 
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'

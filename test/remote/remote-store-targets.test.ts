@@ -1,4 +1,4 @@
-// What the store fetches, from where, and what an unknown kid makes it fetch; time is the test's own.
+// What the store fetches and from where, and what an unknown kid makes it fetch; the test controls time.
 
 import { describe, expect, test } from 'vitest'
 import {

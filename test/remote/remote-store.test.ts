@@ -1,4 +1,4 @@
-// What the store knows while providers come, go, rotate and lie: time is the test's own.
+// The store's contents while providers appear, disappear, rotate and serve false keys; the test controls time.
 
 import { describe, expect, test } from 'vitest'
 import { answer, failure, keySet, type TestStore, testStore, wantKeySet } from './support/store.js'

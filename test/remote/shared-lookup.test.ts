@@ -1,4 +1,4 @@
-// What the system's resolver is asked while its answers are slow.
+// Which lookups the system's resolver gets while its answers are slow.
 
 import { expect, test } from 'vitest'
 import { createCallRemote } from '../../src/remote/http-call.js'

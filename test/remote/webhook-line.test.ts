@@ -1,4 +1,4 @@
-// Whose turn it is at a webhook that has more to do than it can.
+// The order of calls to a webhook that is at its capacity.
 
 import { expect, test } from 'vitest'
 import { createLine, MOST_WAITING } from '../../src/remote/webhook-line.js'

@@ -1,4 +1,4 @@
-// Pooled webhook calls: how many connections, how long, where they may go, and what is left when they end.
+// Pooled webhook calls: how many connections, how long, where they may go, and what remains when they end.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Arguments and environment → settings, or sentences that a person can act on.
+// Converts arguments and environment to settings, or to sentences that a user can act on.
 
 import { describe, expect, test } from 'vitest'
 import { parseCommandLine, type Settings } from '../../src/settings.js'

@@ -1,4 +1,4 @@
-// Ir → snapshot: what stays the same, and what is done again when something changes.
+// Builds a snapshot from an Ir: what is reused, and what is rebuilt after a change.
 
 import { describe, expect, test } from 'vitest'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'

@@ -1,4 +1,4 @@
-// What is known of each Envoy: what it was sent, has accepted and has refused.
+// What is recorded of each Envoy: what it was sent, has ACKed and has NACKed.
 
 import { describe, expect, test } from 'vitest'
 import { Envoys } from '../../src/snapshot/envoys.js'

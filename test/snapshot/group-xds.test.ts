@@ -1,4 +1,4 @@
-// Encoded resources in the two forms: virtual hosts as resources of their own, and within their route configuration.
+// Encoded resources in both forms: virtual hosts as separate resources, and within their route configuration.
 
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'

@@ -1,4 +1,4 @@
-// A snapshot after changes: what remembering gives must be what it would be from scratch.
+// An incremental snapshot after changes equals one built from scratch.
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What the servers see while one snapshot takes the place of another, and how long vanished keys stay (decision 33).
+// What the servers see while one snapshot replaces another, and how long vanished keys stay (decision 33).
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'

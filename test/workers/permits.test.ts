@@ -1,4 +1,4 @@
-// Who of the workers may have how many connections to a webhook: never more than there may be, and nobody waits for ever.
+// How many webhook connections each worker may have: never more than the limit in total, and no worker waits for ever.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Counts of several processes: each adds its own, and the limit is of all.
+// Counters of several processes: each adds its own, and the limit applies to the sum.
 
 import { afterEach, expect, test } from 'vitest'
 import { createHeldBytes } from '../../src/extproc/stream/held-bytes.js'

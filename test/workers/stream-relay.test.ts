@@ -1,4 +1,5 @@
-// A stream of the main process that a worker passes on: messages both ways in order, held back and ended as by a connection.
+// A stream of the main process that a worker relays: messages both ways in order, with backpressure and ends like those
+// of a connection.
 
 import { beforeEach, expect, test } from 'vitest'
 import type { GrpcService, StreamCall, StreamListener } from '../../src/grpc/service.js'

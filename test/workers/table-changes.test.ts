@@ -1,4 +1,4 @@
-// What a worker is told of tables comes to the same tables, whatever they were before.
+// The table changes sent to a worker result in the same tables, whatever it had before.
 
 import { expect, test } from 'vitest'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'

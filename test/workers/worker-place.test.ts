@@ -1,4 +1,4 @@
-// The place of a worker: one that ends, or stands still, is replaced; one that never starts is said.
+// The place of a worker: a worker that ends or hangs is replaced; one that never starts is reported.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Encoded bodies that arrive in pieces: decoded as far as received, however they are cut, and abandoned immediately on
-// request.
+// Encoded bodies that arrive in pieces: decoded as far as received, however they are cut, and abandoned when their
+// reader leaves.
 
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// What the events of a streamed message of Anthropic's API say.
+// The events of a streamed message of Anthropic's API.
 
 import { describe, expect, test } from 'vitest'
 import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'

@@ -1,4 +1,4 @@
-// What the chunks of a streamed reply of Gemini say.
+// The chunks of a streamed Gemini reply.
 
 import { describe, expect, test } from 'vitest'
 import { endsIn, eventOf, problemOf, rewritten, saidIn, shouted } from '../support.js'

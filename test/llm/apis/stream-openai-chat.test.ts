@@ -1,4 +1,4 @@
-// What the chunks of a streamed chat completion say: OpenAI's, and those of servers that speak its API their own way.
+// The chunks of a streamed chat completion, from OpenAI and from servers with their own variants of its API.
 
 import { describe, expect, test } from 'vitest'
 import { endsIn, eventOf, problemOf, rewritten, saidIn, shouted } from '../support.js'

@@ -1,4 +1,4 @@
-// What the chunks of a streamed completion say, and what errors of OpenAI's servers look like in mid-stream.
+// The chunks of a streamed completion, and mid-stream errors of OpenAI-compatible servers.
 
 import { describe, expect, test } from 'vitest'
 import { endsIn, eventOf, saidIn, shouted } from '../support.js'

@@ -1,4 +1,4 @@
-// What the events of a streamed response say, end to end: each text comes as deltas and is then said again, whole.
+// The events of a streamed response, end to end: each text arrives as deltas and is then repeated whole.
 
 import { describe, expect, test } from 'vitest'
 import { endedBy } from '../../../src/llm/text/stream-event.js'

@@ -1,4 +1,5 @@
-// Events of a stream ← bytes: the same events however the bytes are cut, nothing lost, nothing changed but the data.
+// Parses the events of a stream from bytes: the same events however the bytes are cut, nothing lost, and only the data
+// changed.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

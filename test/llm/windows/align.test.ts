@@ -1,4 +1,5 @@
-// Where a text and its change differ: found by work that grows with the text alone, in slices that leave others their turn.
+// Finds where a text and its changed version differ, in time proportional to the text, and in slices that let other
+// work run.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { align, ALIGN_SLICE, type Change } from '../../../src/llm/windows/align.js'

@@ -1,4 +1,4 @@
-// A text in windows: whatever is masked, and however it comes, what leaves is the mask of the whole text.
+// A text in windows: however it arrives and whatever is masked, the output equals the mask of the whole text.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Whole streams: any conversation, any choices, any chunking of its bytes, any masks: what leaves is the mask of what was said.
+// Whole streams with any conversation, choices, chunking and masks: the output equals the mask of the complete reply.
 
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

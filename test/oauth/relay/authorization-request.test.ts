@@ -1,4 +1,4 @@
-// What an authorization request may say, and who is told what it may not.
+// Valid and invalid authorization requests, and who is told about an error.
 
 import { describe, expect, test } from 'vitest'
 import {

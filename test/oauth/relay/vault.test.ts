@@ -1,4 +1,4 @@
-// What a relay seals and signs opens for the same purpose, policy and key, unchanged and in time, and never otherwise.
+// What a relay seals and signs opens for the same purpose, policy and key, unmodified and in time, and never otherwise.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

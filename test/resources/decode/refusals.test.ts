@@ -1,4 +1,4 @@
-// What is refused, where, and in which words.
+// What is rejected, where, and with which message.
 
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Resources that are collected place by place: what comes out is what the same places give from scratch.
+// Resources collected incrementally by place: the result equals one built from scratch.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

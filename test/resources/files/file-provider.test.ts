@@ -1,4 +1,4 @@
-// What a provider of files reads, and what it says of changes and of broken files.
+// What the file provider reads, and what it reports about changes and broken files.
 
 import {
   mkdirSync,

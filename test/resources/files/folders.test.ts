@@ -1,4 +1,4 @@
-// Folders and links that come, go and are replaced, and systems that watch no more.
+// Folders and links that are added, removed and replaced, and systems whose watchers stop working.
 
 import { execFileSync } from 'node:child_process'
 import {

@@ -1,4 +1,4 @@
-// One file among thousands: what is looked at and read when it changes, and what becomes of changes that no watcher told of.
+// One changed file among thousands: what is examined and read, and what happens to changes that no watcher reports.
 
 import type * as fsType from 'node:fs'
 import {

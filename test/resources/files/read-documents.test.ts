@@ -1,4 +1,4 @@
-// What lies at a path when it is read need not be what was found there.
+// A path may hold something else when it is read than when it was found.
 
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, symlinkSync, writeFileSync } from 'node:fs'

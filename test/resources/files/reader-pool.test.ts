@@ -1,4 +1,4 @@
-// Several threads that read: when they come and go, and files that are read in parts.
+// The pool of reader threads: when they start and stop, and files that are read in parts.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The thread that reads files, and what becomes of a file that ends it.
+// The thread that reads files, and what happens to a file that crashes it.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Files that are written in place, by writers of every habit: at no moment is a route there without its policy, or a
-// policy without its last rule.
+// Files written in place, by writers of every kind: at no moment is a route served without its policy, or a policy
+// without its last rule.
 
 import {
   appendFileSync,

@@ -1,4 +1,4 @@
-// One agent for all calls with the same credentials.
+// All calls with the same credentials share one agent.
 
 import { Agent as HttpAgent } from 'node:http'
 import { Agent } from 'node:https'

@@ -1,4 +1,4 @@
-// The Lease when calls hang: nobody may go on as its holder when another one may have it.
+// The Lease while calls hang: no replica acts as its holder once another may have acquired it.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'

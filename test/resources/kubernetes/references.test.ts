@@ -1,4 +1,4 @@
-// Which Secrets of a cluster are read: those that may be served, and no others.
+// Which Secrets of a cluster are read: only those that may be served.
 
 import { expect, test } from 'vitest'
 import { decodeObject } from '../../../src/resources/decode/decode.js'

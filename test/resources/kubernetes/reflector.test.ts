@@ -1,4 +1,4 @@
-// What one kind of the API server tells after nobody asks for it any more.
+// A reflector that has ended does not report a list that arrives late.
 
 import type { Watch } from '@kubernetes/client-node'
 import { expect, test, vi } from 'vitest'

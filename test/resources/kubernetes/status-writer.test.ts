@@ -1,4 +1,4 @@
-// How often a status is written that cannot be written, or that somebody else writes over.
+// How often a status is retried that cannot be written, or that another writer overwrites.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'

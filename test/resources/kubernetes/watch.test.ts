@@ -1,4 +1,4 @@
-// Watches that never come about: whoever waits for them is told, and may try again.
+// Watches that cannot be established: waiting callers get an error and may retry.
 
 import type { Watch } from '@kubernetes/client-node'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// The bootstraps of the Helm chart are what `gatehouse bootstrap` prints. UPDATE_GOLDEN=1 writes them anew.
+// The bootstraps of the Helm chart match the output of `gatehouse bootstrap`. UPDATE_GOLDEN=1 rewrites them.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

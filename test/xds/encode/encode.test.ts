@@ -1,4 +1,4 @@
-// Messages → bytes with a version, put together from what was encoded before; and back to what people read.
+// Encodes messages to versioned bytes, assembled from previously encoded parts, and decodes them to readable text.
 
 import { create, equals, fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What Envoy refused is sent again by itself, after pauses that grow: by a clock that the tests turn.
+// Resources that Envoy NACKed are sent again automatically, after growing pauses; the tests control the clock.
 
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// A hundred Envoys that connect, or that are told of a change: each gets all of it, but not all in one turn of the loop.
+// A hundred Envoys that connect or receive a change: each gets all of it, but not within one turn of the event loop.
 
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'

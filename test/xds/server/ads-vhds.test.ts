@@ -1,4 +1,4 @@
-// Virtual hosts as resources of their own (VHDS): who gets them, when, and when again.
+// Virtual hosts as separate resources (VHDS): which Envoys get them, when, and when again.
 
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

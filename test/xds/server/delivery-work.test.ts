@@ -1,4 +1,4 @@
-// What one of thousands of resources costs a stream that has the others: how many of them are looked at.
+// The cost of one of thousands of resources to a stream that has the others: how many of them are examined.
 
 import { expect, test, vi } from 'vitest'
 import { namedMap } from '../../../src/incremental/named-map.js'

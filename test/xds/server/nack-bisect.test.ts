@@ -1,4 +1,4 @@
-// What is refused together is sent again by halves: how many responses it takes until all that is good is in force.
+// A NACKed batch is sent again by halves: how many responses it takes until all good resources are in force.
 
 import { create } from '@bufbuild/protobuf'
 import fc from 'fast-check'

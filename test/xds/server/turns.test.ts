@@ -1,4 +1,4 @@
-// What ADS streams do in one turn of the loop.
+// The work that ADS streams do in one turn of the event loop.
 
 import { expect, test } from 'vitest'
 import { Turns } from '../../../src/xds/server/turns.js'
