@@ -1,4 +1,4 @@
-// Gatehouse is started with one size of V8's young generation, wherever we start it (decision 34).
+// Gatehouse starts with one size of V8's young generation, wherever this repository starts it (decision 34).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

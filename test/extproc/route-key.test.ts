@@ -1,4 +1,5 @@
-// The table key of an ext_proc stream by the name of Envoy's route: which names stand for a key, and that no other opens a stream.
+// The table key of an ext_proc stream, from the name of Envoy's route: which names denote a key, and that no other
+// opens a stream.
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'

@@ -1,5 +1,5 @@
-// Golden test of the translation resources → Ir, status and wanted documents. What Envoy gets of each must be a
-// configuration that a real Envoy accepts: one refused route would take the others with it.
+// Golden test of the translation from resources to Ir, status and wanted documents. A real Envoy must accept the
+// configuration of each case, because one rejected route would take the others with it.
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Golden test of the translation Ir → xDS. It shows what is decoded from the bytes that are sent, and is part of a
+// Golden test of the translation from Ir to xDS. It shows the decoded form of the sent bytes, as part of a
 // configuration that a real Envoy accepts.
 
 import { join } from 'node:path'

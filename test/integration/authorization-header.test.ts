@@ -1,4 +1,4 @@
-// How a token may be sent, through Envoy: in one Authorization header, as one token, and nowhere else.
+// How a token may be sent through Envoy: in one Authorization header, as one token, and nowhere else.
 
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'

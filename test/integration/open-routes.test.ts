@@ -1,5 +1,5 @@
-// A policy that protects nothing, because its target is misspelt, and the route that is open for it: what an operator sees of
-// them on the status page, in /status, in the metrics and in the log. With one process and with two workers.
+// A policy that protects nothing because its target is misspelt, and the route that is therefore open: what an operator
+// sees of them on the status page, in /status, in the metrics and in the log. With one process and with two workers.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

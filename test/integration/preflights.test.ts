@@ -1,5 +1,5 @@
-// Preflights of rules that match a method: what a browser asks before a POST is an OPTIONS, and the rule's CORS filter is
-// the one to answer it.
+// Preflights for rules that match a method: the browser sends OPTIONS before a POST, and the rule's CORS filter answers
+// it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../support/http.js'

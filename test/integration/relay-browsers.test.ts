@@ -1,4 +1,5 @@
-// What pages of other origins can do at a relay, through a route whose CORS filter lets every origin in: nothing on the pages.
+// What pages of other origins can do at a relay, through a route whose CORS filter allows every origin: nothing on its
+// pages.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { REDIRECT_URI } from '../support/clients/client-run.js'

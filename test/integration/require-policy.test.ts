@@ -1,4 +1,4 @@
-// --require-policy through a real Envoy: what no policy decides about is closed, while policies come and go too.
+// --require-policy through a real Envoy: routes without a policy are closed, also while policies are added and removed.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

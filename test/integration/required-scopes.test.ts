@@ -1,5 +1,5 @@
-// A tool that needs a scope, with official clients: the first login asks for what every request needs, and a call of the tool
-// begins a login for all that it needs.
+// A tool that needs a scope, with official clients: the first login requests what every request needs, and a call of
+// the tool begins a login for everything it needs.
 
 import {
   Client as Client2,

@@ -1,5 +1,5 @@
-// A real Envoy that has virtual hosts sent one by one (VHDS): what comes and goes of them is in force, no listener waits
-// for ever, and no request is lost on the way.
+// A real Envoy that gets virtual hosts one by one (VHDS): additions and removals take effect, no listener waits for
+// ever, and no request is lost.
 
 import { once } from 'node:events'
 import { Agent, createServer, request, type Server } from 'node:http'

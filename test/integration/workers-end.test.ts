@@ -1,4 +1,4 @@
-// --workers under `serve`: the transports that Envoys come over, and every way in which Gatehouse ends.
+// --workers with `serve`: the transports that Envoys use, and every way in which Gatehouse ends.
 
 import { expect, onTestFinished, test } from 'vitest'
 import { json } from '../support/document-server.js'

@@ -1,4 +1,4 @@
-// The order of calls to a webhook that is at its capacity.
+// The order in which calls wait for a webhook at its connection limit, and how many may wait.
 
 import { expect, test } from 'vitest'
 import { createLine, MOST_WAITING } from '../../src/remote/webhook-line.js'

@@ -1,5 +1,5 @@
-// Hundreds of routes on several host names, of which some come, go, move and change: what is made of the chunks that stay
-// must be what it would be from scratch, in the snapshot and in what is served while it is taken over.
+// Hundreds of routes on several host names, of which some are added, removed, moved and changed: results from reused
+// chunks equal those from scratch, in the snapshot and in what is served while it is taken over.
 
 import { describe, expect, test } from 'vitest'
 import { createTranslator } from '../../src/gatewayapi/translator.js'

@@ -1,5 +1,5 @@
-// One route among many, each with a host, a backend and a policy of its own: how much work a change of it is, counted in
-// results made anew. It must not depend on how many others there are.
+// One change among many routes, each with its own host, backend and policy: the work, counted in recomputed results,
+// must not depend on the number of routes.
 
 import type * as cryptoType from 'node:crypto'
 import { expect, test, vi } from 'vitest'

@@ -1,4 +1,5 @@
-// How often a relay may be asked: a flood from one network is refused as RFC 6749 says, and others go on.
+// Rate limits of a relay: a flood from one network is rejected as RFC 6749 specifies, and other clients are not
+// affected.
 
 import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../../src/extproc/stream/immediate-response.js'

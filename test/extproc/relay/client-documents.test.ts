@@ -1,4 +1,4 @@
-// Client metadata documents: which are read, how long they are kept, and what happens when their host does not answer.
+// Client metadata documents: which are read, how long they are cached, and what happens if their host does not answer.
 
 import { describe, expect, test } from 'vitest'
 import { createClientDocuments } from '../../../src/extproc/relay/client-documents.js'

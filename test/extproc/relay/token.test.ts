@@ -1,4 +1,5 @@
-// The token endpoint of a relay: who asks is checked before the provider is asked, and its answers become ours.
+// The token endpoint of a relay: the client is checked before the provider is asked, and the provider's answers are
+// converted.
 
 import { describe, expect, test } from 'vitest'
 import { err, ok } from '../../../src/result.js'

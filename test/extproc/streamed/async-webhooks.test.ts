@@ -1,4 +1,4 @@
-// Webhooks of mode Async: what they are asked about has left, and a reject ends the stream.
+// Webhooks of mode Async: they are asked about text that has already been sent, and a reject ends the stream.
 
 import { describe, expect, test } from 'vitest'
 import { webhook } from '../support/guards.js'

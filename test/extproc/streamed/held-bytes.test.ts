@@ -1,4 +1,5 @@
-// What streamed replies hold counts among the bytes of all bodies, while they hold it: nothing is left of it however one ends.
+// What streamed replies hold counts towards the bytes of all bodies while it is held, and nothing remains after any
+// end.
 
 import { setTimeout as later } from 'node:timers/promises'
 import { beforeEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// A streamed reply whose events take more than one turn: others have theirs, and whatever happens meanwhile, nothing
+// A streamed reply whose events take more than one turn of the event loop: other work gets its turns, and nothing
 // passes that no webhook has seen.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'

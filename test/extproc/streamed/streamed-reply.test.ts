@@ -1,4 +1,4 @@
-// A streamed reply by itself: every way in which a webhook, a window or the stream can fail, and what is left of it.
+// A streamed reply in isolation: every way in which a webhook, a window or the stream can fail, and what remains of it.
 
 import { expect, test, vi } from 'vitest'
 import { identity } from '../../../src/extproc/encodings/decoder.js'

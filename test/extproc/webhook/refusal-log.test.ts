@@ -1,4 +1,4 @@
-// What guards refused, in the log: each kind on each route is told, however often clients cause it.
+// Rejections by guards in the log: each kind on each route is reported, however often clients cause it.
 
 import { expect, test } from 'vitest'
 import { requestTooLarge, unreadableRequest } from '../../../src/extproc/guard/inspect-request.js'

@@ -1,4 +1,4 @@
-// The reason of a verdict: what is taken for one, what of it is shown, and which refusals have it.
+// The reason of a verdict: what is accepted as one, how much of it is shown, and which rejections have it.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// docs/guardrail-webhook.openapi.yaml says what Gatehouse really asks a webhook and what it takes as a verdict.
+// docs/guardrail-webhook.openapi.yaml matches what Gatehouse sends to a webhook and what it accepts as a verdict.
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

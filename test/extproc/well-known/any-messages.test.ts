@@ -1,4 +1,4 @@
-// Whatever messages come on a well-known route, in whatever order: nothing is passed on and nothing breaks.
+// Any messages in any order on a well-known route: nothing is passed on and nothing breaks.
 
 import { status } from '@grpc/grpc-js'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
-// Any sequence of snapshots, answers and refusals: Envoy ends up with the last snapshot, and on the way there never
-// holds a route to a cluster that it does not have.
+// Any sequence of snapshots, ACKs and NACKs: Envoy ends up with the last snapshot, and never holds a route to a cluster
+// that it does not have.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What /config_dump shows of Envoy's resources: all of them, without what may be a secret.
+// What /config_dump shows of Envoy's resources: all of them, without potential secrets.
 
 import { expect, test } from 'vitest'
 import { dumpText } from '../../../src/admin/dump-text.js'

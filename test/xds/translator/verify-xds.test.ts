@@ -1,4 +1,4 @@
-// The self-check of translated resources: every contradiction that Envoy would swallow, or reject as a whole, throws.
+// The self-check of translated resources: every contradiction that Envoy would ignore, or reject as a whole, throws.
 
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
