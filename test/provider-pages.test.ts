@@ -1,5 +1,5 @@
-// The pages of docs/providers: each is in the index, says what was run, and its YAML passes check and translate. What a
-// relay makes of the discovery documents that the products publish is as the pages say.
+// The pages of docs/providers: each is in the index, states what was run, and its YAML passes check and translate. The
+// relay treats the products' published discovery documents as the pages say.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

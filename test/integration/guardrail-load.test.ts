@@ -1,5 +1,5 @@
-// Many guarded requests over the connections that they share. Envoy resets the ext_proc stream of each when it is done
-// with it; a server that ends connections for that answers those under way on it with 503.
+// Many guarded requests over shared connections. Envoy resets the ext_proc stream of each when it is done; a server
+// that closed connections for that would answer other requests on them with 503.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type GuardedStack, startGuardedStack } from '../support/guardrails.js'

@@ -1,4 +1,4 @@
-// Streams whose pieces all say that they are the last: what goes on is one text, through the whole product.
+// Streams in which every piece claims to be the last: what is passed on is one text, through the whole product.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'

@@ -1,4 +1,4 @@
-// Errors of an LLM that hide what a model said where strict readers find no JSON: through the whole product, none of it passes.
+// LLM errors that hide model output where strict parsers find no JSON: through the whole product, none of it passes.
 
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-// Fields of proto/ that no packaged descriptors have yet (test/grpc/proto-subset.test.ts): a real Envoy knows them.
+// Fields of proto/ that no packaged descriptors contain yet (test/grpc/proto-subset.test.ts): a real Envoy knows them.
 
 import { describe, expect, test } from 'vitest'
 import { validateConfig } from '../../src/envoy/validate.js'

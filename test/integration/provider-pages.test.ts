@@ -1,5 +1,5 @@
-// The YAML of docs/providers/authentik.md and descope.md, with the addresses of stand-ins of those shapes: the official clients
-// log in and call a tool, and who is not in the group or role is refused.
+// The YAML of docs/providers/authentik.md and descope.md, with the addresses of stand-in providers: the official
+// clients log in and call a tool, and users outside the group or role are denied.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Shape } from '../../src/demo/idp/shape.js'

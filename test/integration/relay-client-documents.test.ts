@@ -1,5 +1,5 @@
-// Clients of a relay that do not register: their metadata documents are read over https, from hosts that the policy names and
-// addresses that the operator allows, within bounds.
+// Clients of a relay that do not register: their metadata documents are read over https, within limits, from hosts that
+// the policy names and addresses that the operator allows.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'

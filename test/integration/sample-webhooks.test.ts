@@ -1,4 +1,4 @@
-// The sample webhooks that users copy, in front of a real LLM route: what each masks and what it blocks.
+// The sample webhooks that users copy, with a real LLM route: what each masks and what it blocks.
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// A step-up from its beginning to its end, at a relay: the official clients log in for what every request needs, call a tool
-// that needs more, log in for that, and their call is done.
+// A complete step-up at a relay: the official clients log in for what every request needs, call a tool that needs more,
+// log in for that, and the call succeeds.
 
 import {
   Client as Client2,

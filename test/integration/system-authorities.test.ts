@@ -1,4 +1,4 @@
-// wellKnownCACertificates: System, with a machine whose authorities (SSL_CERT_FILE) know the parties of this test.
+// wellKnownCACertificates: System, on a machine whose authorities (SSL_CERT_FILE) include those of this test's parties.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-// What `envoy --mode validate` cannot show: what gets in, what is cleaned away, what CORS says, with nobody behind ext_authz.
+// What `envoy --mode validate` cannot show: which requests are allowed, what is sanitised and how CORS works, with
+// nothing behind ext_authz.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Route } from '../../src/ir/route.js'

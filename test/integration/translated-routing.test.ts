@@ -1,4 +1,5 @@
-// What `envoy --mode validate` cannot show: a real Envoy chooses, rewrites and redirects as the translated routes mean.
+// What `envoy --mode validate` cannot show: a real Envoy chooses, rewrites and redirects as the translated routes
+// intend.
 
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

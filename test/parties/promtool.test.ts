@@ -1,4 +1,4 @@
-// The alerts of deploy/prometheus, as Prometheus evaluates them: promtool runs the series of prometheus/rules.yaml.
+// The alerts of deploy/prometheus evaluated by Prometheus: promtool runs the series of prometheus/rules.yaml.
 
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'

@@ -1,5 +1,5 @@
-// The authorization endpoint and the callback of a relay, request by request: nobody reaches the provider, and no answer of
-// it a client, but by the consent and in the browser of one person.
+// The authorization endpoint and the callback of a relay, request by request: nobody reaches the provider, and no
+// answer of it reaches a client, without one person's consent in that person's browser.
 
 import { describe, expect, test } from 'vitest'
 import type { RelayRequest } from '../../../src/extproc/relay/relay-request.js'

@@ -1,5 +1,5 @@
-// Any events, of sizes around the bounds of slices, cut anywhere, compressed or not: what leaves is what would leave if all of
-// it were read at once, and of an event beyond a bound, or behind it, nothing.
+// Any events, of sizes around the slice limits, cut anywhere, compressed or not: the output equals that of reading
+// everything at once, and nothing of or after an event over a limit leaves.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
