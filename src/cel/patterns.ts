@@ -66,6 +66,10 @@ export function matchesPattern(subject: string, pattern: string): boolean {
   return known.test(subject)
 }
 
+/** Whether the pattern matches all of the subject, as Envoy matches paths. @throws as compilePattern. */
+export const matchesWhole = (subject: string, pattern: string): boolean =>
+  matchesPattern(subject, `\\A(?:${pattern})\\z`)
+
 /** The pattern may be an attacker's too. @throws as compilePattern, and CelLimitError. */
 export function matchesComputedPattern(subject: string, pattern: string): boolean {
   if (pattern.length > MAX_COMPUTED_LENGTH) throw new CelLimitError('pattern too long')

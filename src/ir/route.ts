@@ -48,6 +48,8 @@ export type PathMatch =
   | { readonly type: 'Exact'; readonly value: string }
   /** By path segments: /mcp matches /mcp and /mcp/x, never /mcpfoo. No trailing slash, except for "/". */
   | { readonly type: 'PathPrefix'; readonly value: string }
+  /** RE2, of bounded size; must match the whole path. */
+  | { readonly type: 'RegularExpression'; readonly value: string }
 
 /** HTTPRouteMatch of the Gateway API: every part must match. */
 export interface RouteMatch {

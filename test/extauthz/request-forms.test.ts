@@ -159,9 +159,24 @@ describe('paths', () => {
     ['PathPrefix', '/', '/anything', 200],
     ['PathPrefix', '/a/b', '/a/b/c', 200],
     ['PathPrefix', '/a/b', '/a', 403],
+    ['RegularExpression', '/v[0-9]+/x', '/v1/x', 200],
+    ['RegularExpression', '/v[0-9]+/x', '/v1/x?y=1', 200],
+    ['RegularExpression', '/v[0-9]+/x', '/v1/xy', 403],
+    ['RegularExpression', '/v[0-9]+/x', '/a/v1/x', 403],
+    ['RegularExpression', '/a|/b', '/b', 200],
+    ['RegularExpression', '/a|/b', '/bc', 403],
+    ['RegularExpression', '(?i)/a', '/A', 200],
+    ['RegularExpression', '/(?=x)', '/x', 403],
   ] as const)('%s %s against %s: %i', async (type, value, path, expected) => {
     const { check } = checker([entry({ paths: [{ type, value }] })])
     expect((await check({ path })).status).toBe(expected)
+  })
+
+  test('a long path against an expensive pattern is refused for its costs, not looked at for long', async () => {
+    const value = `/(${'(a?b?){9}'.repeat(5)})*c`
+    const { check } = checker([entry({ paths: [{ type: 'RegularExpression', value }] })])
+    expect((await check({ path: `/${'ab'.repeat(15)}c` })).status).toBe(200)
+    expect((await check({ path: `/${'ab'.repeat(60_000)}c` })).status).toBe(403)
   })
 
   test('an entry without paths answers for none', async () => {

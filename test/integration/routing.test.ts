@@ -39,6 +39,11 @@ const precedence = (): object =>
     when(prefix('/p/long'), 'b'),
     when(prefix('/e'), 'a'),
     when({ path: { type: 'Exact', value: '/e' } }, 'b'),
+    when(prefix('/pattern/long'), 'a'),
+    when({ path: { type: 'RegularExpression', value: '/pat.*' } }, 'a'),
+    when({ path: { type: 'RegularExpression', value: '/pattern.*' } }, 'b'),
+    when({ path: { type: 'RegularExpression', value: '/exact.*' } }, 'a'),
+    when({ path: { type: 'Exact', value: '/exact' } }, 'b'),
     when(prefix('/m'), 'a'),
     when({ ...prefix('/m'), method: 'GET' }, 'b'),
     when({ ...prefix('/h'), headers: [{ name: 'x-a', value: '1' }] }, 'a'),
@@ -138,6 +143,10 @@ describe('matches', () => {
     ['/prefix', {}, 'b'],
     ['/prefix/x?y', {}, 'b'],
     ['/prefixed', {}, 'a'],
+    ['/re/42', {}, 'b'],
+    ['/re/42?x=y', {}, 'b'],
+    ['/re/42x', {}, 'a'],
+    ['/x/re/42', {}, 'a'],
     ['/header', { headers: { 'x-version': '2' } }, 'b'],
     ['/header', { headers: { 'x-version': '22' } }, 'a'],
     ['/header', {}, 'a'],
@@ -156,22 +165,14 @@ describe('matches', () => {
   test.each([
     ['the longer prefix', '/p/long/x', {}],
     ['the exact path', '/e', {}],
+    ['a pattern over a prefix, and the longer pattern', '/pattern/long', {}],
+    ['an exact path over a pattern', '/exact', {}],
     ['the method', '/m', {}],
     ['more headers', '/h', { headers: { 'x-a': '1', 'x-b': '1' } }],
     ['the first of two equal rules', '/first', {}],
   ])('%s wins', async (_what, path, request) => {
     expect(await world.whoAnswers('precedence.example', path, request)).toBe('b')
   })
-})
-
-test('a match that is not implemented is a condition on its route, and the rest of the route works', async () => {
-  const { conditions = [] } =
-    (await world.stack.status()).find(({ name }) => name === 'match') ?? {}
-  expect(conditions).toContainEqual(
-    expect.objectContaining({
-      message: expect.stringContaining('path type RegularExpression is not implemented') as string,
-    }),
-  )
 })
 
 describe('backends', () => {

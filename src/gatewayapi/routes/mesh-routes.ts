@@ -5,7 +5,7 @@ import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { MeshDocuments, MeshRoute } from '../../ir/mesh-route.js'
 import { documentsRoute, routeKey } from '../../ir/names.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
-import type { Cors } from '../../ir/route.js'
+import type { Cors, PathMatch } from '../../ir/route.js'
 import type { GatewayName } from '../../ir/status.js'
 import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
 import { attachPolicies } from '../policies/attachments.js'
@@ -15,6 +15,7 @@ import { targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
 import { meshSealing, sealedRules } from './mesh-sealing.js'
+import { patternCovers } from './path-patterns.js'
 import { translateMatch } from './route-matches.js'
 import type { TranslatedParent } from './route-parents.js'
 import { type HttpRoute, type RuleInput } from './rule-routes.js'
@@ -246,6 +247,11 @@ const brokenBackends = (context: Context, uses: readonly string[]): readonly str
       .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
   )
 
+/** Whether the path is a pattern that takes requests from the documents' route. */
+const coversSome = ({ type, value }: PathMatch, of: MeshDocuments): boolean =>
+  type === 'RegularExpression' &&
+  [...of.documents, ...of.pages].some((path) => patternCovers(value, path))
+
 /** Reports paths that ext_authz cannot check again, or that it would deny although ext_proc serves them. */
 function pathProblems(
   { spec }: HttpRoute,
@@ -255,7 +261,7 @@ function pathProblems(
     pathsOf(rule).flatMap((match) => {
       if (!match.ok) return [`rules[${index}]: ${match.error}`]
       const { path } = match.value
-      return documents !== undefined && isWellKnown(path)
+      return documents !== undefined && (isWellKnown(path) || coversSome(path, documents))
         ? [
             `rules[${index}]: path ${path.value} is served by the route that is made for the OAuth documents: remove this match`,
           ]

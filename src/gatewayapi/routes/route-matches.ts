@@ -1,11 +1,11 @@
 // Translates and validates the matches of a rule (Gateway API, HTTPRouteMatch).
 
-import { patternSize } from '../../cel/patterns.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
 import { err, ok, type Result } from '../../result.js'
 import { isHeaderName } from '../world/header-modifiers.js'
+import { isPattern, PATTERN_EXPECTED } from './path-patterns.js'
 
 type MatchSpec = HttpRouteRule['matches'][number]
 
@@ -16,10 +16,7 @@ export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   if (badName !== undefined) return err(`"${badName.name}" is not a header name`)
   const values = [...spec.headers, ...spec.queryParams]
   const bad = values.find(({ type, value }) => type === 'RegularExpression' && !isPattern(value))
-  if (bad !== undefined)
-    return err(
-      `${bad.name}: the value is not a regular expression of RE2 that Envoy takes: ASCII, without \\p and \\x{…}, not too long`,
-    )
+  if (bad !== undefined) return err(`${bad.name}: ${PATTERN_EXPECTED}`)
   return ok({
     path: path.value,
     ...(spec.method === undefined ? {} : { method: spec.method }),
@@ -30,28 +27,9 @@ export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   })
 }
 
-/**
- * Maximum size of a pattern, in instructions of Gatehouse's own compiler. Envoy needs up to 16 for each of them, and
- * its limit is set to fit (runtime.ts of xds).
- */
-const MAX_PATTERN_SIZE = 500
-
-/**
- * Whether Envoy can compile the pattern; otherwise it would NACK the whole route configuration, everybody's routes.
- * Envoy compiles bytes, not characters: code points beyond 255 and Unicode classes have no meaning or are errors.
- */
-function isPattern(pattern: string): boolean {
-  if (!/^[\x20-\x7e]*$/.test(pattern) || /\\(?:p|x\{)/i.test(pattern)) return false
-  try {
-    return patternSize(pattern) <= MAX_PATTERN_SIZE
-  } catch {
-    return false
-  }
-}
-
 function translatePath({ type, value }: MatchSpec['path']): Result<PathMatch, string> {
   if (type === 'RegularExpression')
-    return err('path type RegularExpression is not implemented; expected Exact or PathPrefix')
+    return isPattern(value) ? ok({ type, value }) : err(`path "${value}": ${PATTERN_EXPECTED}`)
   const problem = pathProblem(value)
   if (problem !== undefined) return err(`path "${value}" ${problem}`)
   if (type === 'Exact') return ok({ type, value })
@@ -66,23 +44,31 @@ function pathProblem(path: string): string | undefined {
 }
 
 /**
- * Returns a match by path alone, in place of one that cannot be translated. For a pattern, the path is the prefix
- * before the first metacharacter, without the last segment if it has several. undefined: no such path is known.
+ * Returns a match by path alone, in place of one that cannot be translated. It covers every request that the author's
+ * match could, so none of them reaches a broader route. undefined: no request that Envoy normalised has such a path.
  */
 export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
-  const plain = path.type === 'RegularExpression' ? plainPrefix(path.value) : path
-  const translated = plain && translatePath(plain)
-  return translated?.ok === true
-    ? { path: translated.value, headers: [], queryParams: [] }
+  const translated = translatePath(path)
+  if (translated.ok) return { path: translated.value, headers: [], queryParams: [] }
+  return path.type === 'RegularExpression'
+    ? { path: coverOf(path.value), headers: [], queryParams: [] }
     : undefined
 }
 
-function plainPrefix(pattern: string): MatchSpec['path'] | undefined {
-  const text = pattern.replace(/^\^/, '')
-  const plain = /^[\w/~-]*/.exec(text)?.[0] ?? ''
-  const folder = plain === text ? plain : plain.slice(0, plain.lastIndexOf('/'))
-  const value = folder === '' ? plain : folder
-  return value.replaceAll('/', '') === '' ? undefined : { type: 'PathPrefix', value }
+/** Returns a pattern, which keeps the rank, if all matching paths begin alike; otherwise the whole host. */
+function coverOf(pattern: string): PathMatch {
+  const beginning = plainBeginning(pattern)
+  return beginning.length > 1
+    ? { type: 'RegularExpression', value: `${beginning}.*` }
+    : { type: 'PathPrefix', value: '/' }
+}
+
+/** Returns the characters before the first metacharacter, but for one that may be repeated; "" if there is a choice. */
+function plainBeginning(pattern: string): string {
+  if (pattern.includes('|')) return ''
+  const plain = /^\^?([\w/~-]*)(.?)/.exec(pattern)
+  const [, text = '', next = ''] = plain ?? []
+  return /[?*+{]/.test(next) ? text.slice(0, -1) : text
 }
 
 /** Keeps the first match of each name (Gateway API). */

@@ -16,11 +16,12 @@ export interface OrderedRoute {
   readonly match: number
 }
 
-/** Ranks exact paths first, then longer paths, matches with a method, more headers, more query parameters. */
+const KINDS = { Exact: 2, RegularExpression: 1, PathPrefix: 0 } as const
+
+/** Ranks exact paths first, then patterns, then prefixes, and by length within each; then matches with a method, more headers, more query parameters. */
 export function rankOf({ path, method, headers, queryParams }: RouteMatch): number {
-  const exact = path.type === 'Exact' ? 1 : 0
   // Each term is below the next factor: paths have at most 1024 characters, matches at most 16 headers and parameters.
-  const byPath = exact * 2048 + path.value.length
+  const byPath = KINDS[path.type] * 2048 + path.value.length
   const byMethod = byPath * 2 + (method === undefined ? 0 : 1)
   return (byMethod * 32 + headers.length) * 32 + queryParams.length
 }

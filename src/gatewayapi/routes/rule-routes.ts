@@ -21,7 +21,14 @@ import type { Filters } from './filters.js'
 import { preflightOf } from './preflights.js'
 import type { RouteBackends } from './route-backends.js'
 import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
-import { coveredRoots, isWellKnown, mcpPathsOf, relayPages, rootName } from './well-known-routes.js'
+import {
+  coveredDocuments,
+  coveredRoots,
+  isWellKnown,
+  mcpPathsOf,
+  relayPages,
+  rootName,
+} from './well-known-routes.js'
 
 export type HttpRoute = Resource<HttpRouteSpec>
 
@@ -180,7 +187,11 @@ function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readon
     ...answeredRoute(input, rule, { ...match, path: { type: 'PathPrefix', value: root } }),
     suffix: rootName(root),
   }))
-  return [...pages, ...fronts, plainRoute(input, rule, match)]
+  const documents = documentsOf(input, match).map((document) => ({
+    ...answeredRoute(input, rule, document),
+    suffix: document.path.value.slice(1),
+  }))
+  return [...pages, ...fronts, ...documents, plainRoute(input, rule, match)]
 }
 
 /**
@@ -231,6 +242,11 @@ function pagesOf(input: RuleInput, match: RouteMatch): readonly Unnamed[] {
     ...answeredRoute(input, {}, page),
     suffix: page.path.value.slice(page.path.value.lastIndexOf('/') + 1),
   }))
+}
+
+function documentsOf(input: RuleInput, match: RouteMatch): readonly RouteMatch[] {
+  const mcp = input.attachment.jwt?.jwt?.mcp
+  return mcp === undefined ? [] : coveredDocuments(mcp, mcpPathsOf(mcp, input.route.spec), match)
 }
 
 const answeredRoute = (

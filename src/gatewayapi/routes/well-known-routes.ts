@@ -13,26 +13,51 @@ import {
 } from '../../oauth/paths.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Mcp } from '../policies/mcp.js'
+import { patternCovers } from './path-patterns.js'
 
-/** Whether the path is a well-known root or below one, by segments. */
-export const isWellKnown = ({ value }: PathMatch): boolean =>
+/** Whether the path is a well-known root or below one, by segments; never true of a pattern. */
+export const isWellKnown = ({ type, value }: PathMatch): boolean =>
+  type !== 'RegularExpression' &&
   WELL_KNOWN_ROOTS.some((root) => value === root || value.startsWith(`${root}/`))
 
 /** Returns the roots that a broader prefix match covers; each gets its own match in front of it. */
 export function coveredRoots({ path }: RouteMatch): readonly string[] {
-  if (path.type === 'Exact') return []
+  if (path.type !== 'PathPrefix') return []
   return WELL_KNOWN_ROOTS.filter((root) => path.value === '/' || root.startsWith(`${path.value}/`))
+}
+
+/** Returns the matches for the documents that a pattern covers: each gets its own in front of it. */
+export function coveredDocuments(
+  { relay }: Mcp,
+  { mcpPath }: McpPaths,
+  match: RouteMatch,
+): readonly RouteMatch[] {
+  const { path } = match
+  if (path.type !== 'RegularExpression') return []
+  const documents = WELL_KNOWN_ROOTS.map((root) => `${root}${mcpPath}`)
+  const endpoints = [
+    registrationPath(mcpPath),
+    ...(relay === undefined ? [] : [relayPath(mcpPath, 'token')]),
+  ]
+  return [...documents, ...endpoints]
+    .filter((document) => patternCovers(path.value, document))
+    .map((value) => ({ ...match, path: { type: 'Exact', value } }))
 }
 
 /** Whether a match of the route lets clients reach the path, ignoring its headers and methods. */
 export const isMatched = (route: HttpRouteSpec, wanted: string): boolean =>
-  route.rules.some(({ matches }) =>
-    matches.some(({ path: { type, value } }) =>
-      type === 'PathPrefix'
-        ? `${wanted}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
-        : type === 'Exact' && value === wanted,
-    ),
-  )
+  route.rules.some(({ matches }) => matches.some(({ path }) => coversPath(path, wanted)))
+
+function coversPath({ type, value }: PathMatch, wanted: string): boolean {
+  switch (type) {
+    case 'Exact':
+      return value === wanted
+    case 'PathPrefix':
+      return `${wanted}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
+    case 'RegularExpression':
+      return patternCovers(value, wanted)
+  }
+}
 
 /** The paths of an MCP endpoint's documents and login endpoints. */
 export interface DocumentPaths {
@@ -56,11 +81,7 @@ export const documentPaths = (
 /** Returns matches for a relay's pages below the match. No page of another origin may read them, whatever CORS says. */
 export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly RouteMatch[] =>
   PAGES.map((endpoint) => relayPath(mcpPath, endpoint))
-    .filter((page) =>
-      path.type === 'Exact'
-        ? path.value === page
-        : path.value === '/' || page === path.value || page.startsWith(`${path.value}/`),
-    )
+    .filter((page) => coversPath(path, page))
     .map((value) => ({ path: { type: 'Exact', value }, headers: [], queryParams: [] }))
 
 const PAGES = ['authorize', 'callback'] as const

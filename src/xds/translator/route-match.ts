@@ -9,6 +9,7 @@ import {
   type RouteMatch as EnvoyRouteMatch,
   RouteMatchSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RegexMatcherSchema } from '../../grpc/generated/envoy/type/matcher/v3/regex_pb.js'
 import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { FieldsOf } from './messages.js'
@@ -22,6 +23,8 @@ function pathSpecifier({
   value,
 }: PathMatch): FieldsOf<typeof RouteMatchSchema>['pathSpecifier'] {
   if (type === 'Exact') return { case: 'path', value }
+  if (type === 'RegularExpression')
+    return { case: 'safeRegex', value: create(RegexMatcherSchema, { regex: value }) }
   return value === '/' ? { case: 'prefix', value } : { case: 'pathSeparatedPrefix', value }
 }
 
