@@ -2,10 +2,12 @@
 // cause these lines without end, each key has one in ten seconds, with the number left out (docs/decision-log.md).
 
 import { createLogLimit } from './log-limit.js'
-import type { Logger } from './logger.js'
+
+/** Writes a line of the decision log, to where the operator wants it. Must not wait. */
+export type WriteDecision = (message: string, fields: object) => void
 
 export interface DecisionLogOptions {
-  readonly logger: Logger
+  readonly write: WriteDecision
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Value of --decision-log. */
@@ -28,29 +30,22 @@ export interface DecisionLog {
   allowed(message: string, fields: () => object): void
 }
 
-export function createDecisionLog({
-  logger,
-  now,
-  choice,
-  claims,
-}: DecisionLogOptions): DecisionLog {
+export function createDecisionLog({ write, now, choice, claims }: DecisionLogOptions): DecisionLog {
   const limit = createLogLimit(now)
-  // Secrets in the fields are hidden here, by name and content; redaction would also hide claims that were asked for.
-  const lines = logger.plain ?? logger
   let untold = 0
   return {
     claims,
     refused(key, message, fields) {
       if (!choice.refusals) return
       const leftOut = limit.take(key)
-      if (leftOut !== undefined) lines.info({ ...fields(), leftOut }, message)
+      if (leftOut !== undefined) write(message, { ...fields(), leftOut })
     },
     allowed(message, fields) {
       if (choice.oneAllowedOf === 0) return
       untold += 1
       if (untold < choice.oneAllowedOf) return
       untold = 0
-      lines.info(fields(), message)
+      write(message, fields())
     },
   }
 }

@@ -19,7 +19,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
   'logger.ts': [],
   'log-limit.ts': [],
-  'decision-log.ts': ['logger', 'log-limit'],
+  'decision-log.ts': ['log-limit'],
   'similar.ts': [],
   'ending.ts': [],
   'turns.ts': ['ending'],
@@ -98,6 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'grpc',
       'remote',
       'ending',
+      'decision-log',
     ],
   ],
   'extproc/lists': [

@@ -26,6 +26,8 @@ export interface Metrics {
   translationFailed(): void
   /** Sets the source of the state gauges, which is read at every scrape. */
   state(source: StateSource): void
+  /** Counts items handed on, to a file or a collector. */
+  exported(to: string, signal: string, result: string, items: number): void
   /** Counts a worker that ended and is replaced. */
   workerEnded(): void
   /** Returns the text of /metrics; others: the metrics of other processes. */
@@ -148,6 +150,20 @@ function createArrowMetrics(
   }
 }
 
+/** Returns a function that counts items handed on; the counter exists only after the first. */
+function exportedItems(registers: Registry[]): Metrics['exported'] {
+  let exported: Counter<'to' | 'signal' | 'result'> | undefined
+  return (to, signal, result, items) => {
+    exported ??= new Counter({
+      name: 'gatehouse_exported_total',
+      help: 'Lines of the decision log and spans handed on to a file or a collector.',
+      labelNames: ['to', 'signal', 'result'] as const,
+      registers,
+    })
+    exported.inc({ to, signal, result }, items)
+  }
+}
+
 /** Returns a function that counts an ended worker; without workers the counter never exists. */
 function workerEnds(registers: Registry[]): () => void {
   let ends: Counter | undefined
@@ -190,6 +206,7 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     state: createStateGauges(registers),
     checks: createCheckMetrics(registers),
     guardrails: createGuardrailMetrics(registers),
+    exported: exportedItems(registers),
     workerEnded: workerEnds(registers),
     text: async (others = []) =>
       others.length === 0

@@ -16,6 +16,7 @@ import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
 import { createAdminSource } from './admin-source.js'
+import { Exports } from './exports.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
 import { startIdleCollection } from './idle-collection.js'
@@ -54,10 +55,7 @@ export interface CoreDeps {
 }
 
 export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
-  const budget = settings.heldBytes ?? defaultHeldBytes()
-  const heldBytes = createHeldBytes(budget)
-  const metrics = createMetrics(() => heldBytes.held(), budget)
-  const stopCollecting = startIdleCollection(() => heldBytes.held())
+  const { heldBytes, metrics, stopCollecting } = createMeasures(settings)
   const envoys = new Envoys()
   const cache = new SnapshotCache()
   const trust = { loopback: !settings.kubernetes }
@@ -87,8 +85,10 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const adminParts = { pipeline, publisher, envoys, remote, metrics, workers, now }
+  const exports = new Exports(settings, { logger, metrics, now })
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
+      writeDecision: exports.writeDecision,
       ...{ tables: publisher, keySets, metrics, logger, now },
       ...limitsOf(settings, heldBytes),
       ...outbound,
@@ -108,8 +108,19 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
       stopCollecting()
       pipeline.close()
       publisher.close()
-      await Promise.all([outbound.close(), workers?.close()])
+      await Promise.all([outbound.close(), workers?.close(), exports.close()])
     },
+  }
+}
+
+/** Creates what counts in this process. */
+function createMeasures({ heldBytes: given }: Settings) {
+  const budget = given ?? defaultHeldBytes()
+  const heldBytes = createHeldBytes(budget)
+  return {
+    heldBytes,
+    metrics: createMetrics(() => heldBytes.held(), budget),
+    stopCollecting: startIdleCollection(() => heldBytes.held()),
   }
 }
 

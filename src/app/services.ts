@@ -2,7 +2,7 @@
 
 import type { Metrics } from '../admin/metrics.js'
 import type { BudgetLimits } from '../cel/budget.js'
-import { createDecisionLog, type DecisionLogOptions } from '../decision-log.js'
+import { createDecisionLog, type DecisionLogOptions, type WriteDecision } from '../decision-log.js'
 import type { CompiledEntry } from '../extauthz/authz-table.js'
 import { createCheckService } from '../extauthz/check-service.js'
 import type { FreshKeysOptions } from '../extauthz/fresh-keys.js'
@@ -71,6 +71,7 @@ export interface TableDeps extends CommonDeps {
   /** Budget for the rules of a check, and for the header expressions of a webhook call. */
   readonly budget: BudgetLimits
   readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
+  readonly writeDecision: WriteDecision
   /** How to read the route from ext_proc streams without call metadata; absent: these streams fail. */
   readonly routeKey?: Settings['routeKey']
 }
@@ -79,7 +80,7 @@ export interface TableDeps extends CommonDeps {
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
   const { metrics, logger, now } = deps
-  const decisions = createDecisionLog({ logger, now, ...deps.decisionLog })
+  const decisions = createDecisionLog({ write: deps.writeDecision, now, ...deps.decisionLog })
   const check = createCheckService({
     ...keySets,
     table: () => tables.authz,

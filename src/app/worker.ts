@@ -14,6 +14,7 @@ import { PermitLines } from '../workers/permit-lines.js'
 import { createRelayedService, type RelayedService } from '../workers/relayed-service.js'
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
 import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
+import { Exports } from './exports.js'
 import { startIdleCollection } from './idle-collection.js'
 import { createCalls } from './outbound.js'
 import { createCheckAndProcess, limitsOf } from './services.js'
@@ -46,6 +47,7 @@ class RunningWorker implements Worker {
   readonly #services: readonly GrpcService[]
   readonly #metrics: ReturnType<typeof createMetrics>
   readonly #lines: PermitLines
+  readonly #exports: Exports
   #servings: readonly SocketServing[] = []
   #ownAddresses: readonly string[] = []
   #streams = 0
@@ -65,8 +67,10 @@ class RunningWorker implements Worker {
     this.#relayed = relayed.map((one) =>
       createRelayedService(one, post, () => (this.#streams += 1)),
     )
+    this.#exports = new Exports(settings, { logger, metrics: this.#metrics, now, worker })
     this.#services = [
       ...createCheckAndProcess({
+        writeDecision: this.#exports.writeDecision,
         ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
         ...this.#calls(settings),
         shared: { part: 1 / workers, tallyOf: (provider) => counters.named(provider) },
@@ -143,6 +147,7 @@ class RunningWorker implements Worker {
 
   async #drain(timeoutMs: number): Promise<void> {
     await Promise.all(this.#servings.map((serving) => serving.drain(timeoutMs)))
+    await this.#exports.close()
     this.#deps.onDrained()
   }
 }

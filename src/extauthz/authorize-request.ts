@@ -103,7 +103,7 @@ function conclude(
   if (fault !== undefined)
     return {
       ...refusal(entry, caller, { ...verdict, fault }, mcp),
-      by: { rule: verdict.rule, tool: verdict.tool, token },
+      by: { rule: verdict.rule, tool: verdict.tool, token, mcp },
     }
   const listRequest = mcp && listRequestOf(entry, caller, mcp)
   const cookie =
@@ -111,10 +111,10 @@ function conclude(
       ? withoutOwnCookies(request.headers.get('cookie'))
       : undefined
   const values = entry.values && valuesOf(context, entry, entry.values, caller)
-  if (cookie === undefined && listRequest === undefined && values === undefined)
-    return letIn(entry, token)
+  if (mcp === undefined && cookie === undefined && values === undefined) return letIn(entry, token)
   return {
     ...letIn(entry, token),
+    ...(mcp === undefined ? {} : { mcp }),
     ...(cookie === undefined ? {} : { cookie }),
     ...(listRequest === undefined ? {} : { listRequest }),
     ...(values === undefined ? {} : { values }),

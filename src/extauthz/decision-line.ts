@@ -50,7 +50,7 @@ function lineOf(
   const hide = hider(request)
   const token = decision.type === 'allow' ? decision.token : decision.by?.token
   const claims = token?.claims.json ?? unverifiedClaims(request)
-  const tool = decision.type === 'allow' ? undefined : decision.by?.tool
+  const tool = toolOf(decision)
   return {
     decision: decision.type === 'allow' ? 'allow' : 'deny',
     reason: decision.reason,
@@ -62,6 +62,13 @@ function lineOf(
     ...(claims && callerFields(claims, { asked: log.claims, verified: token !== undefined }, hide)),
     ...(claims && contrast(decision.reason, entry, claims, nowSeconds, hide)),
   }
+}
+
+/** The tool that a denied call names, or the only one that an allowed request names. */
+function toolOf(decision: Decision): string | undefined {
+  if (decision.type !== 'allow') return decision.by?.tool
+  const tools = new Set(decision.mcp?.calls.map(({ toolName }) => toolName))
+  return tools.size === 1 ? [...tools][0] : undefined
 }
 
 /** Claims of a token that was rejected or not required. */

@@ -2,6 +2,7 @@
 
 import type { Authorization } from '../ir/authorization.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
+import type { McpRequest } from '../mcp/http-message.js'
 import {
   errorBody,
   FORBIDDEN_CODE,
@@ -51,6 +52,8 @@ export interface Allowed {
   /** What ext_proc needs to know of a request for a list. */
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
+  /** For the log: what the request asks for, if the rules read it. */
+  readonly mcp?: McpRequest
 }
 
 export interface Refusal {
@@ -68,6 +71,8 @@ export interface RefusedBy {
   readonly tool?: string | undefined
   /** The caller's verified token. */
   readonly token?: RememberedToken | undefined
+  /** What the request asks for, if the rules read it. */
+  readonly mcp?: McpRequest | undefined
 }
 
 export interface CheckReply {

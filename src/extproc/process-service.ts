@@ -64,7 +64,10 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const now = (): number => deps.now()
   const slots = createSlots(MAX_REGISTRATIONS, deps.shared?.tallyOf)
   const relay = createRelayDeps({ ...deps, slots, now })
-  const parts: ProcessorDeps = { ...deps, slots, now, relay }
+  const parts: ProcessorDeps = {
+    ...{ ...deps, slots, now, relay },
+    decisions: deps.guardrails.decisions,
+  }
 
   const processAs = (call: StreamCall, { keys, client }: NamedStream): StreamListener => {
     const entry = entryOf(keys, deps.table())

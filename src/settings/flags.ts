@@ -239,6 +239,12 @@ export const FLAGS = {
     meaning:
       'which decisions leave a line at info: refusals, all, all:N (refusals, and one of N that are let in) or none',
   }),
+  decisionLogFile: one(readText, {
+    value: 'PATH',
+    commands: ['run', 'serve'],
+    meaning:
+      'the file that these lines are appended to instead of stderr; a new one is created after it was renamed',
+  }),
   logClaims: one(readNames, {
     value: 'NAME,NAME',
     commands: SERVERS,

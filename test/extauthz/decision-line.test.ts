@@ -32,11 +32,10 @@ interface Options {
 function logging(rest: Partial<AuthzEntry>, options: Options = {}) {
   const { refusals = true, oneAllowedOf = 0, claims = [] } = options
   const lines: object[] = []
-  const line = (fields: object, message: string): void => void lines.push({ ...fields, message })
   const clock = { now: NOW * 1000 }
   const decisions = createDecisionLog({
     ...{ claims, now: () => clock.now, choice: { refusals, oneAllowedOf } },
-    logger: { debug: line, info: line, warn: line, error: line },
+    write: (message, fields) => void lines.push({ ...fields, message }),
   })
   const { check } = checker([entry({ policy, ...rest })], { decisions, now: () => clock.now })
   return { check, lines, clock }
@@ -139,6 +138,24 @@ test('the tool of the call that is refused', async () => {
     reason: 'denied-by-rule',
     tool: 'rm',
   })
+})
+
+test('the tool of the call that is allowed', async () => {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'ls' },
+  })
+  const rules = { deny: ['mcp.tool.name == "rm"'], require: [], allow: [] }
+  const headers = [
+    bearer(await sign(key)),
+    ['content-type', 'application/json'],
+    ['content-length', String(body.length)],
+  ] as const
+  const request = { headers, body }
+  const line = await lineOf({ jwt: guarded, authorization: rules }, request, { oneAllowedOf: 1 })
+  expect(line).toMatchObject({ decision: 'allow', tool: 'ls' })
 })
 
 test('a flood is one line per route, reason and rule in ten seconds, with how many were left out', async () => {

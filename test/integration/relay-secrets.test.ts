@@ -25,7 +25,7 @@ beforeAll(async () => {
   backend = await startBackend()
   world = await startRelayStack({
     backend,
-    flags: ['--log-level', 'trace'],
+    flags: ['--log-level', 'trace', '--decision-log', 'all'],
     relay: { keyRef: [{ name: 'relay-key' }] },
     more: [
       secret('relay-key', KEY),

@@ -7,6 +7,7 @@ import { type CookieJar, walk } from '../support/clients/consenting-agent.js'
 import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
+import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { AS, consenting, type RelayStack, startRelayStack } from '../support/relay-stack.js'
 
@@ -44,6 +45,32 @@ test('consent is remembered by the browser, beside the cookie of the login', asy
   }
   expect((await ts2(world.url, 'alice', agent)).echo).toBe('Echo: hi')
   expect(consented).toEqual([1, 0])
+})
+
+test('the decision log has the logins that fail, and why', async () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const asked = await send(world.stack.origin, `${AS}/token`, {
+    method: 'POST',
+    headers: form,
+    body: 'grant_type=authorization_code&client_id=nobody&code=secret-code',
+  })
+  expect(asked.status).toBe(401)
+  await send(world.stack.origin, `${AS}/authorize?client_id=nobody&state=secret-state`)
+  const lines = await eventually(() => {
+    const found = world.stack
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('login answer'))
+    expect(found).toHaveLength(2)
+    return found.map((line) => JSON.parse(line) as Record<string, unknown>)
+  })
+  expect(lines[0]).toMatchObject({
+    ...{ decision: 'deny', reason: 'relay_token', error: 'invalid_client', status: 401 },
+    ...{ endpoint: 'token', route: 'default/mcp', policy: 'default/mcp', path: `${AS}/token` },
+    requestId: asked.headers['x-request-id'],
+  })
+  expect(lines[1]).toMatchObject({ reason: 'relay_refused', endpoint: 'authorize', status: 400 })
+  expect(JSON.stringify(lines)).not.toContain('secret-')
 })
 
 describe('the metadata', () => {

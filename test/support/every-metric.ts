@@ -39,6 +39,7 @@ function useAll(metrics: Metrics): void {
   metrics.guardrails.headerBudgetExceeded('words')
   metrics.keySetFetch('success')
   metrics.translationFailed()
+  metrics.exported('file', 'decisions', 'sent', 1)
   metrics.workerEnded()
   metrics.state({
     resources: () => [{ kind: 'ProxyPolicy', accepted: true, count: 1 }],

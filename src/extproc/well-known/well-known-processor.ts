@@ -1,6 +1,7 @@
 // Answers every request on the well-known paths of an MCP route; none of them reaches a backend (decisions 12b and 13).
 
 import { networkOf } from '../../addresses/network-of.js'
+import type { DecisionLog } from '../../decision-log.js'
 import { abortSignalOf, type Ending } from '../../ending.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
@@ -23,6 +24,7 @@ import {
   UnexpectedMessage,
 } from '../stream/processor.js'
 import { type RequestView, requestView } from '../stream/request-view.js'
+import { logAnswer } from './answer-line.js'
 import { metadataReply } from './metadata-reply.js'
 import { refusedReply, type RegistrationDeps, registrationReply } from './registration-reply.js'
 
@@ -30,6 +32,8 @@ const BUFFERED: number = BodySendMode.BUFFERED
 
 export interface WellKnownDeps extends RegistrationDeps {
   readonly relay: RelayDeps
+  /** Logs the answers of relays and of registration. Absent: they are not logged. */
+  readonly decisions?: DecisionLog | undefined
 }
 
 type State = 'start' | 'awaiting-body' | 'answered'
@@ -47,7 +51,15 @@ export function createWellKnownProcessor(
     if (state !== expected) throw new UnexpectedMessage(`${phase} when ${state}`)
     state = next
   }
-  const answer = (reply: Reply): void => stream.send(immediateResponse(reply))
+  let head: HeadersPart | undefined
+  const answer = (reply: Reply): void => {
+    stream.send(immediateResponse(reply))
+    try {
+      if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply)
+    } catch {
+      // The answer has been sent; bookkeeping must not end the stream with an error.
+    }
+  }
   /** Builds the answer when the body has arrived. */
   let continued: Continued | undefined
   const withBody = async (body: Uint8Array): Promise<void> => {
@@ -59,6 +71,7 @@ export function createWellKnownProcessor(
 
   const requestHeaders = (message: HeadersPart, { config }: FirstMessage): Promise<void> | void => {
     enter('start', 'answered', 'request headers')
+    head = message
     const next = replyToHeaders(entry, requestView(message), { message, clientAddress })
     if (typeof next !== 'function') return answer(next)
     continued = next

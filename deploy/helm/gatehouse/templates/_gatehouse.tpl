@@ -10,6 +10,9 @@
 - --cluster-domain={{ .Values.clusterDomain }}
 - --drain-timeout={{ .Values.drainTimeoutSeconds }}s
 - --log-level={{ .Values.logLevel }}
+{{- if ne .Values.decisionLog "refusals" }}
+- --decision-log={{ .Values.decisionLog }}
+{{- end }}
 {{- if ne (toString .Values.workers) "1" }}
 - --workers={{ .Values.workers }}
 {{- end }}

@@ -1,0 +1,63 @@
+// Writes the answers of relays and of client registration to the decision log.
+
+import { type DecisionLog, hider, requestFields } from '../../decision-log.js'
+import type { WellKnownEntry } from '../../ir/proc-entry.js'
+import { oauthDocumentAt, relayEndpointAt } from '../../oauth/paths.js'
+import type { Reply } from '../stream/immediate-response.js'
+import type { HeadersPart } from '../stream/process-message.js'
+
+const LOGGED = /^gatehouse_(relay|registration)/
+/** An answer that takes an error back to the client by a redirect. */
+const ERROR_REDIRECT = 'gatehouse_relay_error'
+
+/** Logs only what is read from the request's head and the kind of the answer: no code, token, cookie or client name. */
+export function logAnswer(
+  log: DecisionLog,
+  entry: WellKnownEntry,
+  { headers }: HeadersPart,
+  reply: Reply,
+): void {
+  if (!LOGGED.test(reply.details)) return
+  const { route, relay, paths } = entry
+  const { status } = reply
+  const isDenied = status >= 400 || reply.details === ERROR_REDIRECT
+  const reason = reply.details.replace('gatehouse_', '')
+  const error = isDenied ? errorOf(reply) : undefined
+  const fields = (): object => {
+    const read = (name: string): string => headers.get(name)?.[0] ?? ''
+    const request = {
+      ...{ method: read(':method'), host: read(':authority'), pathAndQuery: read(':path') },
+      headers: new Map([...headers].map(([name, [value = '']]) => [name, value])),
+    }
+    const { mcpPath } = paths
+    const endpoint =
+      relayEndpointAt(mcpPath, request.pathAndQuery) ??
+      oauthDocumentAt(mcpPath, request.pathAndQuery)
+    return {
+      ...{ decision: isDenied ? 'deny' : 'allow', reason, status },
+      ...(error !== undefined && { error }),
+      ...{ endpoint, route },
+      ...(relay && { policy: relay.policy }),
+      ...requestFields(request, hider(request)),
+    }
+  }
+  if (isDenied) log.refused([route, reason, status, error].join(' '), MESSAGE, fields)
+  else log.allowed(MESSAGE, fields)
+}
+
+const MESSAGE = 'login answer'
+
+const ERROR_CODE = /^[a-z_]{1,64}$/
+
+/** Returns the OAuth error code of a body or of a redirect; undefined: it has none. */
+function errorOf({ headers, body }: Reply): string | undefined {
+  const { location } = headers
+  const error =
+    location === undefined
+      ? /"error" ?: ?"([a-z_]{1,64})"/.exec(Buffer.from(body).toString('latin1', 0, MAX_READ))?.[1]
+      : new URL(location).searchParams.get('error')
+  return typeof error === 'string' && ERROR_CODE.test(error) ? error : undefined
+}
+
+/** Characters of a body in which the error code is looked for. */
+const MAX_READ = 4096
