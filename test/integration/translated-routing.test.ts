@@ -32,6 +32,15 @@ const matching: readonly Route[] = [
   route('/query', forward('b'), {
     match: { queryParams: [{ name: 'q', type: 'Exact', value: 'b' }] },
   }),
+  route('/encoded', forward('b'), {
+    match: { queryParams: [{ name: 'q', type: 'Exact', value: 'a+b c/é&%' }] },
+  }),
+  route('/longest', forward('b'), {
+    match: { queryParams: [{ name: 'q', type: 'Exact', value: 'k'.repeat(1024) }] },
+  }),
+  route('/long', forward('b'), {
+    match: { queryParams: [{ name: 'q', type: 'Exact', value: 'é~'.repeat(512) }] },
+  }),
 ]
 
 const shares: readonly Route[] = [
@@ -181,6 +190,13 @@ describe('matching', () => {
     ['/regex', 'a', { headers: { 'x-version': 'xv12' } }],
     ['/query?q=b', 'b', {}],
     ['/query?q=bb', 'a', {}],
+    ['/query?q=%62', 'b', {}],
+    ['/query?q=%63', 'a', {}],
+    ['/encoded?q=a%2Bb+c/%C3%A9%26%25', 'b', {}],
+    ['/encoded?q=a%2bb%20c%2f%c3%A9%26%25', 'b', {}],
+    ['/encoded?q=a+b+c/%C3%A9%26%25', 'a', {}],
+    [`/longest?q=${'k'.repeat(1023)}%6B`, 'b', {}],
+    [`/long?q=${'%c3%a9%7E'.repeat(512)}`, 'b', {}],
   ])('%s meets %s', async (path, name, request) => {
     expect(await whoAnswers(path, request)).toBe(name)
   })

@@ -20,6 +20,8 @@ const valueMatch = z.object({
   value: z.string().min(1).max(4096),
 })
 
+const queryMatch = valueMatch.extend({ value: z.string().min(1).max(1024) })
+
 const match = z.object({
   path: z
     .object({
@@ -28,7 +30,7 @@ const match = z.object({
     })
     .prefault({}),
   headers: z.array(valueMatch).max(16).default([]),
-  queryParams: z.array(valueMatch).max(16).default([]),
+  queryParams: z.array(queryMatch).max(16).default([]),
   method: z
     .enum(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'])
     .optional(),

@@ -13,6 +13,7 @@ import { RegexMatcherSchema } from '../../grpc/generated/envoy/type/matcher/v3/r
 import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { FieldsOf } from './messages.js'
+import { encodedForms } from './query-value.js'
 import { exactly, matching } from './string-matcher.js'
 
 /**
@@ -37,7 +38,10 @@ const headerMatcher = (name: string, value: StringMatcher): HeaderMatcher =>
 const queryMatcher = (match: ValueMatch): QueryParameterMatcher =>
   create(QueryParameterMatcherSchema, {
     name: match.name,
-    queryParameterMatchSpecifier: { case: 'stringMatch', value: stringMatcher(match) },
+    queryParameterMatchSpecifier: {
+      case: 'stringMatch',
+      value: matching(match.type === 'Exact' ? encodedForms(match.value) : match.value),
+    },
   })
 
 const methodMatchers = (method: string | undefined): readonly HeaderMatcher[] =>
