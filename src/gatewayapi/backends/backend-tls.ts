@@ -117,14 +117,20 @@ function translateAuthorities(
           reason: 'Invalid',
           message: `wellKnownCACertificates ${wellKnownCACertificates} is not known; expected System`,
         })
-  const bundles: string[] = []
-  for (const ref of caCertificateRefs) {
-    const bundle = readBundle(context, policy.metadata.namespace, ref)
-    if (!bundle.ok) return bundle
-    bundles.push(bundle.value.trim())
-  }
-  return ok({ pem: `${bundles.join('\n')}\n` })
+  const bundles = caCertificateRefs.map((ref) =>
+    readBundle(context, policy.metadata.namespace, ref),
+  )
+  const usable = bundles.flatMap((bundle) => (bundle.ok ? [bundle.value.trim()] : []))
+  const bad = bundles.find((bundle) => !bundle.ok)
+  return bad !== undefined && usable.length === 0 ? bad : ok({ pem: `${usable.join('\n')}\n` })
 }
+
+/** Returns the problems of a policy's caCertificateRefs, which do not break it while another of them is usable. */
+export const badAuthorities = (context: Context, policy: TlsPolicy): readonly TlsPolicyProblem[] =>
+  policy.spec.validation.caCertificateRefs.flatMap((ref) => {
+    const bundle = readBundle(context, policy.metadata.namespace, ref)
+    return bundle.ok ? [] : [bundle.error]
+  })
 
 const CA_KEY = 'ca.crt'
 

@@ -148,7 +148,8 @@ function findProxyBackend(context: Context, namespace: string, ref: BackendRef):
     protocol: 'http1',
     ...(tls.value === undefined ? {} : { tls: tls.value }),
   }
-  const named = isIP(host) === 0 ? { name: host } : {}
+  const name = tls.value?.hostname ?? (isIP(host) === 0 ? host : undefined)
+  const named = name === undefined ? {} : { host: name }
   const reached = backendOf(target, destination, { ...named, fallback: host, port })
   return ok({ ...reached, ...checked, endpoints })
 }
@@ -157,8 +158,8 @@ const brokenTls = (backend: string, why: string) =>
   err({ reason: 'InvalidBackendTls', message: `${backend} cannot be used: ${why}` } as const)
 
 interface HostNames {
-  /** Host of a ProxyBackend, if it is a name. */
-  readonly name?: string
+  /** Host towards the backend; absent: the client's. */
+  readonly host?: string
   /** Host of Gatehouse's own calls, which have no client whose Host could be kept. */
   readonly fallback: string
   readonly port: number
@@ -169,12 +170,13 @@ function backendOf(
   destination: Destination,
   names: HostNames,
 ): Omit<Backend, 'endpoints'> {
-  const host = destination.tls?.hostname ?? names.name
+  const { host, fallback, port } = names
+  const { tls } = destination
   return {
     target,
     destination,
     ...(host === undefined ? {} : { host }),
-    authority: authorityOf(host ?? names.fallback, names.port, destination.tls !== undefined),
+    authority: authorityOf(tls?.hostname ?? fallback, port, tls !== undefined),
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import {
+  badAuthorities,
   sectionsOf,
   type TlsPolicy,
   tlsPolicyFor,
@@ -45,10 +46,7 @@ function tlsPolicyConditions(
   targets: readonly string[],
 ): readonly Condition[] {
   const tls = translateTlsPolicy(context, policy)
-  const refs =
-    tls.ok || tls.error.refReason === undefined
-      ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
-      : isFalse('ResolvedRefs', tls.error.refReason, tls.error.message)
+  const refs = resolvedRefs(context, policy)
   if (!tls.ok) return [isFalse('Accepted', tls.error.reason, tls.error.message), refs]
   const missing = policy.spec.targetRefs.flatMap((ref) => missingTarget(context, policy, ref))
   if (missing.length > 0) return [isFalse('Accepted', 'TargetNotFound', missing.join('\n')), refs]
@@ -63,6 +61,14 @@ function tlsPolicyConditions(
         ),
         refs,
       ]
+}
+
+function resolvedRefs(context: Context, policy: TlsPolicy): Condition {
+  const bad = badAuthorities(context, policy)
+  const reason = bad[0]?.refReason
+  return reason === undefined
+    ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+    : isFalse('ResolvedRefs', reason, bad.map(({ message }) => message).join('\n'))
 }
 
 function missingTarget(

@@ -3,6 +3,7 @@
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
 import type { Resource, Resources } from '../kinds/resources.js'
+import { usedServices } from './used-services.js'
 
 export interface ObjectReference {
   readonly kind: 'Secret' | 'ConfigMap'
@@ -11,8 +12,8 @@ export interface ObjectReference {
 }
 
 /**
- * Returns the references, sorted and unique. A Secret of another namespace needs a ReferenceGrant there. Secrets that
- * only Gateways of other controllers name are left out.
+ * Returns the references, sorted and unique. A Secret of another namespace needs a ReferenceGrant there. Objects that
+ * only Gateways or BackendTLSPolicies of other controllers name are left out.
  */
 export function referencedObjects(
   resources: Resources,
@@ -20,7 +21,7 @@ export function referencedObjects(
 ): readonly ObjectReference[] {
   const found = [
     ...certificates(resources, controllerName),
-    ...authorities(resources),
+    ...authorities(resources, controllerName),
     ...relaySecrets(resources),
   ]
   const byKey = new Map(found.map((each) => [referenceKey(each), each]))
@@ -58,34 +59,41 @@ interface GatewaySecrets {
   readonly secrets: readonly ObjectReference[]
 }
 
-function certificatesByGateway(
-  { gatewayClasses, gateways, referenceGrants }: Resources,
+/** Returns the Gateways whose class names this controller. */
+function ownGateways(
+  { gatewayClasses, gateways }: Resources,
   controllerName: string,
-): readonly GatewaySecrets[] {
-  const ours = new Set(
+): Resources['gateways'] {
+  const own = new Set(
     gatewayClasses
       .filter(({ spec }) => spec.controllerName === controllerName)
       .map(({ metadata }) => metadata.name),
   )
-  return gateways
-    .filter(({ spec }) => ours.has(spec.gatewayClassName))
-    .map(({ metadata, spec }) => {
-      const named = spec.listeners
-        .flatMap(({ tls }) => tls?.certificateRefs ?? [])
-        .filter(({ group, kind }) => group === '' && kind === 'Secret')
-        .map(({ name, namespace = metadata.namespace }) => ({
-          kind: 'Secret' as const,
-          namespace,
-          name,
-        }))
-      const unique = [...new Map(named.map((secret) => [referenceKey(secret), secret])).values()]
-      const secrets = unique.filter(
-        (secret) =>
-          secret.namespace === metadata.namespace ||
-          referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
-      )
-      return { gateway: { namespace: metadata.namespace, name: metadata.name }, secrets }
-    })
+  return gateways.filter(({ spec }) => own.has(spec.gatewayClassName))
+}
+
+function certificatesByGateway(
+  resources: Resources,
+  controllerName: string,
+): readonly GatewaySecrets[] {
+  const { referenceGrants } = resources
+  return ownGateways(resources, controllerName).map(({ metadata, spec }) => {
+    const named = spec.listeners
+      .flatMap(({ tls }) => tls?.certificateRefs ?? [])
+      .filter(({ group, kind }) => group === '' && kind === 'Secret')
+      .map(({ name, namespace = metadata.namespace }) => ({
+        kind: 'Secret' as const,
+        namespace,
+        name,
+      }))
+    const unique = [...new Map(named.map((secret) => [referenceKey(secret), secret])).values()]
+    const secrets = unique.filter(
+      (secret) =>
+        secret.namespace === metadata.namespace ||
+        referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
+    )
+    return { gateway: { namespace: metadata.namespace, name: metadata.name }, secrets }
+  })
 }
 
 const grants = (
@@ -112,11 +120,28 @@ const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] 
     )
   })
 
-const authorities = ({ backendTlsPolicies }: Resources): readonly ObjectReference[] =>
-  backendTlsPolicies.flatMap(({ metadata, spec }) =>
-    spec.validation.caCertificateRefs.flatMap(({ group, kind, name }) =>
-      group === '' && (kind === 'ConfigMap' || kind === 'Secret')
-        ? [{ kind, namespace: metadata.namespace, name } as const]
-        : [],
-    ),
+function authorities(resources: Resources, controllerName: string): readonly ObjectReference[] {
+  const policies = resources.backendTlsPolicies.filter(
+    ({ spec }) => spec.validation.caCertificateRefs.length > 0,
   )
+  if (policies.length === 0) return []
+  const gateways = ownGateways(resources, controllerName).map(
+    ({ metadata }) => `${metadata.namespace}/${metadata.name}`,
+  )
+  const used = usedServices(resources, new Set(gateways))
+  return policies
+    .filter(({ metadata, spec }) =>
+      spec.targetRefs.some(({ group, kind, name }) =>
+        group === ''
+          ? kind === 'Service' && used.has(`${metadata.namespace}/${name}`)
+          : `${group}/gatehouse` === controllerName,
+      ),
+    )
+    .flatMap(({ metadata, spec }) =>
+      spec.validation.caCertificateRefs.flatMap(({ group, kind, name }) =>
+        group === '' && (kind === 'ConfigMap' || kind === 'Secret')
+          ? [{ kind, namespace: metadata.namespace, name } as const]
+          : [],
+      ),
+    )
+}

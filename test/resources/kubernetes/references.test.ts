@@ -124,3 +124,62 @@ test('of a relay its keys and the secret of its client are read, of its own name
   }
   expect(readWith(policy)).toEqual(['Secret/shop/before', 'Secret/shop/idp', 'Secret/shop/now'])
 })
+
+const tlsPolicy = (service: string, ca: string, group = '', kind = 'Service'): PlainMap => ({
+  apiVersion: `${GROUP}/v1`,
+  kind: 'BackendTLSPolicy',
+  metadata: { name: `tls-${service}`, namespace: 'shop' },
+  spec: {
+    targetRefs: [{ group, kind, name: service }],
+    validation: {
+      hostname: 'a.example',
+      caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: ca }],
+    },
+  },
+})
+const routeOn = (gateway: string, service: string): PlainMap => ({
+  apiVersion: `${GROUP}/v1`,
+  kind: 'HTTPRoute',
+  metadata: { name: `to-${service}`, namespace: 'shop' },
+  spec: {
+    parentRefs: [{ name: gateway }],
+    rules: [{ backendRefs: [{ name: service, port: 443 }] }],
+  },
+})
+const webhookPolicy: PlainMap = {
+  apiVersion: 'policy.gatehouse.dev/v1alpha1',
+  kind: 'ProxyPolicy',
+  metadata: { name: 'guard', namespace: 'shop' },
+  spec: {
+    targetRefs: [{ group: GROUP, kind: 'HTTPRoute', name: 'to-web' }],
+    backend: {
+      ai: {
+        promptGuard: {
+          request: [{ webhook: { backendRef: { kind: 'Service', name: 'guard', port: 443 } } }],
+        },
+      },
+    },
+  },
+}
+
+test('authorities of a BackendTLSPolicy are read only where a Gateway or policy of this controller uses its backend', () => {
+  const foreign = {
+    ...shop,
+    metadata: { name: 'foreign', namespace: 'shop' },
+    spec: { ...shop.spec, gatewayClassName: 'other' },
+  }
+  const policies = [
+    tlsPolicy('web', 'of-route'),
+    tlsPolicy('guard', 'of-webhook'),
+    tlsPolicy('foreign', 'of-another-gateway'),
+    tlsPolicy('nobody', 'of-no-route'),
+    tlsPolicy('idp', 'of-backend', 'policy.gatehouse.dev', 'ProxyBackend'),
+    tlsPolicy('mesh', 'of-another-kind', 'mesh.example', 'Backend'),
+  ]
+  const routes = [routeOn('gw', 'web'), routeOn('foreign', 'foreign')]
+  expect(readWith(foreign, ...routes, webhookPolicy, ...policies)).toEqual([
+    'ConfigMap/shop/of-backend',
+    'ConfigMap/shop/of-route',
+    'ConfigMap/shop/of-webhook',
+  ])
+})
