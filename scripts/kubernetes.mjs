@@ -16,15 +16,18 @@ const ADDRESS = '10.99.0.1'
 
 const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
 
-/** Runs this Node with the arguments in the network namespace. Resolves to its exit code. */
-export async function runInCluster(args) {
+/**
+ * Runs this Node with the arguments in the network namespace. Resolves to its exit code.
+ * @param more further environment variables.
+ */
+export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(say) }) {
   const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
   const env = {
     ...process.env,
+    ...more,
     GATEHOUSE_TEST_APISERVER: apiServer(),
     GATEHOUSE_TEST_ETCD: etcd(),
-    GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
-    GATEHOUSE_TEST_HELM: findHelm(say),
+    GATEHOUSE_TEST_GATEWAY_API: goModule(GATEWAY_API, 'config/crd/experimental'),
     GATEHOUSE_TEST_ENVOY:
       process.env['GATEHOUSE_TEST_ENVOY'] ??
       (await findEnvoy({ environment: process.env, onNote: say })),
@@ -64,16 +67,19 @@ function apiServer() {
   return program
 }
 
-/** Returns the folder with the CRDs of the experimental channel. */
-function gatewayApi() {
+/**
+ * Returns a path within a Go module, downloaded if missing.
+ * @param module PATH@VERSION.
+ */
+export function goModule(module, path) {
   go()
-  const { status, stdout } = spawnSync('go', ['mod', 'download', '-json', GATEWAY_API], {
+  const { status, stdout } = spawnSync('go', ['mod', 'download', '-json', module], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 2],
   })
   if (status !== 0)
-    throw new SetupError(`${GATEWAY_API} could not be had: is the Go module proxy reachable?`)
-  return join(JSON.parse(stdout).Dir, 'config/crd/experimental')
+    throw new SetupError(`${module} could not be had: is the Go module proxy reachable?`)
+  return join(JSON.parse(stdout).Dir, path)
 }
 
 function asset(name) {

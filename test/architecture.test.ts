@@ -78,6 +78,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'xds/encode': ['grpc', 'incremental', 'ir', 'errors'],
   'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir'],
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
+  'export/istio': ['export', 'xds/translator', 'xds/encode', 'grpc', 'incremental', 'ir', 'result'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
   rules: ['cel', 'mcp', 'json', 'ir'],

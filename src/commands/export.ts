@@ -1,7 +1,9 @@
-// gatehouse translate --for envoy-gateway: prints the manifests that make a mesh's Envoys ask Gatehouse, as YAML.
+// gatehouse translate --for envoy-gateway and istio: prints the manifests that make a mesh's Envoys ask Gatehouse, as YAML.
 
 import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 import { exportEnvoyGateway } from '../export/envoy-gateway/export.js'
+import { exportIstio } from '../export/istio/export.js'
 import {
   type ExportAddress,
   type ExportProblem,
@@ -10,7 +12,7 @@ import {
 } from '../export/manifest.js'
 import { err, ok, type Result } from '../result.js'
 import type { Settings } from '../settings.js'
-import { formatAddress, isLoopback } from '../settings/values.js'
+import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { translateOffline } from './offline.js'
@@ -35,10 +37,14 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
     return 1
   }
   const { mesh = [] } = offline.translation
-  const exported = exportEnvoyGateway(mesh, {
+  const to = {
     ...targets.value,
     ...(settings.sealed && { newSeal: () => randomBytes(32).toString('base64url') }),
-  })
+  }
+  const exported =
+    settings.for === 'istio'
+      ? exportIstio(mesh, offline.provider.resources.httpRoutes, to)
+      : exportEnvoyGateway(mesh, to)
   if (exported.ok) io.out(manifestText(exported.value))
   else io.err(exported.error.map(problemText).join(''))
   return exported.ok ? 0 : 1
@@ -48,6 +54,7 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
 function targetsOf(settings: Settings): Result<ExportTargets, string> {
   const { connect, connectTls, grpc, closed } = settings
   const gatehouse = connect ?? grpc
+  if (settings.for === 'istio') return targetsOfIstio(gatehouse)
   if (gatehouse.type === 'unix')
     return err(
       `the Envoys of a mesh cannot be led to ${formatAddress(gatehouse)}; expected HOST:PORT in --connect`,
@@ -58,6 +65,15 @@ function targetsOf(settings: Settings): Result<ExportTargets, string> {
     ? ok({ gatehouse, ...tls, closed: NOBODY })
     : err(
         '--closed is missing: beside --connect on another machine Envoys need the HOST:PORT of a Gatehouse with --closed',
+      )
+}
+
+/** Requires a host name: istiod has clusters for hosts only. Routes that lead nowhere have a Service without endpoints. */
+function targetsOfIstio(gatehouse: ServerAddress): Result<ExportTargets, string> {
+  return gatehouse.type === 'tcp' && isIP(gatehouse.host) === 0 && gatehouse.host.includes('.')
+    ? ok({ gatehouse, closed: NOBODY })
+    : err(
+        `Istio's gateways cannot be led to ${formatAddress(gatehouse)}; expected the full name of a Service in --connect, such as gatehouse.gatehouse.svc.cluster.local:18000`,
       )
 }
 

@@ -17,7 +17,8 @@ import { translateOffline } from './offline.js'
  * configuration, but an error in a fragment: whoever merges it could leave the refusing route out.
  */
 export async function translate(settings: Settings, io: CommandIo): Promise<ExitCode> {
-  if (settings.for === 'envoy-gateway') return exportManifests(settings, io)
+  if (settings.for === 'envoy-gateway' || settings.for === 'istio')
+    return exportManifests(settings, io)
   const offline = await translateOffline(settings)
   const report = reportCheck(offline, settings)
   if (!report.isGood) io.err(report.text)

@@ -22,19 +22,26 @@ export type ReadFirstMessage = (bytes: Buffer) => NamedStream
 
 /** Readers by the mesh whose route names they parse. */
 export const readersByMesh: Readonly<Record<Mesh, ReadFirstMessage>> = {
-  'envoy-gateway': (bytes) => {
-    const attributes = attributesIn(bytes)
-    const [, namespace, route, rule] = ENVOY_GATEWAY.exec(attributes.get(ROUTE_NAME) ?? '') ?? []
-    const isNamed = namespace !== undefined && route !== undefined && rule !== undefined
-    return {
-      keys: isNamed ? [routeKey(namespace, route, Number(rule))] : [],
-      client: hostOf(attributes.get(SOURCE) ?? ''),
-    }
-  },
+  'envoy-gateway': (bytes) => namedBy(ENVOY_GATEWAY, bytes),
+  istio: (bytes) => namedBy(ISTIO, bytes),
+}
+
+/** pattern: of a route's name, with the groups namespace, HTTPRoute and rule. */
+function namedBy(pattern: RegExp, bytes: Buffer): NamedStream {
+  const attributes = attributesIn(bytes)
+  const [, namespace, route, rule] = pattern.exec(attributes.get(ROUTE_NAME) ?? '') ?? []
+  const isNamed = namespace !== undefined && route !== undefined && rule !== undefined
+  return {
+    keys: isNamed ? [routeKey(namespace, route, Number(rule))] : [],
+    client: hostOf(attributes.get(SOURCE) ?? ''),
+  }
 }
 
 /** httproute/NAMESPACE/NAME/rule/N/match/M/HOST: written by the controller; the names contain no slash. */
 const ENVOY_GATEWAY = /^httproute\/([^/]+)\/([^/]+)\/rule\/(\d{1,4})\/match\/(?:-1|\d{1,4})\/[^/]+$/
+
+/** NAMESPACE.NAME.N: istiod's name for the rule N if its author gave it none. Namespaces contain no dot. */
+const ISTIO = /^([^./]+)\.([^/]+)\.(\d{1,4})$/
 
 /** Returns the host of IP:PORT or [IP]:PORT. */
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')

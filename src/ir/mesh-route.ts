@@ -4,7 +4,7 @@ import type { Cors } from './route.js'
 import type { GatewayName } from './status.js'
 
 /** Another control plane whose Gateways and HTTPRoutes Gatehouse protects. */
-export type Mesh = 'envoy-gateway'
+export type Mesh = 'envoy-gateway' | 'istio'
 
 /** An HTTPRoute of a mesh with a ProxyPolicy: the input of an export. */
 export interface MeshRoute {
@@ -17,6 +17,8 @@ export interface MeshRoute {
   /** As written. */
   readonly parents: readonly MeshParent[]
   readonly hostnames: readonly string[]
+  /** As written, as far as Gatehouse reads them. */
+  readonly rules: readonly MeshRule[]
   /** The Gateways that accept it, sorted. */
   readonly gateways: readonly GatewayName[]
   /** Absent: ext_authz is not asked. */
@@ -37,12 +39,11 @@ export interface MeshRoute {
   readonly sealing: MeshSealing
 }
 
-/** The fields of an HTTPRoute as written, as far as Gatehouse reads them, and the data to seal it. */
+/** The data to seal an HTTPRoute. */
 export interface MeshSealing {
   /** The namespace's secret; absent: none yet. Never logged or dumped. */
   readonly secret?: string
   readonly labels: Readonly<Record<string, string>>
-  readonly rules: readonly MeshRule[]
   /** Reasons why it cannot be sealed; empty: it can. */
   readonly problems: readonly string[]
 }

@@ -5,13 +5,13 @@ import { readDomain, readOneOf, readTcpAddress } from './values.js'
 
 /** Flags by the name of their property in Settings, as in FLAGS. */
 export const MESH_FLAGS = {
-  for: one(readOneOf('envoy-gateway', 'envoy'), {
+  for: one(readOneOf('envoy-gateway', 'istio', 'envoy'), {
     value: 'MESH',
     commands: ['serve', 'translate'],
     meaning:
-      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway; default Gatehouse's own; translate: envoy prints the parts that an Envoy which you configure needs",
+      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway or istio; default Gatehouse's own; translate: envoy prints the parts that an Envoy which you configure needs",
   }),
-  routeKey: one(readOneOf('envoy-gateway'), {
+  routeKey: one(readOneOf('envoy-gateway', 'istio'), {
     value: 'MESH',
     commands: ['serve'],
     meaning:
@@ -20,7 +20,7 @@ export const MESH_FLAGS = {
   sealed: onOff({
     commands: ['translate'],
     meaning:
-      "with --for envoy-gateway: HTTPRoutes are printed too, and lead nowhere without Gatehouse's mark, the secret of the Secret gatehouse-seal in their namespace, which is made where it is missing",
+      "with --for envoy-gateway or istio: HTTPRoutes are printed too, and lead nowhere without Gatehouse's mark, the secret of the Secret gatehouse-seal in their namespace, which is made where it is missing",
   }),
   connectTls: one(readDomain, {
     value: 'NAME',

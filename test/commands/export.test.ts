@@ -1,4 +1,4 @@
-// translate --for envoy-gateway in a CI job: it prints all manifests or none, and each reason with its location.
+// translate --for a mesh in a CI job: it prints all manifests or none, and each reason with its location.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,17 +8,27 @@ import { parseAllDocuments } from 'yaml'
 import { translate } from '../../src/commands/translate.js'
 import { parseCommandLine } from '../../src/settings.js'
 
-const CASES = resolve(import.meta.dirname, '../golden/export/envoy-gateway')
+const CASES = resolve(import.meta.dirname, '../golden/export')
 
 let folder: string
 beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), 'gatehouse-export-'))))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function exported(name: string, ...flags: readonly string[]) {
-  const [input = ''] = (await readFile(join(CASES, `${name}.yaml`), 'utf8')).split('--- # Output')
+const exported = (name: string, ...flags: readonly string[]) =>
+  exportedFor('envoy-gateway', name, flags)
+
+/** By default with the address of a Service. */
+const exportedForIstio = (
+  name: string,
+  flags: readonly string[] = ['--connect', 'gatehouse.gatehouse.svc.cluster.local:18000'],
+) => exportedFor('istio', name, flags)
+
+async function exportedFor(mesh: string, name: string, flags: readonly string[]) {
+  const path = join(CASES, mesh, `${name}.yaml`)
+  const [input = ''] = (await readFile(path, 'utf8')).split('--- # Output')
   const file = join(folder, `${name}.yaml`)
   await writeFile(file, input)
-  const line = parseCommandLine(['translate', '--for', 'envoy-gateway', file, ...flags], {})
+  const line = parseCommandLine(['translate', '--for', mesh, file, ...flags], {})
   if (line.type !== 'settings') throw new Error(JSON.stringify(line))
   let out = ''
   let err = ''
@@ -84,3 +94,26 @@ test.each([
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toContain(sentence)
 })
+
+test('for Istio, everything is printed that is needed, without a word on stderr', async () => {
+  const { code, out, err } = await exportedForIstio('an-mcp-route')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  const kinds = parseAllDocuments(out).map((document) => (document.toJS() as { kind: string }).kind)
+  expect(kinds.sort()).toEqual(['EnvoyFilter', 'HTTPRoute', 'Service'])
+  expect(out).toContain('cluster_name: outbound|18000||gatehouse.gatehouse.svc.cluster.local')
+})
+
+test('for Istio, names that occur twice are named with their place, and nothing is printed', async () => {
+  const { code, out, err } = await exportedForIstio('refused-names-that-occur-twice')
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toMatch(/yaml:\d+: HTTPRoute default\/api: Istio names a rule of it and one of/)
+})
+
+test.each([[], ['--connect', '10.0.0.5:18000'], ['--connect', 'gatehouse:18000']])(
+  'Istio knows no cluster for %j',
+  async (...flags) => {
+    const { code, out, err } = await exportedForIstio('an-mcp-route', flags)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('expected the full name of a Service in --connect')
+  },
+)

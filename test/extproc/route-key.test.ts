@@ -77,6 +77,23 @@ describe('a name of Envoy Gateway', () => {
   })
 })
 
+describe('a name of Istio', () => {
+  const keyOf = (name: string) => readersByMesh.istio(bytesOf(named(name))).keys
+  test.each([
+    ['default.mcp.0', 'default/mcp/0'],
+    ['team-a.api.v2.12', 'team-a/api.v2/12'],
+  ])('%s is %s', (name, key) => {
+    expect(keyOf(name)).toEqual([key])
+  })
+
+  test.each(['main', 'default.0', 'default.mcp.x', 'default.mcp.00000', 'default/mcp/0', '.mcp.0'])(
+    '%j is none',
+    (name) => {
+      expect(keyOf(name)).toEqual([])
+    },
+  )
+})
+
 describe('a stream without call metadata', () => {
   const closing: ProcServer[] = []
   afterEach(async () => {

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { exportEnvoyGateway } from '../../src/export/envoy-gateway/export.js'
+import { exportIstio } from '../../src/export/istio/export.js'
 import { type ExportTargets, manifestText } from '../../src/export/manifest.js'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
+import type { Mesh } from '../../src/ir/mesh-route.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
@@ -29,12 +31,24 @@ function resourcesOf(text: string): Resources {
   return collectResources(resources).resources
 }
 
-describe('a mesh by Envoy Gateway', () => {
-  for (const golden of goldenCases(join(import.meta.dirname, 'export/envoy-gateway')))
+type ExportMesh = (
+  routes: Parameters<typeof exportIstio>[0],
+  known: Parameters<typeof exportIstio>[1],
+  targets: ExportTargets,
+) => ReturnType<typeof exportIstio>
+
+const MESHES: Readonly<Record<Mesh, ExportMesh>> = {
+  'envoy-gateway': (routes, _known, targets) => exportEnvoyGateway(routes, targets),
+  istio: exportIstio,
+}
+
+describe.each(Object.entries(MESHES))('a mesh by %s', (mesh, exportMesh) => {
+  for (const golden of goldenCases(join(import.meta.dirname, 'export', mesh)))
     test(golden.name, () => {
-      const translator = createTranslator({ ...OPTIONS, mesh: 'envoy-gateway' })
-      const translation = translator.translate(resourcesOf(golden.input), new Map())
-      const exported = exportEnvoyGateway(translation.mesh ?? [], {
+      const translator = createTranslator({ ...OPTIONS, mesh: mesh as Mesh })
+      const resources = resourcesOf(golden.input)
+      const translation = translator.translate(resources, new Map())
+      const exported = exportMesh(translation.mesh ?? [], resources.httpRoutes, {
         ...TARGETS,
         ...(golden.name.startsWith('tls-') && { serverName: 'gatehouse.example' }),
         ...(golden.name.startsWith('sealed-') && { newSeal: () => 'a-new-secret-for-this-namespace-' }),

@@ -187,7 +187,9 @@ describe('commands', () => {
     ])
     expect(settingsOf('translate x --for envoy').for).toBe('envoy')
     expect(wrongOf('serve --resources x --for envoy')[0]).toContain('belongs to translate')
-    expect(wrongOf('translate x --sealed')).toEqual(['--sealed belongs to --for envoy-gateway'])
+    expect(wrongOf('translate x --sealed')).toEqual([
+      '--sealed belongs to --for envoy-gateway or istio',
+    ])
     expect(wrongOf('translate x --for linkerd')[0]).toContain('expected one of envoy-gateway')
   })
 

@@ -5,10 +5,11 @@ import { compareText } from '../../incremental/sorted-list.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import { err, ok, type Result } from '../../result.js'
 import type { ExportProblem, ExportTargets, Manifest } from '../manifest.js'
+import { sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
 import { backends } from './backends.js'
 import { documentsManifests } from './documents.js'
 import { extensionPolicy } from './extension-policy.js'
-import { sealedRoute, sealSecrets, sealsOf } from './sealed-routes.js'
+import { CLOSED_BACKEND, toBackend } from './names.js'
 import { securityPolicy } from './security-policy.js'
 import { clientTrafficPolicy, trafficPolicy } from './traffic-policies.js'
 
@@ -23,7 +24,9 @@ export function exportEnvoyGateway(
     ...(seals === undefined ? [] : sealSecrets(routes, seals)),
     ...gatewaysOf(routes).map(clientTrafficPolicy),
     ...routes.flatMap((route) => [
-      ...(seals === undefined ? [] : [sealedRoute(route, seals.get(route.namespace) ?? '')]),
+      ...(seals === undefined
+        ? []
+        : [sealedRoute(route, seals.get(route.namespace) ?? '', toBackend(CLOSED_BACKEND))]),
       ...securityPolicy(route, seals !== undefined),
       ...extensionPolicy(route),
       ...trafficPolicy(route),

@@ -2,8 +2,9 @@
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import { CLAIMS_NAMESPACE } from '../../ir/names.js'
+import { policyName, targetRef } from '../gateway-api.js'
 import type { Manifest } from '../manifest.js'
-import { GATEHOUSE_BACKEND, manifestOf, policyName, targetRef, toBackend } from './names.js'
+import { GATEHOUSE_BACKEND, manifestOf, toBackend } from './names.js'
 
 /** Exceeds the 10 s that a proxied registration may take. Has no effect in full duplex. */
 const MESSAGE_TIMEOUT = '12s'

@@ -3,15 +3,9 @@
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { Cors } from '../../ir/route.js'
+import { durationText, policyName, targetRef } from '../gateway-api.js'
 import type { Manifest } from '../manifest.js'
-import {
-  durationText,
-  GATEHOUSE_BACKEND,
-  manifestOf,
-  policyName,
-  targetRef,
-  toBackend,
-} from './names.js'
+import { GATEHOUSE_BACKEND, manifestOf, toBackend } from './names.js'
 
 /** Exceeds the one second that a check may wait for the extra fetch of a key set. */
 const CHECK_TIMEOUT = '2s'

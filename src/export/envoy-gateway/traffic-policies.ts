@@ -2,8 +2,9 @@
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { GatewayName } from '../../ir/status.js'
+import { durationText, policyName, targetRef } from '../gateway-api.js'
 import type { Manifest } from '../manifest.js'
-import { durationText, manifestOf, policyName, targetRef } from './names.js'
+import { manifestOf } from './names.js'
 
 /** Returns the BackendTrafficPolicy; none if the default limits may apply. */
 export function trafficPolicy(route: MeshRoute): readonly Manifest[] {

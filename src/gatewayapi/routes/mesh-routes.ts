@@ -170,6 +170,7 @@ function meshRouteOf(
     policies: attachment.policies.map(({ key }) => key),
     parents: route.spec.parentRefs,
     hostnames: route.spec.hostnames,
+    rules: route.spec.rules,
     isGuarded: webhooks !== undefined,
     isEndless: mcp !== undefined || webhooks !== undefined,
     ...(requestMs === undefined ? {} : { requestMs }),

@@ -24,7 +24,6 @@ export function meshSealing(context: Context, route: HttpRoute): MeshSealing {
   return {
     ...(secret === undefined || !isSecret(secret) ? {} : { secret }),
     labels,
-    rules: route.spec.rules,
     problems: [
       ...route.unsupported.map((field) => `${field} is not read, and would be lost`),
       ...(secret === undefined || isSecret(secret)

@@ -16,7 +16,7 @@ import { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js
 import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
-import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
+import { durationOf, type FieldsOf, type FilterServer, packed, typedConfig } from './messages.js'
 
 /** Exceeds the second that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
@@ -30,6 +30,15 @@ const RETRIES = { numRetries: 2, retryOn: 'connect-failure,refused-stream,reset,
  */
 const BODY_AS_BYTES = { maxRequestBytes: 1, packAsBytes: true }
 
+/** Options for Envoys that another control plane configures. */
+export interface ExtAuthzOptions {
+  readonly server?: FilterServer
+  /** Whether Envoy selects the route again after the check; if not all routes are sealed, that may be one never authorized. */
+  readonly clearRouteCache?: boolean
+}
+
+const OWN_SERVER: FilterServer = { clusterName: EXT_AUTHZ_CLUSTER }
+
 /**
  * envoy.extensions.filters.http.ext_authz.v3.ExtAuthz: on for every route that does not disable it; Envoy answers 503
  * if the server is unavailable.
@@ -37,7 +46,10 @@ const BODY_AS_BYTES = { maxRequestBytes: 1, packAsBytes: true }
  * headers from new rules for as long as those connections live.
  * encode_raw_headers: repeated headers arrive unjoined, and bytes that are not UTF-8 are not replaced.
  */
-export const buildExtAuthzFilter = (): HttpFilter =>
+export const buildExtAuthzFilter = ({
+  server = OWN_SERVER,
+  clearRouteCache = false,
+}: ExtAuthzOptions = {}): HttpFilter =>
   create(HttpFilterSchema, {
     name: EXT_AUTHZ_FILTER,
     configType: typedConfig(ExtAuthzSchema, {
@@ -45,7 +57,7 @@ export const buildExtAuthzFilter = (): HttpFilter =>
       services: {
         case: 'grpcService',
         value: {
-          targetSpecifier: { case: 'envoyGrpc', value: { clusterName: EXT_AUTHZ_CLUSTER } },
+          targetSpecifier: { case: 'envoyGrpc', value: server },
           timeout: durationOf(CHECK_TIMEOUT_MS),
           retryPolicy: RETRIES,
         },
@@ -54,8 +66,7 @@ export const buildExtAuthzFilter = (): HttpFilter =>
       statusOnError: { code: StatusCode.ServiceUnavailable },
       encodeRawHeaders: true,
       withRequestBody: BODY_AS_BYTES,
-      // Envoy must not select the route again after the check: the new one may never have been authorized.
-      clearRouteCache: false,
+      clearRouteCache,
       validateMutations: true,
       statPrefix: 'gatehouse',
     }),

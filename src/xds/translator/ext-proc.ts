@@ -25,7 +25,7 @@ import {
 } from '../../ir/names.js'
 import type { ProcAttachment } from '../../ir/route.js'
 import { EXT_PROC_FILTER } from './filter-names.js'
-import { durationOf, packed, typedConfig } from './messages.js'
+import { durationOf, type FilterServer, packed, typedConfig } from './messages.js'
 
 /** Exceeds the 10 s that a proxied registration may take. Does not apply in full duplex. */
 const MESSAGE_TIMEOUT_MS = 12_000
@@ -66,17 +66,17 @@ const PROCESSING_MODES: Readonly<Record<ProcAttachment['mode'], ProcessingMode>>
   }),
 }
 
+const OWN_SERVER: FilterServer = { clusterName: EXT_PROC_CLUSTER }
+
 /**
  * envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor. grpc_service has no timeout: it would limit the whole
  * stream, and with it every event stream.
  */
-export const buildExtProcFilter = (): HttpFilter =>
+export const buildExtProcFilter = (server: FilterServer = OWN_SERVER): HttpFilter =>
   create(HttpFilterSchema, {
     name: EXT_PROC_FILTER,
     configType: typedConfig(ExternalProcessorSchema, {
-      grpcService: {
-        targetSpecifier: { case: 'envoyGrpc', value: { clusterName: EXT_PROC_CLUSTER } },
-      },
+      grpcService: { targetSpecifier: { case: 'envoyGrpc', value: server } },
       failureModeAllow: false,
       statusOnError: { code: StatusCode.ServiceUnavailable },
       messageTimeout: durationOf(MESSAGE_TIMEOUT_MS),

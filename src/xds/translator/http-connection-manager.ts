@@ -24,7 +24,7 @@ import { buildExtProcFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
 import { buildLocalRateLimitFilter } from './local-rate-limit.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
-import { ADS_SOURCE, durationOf, type FieldsOf, typedConfig } from './messages.js'
+import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 import type { XdsOptions } from './xds-resources.js'
 
 type ManagerFields = FieldsOf<typeof HttpConnectionManagerSchema>
@@ -61,6 +61,12 @@ const PATH_FIELDS: ManagerFields = {
   mergeSlashes: true,
   pathWithEscapedSlashesAction: EscapedSlashesAction.REJECT_REQUEST,
 }
+
+/** The fields without which other Envoys' routes could be bypassed, and headers of Gatehouse forged. */
+export const packedPathFields = packed(HttpConnectionManagerSchema, {
+  ...PATH_FIELDS,
+  earlyHeaderMutationExtensions: [buildEarlyHeaderMutation()],
+})
 
 /**
  * Trusts no address with x-envoy-* headers, not even private ones (CVE-2024-45806). An empty list would mean Envoy's

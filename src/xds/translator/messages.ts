@@ -17,6 +17,13 @@ export type FieldsOf<Desc extends DescMessage> = Extract<
   { readonly $typeName?: undefined }
 >
 
+/** How a filter reaches its gRPC server (envoy.config.core.v3.GrpcService.EnvoyGrpc). */
+export interface FilterServer {
+  readonly clusterName: string
+  /** Absent: Envoy sends the cluster's name. */
+  readonly authority?: string
+}
+
 /** Packs a message into a google.protobuf.Any. */
 export const packed = <Desc extends DescMessage>(
   schema: Desc,

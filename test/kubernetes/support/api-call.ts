@@ -74,6 +74,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   ProxyParameters: 'proxyparameters',
   BackendTLSPolicy: 'backendtlspolicies',
   NetworkPolicy: 'networkpolicies',
+  AuthorizationPolicy: 'authorizationpolicies',
 }
 const CLUSTER_SCOPED = new Set([
   'GatewayClass',

@@ -1,10 +1,10 @@
 // Seals the user's own HTTPRoutes: their backends are unreachable without Gatehouse's marks, whatever happens to its
 // policies.
 
-import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
-import { SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
-import { type Manifest, metadataOf } from '../manifest.js'
-import { CLOSED_BACKEND, durationText, parentRef, toBackend } from './names.js'
+import type { MeshRoute, MeshRule } from '../ir/mesh-route.js'
+import { SEAL_HEADERS, SEAL_SECRET } from '../ir/names.js'
+import { durationText, httpRoute, routeFields } from './gateway-api.js'
+import { type Manifest, metadataOf } from './manifest.js'
 
 /** Seals by namespace. */
 export type Seals = ReadonlyMap<string, string>
@@ -35,21 +35,21 @@ export function sealSecrets(routes: readonly MeshRoute[], seals: Seals): readonl
     }))
 }
 
-export function sealedRoute(route: MeshRoute, seal: string): Manifest {
-  const { namespace, name, sealing, parents, hostnames } = route
-  return {
-    apiVersion: 'gateway.networking.k8s.io/v1',
-    kind: 'HTTPRoute',
-    metadata: { namespace, name, labels: sealing.labels },
-    spec: {
-      parentRefs: parents.map(parentRef),
-      ...(hostnames.length === 0 ? {} : { hostnames }),
-      rules: sealing.rules.flatMap((rule) => [
-        closedRule(rule),
-        openRule(rule, sealHeaders(route), seal),
-      ]),
-    },
-  }
+/**
+ * Returns the sealed version of a route: each rule, in its order, is followed by one that also matches the seal and has
+ * the backends.
+ * @param closed reference to a backend that nobody answers in.
+ */
+export function sealedRoute(route: MeshRoute, seal: string, closed: object): Manifest {
+  const { namespace, name, rules, sealing } = route
+  const metadata = { namespace, name, labels: sealing.labels }
+  return httpRoute(metadata, {
+    ...routeFields(route),
+    rules: rules.flatMap((rule) => [
+      closedRule(rule, closed),
+      openRule(rule, sealHeaders(route), seal),
+    ]),
+  })
 }
 
 /** Names of the headers that must carry the seal: one for each of ext_authz and ext_proc that the route uses. */
@@ -58,10 +58,10 @@ const sealHeaders = ({ authz, isGuarded }: MeshRoute): readonly string[] => [
   ...(isGuarded ? [SEAL_HEADERS.guard] : []),
 ]
 
-const closedRule = ({ matches, filters }: MeshRule): object => ({
+const closedRule = ({ matches, filters }: MeshRule, closed: object): object => ({
   matches,
   ...withFilters(filters.filter(({ type }) => type === 'CORS')),
-  backendRefs: [toBackend(CLOSED_BACKEND)],
+  backendRefs: [closed],
 })
 
 function openRule(rule: MeshRule, headers: readonly string[], seal: string): object {

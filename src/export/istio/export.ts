@@ -1,0 +1,86 @@
+// Exports the manifests that make Istio's gateways ask Gatehouse about the protected HTTPRoutes. If one of the routes
+// cannot be protected, the result is only the problems: some of the manifests would leave other routes open.
+
+import { compareText } from '../../incremental/sorted-list.js'
+import type { MeshRoute } from '../../ir/mesh-route.js'
+import type { GatewayName } from '../../ir/status.js'
+import { err, ok, type Result } from '../../result.js'
+import { documentsHttpRoute } from '../gateway-api.js'
+import { type ExportProblem, type ExportTargets, type Manifest, metadataOf } from '../manifest.js'
+import { sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
+import { envoyFilter } from './envoy-filter.js'
+import { CLOSED_PORT, CLOSED_SERVICE } from './names.js'
+import { type KnownRoute, problemsOf } from './problems.js'
+
+/** What an export for Istio refers to. */
+export type IstioTargets = Pick<ExportTargets, 'gatehouse' | 'newSeal'>
+
+/**
+ * Returns the manifests sorted by namespace, name and kind.
+ * @param known every HTTPRoute, to find names of Envoy routes that occur twice.
+ */
+export function exportIstio(
+  routes: readonly MeshRoute[],
+  known: readonly KnownRoute[],
+  { gatehouse, newSeal }: IstioTargets,
+): Result<readonly Manifest[], readonly ExportProblem[]> {
+  const isSealed = newSeal !== undefined
+  const problems = problemsOf(routes, known, isSealed)
+  if (problems.length > 0) return err(problems)
+  const seals = isSealed ? sealsOf(routes, newSeal) : undefined
+  const manifests = [
+    ...byGateway(routes).map(({ gateway, of }) => envoyFilter(gateway, of, gatehouse, isSealed)),
+    ...closedServices(routes, isSealed),
+    ...routes.flatMap((route) =>
+      route.documents === undefined ? [] : [documentsHttpRoute(route, route.documents, CLOSED)],
+    ),
+    ...(seals === undefined
+      ? []
+      : [
+          ...sealSecrets(routes, seals),
+          ...routes.map((route) => sealedRoute(route, seals.get(route.namespace) ?? '', CLOSED)),
+        ]),
+  ]
+  return ok(manifests.sort(byName))
+}
+
+/** Reference to the Service without endpoints, in the route's own namespace. */
+const CLOSED = { name: CLOSED_SERVICE, port: CLOSED_PORT }
+
+/** Returns the Services for the namespaces whose routes lead there. */
+const closedServices = (routes: readonly MeshRoute[], isSealed: boolean): readonly Manifest[] =>
+  [
+    ...new Set(
+      routes
+        .filter(({ documents }) => documents !== undefined || isSealed)
+        .map(({ namespace }) => namespace),
+    ),
+  ].map((namespace) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: metadataOf(namespace, CLOSED_SERVICE),
+    // Without a selector, no pod is ever behind it.
+    spec: { ports: [{ name: 'http', port: CLOSED_PORT }] },
+  }))
+
+interface GatewayRoutes {
+  readonly gateway: GatewayName
+  readonly of: readonly MeshRoute[]
+}
+
+function byGateway(routes: readonly MeshRoute[]): readonly GatewayRoutes[] {
+  const names = new Map(
+    routes.flatMap(({ gateways }) => gateways.map((gateway) => [keyOf(gateway), gateway] as const)),
+  )
+  return [...names].map(([key, gateway]) => ({
+    gateway,
+    of: routes.filter(({ gateways }) => gateways.some((one) => keyOf(one) === key)),
+  }))
+}
+
+const keyOf = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
+
+const byName = (a: Manifest, b: Manifest): number =>
+  compareText(a.metadata.namespace, b.metadata.namespace) ||
+  compareText(a.metadata.name, b.metadata.name) ||
+  compareText(a.kind, b.kind)

@@ -1,0 +1,32 @@
+// Gives the rules of a protected HTTPRoute the names of their Envoy routes, as they are in the mesh.
+
+import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
+import { istioRouteName } from './names.js'
+
+/** A rule of the HTTPRoute in the mesh. */
+export interface NamedRule {
+  /** Name of its Envoy routes. */
+  readonly name: string
+  /** The rule as its author wrote it. */
+  readonly rule: MeshRule
+}
+
+/** Returns the rules in the mesh; a sealed route has two for each: one without a name, and one with the author's. */
+export const namedRules = (route: MeshRoute, isSealed: boolean): readonly NamedRule[] =>
+  route.rules.flatMap((rule, index) => {
+    const named = (at: number, name?: string): NamedRule => ({
+      name: istioRouteName(route.namespace, route.name, at, name),
+      rule,
+    })
+    return isSealed
+      ? [named(2 * index), named(2 * index + 1, rule.name)]
+      : [named(index, rule.name)]
+  })
+
+/** Names of the Envoy routes of the documents' HTTPRoute: that of the documents, and that of a relay's pages. */
+export const documentsNames = ({ namespace, documents }: MeshRoute): readonly string[] =>
+  documents === undefined
+    ? []
+    : [documents.documents, documents.pages]
+        .filter(({ length }) => length > 0)
+        .map((_, index) => istioRouteName(namespace, documents.route, index, undefined))

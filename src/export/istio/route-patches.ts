@@ -1,0 +1,99 @@
+// Builds the patches of an EnvoyFilter that enable Gatehouse's filters on the Envoy routes of one HTTPRoute. A patch
+// finds them by their name, which other HTTPRoutes may use too: it only ever enables, never disables.
+
+import type { Any } from '@bufbuild/protobuf/wkt'
+import type { JsonObject } from '../../ir/json.js'
+import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
+import { listsKey, routeKey } from '../../ir/names.js'
+import { buildCorsPolicy } from '../../xds/translator/cors.js'
+import { buildExtAuthzPerRoute } from '../../xds/translator/ext-authz.js'
+import { buildExtProcPerRoute } from '../../xds/translator/ext-proc.js'
+import { CORS_FILTER } from '../../xds/translator/filter-names.js'
+import { anyJson, durationJson } from './envoy-json.js'
+import { AUTHZ_FILTER, PROC_FILTER } from './names.js'
+import { documentsNames, namedRules } from './named-rules.js'
+
+/** An element of an EnvoyFilter's configPatches. */
+export type ConfigPatch = JsonObject
+
+/** Returns the patches for the routes of an HTTPRoute and of its documents. */
+export const routePatches = (route: MeshRoute, isSealed: boolean): readonly ConfigPatch[] => [
+  ...namedRules(route, isSealed).flatMap(({ name, rule }) => [
+    filterPatch(name, filtersOf(route)),
+    actionPatch(name, route, rule),
+  ]),
+  ...documentsNames(route).map((name, index) => filterPatch(name, documentsFilters(route, index))),
+]
+
+type PerFilter = Readonly<Record<string, Any>>
+
+function filtersOf(route: MeshRoute): PerFilter {
+  const { authz, cors, isGuarded, namespace, name } = route
+  const key = routeKey(namespace, name, 0)
+  return {
+    ...(cors === undefined ? {} : { [CORS_FILTER]: buildCorsPolicy(cors) }),
+    ...(authz === undefined
+      ? {}
+      : {
+          [AUTHZ_FILTER]: buildExtAuthzPerRoute({
+            authz: authz.key,
+            ...(authz.bodyBytes === undefined ? {} : { authzBodyBytes: authz.bodyBytes }),
+          }),
+        }),
+    ...(isGuarded ? { [PROC_FILTER]: buildExtProcPerRoute({ key, mode: 'guard' }) } : {}),
+    ...(authz?.filtersLists === true
+      ? { [PROC_FILTER]: buildExtProcPerRoute({ key: listsKey(key), mode: 'lists' }) }
+      : {}),
+  }
+}
+
+function documentsFilters({ namespace, documents }: MeshRoute, index: number): PerFilter {
+  if (documents === undefined) return {}
+  const key = routeKey(namespace, documents.route, index)
+  return {
+    // The pages of a relay have no CORS: pages of other origins must not read them.
+    ...(index === 0 ? { [CORS_FILTER]: buildCorsPolicy(documents.cors) } : {}),
+    [PROC_FILTER]: buildExtProcPerRoute({ key, mode: 'well-known' }),
+  }
+}
+
+const filterPatch = (name: string, filters: PerFilter): ConfigPatch =>
+  patchOf(
+    { name },
+    {
+      typed_per_filter_config: Object.fromEntries(
+        Object.entries(filters).map(([filter, config]) => [filter, anyJson(config)]),
+      ),
+    },
+  )
+
+/** Only for routes that forward: merged into a redirect, these fields would replace it. */
+const actionPatch = (name: string, route: MeshRoute, rule: MeshRule): ConfigPatch => {
+  const timeoutMs = timeoutOf(rule, route.requestMs)
+  return patchOf(
+    { name, action: 'ROUTE' },
+    {
+      route: {
+        ...(timeoutMs === undefined ? {} : { timeout: durationJson(timeoutMs) }),
+        ...(route.isEndless ? { idle_timeout: durationJson(0) } : {}),
+        // An upgraded connection carries messages that neither the rules nor the webhooks would see.
+        upgrade_configs: [{ upgrade_type: 'websocket', enabled: false }],
+      },
+    },
+  )
+}
+
+/** Returns the policy's timeout, or the rule's own one if it is shorter. Without a policy's, the mesh applies its own. */
+function timeoutOf({ timeouts }: MeshRule, policyMs: number | undefined): number | undefined {
+  if (policyMs === undefined) return undefined
+  const own = [timeouts.request, timeouts.backendRequest].flatMap((ms) =>
+    ms === undefined || ms === 0 ? [] : [ms],
+  )
+  return Math.min(policyMs, ...own)
+}
+
+const patchOf = (route: JsonObject, value: JsonObject): ConfigPatch => ({
+  applyTo: 'HTTP_ROUTE',
+  match: { context: 'GATEWAY', routeConfiguration: { vhost: { route } } },
+  patch: { operation: 'MERGE', value },
+})
