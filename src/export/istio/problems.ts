@@ -2,8 +2,8 @@
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportProblem } from '../manifest.js'
-import { istioRouteName } from './names.js'
 import { documentsNames, namedRules } from './named-rules.js'
+import { istioRouteName } from './names.js'
 
 /** An HTTPRoute as written, protected or not. */
 export interface KnownRoute {

@@ -10,8 +10,8 @@ import { buildExtAuthzPerRoute } from '../../xds/translator/ext-authz.js'
 import { buildExtProcPerRoute } from '../../xds/translator/ext-proc.js'
 import { CORS_FILTER } from '../../xds/translator/filter-names.js'
 import { anyJson, durationJson } from './envoy-json.js'
-import { AUTHZ_FILTER, PROC_FILTER } from './names.js'
 import { documentsNames, namedRules } from './named-rules.js'
+import { AUTHZ_FILTER, PROC_FILTER } from './names.js'
 
 /** An element of an EnvoyFilter's configPatches. */
 export type ConfigPatch = JsonObject
@@ -68,7 +68,7 @@ const filterPatch = (name: string, filters: PerFilter): ConfigPatch =>
   )
 
 /** Only for routes that forward: merged into a redirect, these fields would replace it. */
-const actionPatch = (name: string, route: MeshRoute, rule: MeshRule): ConfigPatch => {
+function actionPatch(name: string, route: MeshRoute, rule: MeshRule): ConfigPatch {
   const timeoutMs = timeoutOf(rule, route.requestMs)
   return patchOf(
     { name, action: 'ROUTE' },
