@@ -50,19 +50,88 @@ export function atOnce<T>(work: Work<T>): T {
   }
 }
 
-/** Runs work in slices. Short work returns its result without a promise; undefined: signal ended the work. */
-export function inTurns<T>(work: Work<T>, signal?: Ending): T | undefined | Promise<T | undefined> {
-  const step = work.next()
-  return step.done === true ? step.value : goOn(work, signal)
+/** Decides at each yield whether the work goes on at once or lets other tasks run. */
+export interface Slice {
+  /** Called when the work begins, and when it goes on after other tasks have run. */
+  begin(): void
+  isOver(): boolean
 }
 
-async function goOn<T>(work: Work<T>, signal: Ending | undefined): Promise<T | undefined> {
+/** A slice ends at each yield: the work counts its own units. */
+const EVERY_YIELD: Slice = { begin: () => undefined, isOver: () => true }
+
+/** Milliseconds in a slice of work that yields after each short step. */
+const SLICE_MS = 4
+
+/** Creates slices that end after a time, for work that yields after each short step. now: performance.now(). */
+export function timedSlices(now: () => number, ms = SLICE_MS): Slice {
+  let end = 0
+  return { begin: () => void (end = now() + ms), isOver: () => now() >= end }
+}
+
+/** Runs work in slices. Short work returns its result without a promise; undefined: signal ended the work. */
+export function inTurns<T>(
+  work: Work<T>,
+  signal?: Ending,
+  slice = EVERY_YIELD,
+): T | undefined | Promise<T | undefined> {
+  const step = oneSlice(work, slice)
+  return step.done === true ? step.value : goOn(work, signal, slice)
+}
+
+async function goOn<T>(
+  work: Work<T>,
+  signal: Ending | undefined,
+  slice: Slice,
+): Promise<T | undefined> {
   for (;;) {
     await nextTurn()
     if (signal?.aborted === true) return undefined
-    const step = work.next()
+    const step = oneSlice(work, slice)
     if (step.done === true) return step.value
   }
+}
+
+function oneSlice<T>(work: Work<T>, slice: Slice): IteratorResult<undefined, T> {
+  slice.begin()
+  for (;;) {
+    const step = work.next()
+    if (step.done === true || slice.isOver()) return step
+  }
+}
+
+/** Does the same to each element, with a yield after each. */
+export function* each<Element>(
+  elements: Iterable<Element>,
+  use: (element: Element) => void,
+): Work<void> {
+  for (const element of elements) {
+    use(element)
+    yield
+  }
+}
+
+/** Returns the result of work for each element, in order. */
+export function* mapWork<Element, Result>(
+  elements: Iterable<Element>,
+  work: (element: Element) => Work<Result>,
+): Work<readonly Result[]> {
+  const results: Result[] = []
+  for (const element of elements) results.push(yield* work(element))
+  return results
+}
+
+/** Returns the result of a function for each element, in order, with a yield after each. */
+export function* mapEach<Element, Result>(
+  elements: Iterable<Element>,
+  compute: (element: Element) => Result,
+): Work<readonly Result[]> {
+  const results: Result[] = []
+  for (const element of elements) {
+    results.push(compute(element))
+    yield
+  }
+  return results
 }
 
 export function nextTurn(): Promise<void> {

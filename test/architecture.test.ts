@@ -24,7 +24,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'ending.ts': [],
   'turns.ts': ['ending'],
   'utf8.ts': ['turns'],
-  incremental: [],
+  incremental: ['turns'],
   ir: [],
   addresses: [],
   json: ['turns', 'result', 'utf8', 'errors'],
@@ -43,12 +43,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'turns', 'result'],
 
   'resources/kinds': ['ir'],
-  'resources/decode': ['resources/kinds', 'incremental', 'ir', ...BASE],
+  'resources/decode': ['resources/kinds', 'incremental', 'ir', 'turns', ...BASE],
   'resources/crd': ['resources/kinds', 'ir'],
   'resources/files': ['resources/decode', 'resources/kinds', 'incremental', 'turns', ...BASE],
   'resources/kubernetes': ['resources/decode', 'resources/kinds', 'incremental', 'ir', ...BASE],
 
-  'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'result'],
+  'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'turns', 'result'],
   'gatewayapi/listeners': ['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'result'],
   'gatewayapi/backends': [
     ...['gatewayapi/world', 'resources/kinds'],
@@ -60,23 +60,23 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'gatewayapi/routes': [
     ...['gatewayapi/policies', 'gatewayapi/backends', 'gatewayapi/listeners', 'gatewayapi/world'],
-    ...['resources/kinds', 'incremental', 'ir', 'cel', 'oauth', 'result'],
+    ...['resources/kinds', 'incremental', 'ir', 'cel', 'oauth', 'turns', 'result'],
   ],
   'gatewayapi/status': [
     ...['gatewayapi/routes', 'gatewayapi/policies', 'gatewayapi/backends', 'gatewayapi/listeners'],
-    ...['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'similar'],
+    ...['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'turns', 'similar'],
   ],
   gatewayapi: [
     ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/backends', 'gatewayapi/listeners'],
     'gatewayapi/world',
-    ...['resources/kinds', 'incremental', 'ir'],
+    ...['resources/kinds', 'incremental', 'ir', 'turns'],
   ],
 
   export: ['ir'],
   'export/envoy-gateway': ['export', 'incremental', 'ir', 'result'],
 
-  'xds/encode': ['grpc', 'incremental', 'ir', 'errors'],
-  'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir'],
+  'xds/encode': ['grpc', 'incremental', 'ir', 'turns', 'errors'],
+  'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir', 'turns'],
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
   'export/istio': ['export', 'xds/translator', 'xds/encode', 'grpc', 'incremental', 'ir', 'result'],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
@@ -136,12 +136,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'extproc/relay',
       'extproc/stream',
     ],
-    ...['rules', 'cel', 'ir', 'incremental', 'grpc', 'remote', ...BASE],
+    ...['rules', 'cel', 'ir', 'incremental', 'turns', 'grpc', 'remote', ...BASE],
   ],
 
   snapshot: [
     ...['xds/encode', 'xds/server', 'xds/translator', 'extauthz', 'extproc'],
-    ...['ir', 'incremental', 'result', 'logger'],
+    ...['ir', 'incremental', 'turns', 'result', 'logger'],
   ],
   settings: ['addresses', 'result'],
   'settings.ts': ['settings', 'result', 'similar'],

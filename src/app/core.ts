@@ -4,7 +4,7 @@
 import type { AdminSource } from '../admin/admin-server.js'
 import { createMetrics, type Metrics } from '../admin/metrics.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
-import { createTranslator, type Translator } from '../gatewayapi/translator.js'
+import { createTranslator } from '../gatewayapi/translator.js'
 import type { GrpcServerOptions } from '../grpc/server.js'
 import type { GrpcService } from '../grpc/service.js'
 import type { Logger } from '../logger.js'
@@ -12,6 +12,7 @@ import type { RemoteStore } from '../remote/remote-store.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
+import { timedSlices } from '../turns.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
@@ -22,7 +23,7 @@ import { defaultHeldBytes } from './held-bytes-default.js'
 import { startIdleCollection } from './idle-collection.js'
 import { meshOf } from './mesh.js'
 import { createOutbound, type OutboundParts } from './outbound.js'
-import { createPipeline, type Pipeline, type PipelineState } from './pipeline.js'
+import { createPipeline, type Pipeline, type PipelineDeps, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
 import { relayKeys } from './relay-keys.js'
 import { refusals, unpublished } from './report.js'
@@ -77,6 +78,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     translator: translatorOf(settings, outbound, workers),
     ...{ remote, names, publisher, logger, startTimer },
     rememberedTokens: settings.rememberedTokens,
+    slice: timedSlices(() => performance.now()),
     options: xdsOptions(settings, ownEnvoy, caFile),
     onFailure: () => metrics.translationFailed(),
     onRun: reportRuns(settings, logger, onRun),
@@ -139,7 +141,7 @@ const keySetsOf = (
   async refetchKeySet(id) {
     const { remote, pipeline } = parts()
     const fetched = await remote.refetch(id)
-    pipeline.flush()
+    await pipeline.flush()
     return fetched
   },
   keySetAnswers: (id) => parts().remote.answers(id),
@@ -169,7 +171,7 @@ function translatorOf(
   settings: Settings,
   { tenancy }: OutboundParts,
   workers: WorkerPool | undefined,
-): Translator {
+): PipelineDeps['translator'] {
   const translator = createTranslator({
     apiGroup: settings.apiGroup,
     clusterDomain: settings.clusterDomain,
@@ -186,8 +188,8 @@ function translatorOf(
   })
   if (workers === undefined) return translator
   return {
-    translate(...inputs) {
-      const translation = translator.translate(...inputs)
+    *translationWork(...inputs) {
+      const translation = yield* translator.translationWork(...inputs)
       workers.setOwnAddresses(translation.ownAddresses)
       return translation
     },

@@ -1,17 +1,21 @@
-// Translates resources and remote documents, builds a snapshot and publishes it, again at every change.
+// Translates resources and remote documents, builds a snapshot and publishes it, again at every change. A run takes
+// slices, so that checks go on meanwhile, and publishes as a whole. Changes that arrive during a run wait for its end; one
+// run then takes all of them.
 
+import { OwnEnding } from '../ending.js'
 import { errorText } from '../errors.js'
 import type { Translation } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { NameState } from '../ir/resolved-name.js'
 import type { Logger } from '../logger.js'
 import type { ProviderState, Resources } from '../resources/kinds/resources.js'
-import { buildSnapshot, type Snapshot } from '../snapshot/build-snapshot.js'
+import { type Snapshot, snapshotWork } from '../snapshot/build-snapshot.js'
+import { inTurns, nextTurn, type Slice, type Work } from '../turns.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
 
 export interface PipelineDeps {
   readonly translator: {
-    translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
+    translationWork(resources: Resources, remote: RemoteState, names?: NameState): Work<Translation>
   }
   readonly remote: { want(documents: readonly WantedDocument[]): void; state(): RemoteState }
   /** Absent: Envoy resolves the names. */
@@ -24,6 +28,8 @@ export interface PipelineDeps {
   /** Verified tokens remembered for each provider; absent: the default. */
   readonly rememberedTokens?: number
   readonly logger: Logger
+  /** Decides when a run lets other tasks run. */
+  readonly slice: Slice
   /** Called when a change could not be turned into a snapshot, which is a bug. */
   onFailure(): void
   /** Called after every run. */
@@ -33,7 +39,7 @@ export interface PipelineDeps {
 }
 
 export interface PipelineState {
-  /** Absent: nothing has been read yet. */
+  /** What the last run translated; what was read, until a run has succeeded. Absent: nothing has been read yet. */
   readonly provider?: ProviderState
   /** Result of the last run that succeeded. */
   readonly translation?: Translation
@@ -45,8 +51,8 @@ export interface Pipeline {
   resourcesChanged(state: ProviderState): void
   /** Reports that documents or names have changed. */
   remoteChanged(): void
-  /** Runs now if remoteChanged() has scheduled a run. */
-  flush(): void
+  /** Resolves when what was changed by now is in force. Begins the run that remoteChanged() has scheduled. */
+  flush(): Promise<void>
   state(): PipelineState
   close(): void
 }
@@ -60,40 +66,80 @@ const FIRST_NAME_PATIENCE_MS = 5_000
 
 export function createPipeline(deps: PipelineDeps): Pipeline {
   let state: PipelineState = {}
+  let read: ProviderState | undefined
   let stopTimer: (() => void) | undefined
-  const patience = createPatience(deps, () => run())
+  const ending = new OwnEnding()
+  const patience = createPatience(deps, () => void runs.begin())
 
-  const run = (): void => {
+  const run = (): Promise<void> | undefined => {
     stopTimer?.()
     stopTimer = undefined
-    if (state.provider === undefined) return
-    try {
-      state = { provider: state.provider, translation: advance(state.provider, deps, patience) }
-    } catch (error) {
+    const provider = read
+    if (provider === undefined || ending.aborted) return undefined
+    const take = (translation: Translation | undefined): void => {
+      if (translation === undefined) return
+      state = { provider, translation }
+      deps.onRun(state)
+    }
+    const fail = (error: unknown): void => {
       deps.logger.error({ err: error }, 'a change could not be translated; the last good one stays')
       deps.onFailure()
-      state = { ...state, failure: errorText(error) }
+      state = { ...state, provider, failure: errorText(error) }
+      deps.onRun(state)
     }
-    deps.onRun(state)
+    let translation: ReturnType<typeof inTurns<Translation>>
+    try {
+      translation = inTurns(advance(provider, deps, patience), ending, deps.slice)
+    } catch (error) {
+      fail(error)
+      return undefined
+    }
+    if (translation instanceof Promise) return translation.then(take, fail)
+    take(translation)
+    return undefined
   }
+  const runs = createRuns(run)
 
   return {
     resourcesChanged(provider) {
-      state = { ...state, provider }
-      run()
+      read = provider
+      if (state.translation === undefined) state = { ...state, provider }
+      void runs.begin()
     },
     remoteChanged() {
-      stopTimer ??= deps.startTimer(run, REMOTE_DEBOUNCE_MS)
+      stopTimer ??= deps.startTimer(() => void runs.begin(), REMOTE_DEBOUNCE_MS)
     },
-    flush() {
-      if (stopTimer !== undefined) run()
-    },
+    flush: async () => (stopTimer === undefined ? runs.settled() : runs.begin()),
     state: () => state,
     close: () => {
+      ending.abort()
       stopTimer?.()
       patience.close()
     },
   }
+}
+
+interface Runs {
+  /** Runs now, or once more after the current run. Returns a promise unless the run has ended. */
+  begin(): Promise<void> | undefined
+  /** Resolves when all runs that were begun have ended. */
+  settled(): Promise<void> | undefined
+}
+
+/** Runs one at a time: half of a translation belongs to the run that began it. */
+function createRuns(run: () => Promise<void> | undefined): Runs {
+  let current: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const begin = (): Promise<void> | undefined => {
+    if (current !== undefined) return (next ??= current.then(nextTurn).then(beginNext))
+    current = run()?.finally(() => (current = undefined))
+    return current
+  }
+  const beginNext = (): Promise<void> | undefined => {
+    next = undefined
+    return begin()
+  }
+  return { begin, settled: () => next ?? current }
 }
 
 interface Patience {
@@ -134,16 +180,24 @@ function createPatience(deps: PipelineDeps, run: () => void): Patience {
   }
 }
 
-function advance(provider: ProviderState, deps: PipelineDeps, patience: Patience): Translation {
+function* advance(
+  provider: ProviderState,
+  deps: PipelineDeps,
+  patience: Patience,
+): Work<Translation> {
   const { translator, remote, names, publisher, options, rememberedTokens, logger } = deps
-  const translation = translator.translate(provider.resources, remote.state(), names?.state())
+  const translation = yield* translator.translationWork(
+    provider.resources,
+    remote.state(),
+    names?.state(),
+  )
   remote.want(translation.wanted)
   names?.want(translation.names)
   const previous = publisher.current()
   // Decision 27: at startup a broken document has no last good version to fall back on.
   if (previous === undefined && !provider.complete) return translation
   if (patience.waitsFor(translation.names)) return translation
-  const snapshot = buildSnapshot(translation.ir, options, previous, rememberedTokens)
+  const snapshot = yield* snapshotWork(translation.ir, options, previous, rememberedTokens)
   if (publisher.publish(snapshot))
     logger.info({ revision: snapshot.revision }, 'configuration published')
   return translation

@@ -7,6 +7,7 @@ import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-ent
 import { MCP_HEADERS } from '../mcp/http-message.js'
 import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
+import { atOnce, mapEach, type Work } from '../turns.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
@@ -48,21 +49,25 @@ export interface CompiledJwt {
 }
 
 /** Reuses previous entries that are the same objects, and providers of equal content with the tokens they remember. */
-export function buildAuthzTable(
+export function* authzTableWork(
   list: readonly AuthzEntry[],
   previous?: AuthzTable,
   rememberedTokens = DEFAULT_REMEMBERED_TOKENS,
-): AuthzTable {
+): Work<AuthzTable> {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
-  const providers = countUses(
+  const providers = yield* countUses(
     known?.providers ?? persistentMap(),
     { removed: removed.flatMap(providersOf), added: added.flatMap(providersOf) },
     rememberedTokens,
   )
+  const compiled = yield* mapEach(
+    added,
+    (entry) => [entry.key, compileEntry(entry, providers)] as const,
+  )
   const entries = (known?.entries ?? persistentMap<CompiledEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
-    ...added.map((entry) => [entry.key, compileEntry(entry, providers)] as const),
+    ...compiled,
   ])
   return {
     get: (key) => entries.get(key),
@@ -70,6 +75,10 @@ export function buildAuthzTable(
     compiled: { list, entries, providers },
   }
 }
+
+/** Like authzTableWork(), at once. */
+export const buildAuthzTable = (...inputs: Parameters<typeof authzTableWork>): AuthzTable =>
+  atOnce(authzTableWork(...inputs))
 
 const providersOf = ({ jwt }: AuthzEntry): readonly JwtProvider[] => jwt?.providers ?? []
 

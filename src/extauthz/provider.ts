@@ -7,6 +7,7 @@ import type { PersistentMap } from '../incremental/persistent-map.js'
 import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
 import type { JsonObject } from '../ir/json.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
+import { each, type Work } from '../turns.js'
 import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'
 import { TokenMemory } from './token-memory.js'
@@ -33,11 +34,11 @@ export const providerOf = (
 ): CompiledProvider | undefined => providers.get(contentId(provider))?.provider
 
 /** Returns known with the uses of removed and added providers counted. */
-export function countUses(
+export function* countUses(
   known: CompiledProviders,
   { removed, added }: Differences<JwtProvider>,
   rememberedTokens: number,
-): CompiledProviders {
+): Work<CompiledProviders> {
   const changes = new Map<string, { readonly provider: CompiledProvider; readonly uses: number }>()
   const count = (named: JwtProvider, more: number): void => {
     const id = contentId(named)
@@ -45,8 +46,8 @@ export function countUses(
       known.get(id) ?? { provider: buildProvider(named, rememberedTokens), uses: 0 }
     changes.set(id, { provider, uses: uses + more })
   }
-  for (const provider of added) count(provider, 1)
-  for (const provider of removed) count(provider, -1)
+  yield* each(added, (provider) => count(provider, 1))
+  yield* each(removed, (provider) => count(provider, -1))
   return known.with(
     [...changes].map(([id, used]) => [id, used.uses === 0 ? undefined : used] as const),
   )

@@ -5,6 +5,7 @@ import { type PersistentMap, persistentMap } from '../incremental/persistent-map
 import type { ListsEntry, ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
 import { compileRules } from '../rules/compile-rules.js'
 import { rulesOfLists } from '../rules/listed.js'
+import { atOnce, mapEach, type Work } from '../turns.js'
 import type { CompiledLists } from './lists/lists-processor.js'
 import { compileGuard, type Guard } from './webhook/compiled-guard.js'
 
@@ -21,15 +22,20 @@ export interface ProcTable {
 }
 
 /** previous: its compiled entries are reused for identical objects. */
-export function buildProcTable(list: readonly ProcEntry[], previous?: ProcTable): ProcTable {
+export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable): Work<ProcTable> {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
+  const compiled = yield* mapEach(added, (entry) => [entry.key, compile(entry)] as const)
   const entries = (known?.entries ?? persistentMap<CompiledProcEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
-    ...added.map((entry) => [entry.key, compile(entry)] as const),
+    ...compiled,
   ])
   return { get: (key) => entries.get(key), compiled: { list, entries } }
 }
+
+/** Like procTableWork(), at once. */
+export const buildProcTable = (...inputs: Parameters<typeof procTableWork>): ProcTable =>
+  atOnce(procTableWork(...inputs))
 
 function compile(entry: ProcEntry): CompiledProcEntry {
   switch (entry.type) {

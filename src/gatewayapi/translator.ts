@@ -1,5 +1,5 @@
 // Translates resources and fetched documents into the model, the status of every resource, and the wanted documents.
-// Pure and synchronous. Memoises its own results, so one change among thousands of resources recomputes little.
+// Pure. Works in slices, and memoises its own results, so one change among thousands of resources recomputes little.
 
 import { type Chunker, concat, createChunker } from '../incremental/chunked-list.js'
 import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
@@ -14,6 +14,7 @@ import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { NameState } from '../ir/resolved-name.js'
 import type { ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
+import { atOnce, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
@@ -50,6 +51,8 @@ export interface Translation {
 export interface Translator {
   /** names: absent where Gatehouse resolves no names, as with files. */
   translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
+  /** Like translate(), in slices. A translation that has begun must end before the next one begins. */
+  translationWork(resources: Resources, remote: RemoteState, names?: NameState): Work<Translation>
 }
 
 export function createTranslator(options: TranslatorOptions): Translator {
@@ -63,15 +66,18 @@ export function createTranslator(options: TranslatorOptions): Translator {
     namesOf: memo(namesOf),
   }
   let built: BuiltWorld | undefined
-  return {
-    translate: (resources, remote, names = NO_NAMES) => {
-      built = buildWorld(resources, { remote, names }, built)
-      const context: Context = { reader: queries.begin(built.world, built.changed), options }
-      const translation = translateAll(context, kept, resources)
-      kept.memo.endRevision()
-      return translation
-    },
+  function* translationWork(
+    resources: Resources,
+    remote: RemoteState,
+    names = NO_NAMES,
+  ): Work<Translation> {
+    built = yield* buildWorld(resources, { remote, names }, built)
+    const reader = yield* queries.begin(built.world, built.changed)
+    const translation = yield* translateAll({ reader, options }, kept, resources)
+    kept.memo.endRevision()
+    return translation
   }
+  return { translationWork, translate: (...inputs) => atOnce(translationWork(...inputs)) }
 }
 
 const NO_NAMES: NameState = new Map()
@@ -94,17 +100,17 @@ const createLists = () => ({
   wanted: createNamedList(({ id }: WantedDocument) => id),
 })
 
-function translateAll(context: Context, kept: Kept, resources: Resources): Translation {
+function* translateAll(context: Context, kept: Kept, resources: Resources): Work<Translation> {
   const gateways = resources.gateways
     .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
     .sort((a, b) => olderFirst(a.gateway, b.gateway))
-  const chunks = translateRoutes(context, kept.routeChunks(resources.httpRoutes))
+  const chunks = yield* translateRoutes(context, kept.routeChunks(resources.httpRoutes))
   const isMesh = context.options.mesh !== undefined
-  const ir = buildIr(kept, isMesh ? [] : gateways, chunks)
+  const ir = yield* buildIr(kept, isMesh ? [] : gateways, chunks)
   return {
     ir,
-    statuses: kept.buildStatuses(context, resources, gateways, chunks),
-    wanted: kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
+    statuses: yield* kept.buildStatuses(context, resources, gateways, chunks),
+    wanted: yield* kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
     names: wantedNames(context, kept.namesOf(ir.destinations)),
     ownAddresses: ownServiceAddresses(context),
     attachedRoutes: isMesh ? new Map() : sumAttached(chunks.map(({ attached }) => attached)),
@@ -132,17 +138,17 @@ function ownGateway(context: Context, key: string): readonly TranslatedGateway[]
   return gateway === undefined || gateway === 'foreign' ? [] : [gateway]
 }
 
-function buildIr(
+function* buildIr(
   { memo, lists, placements }: Kept,
   gateways: readonly TranslatedGateway[],
   chunks: readonly RouteChunk[],
-): Ir {
-  placements.update(chunks)
+): Work<Ir> {
+  yield* placements.update(chunks)
   return {
-    gateways: buildGateways(memo, gateways, placements),
-    destinations: lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
-    certificates: lists.certificates(certificatesOf(gateways)),
-    authz: lists.authz(concat(chunks.map(({ authz }) => authz))),
-    proc: lists.proc(concat(chunks.map(({ proc }) => proc))),
+    gateways: yield* buildGateways(memo, gateways, placements),
+    destinations: yield* lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
+    certificates: yield* lists.certificates(certificatesOf(gateways)),
+    authz: yield* lists.authz(concat(chunks.map(({ authz }) => authz))),
+    proc: yield* lists.proc(concat(chunks.map(({ proc }) => proc))),
   }
 }

@@ -1,19 +1,20 @@
 // Sorted lists that persist between revisions: changed values are merged into the previous list, and the same values
 // return the same list.
 
+import type { Work } from '../turns.js'
 import { commonEnds, type Differences, differences } from './diff.js'
 
-export type SortedList<Value> = (values: readonly Value[]) => readonly Value[]
+export type SortedList<Value> = (values: readonly Value[]) => Work<readonly Value[]>
 
 type Compare<Value> = (a: Value, b: Value) => number
 
 export function createSortedList<Value>(compare: Compare<Value>): SortedList<Value> {
   let past: readonly Value[] = []
   let list: readonly Value[] = []
-  return (values) => {
+  return function* (values) {
     const changes = differences(past, values)
     const count = changes.removed.length + changes.added.length
-    if (count > values.length / MANY) list = values.toSorted(compare)
+    if (count > values.length / MANY) list = yield* sorted(values, compare)
     else if (count > 0) list = patched(list, changes, compare)
     past = values
     return list
@@ -25,11 +26,11 @@ const MANY = 8
 
 /** Creates a list sorted by name without duplicates; values of the same name are equal. */
 export function createNamedList<Value>(nameOf: (value: Value) => string): SortedList<Value> {
-  const sorted = createSortedList<Value>((a, b) => compareText(nameOf(a), nameOf(b)))
+  const sortAll = createSortedList<Value>((a, b) => compareText(nameOf(a), nameOf(b)))
   let all: readonly Value[] = []
   let list: readonly Value[] = []
-  return (values) => {
-    const now = sorted(values)
+  return function* (values) {
+    const now = yield* sortAll(values)
     if (now !== all) list = list === all && isUnique(all, now, nameOf) ? now : unique(now, nameOf)
     all = now
     return list
@@ -55,17 +56,59 @@ function isUnique<Value>(
  * Applies changes to a sorted list of unique values; returns the list itself if there are none. Few changes are merged
  * in, which throws if a value to remove is missing.
  */
-export function patchSorted<Value>(
+export function* patchSorted<Value>(
   list: readonly Value[],
   changes: Differences<Value>,
   compare: Compare<Value>,
-): readonly Value[] {
+): Work<readonly Value[]> {
   const { removed, added } = changes
   const count = removed.length + added.length
   if (count === 0) return list
   if (count <= list.length / MANY) return patched(list, changes, compare)
   const gone = new Set(removed)
-  return [...list.filter((value) => !gone.has(value)), ...added].sort(compare)
+  return yield* sorted([...list.filter((value) => !gone.has(value)), ...added], compare)
+}
+
+/** Values that are sorted, or merged, between two yields. */
+const RUN = 1_024
+
+/** Sorts like toSorted(), by merging sorted runs. */
+function* sorted<Value>(values: readonly Value[], compare: Compare<Value>): Work<readonly Value[]> {
+  let runs: (readonly Value[])[] = []
+  for (let from = 0; from < values.length; from += RUN) {
+    runs.push(values.slice(from, from + RUN).sort(compare))
+    yield
+  }
+  while (runs.length > 1) {
+    const merged: (readonly Value[])[] = []
+    for (let index = 0; index < runs.length; index += 2)
+      merged.push(yield* mergedRuns(runs[index] ?? [], runs[index + 1] ?? [], compare))
+    runs = merged
+  }
+  return runs[0] ?? []
+}
+
+/** Merges two sorted lists; of equal values, those of the first list come first. */
+function* mergedRuns<Value>(
+  first: readonly Value[],
+  second: readonly Value[],
+  compare: Compare<Value>,
+): Work<readonly Value[]> {
+  if (second.length === 0) return first
+  const all: Value[] = []
+  let [a, b] = [0, 0]
+  while (a < first.length && b < second.length) {
+    const [one, other] = [first[a] as Value, second[b] as Value]
+    if (compare(one, other) <= 0) {
+      all.push(one)
+      a += 1
+    } else {
+      all.push(other)
+      b += 1
+    }
+    if (all.length % RUN === 0) yield
+  }
+  return all.concat(first.slice(a), second.slice(b))
 }
 
 function patched<Value>(

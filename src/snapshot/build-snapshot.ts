@@ -1,8 +1,10 @@
-// Builds everything to publish from the Ir: the servers' tables and the encoded xDS. Pure, except for memoisation.
+// Builds everything to publish from the Ir, in slices: the servers' tables and the encoded xDS. Pure, except for
+// memoisation.
 
-import { type AuthzTable, buildAuthzTable } from '../extauthz/authz-table.js'
-import { buildProcTable, type ProcTable } from '../extproc/proc-table.js'
+import { type AuthzTable, authzTableWork } from '../extauthz/authz-table.js'
+import { type ProcTable, procTableWork } from '../extproc/proc-table.js'
 import type { Ir } from '../ir/ir.js'
+import { atOnce, type Work } from '../turns.js'
 import type { XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import { XdsBuilder } from '../xds/translator/build-xds.js'
 import type { XdsByNode, XdsOptions } from '../xds/translator/xds-resources.js'
@@ -24,21 +26,26 @@ export interface Snapshot {
 }
 
 /** Returns previous itself for an equal Ir. Throws (in XdsBuilder) on a bug in the translation. */
-export function buildSnapshot(
+export function* snapshotWork(
   ir: Ir,
   options: XdsOptions,
   previous?: Snapshot,
   rememberedTokens?: number,
-): Snapshot {
-  const revision = revisionOf(ir)
+): Work<Snapshot> {
+  const revision = yield* revisionOf(ir)
   if (revision === previous?.revision) return previous
-  const authzTable = buildAuthzTable(ir.authz, previous?.authzTable, rememberedTokens)
+  const authzTable = yield* authzTableWork(ir.authz, previous?.authzTable, rememberedTokens)
   const xdsBuilder = builderFor(options, previous)
-  const resources = xdsBuilder.build(ir)
-  const xds = resources === previous?.resources ? previous.xds : groupXds(resources, previous?.xds)
-  const procTable = buildProcTable(ir.proc, previous?.procTable)
+  const resources = yield* xdsBuilder.build(ir)
+  const isSame = resources === previous?.resources
+  const xds = isSame ? previous.xds : yield* groupXds(resources, previous?.xds)
+  const procTable = yield* procTableWork(ir.proc, previous?.procTable)
   return { revision, ir, resources, xdsBuilder, xds, authzTable, procTable }
 }
+
+/** Like snapshotWork(), at once. */
+export const buildSnapshot = (...inputs: Parameters<typeof snapshotWork>): Snapshot =>
+  atOnce(snapshotWork(...inputs))
 
 function builderFor(options: XdsOptions, previous: Snapshot | undefined): XdsBuilder {
   const known = previous?.xdsBuilder

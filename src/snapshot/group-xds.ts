@@ -3,6 +3,7 @@
 import { type Chunk, concat } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
 import { namedMap } from '../incremental/named-map.js'
+import { mapEach, type Work } from '../turns.js'
 import type { EncodedResource } from '../xds/encode/encode.js'
 import type { EncodedHost } from '../xds/encode/encode-routes.js'
 import {
@@ -17,12 +18,12 @@ import type { GatewaySnapshot, NodeSnapshot, XdsSnapshot } from '../xds/server/s
 import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 
 /** previous: its unchanged maps are reused. */
-export function groupXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot {
+export function* groupXds(byNode: XdsByNode, previous?: XdsSnapshot): Work<XdsSnapshot> {
   // If there is only one Gateway, its resources and those of all Gateways are the same object.
   const grouped = new Map<XdsResources, GatewaySnapshot>()
   for (const [node, resources] of byNode)
     if (!grouped.has(resources))
-      grouped.set(resources, groupGateway(resources, previous?.get(node)?.split))
+      grouped.set(resources, yield* groupGateway(resources, previous?.get(node)?.split))
   return new Map(
     [...byNode].flatMap(([node, resources]) => {
       const gateway = grouped.get(resources)
@@ -32,17 +33,21 @@ export function groupXds(byNode: XdsByNode, previous?: XdsSnapshot): XdsSnapshot
 }
 
 /** Groups the resources of one node. The whole form is built when an Envoy asks for it. */
-function groupGateway(resources: XdsResources, before?: NodeSnapshot): GatewaySnapshot {
+function* groupGateway(resources: XdsResources, before?: NodeSnapshot): Work<GatewaySnapshot> {
   const group = (list: readonly EncodedResource[], typeUrl: string) =>
     [typeUrl, namedMap(list, before?.get(typeUrl))] as const
   const { clusters, endpoints, listeners, secrets, routes } = resources
-  const common = [
-    group(clusters, CLUSTER_TYPE),
-    group(endpoints, ENDPOINT_TYPE),
-    group(listeners, LISTENER_TYPE),
-    group(secrets, SECRET_TYPE),
-  ]
+  const common = yield* mapEach(
+    [
+      [clusters, CLUSTER_TYPE],
+      [endpoints, ENDPOINT_TYPE],
+      [listeners, LISTENER_TYPE],
+      [secrets, SECRET_TYPE],
+    ] as const,
+    ([list, typeUrl]) => group(list, typeUrl),
+  )
   const hosts = concat(routes.flatMap((configuration) => configuration.hosts.map(resourcesOf)))
+  yield
   let whole: NodeSnapshot | undefined
   return {
     split: new Map([

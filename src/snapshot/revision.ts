@@ -2,37 +2,52 @@
 
 import { hash } from 'node:crypto'
 import { type Chunk, keyedChunks, namedChunks } from '../incremental/chunked-list.js'
-import { memo } from '../incremental/memo.js'
+import { memo, memoWork } from '../incremental/memo.js'
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
+import { mapEach, mapWork, type Work } from '../turns.js'
 
-/** Returns a memoised hash function. textOf must cover all of the part; large children can be included as hashes. */
-const hashed = <Part extends object>(textOf: (part: Part) => string): ((part: Part) => string) =>
-  memo((part) => hash('sha256', textOf(part), 'base64url'))
+const hashOf = (content: unknown): string => hash('sha256', JSON.stringify(content), 'base64url')
 
-const partHash = hashed((part: object) => JSON.stringify(part))
-const chunkHash = hashed((chunk: Chunk<object>) => JSON.stringify(chunk.map(partHash)))
-const hostHash = hashed(({ routes, ...own }: VirtualHost) =>
-  JSON.stringify([own, namedChunks(routes).map(chunkHash)]),
-)
-const hostsHash = hashed((hosts: Chunk<VirtualHost>) => JSON.stringify(hosts.map(hostHash)))
-const chainHash = hashed(({ virtualHosts, ...own }: FilterChain) =>
-  JSON.stringify([own, namedChunks(virtualHosts).map(hostsHash)]),
-)
-const listenerHash = hashed(({ chains, ...own }: Listener) =>
-  JSON.stringify([own, chains.map(chainHash)]),
-)
-const gatewayHash = hashed(({ listeners, ...own }: Gateway) =>
-  JSON.stringify([own, listeners.map(listenerHash)]),
-)
+/** Returns a memoised hash function. contentOf must cover all of the part; large children can be included as hashes. */
+const hashed = <Part extends object>(
+  contentOf: (part: Part) => Work<unknown>,
+): ((part: Part) => Work<string>) =>
+  memoWork(function* (part) {
+    const own = hashOf(yield* contentOf(part))
+    yield
+    return own
+  })
+
+const partHash = memo((part: object) => hashOf(part))
+const chunkHash = hashed((chunk: Chunk<object>) => mapEach(chunk, partHash))
+const hostHash = hashed(function* ({ routes, ...own }: VirtualHost) {
+  return [own, yield* mapWork(namedChunks(routes), chunkHash)]
+})
+const hostsHash = hashed((hosts: Chunk<VirtualHost>) => mapWork(hosts, hostHash))
+const chainHash = hashed(function* ({ virtualHosts, ...own }: FilterChain) {
+  return [own, yield* mapWork(namedChunks(virtualHosts), hostsHash)]
+})
+const listenerHash = hashed(function* ({ chains, ...own }: Listener) {
+  return [own, yield* mapWork(chains, chainHash)]
+})
+const gatewayHash = hashed(function* ({ listeners, ...own }: Gateway) {
+  return [own, yield* mapWork(listeners, listenerHash)]
+})
 
 /** Returns the revision: equal for equal content, in every process. */
-export function revisionOf({ gateways, destinations, certificates, authz, proc }: Ir): string {
+export function* revisionOf({
+  gateways,
+  destinations,
+  certificates,
+  authz,
+  proc,
+}: Ir): Work<string> {
   const lists = [
-    gateways.map(gatewayHash),
-    namedChunks(destinations).map(chunkHash),
-    namedChunks(certificates).map(chunkHash),
-    keyedChunks(authz).map(chunkHash),
-    keyedChunks(proc).map(chunkHash),
+    yield* mapWork(gateways, gatewayHash),
+    yield* mapWork(namedChunks(destinations), chunkHash),
+    yield* mapWork(namedChunks(certificates), chunkHash),
+    yield* mapWork(keyedChunks(authz), chunkHash),
+    yield* mapWork(keyedChunks(proc), chunkHash),
   ]
-  return hash('sha256', JSON.stringify(lists), 'base64url').slice(0, 22)
+  return hashOf(lists).slice(0, 22)
 }

@@ -47,6 +47,7 @@ let translated: () => Translation
 let wanted: (readonly WantedDocument[])[]
 let published: Snapshot[]
 let failures: number
+let isSliced: boolean
 let names: Map<string, ResolvedName>
 let timers: (() => void)[]
 let pipeline: Pipeline
@@ -63,10 +64,17 @@ beforeEach(() => {
   wanted = []
   published = []
   failures = 0
+  isSliced = false
   names = new Map()
   timers = []
   pipeline = createPipeline({
-    translator: { translate: () => translated() },
+    translator: {
+      *translationWork() {
+        yield
+        return translated()
+      },
+    },
+    slice: { begin: () => undefined, isOver: () => isSliced },
     remote: { want: (documents) => wanted.push(documents), state: () => new Map() },
     names: { want: () => undefined, state: () => names },
     publisher: {
@@ -215,7 +223,7 @@ describe('remote documents', () => {
       ownAddresses: [],
     })
     pipeline.remoteChanged()
-    pipeline.flush()
+    void pipeline.flush()
     expect(published).toHaveLength(2)
     expect(timers).toEqual([])
   })
@@ -223,7 +231,7 @@ describe('remote documents', () => {
   test('before the resources are read do nothing, and flush without a change does not either', () => {
     pipeline.remoteChanged()
     fire()
-    pipeline.flush()
+    void pipeline.flush()
     expect(published).toEqual([])
   })
 
@@ -232,6 +240,92 @@ describe('remote documents', () => {
     pipeline.remoteChanged()
     pipeline.close()
     expect(timers).toEqual([])
+  })
+})
+
+const translationTo = (name: string): Translation => ({
+  ir: irOf(name),
+  statuses: [],
+  wanted: [],
+  attachedRoutes: new Map(),
+  names: [],
+  ownAddresses: [],
+})
+
+describe('a run in slices', () => {
+  const publishedNow = () => published.map(({ ir }) => ir.destinations[0]?.name)
+
+  beforeEach(() => {
+    pipeline.resourcesChanged(complete)
+    isSliced = true
+  })
+
+  test('leaves the configuration before it in force until it has ended', async () => {
+    translated = () => translationTo('b')
+    pipeline.resourcesChanged(complete)
+    expect(publishedNow()).toEqual(['a'])
+    expect(pipeline.state().translation?.ir).toEqual(irOf('a'))
+    await pipeline.flush()
+    expect(publishedNow()).toEqual(['a', 'b'])
+    expect(pipeline.state().translation?.ir).toEqual(irOf('b'))
+  })
+
+  test('is followed by one more, which takes all that changed meanwhile', async () => {
+    let runs = 0
+    translated = () => translationTo(`run-${String((runs += 1))}`)
+    pipeline.resourcesChanged(complete)
+    const last = { ...broken, problems: [] }
+    for (const state of [complete, broken, last]) pipeline.resourcesChanged(state)
+    await pipeline.flush()
+    expect(publishedNow()).toEqual(['a', 'run-1', 'run-2'])
+    expect(pipeline.state().provider).toBe(last)
+  })
+
+  test('shows what it translated, not what was read meanwhile', async () => {
+    const seen: unknown[] = []
+    translated = () => {
+      seen.push(pipeline.state().provider)
+      return translationTo('b')
+    }
+    pipeline.resourcesChanged(broken)
+    await pipeline.flush()
+    expect(seen).toEqual([complete])
+    expect(pipeline.state().provider).toBe(broken)
+  })
+
+  test('is waited for by a check whose keys arrived while an earlier one was at work', async () => {
+    translated = () => translationTo('without the keys')
+    pipeline.resourcesChanged(complete)
+    pipeline.remoteChanged()
+    const flushed = pipeline.flush()
+    translated = () => translationTo(publishedNow().length === 1 ? 'without the keys' : 'the keys')
+    await flushed
+    expect(publishedNow()).toEqual(['a', 'without the keys', 'the keys'])
+    expect(timers).toEqual([])
+  })
+
+  test('that fails leaves the last good one in force, and the next change is translated', async () => {
+    translated = () => {
+      throw new Error('a bug')
+    }
+    pipeline.resourcesChanged(complete)
+    await pipeline.flush()
+    expect([publishedNow(), failures]).toEqual([['a'], 1])
+    expect(pipeline.state().failure).toBe('a bug')
+    translated = () => translationTo('b')
+    pipeline.resourcesChanged(complete)
+    await pipeline.flush()
+    expect(publishedNow()).toEqual(['a', 'b'])
+  })
+
+  test('publishes nothing after the end', async () => {
+    translated = () => translationTo('b')
+    pipeline.resourcesChanged(complete)
+    pipeline.resourcesChanged(complete)
+    const settled = pipeline.flush()
+    pipeline.close()
+    await settled
+    expect(publishedNow()).toEqual(['a'])
   })
 })
 

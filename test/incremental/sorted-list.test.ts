@@ -2,7 +2,12 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createNamedList, createSortedList } from '../../src/incremental/sorted-list.js'
+import {
+  createNamedList,
+  createSortedList,
+  type SortedList,
+} from '../../src/incremental/sorted-list.js'
+import { atOnce } from '../../src/turns.js'
 
 interface Named {
   readonly name: string
@@ -14,6 +19,11 @@ interface Ranked {
   readonly text: string
 }
 
+const sortingAtOnce =
+  <Value>(list: SortedList<Value>) =>
+  (values: readonly Value[]): readonly Value[] =>
+    atOnce(list(values))
+
 const nameOf = ({ name }: Named): string => name
 
 test('is sorted and without duplicates, whatever is added, removed and replaced', () => {
@@ -21,7 +31,7 @@ test('is sorted and without duplicates, whatever is added, removed and replaced'
   const round = fc.record({ names, replaced: names })
   fc.assert(
     fc.property(fc.array(round, { maxLength: 8 }), fc.boolean(), (rounds, keepsNames) => {
-      const list = createNamedList(nameOf)
+      const list = sortingAtOnce(createNamedList(nameOf))
       const things = new Map<string, Named>()
       for (const [version, { names, replaced }] of rounds.entries()) {
         for (const name of replaced) things.set(name, { name, version })
@@ -30,7 +40,7 @@ test('is sorted and without duplicates, whatever is added, removed and replaced'
           things.set(name, thing)
           return thing
         })
-        expect(list(values)).toEqual(createNamedList(nameOf)(values))
+        expect(list(values)).toEqual(sortingAtOnce(createNamedList(nameOf))(values))
         expect(list(values).map(nameOf)).toEqual([...new Set(values.map(nameOf))].sort())
       }
     }),
@@ -38,7 +48,7 @@ test('is sorted and without duplicates, whatever is added, removed and replaced'
 })
 
 test('is the same list while its values are the same', () => {
-  const list = createNamedList(nameOf)
+  const list = sortingAtOnce(createNamedList(nameOf))
   const [a, b] = [
     { name: 'a', version: 0 },
     { name: 'b', version: 0 },
@@ -55,7 +65,7 @@ test('keeps the order whatever comes, goes and ties', () => {
     b.rank - a.rank || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
   fc.assert(
     fc.property(pool, fc.array(fc.array(fc.nat(59), { maxLength: 5 })), (all, rounds) => {
-      const list = createSortedList(compare)
+      const list = sortingAtOnce(createSortedList(compare))
       let values: readonly Ranked[] = all
       for (const toggled of rounds) {
         for (const index of toggled) {

@@ -4,6 +4,7 @@ import { type DescMessage, fromJson, type JsonValue, type MessageShape } from '@
 import { RouteConfigurationSchema } from '../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { registry } from '../../src/grpc/protos.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { atOnce } from '../../src/turns.js'
 import { encode, type EncodedResource, resourceOf } from '../../src/xds/encode/encode.js'
 import {
   createRoutesEncoder,
@@ -52,7 +53,7 @@ export function encodeRoutesJson(json: JsonObject): EncodedRoutes {
       ? []
       : [
           virtualHosts.map((host) =>
-            encodeHost({ ...host, routes: [] }, host.routes.map(encodeRoute)),
+            atOnce(encodeHost({ ...host, routes: [] }, host.routes.map(encodeRoute))),
           ),
         ],
   )

@@ -4,18 +4,19 @@ import type { KeyedMemo } from '../../incremental/keyed-memo.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Certificate, FilterChain, Gateway, Listener, VirtualHost } from '../../ir/ir.js'
 import { listenerName } from '../../ir/names.js'
+import { mapWork, type Work } from '../../turns.js'
 import type { TranslatedGateway } from '../listeners/gateways.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
 import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listener-isolation.js'
 import type { Placements } from './placements.js'
 
 /** placed: where the routes of this revision are placed. */
-export function buildGateways(
+export function* buildGateways(
   memo: KeyedMemo,
   gateways: readonly TranslatedGateway[],
   placed: Placements,
-): readonly Gateway[] {
-  const built = gateways.map((gateway) => buildGateway(memo, gateway, placed))
+): Work<readonly Gateway[]> {
+  const built = yield* mapWork(gateways, (gateway) => buildGateway(memo, gateway, placed))
   return memo.get('gateways', built, () => built)
 }
 
@@ -26,14 +27,14 @@ export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly
       .flatMap(({ certificates }) => certificates),
   )
 
-function buildGateway(
+function* buildGateway(
   memo: KeyedMemo,
   { key, gateway, listeners }: TranslatedGateway,
   placed: Placements,
-): Gateway {
+): Work<Gateway> {
   const programmed = listeners.filter(({ isProgrammed }) => isProgrammed)
   const ports = [...new Set(programmed.map(({ spec }) => spec.port))].sort((a, b) => a - b)
-  const built = ports.map((port) =>
+  const built = yield* mapWork(ports, (port) =>
     buildListener(
       memo,
       gateway.metadata,
@@ -46,21 +47,23 @@ function buildGateway(
   return memo.get(`gateway ${key}`, built, () => ({ namespace, name, listeners: built }))
 }
 
-function buildListener(
+function* buildListener(
   memo: KeyedMemo,
   gateway: { readonly namespace: string; readonly name: string },
   port: number,
   listeners: readonly TranslatedListener[],
   placed: Placements,
-): Listener {
+): Work<Listener> {
   const name = listenerName(gateway.namespace, gateway.name, port)
   // HTTP listeners of a port share one route configuration: Envoy distinguishes them by host alone.
   const unique = [
     ...new Map(listeners.map((listener) => [listener.routeConfig, listener])).values(),
   ]
-  const chains = unique
-    .sort((a, b) => compareText(a.routeConfig, b.routeConfig))
-    .map((listener) => buildChain(memo, listener, hostsOf(listener.routeConfig, listeners, placed)))
+  const sorted = unique.sort((a, b) => compareText(a.routeConfig, b.routeConfig))
+  const chains = yield* mapWork(sorted, function* (listener): Work<FilterChain> {
+    const hosts = yield* hostsOf(listener.routeConfig, listeners, placed)
+    return buildChain(memo, listener, hosts)
+  })
   return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))
 }
 
@@ -72,11 +75,11 @@ interface ChainHosts {
 }
 
 /** listeners: all of the port. */
-function hostsOf(
+function* hostsOf(
   routeConfig: string,
   listeners: readonly TranslatedListener[],
   placed: Placements,
-): ChainHosts {
+): Work<ChainHosts> {
   const sharing = listeners.filter((listener) => listener.routeConfig === routeConfig)
   const reserved = new Set(reservedDomains(sharing, listeners))
   const there = placed.of(routeConfig)
@@ -84,7 +87,7 @@ function hostsOf(
     (name) => !reserved.has(name) && !there.has(name),
   )
   return {
-    own: there.hosts([...reserved]),
+    own: yield* there.hosts([...reserved]),
     misdirected: [...new Set(others)].sort(compareText),
   }
 }

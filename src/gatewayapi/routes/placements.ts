@@ -3,12 +3,13 @@
 import { differences } from '../../incremental/diff.js'
 import { compareText, patchSorted } from '../../incremental/sorted-list.js'
 import type { VirtualHost } from '../../ir/ir.js'
+import { each, type Work } from '../../turns.js'
 import type { RouteChunk } from './route-chunks.js'
 import { createVirtualHost, type Parts } from './virtual-hosts.js'
 
 export interface Placements {
   /** Replaces the chunks of the previous revision. */
-  update(chunks: readonly RouteChunk[]): void
+  update(chunks: readonly RouteChunk[]): Work<void>
   of(routeConfig: string): PlacedHosts
 }
 
@@ -17,7 +18,7 @@ export interface PlacedHosts {
   /** Whether a route is placed at the domain. */
   has(domain: string): boolean
   /** Returns the hosts, sorted by domain. reserved: domains that have a host even without a route. */
-  hosts(reserved: readonly string[]): readonly VirtualHost[]
+  hosts(reserved: readonly string[]): Work<readonly VirtualHost[]>
 }
 
 export function createPlacements(): Placements {
@@ -29,12 +30,14 @@ export function createPlacements(): Placements {
     return config
   }
   return {
-    update: (chunks) => {
+    *update(chunks) {
       const { removed, added } = differences(known, chunks)
-      for (const chunk of removed)
+      yield* each(removed, (chunk) => {
         for (const [routeConfig, domains] of chunk.placed) of(routeConfig).take(chunk, domains)
-      for (const chunk of added)
+      })
+      yield* each(added, (chunk) => {
         for (const [routeConfig, domains] of chunk.placed) of(routeConfig).place(chunk, domains)
+      })
       for (const [routeConfig, config] of configs)
         if (config.isUnused()) configs.delete(routeConfig)
       known = chunks
@@ -48,7 +51,7 @@ type Domains = RouteChunk['placed'] extends ReadonlyMap<string, infer Placed> ? 
 interface PlacedDomain {
   /** The routes that each chunk places at the domain. */
   readonly parts: Map<RouteChunk, Parts[number]>
-  readonly hostOf: (parts: Parts) => VirtualHost
+  readonly hostOf: ReturnType<typeof createVirtualHost>
 }
 
 class RouteConfigHosts implements PlacedHosts {
@@ -91,7 +94,7 @@ class RouteConfigHosts implements PlacedHosts {
     return (this.#domains.get(domain)?.parts.size ?? 0) > 0
   }
 
-  hosts(reserved: readonly string[]): readonly VirtualHost[] {
+  *hosts(reserved: readonly string[]): Work<readonly VirtualHost[]> {
     this.#isAsked = true
     const now = new Set(reserved)
     for (const domain of this.#reserved) if (!now.has(domain)) this.#changed.add(domain)
@@ -100,26 +103,27 @@ class RouteConfigHosts implements PlacedHosts {
     const [removed, added]: [VirtualHost[], VirtualHost[]] = [[], []]
     for (const domain of this.#changed) {
       const before = this.#made.get(domain)
-      const host = this.#make(domain)
+      const host = yield* this.#make(domain)
       if (host === before) continue
       if (before !== undefined) removed.push(before)
       if (host !== undefined) added.push(host)
     }
     this.#changed.clear()
-    this.#hosts = patchSorted(this.#hosts, { removed, added }, byDomain)
+    this.#hosts = yield* patchSorted(this.#hosts, { removed, added }, byDomain)
     return this.#hosts
   }
 
   /** Returns undefined if neither a route nor a listener has the domain. */
-  #make(domain: string): VirtualHost | undefined {
+  *#make(domain: string): Work<VirtualHost | undefined> {
     if (!this.has(domain) && !this.#reserved.has(domain)) {
       this.#domains.delete(domain)
       this.#made.delete(domain)
       return undefined
     }
     const { parts, hostOf } = this.#domainOf(domain)
-    const host = hostOf([...parts.values()])
+    const host = yield* hostOf([...parts.values()])
     this.#made.set(domain, host)
+    yield
     return host
   }
 

@@ -7,7 +7,8 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
-import { type Context, query } from '../world/context.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
+import { type Context, queryWork } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
 import { heirsOf, type HeirsOfAll } from './heirs.js'
 import type { OrderedRoute } from './route-order.js'
@@ -36,12 +37,12 @@ export type AttachedRoutes = ReadonlyMap<string, ReadonlyMap<string, number>>
 export const translateRoutes = (
   context: Context,
   chunks: readonly Chunk<HttpRoute>[],
-): readonly RouteChunk[] =>
-  chunks.map((chunk) =>
-    query(context, 'routes', chunk, (own) =>
-      pooled(chunk.map((route) => translateRoute(own, route))),
-    ),
-  )
+): Work<readonly RouteChunk[]> =>
+  mapWork(chunks, (chunk) => queryWork(context, 'routes', chunk, (own) => routesOf(own, chunk)))
+
+function* routesOf(context: Context, chunk: Chunk<HttpRoute>): Work<RouteChunk> {
+  return pooled(yield* mapEach(chunk, (route) => translateRoute(context, route)))
+}
 
 const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
   statuses: routes.map(({ status }) => status),

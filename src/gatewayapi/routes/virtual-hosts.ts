@@ -5,6 +5,7 @@ import { isSameRow } from '../../incremental/diff.js'
 import { createSortedList } from '../../incremental/sorted-list.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
+import type { Work } from '../../turns.js'
 import { byPrecedence, type OrderedRoute } from './route-order.js'
 
 /** The routes of a domain, by chunk. */
@@ -19,13 +20,13 @@ interface Made {
 export function createVirtualHost(
   routeConfig: string,
   domain: string,
-): (parts: Parts) => VirtualHost {
+): (parts: Parts) => Work<VirtualHost> {
   const name = virtualHostName(routeConfig, domain)
   const order = createSortedList(byPrecedence)
   let made: Made | undefined
-  return (parts) => {
+  return function* (parts) {
     if (made !== undefined && isSameRow(made.parts, parts)) return made.host
-    const ordered = order(concat(parts))
+    const ordered = yield* order(concat(parts))
     const host =
       made?.ordered === ordered
         ? made.host

@@ -12,7 +12,7 @@ import { about, isFalse, isTrue, statusOf } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { keyIn, keyOf, targetKey, uniqueGateways } from '../world/world.js'
 import { notFound } from './missing-target.js'
-import type { Users } from './policy-status.js'
+import type { Users } from './users.js'
 
 /** Whether all targets are of kinds that Gatehouse does not read, such as backends of a mesh. */
 export const isOnOthersAlone = ({ options }: Context, { spec }: TlsPolicy): boolean =>
@@ -22,15 +22,11 @@ export const isOnOthersAlone = ({ options }: Context, { spec }: TlsPolicy): bool
       !(group === options.apiGroup && kind === 'ProxyBackend'),
   )
 
-export function tlsPolicyStatus(
-  context: Context,
-  policy: TlsPolicy,
-  users: () => Users,
-): ResourceStatus {
+export function tlsPolicyStatus(context: Context, policy: TlsPolicy, users: Users): ResourceStatus {
   const targets = policy.spec.targetRefs.map(({ group, kind, name }) =>
     targetKey(group, kind, policy.metadata.namespace, name),
   )
-  const gateways = uniqueGateways(targets.flatMap((target) => users().get(target) ?? []))
+  const gateways = uniqueGateways(targets.flatMap((target) => users.of(target)))
   const conditions = tlsPolicyConditions(context, policy, targets)
   return statusOf(
     policy,

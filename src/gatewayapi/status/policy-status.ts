@@ -19,13 +19,11 @@ import { type Context, query } from '../world/context.js'
 import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
 import { type Findings, mcpFindings } from './mcp-findings.js'
 import { type NamedKind, notFound } from './missing-target.js'
-
-/** The Gateways whose routes use a backend, sorted, by targetKey() of the backend. */
-export type Users = ReadonlyMap<string, readonly GatewayName[]>
+import type { Users } from './users.js'
 
 /** Facts that are collected from all routes. */
 export interface Uses {
-  users(): Users
+  readonly users: Users
   heirs(): HeirsOfAll
 }
 
@@ -170,7 +168,7 @@ function targetState(
   if (isServiceTarget(ref))
     return context.reader.read('services', key) === undefined
       ? missing('Service')
-      : { gateways: uses.users().get(target) ?? [], ...lost }
+      : { gateways: uses.users.of(target), ...lost }
   if (isGatewayTarget(ref)) return gatewayState(context, policy, ref)
   if (!isRouteTarget(ref)) return pending(`${ref.kind} ${key} is not known`)
   const httpRoute = context.reader.read('httpRoutes', key)

@@ -1,20 +1,22 @@
 // Builds the status of every resource, memoised per chunk of resources as in route-chunks.ts.
 
 import { type Chunk, concat, createChunker } from '../../incremental/chunked-list.js'
-import { memo } from '../../incremental/memo.js'
-import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
+import { memo, memoWork } from '../../incremental/memo.js'
+import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
 import { gatewayClassStatus, type TranslatedGateway } from '../listeners/gateways.js'
 import { parametersConditions } from '../listeners/parameters.js'
 import type { ProxyPolicy } from '../policies/policies.js'
 import { type HeirsOfAll, sumHeirs } from '../routes/heirs.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
 import { isTrue, statusOf } from '../world/conditions.js'
-import { type Context, query } from '../world/context.js'
-import { keyOf, uniqueGateways } from '../world/world.js'
+import { type Context, queryWork } from '../world/context.js'
+import { keyOf } from '../world/world.js'
 import { isOnOthersAlone, tlsPolicyStatus } from './backend-tls-status.js'
-import { isOnRoutesAlone, policyStatus, type Users, type Uses } from './policy-status.js'
+import { isOnRoutesAlone, policyStatus, type Uses } from './policy-status.js'
 import { withSharedPorts } from './shared-ports.js'
+import { createUsers } from './users.js'
 
 /** routes: the route chunks of this revision. */
 export type BuildStatuses = (
@@ -22,7 +24,7 @@ export type BuildStatuses = (
   resources: Resources,
   gateways: readonly TranslatedGateway[],
   routes: readonly RouteChunk[],
-) => readonly ResourceStatus[]
+) => Work<readonly ResourceStatus[]>
 
 /** Creates the status builder of one translator. It memoises statuses that depend on the resource alone. */
 export function createStatusBuilder(): BuildStatuses {
@@ -30,51 +32,56 @@ export function createStatusBuilder(): BuildStatuses {
   /** Builds the statuses of a kind whose status depends on the resource alone. */
   const ownStatuses = <Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) => {
     const one = memo((resource: Resource<Spec>) => statusOf(resource, conditionsOf(resource.spec)))
-    const each = memo((resources: Chunk<Resource<Spec>>) => resources.map(one))
-    return (resources: readonly Resource<Spec>[]): readonly ResourceStatus[] =>
-      concat(chunksOf(resources).map(each))
+    const ofChunk = memoWork((resources: Chunk<Resource<Spec>>) => mapEach(resources, one))
+    return function* (resources: readonly Resource<Spec>[]): Work<readonly ResourceStatus[]> {
+      return concat(yield* mapWork(chunksOf(resources), ofChunk))
+    }
   }
   const silent = ownStatuses<unknown>(() => [])
   const backends = ownStatuses<unknown>(() => [isTrue('Accepted', 'Accepted', 'Backend accepted')])
   const parameters = ownStatuses(parametersConditions)
   const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
   /** Memoises only policies that target nothing but routes: the others depend on `uses`, derived from all routes. */
-  const ofPolicies = (
+  function* ofPolicies(
     context: Context,
     policies: readonly ProxyPolicy[],
     uses: Uses,
-  ): readonly ResourceStatus[] =>
-    concat(
-      chunksOf(policies).map((chunk) => {
-        const statuses = (own: Context) => chunk.map((policy) => policyStatus(own, policy, uses))
-        return areOnRoutesAlone(chunk)
-          ? query(context, 'statuses', chunk, statuses)
-          : statuses(context)
-      }),
-    )
-  return (context, resources, gateways, routes) => {
-    let found: Users | undefined
-    const users = () => (found ??= usersOf(routes))
+  ): Work<readonly ResourceStatus[]> {
+    const statuses = yield* mapWork(chunksOf(policies), (chunk) => {
+      const ofChunk = (own: Context) => mapEach(chunk, (policy) => policyStatus(own, policy, uses))
+      return areOnRoutesAlone(chunk)
+        ? queryWork(context, 'statuses', chunk, ofChunk)
+        : ofChunk(context)
+    })
+    return concat(statuses)
+  }
+  const users = createUsers()
+  return function* (context, resources, gateways, routes) {
     let summed: HeirsOfAll | undefined
     const heirs = () => (summed ??= sumHeirs(routes.map((chunk) => chunk.heirs)))
+    yield* users.update(routes)
+    const isMesh = context.options.mesh !== undefined
     return concat([
-      resources.backendTlsPolicies.map((policy) =>
-        context.options.mesh !== undefined && isOnOthersAlone(context, policy)
+      yield* mapEach(resources.backendTlsPolicies, (policy) =>
+        isMesh && isOnOthersAlone(context, policy)
           ? statusOf(policy, [])
           : tlsPolicyStatus(context, policy, users),
       ),
-      silent(resources.configMaps),
-      silent(resources.endpointSlices),
-      ...(context.options.mesh === undefined
-        ? sharedStatuses(context, resources, gateways, routes)
-        : [resources.gateways, resources.gatewayClasses, resources.httpRoutes].map(silent)),
-      silent(resources.namespaces),
-      backends(resources.proxyBackends),
-      parameters(resources.proxyParameters),
-      ofPolicies(context, resources.proxyPolicies, { users, heirs }),
-      silent(resources.referenceGrants),
-      silent(resources.secrets),
-      silent(resources.services),
+      yield* silent(resources.configMaps),
+      yield* silent(resources.endpointSlices),
+      ...(isMesh
+        ? yield* mapWork(
+            [resources.gateways, resources.gatewayClasses, resources.httpRoutes],
+            silent,
+          )
+        : sharedStatuses(context, resources, gateways, routes)),
+      yield* silent(resources.namespaces),
+      yield* backends(resources.proxyBackends),
+      yield* parameters(resources.proxyParameters),
+      yield* ofPolicies(context, resources.proxyPolicies, { users, heirs }),
+      yield* silent(resources.referenceGrants),
+      yield* silent(resources.secrets),
+      yield* silent(resources.services),
     ])
   }
 }
@@ -103,16 +110,4 @@ function gatewayStatuses(
       ? statusOf(gateway, [])
       : withSharedPorts(context, own, gateways.slice(0, index))
   })
-}
-
-/** Merges the users of all chunks, sorting the Gateways. */
-function usersOf(chunks: readonly RouteChunk[]): Users {
-  const users = new Map<string, GatewayName[]>()
-  for (const chunk of chunks)
-    for (const [target, gateways] of chunk.users) {
-      const known = users.get(target)
-      if (known === undefined) users.set(target, [...gateways])
-      else known.push(...gateways)
-    }
-  return new Map([...users].map(([target, gateways]) => [target, uniqueGateways(gateways)]))
 }

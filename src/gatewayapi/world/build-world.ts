@@ -7,6 +7,7 @@ import type { NameState } from '../../ir/resolved-name.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
+import { each, type Work } from '../../turns.js'
 import {
   byName,
   namespaceOf,
@@ -32,48 +33,49 @@ export interface Answers {
   readonly names: NameState
 }
 
-export function buildWorld(
+export function* buildWorld(
   resources: Resources,
   { remote, names }: Answers,
   previous?: BuiltWorld,
-): BuiltWorld {
+): Work<BuiltWorld> {
   const changed: Read[] = []
-  const of: Builder = (collection, table, update) => {
+  const of: Builder = function* (collection, table, update) {
     const diff = differences<Resources[typeof collection][number]>(
       previous?.resources[collection] ?? [],
       resources[collection],
     )
-    const updated = update(diff, previous?.world[table])
+    const updated = yield* update(diff, previous?.world[table])
     for (const key of updated.keys) changed.push({ table, key })
+    if (diff.removed.length + diff.added.length > 0) yield
     return updated.table
   }
   const world: World = {
-    gatewayClasses: of('gatewayClasses', 'gatewayClasses', rows),
-    gateways: of('gateways', 'gateways', rows),
-    httpRoutes: of('httpRoutes', 'httpRoutes', rows),
-    proxyBackends: of('proxyBackends', 'proxyBackends', rows),
-    proxyParameters: of('proxyParameters', 'proxyParameters', rows),
-    namespaces: of('namespaces', 'namespaces', rows),
-    services: of('services', 'services', rows),
-    secrets: of('secrets', 'secrets', rows),
-    configMaps: of('configMaps', 'configMaps', rows),
-    policiesOn: of('proxyPolicies', 'policiesOn', groupsBy(policyTargetKeys, olderFirst)),
-    relaysOf: of('proxyPolicies', 'relaysOf', groupsBy(relayTokensKeys, olderFirst)),
-    tlsPoliciesOn: of(
+    gatewayClasses: yield* of('gatewayClasses', 'gatewayClasses', rows),
+    gateways: yield* of('gateways', 'gateways', rows),
+    httpRoutes: yield* of('httpRoutes', 'httpRoutes', rows),
+    proxyBackends: yield* of('proxyBackends', 'proxyBackends', rows),
+    proxyParameters: yield* of('proxyParameters', 'proxyParameters', rows),
+    namespaces: yield* of('namespaces', 'namespaces', rows),
+    services: yield* of('services', 'services', rows),
+    secrets: yield* of('secrets', 'secrets', rows),
+    configMaps: yield* of('configMaps', 'configMaps', rows),
+    policiesOn: yield* of('proxyPolicies', 'policiesOn', groupsBy(policyTargetKeys, olderFirst)),
+    relaysOf: yield* of('proxyPolicies', 'relaysOf', groupsBy(relayTokensKeys, olderFirst)),
+    tlsPoliciesOn: yield* of(
       'backendTlsPolicies',
       'tlsPoliciesOn',
       groupsBy<BackendTlsPolicySpec>(targetKeys, olderFirst),
     ),
-    endpointSlices: of('endpointSlices', 'endpointSlices', groupsBy(serviceOfSlice, byName)),
-    referenceGrants: of(
+    endpointSlices: yield* of('endpointSlices', 'endpointSlices', groupsBy(serviceOfSlice, byName)),
+    referenceGrants: yield* of(
       'referenceGrants',
       'referenceGrants',
       groupsBy<ReferenceGrantSpec>(namespaceOf, byName),
     ),
-    gatewayNames: of('gateways', 'gatewayNames', namesByNamespace),
-    httpRouteNames: of('httpRoutes', 'httpRouteNames', namesByNamespace),
-    proxyBackendNames: of('proxyBackends', 'proxyBackendNames', namesByNamespace),
-    serviceNames: of('services', 'serviceNames', namesByNamespace),
+    gatewayNames: yield* of('gateways', 'gatewayNames', namesByNamespace),
+    httpRouteNames: yield* of('httpRoutes', 'httpRouteNames', namesByNamespace),
+    proxyBackendNames: yield* of('proxyBackends', 'proxyBackendNames', namesByNamespace),
+    serviceNames: yield* of('services', 'serviceNames', namesByNamespace),
     remote,
     names,
   }
@@ -102,7 +104,7 @@ interface Updated<Version> {
 type Update<Spec, Version> = (
   diff: Differences<Resource<Spec>>,
   before: Version | undefined,
-) => Updated<Version>
+) => Work<Updated<Version>>
 
 type SpecOf<Collection extends keyof Resources> = Resources[Collection][number]['spec']
 
@@ -110,24 +112,23 @@ type Builder = <Collection extends keyof Resources, Name extends keyof World>(
   collection: Collection,
   table: Name,
   update: Update<SpecOf<Collection>, World[Name]>,
-) => World[Name]
+) => Work<World[Name]>
 
-function rows<Spec>(
+function* rows<Spec>(
   { removed, added }: Differences<Resource<Spec>>,
   before: ResourceIndex<Spec> = persistentMap(),
-): Updated<ResourceIndex<Spec>> {
+): Work<Updated<ResourceIndex<Spec>>> {
   const changes = new Map<string, Resource<Spec> | undefined>()
-  for (const resource of removed) changes.set(keyOf(resource), undefined)
-  for (const resource of added) changes.set(keyOf(resource), resource)
+  yield* each(removed, (resource) => void changes.set(keyOf(resource), undefined))
+  yield* each(added, (resource) => void changes.set(keyOf(resource), resource))
   return { table: before.with(changes), keys: changes.keys() }
 }
 
-const groupsBy =
-  <Spec>(
-    keysOf: (resource: Resource<Spec>) => readonly string[],
-    compare: (a: Resource<Spec>, b: Resource<Spec>) => number,
-  ): Update<Spec, Group<Spec>> =>
-  ({ removed, added }, before = persistentMap()) => {
+const groupsBy = <Spec>(
+  keysOf: (resource: Resource<Spec>) => readonly string[],
+  compare: (a: Resource<Spec>, b: Resource<Spec>) => number,
+): Update<Spec, Group<Spec>> =>
+  function* ({ removed, added }, before = persistentMap()) {
     const left = new Set(removed)
     const groups = new Map<string, Resource<Spec>[]>()
     const groupOf = (key: string): Resource<Spec>[] => {
@@ -137,8 +138,12 @@ const groupsBy =
       groups.set(key, group)
       return group
     }
-    for (const resource of removed) for (const key of keysOf(resource)) groupOf(key)
-    for (const resource of added) for (const key of keysOf(resource)) groupOf(key).push(resource)
+    yield* each(removed, (resource) => {
+      for (const key of keysOf(resource)) groupOf(key)
+    })
+    yield* each(added, (resource) => {
+      for (const key of keysOf(resource)) groupOf(key).push(resource)
+    })
     const changes = [...groups].map(
       ([key, group]) => [key, group.length === 0 ? undefined : group.sort(compare)] as const,
     )
@@ -146,10 +151,12 @@ const groupsBy =
   }
 
 /** Names per namespace; a changed resource that keeps its name changes nothing. */
-function namesByNamespace<Spec>(
+function* namesByNamespace<Spec>(
   { removed, added }: Differences<Resource<Spec>>,
   before: Names = persistentMap(),
-): Updated<Names> {
+): Work<Updated<Names>> {
+  if (removed.length + added.length === 0) return { table: before, keys: [] }
+  yield
   const isStill = new Set(added.map(keyOf))
   const was = new Set(removed.map(keyOf))
   const gone = namesIn(removed.filter((resource) => !isStill.has(keyOf(resource))))

@@ -2,6 +2,7 @@
 
 import type { AllowedAddress } from '../../addresses/address-rules.js'
 import type { Mesh } from '../../ir/mesh-route.js'
+import type { Work } from '../../turns.js'
 import type { Reader } from './queries.js'
 
 export interface TranslatorOptions {
@@ -58,4 +59,15 @@ export const query = <Value>(
 ): Value =>
   context.reader.query<Value>(name, subject, (reader, previous) =>
     compute({ reader, options: context.options }, previous),
+  )
+
+/** Like query(), for a query that is computed in slices. */
+export const queryWork = <Value>(
+  context: Context,
+  name: string,
+  subject: unknown,
+  compute: (context: Context) => Work<Value>,
+): Work<Value> =>
+  context.reader.queryWork<Value>(name, subject, (reader) =>
+    compute({ reader, options: context.options }),
   )

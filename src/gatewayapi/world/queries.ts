@@ -1,6 +1,7 @@
 // Dependency-tracking memo: a query records what it reads, and its result is dropped when any of that changes. A change
 // reruns only the queries that depend on it, directly or indirectly (docs/architecture.md, "The incremental engine").
 
+import type { Work } from '../../turns.js'
 import type { World } from './world.js'
 
 export type TableName = keyof World
@@ -22,6 +23,9 @@ export type Row<Name extends TableName> = World[Name] extends { get(key: string)
  */
 export type Compute<Value> = (reader: Reader, previous: Value | undefined) => Value
 
+/** The body of a query that is computed in slices. */
+export type ComputeWork<Value> = (reader: Reader, previous: Value | undefined) => Work<Value>
+
 export interface Reader {
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined
   /**
@@ -29,6 +33,8 @@ export interface Reader {
    * object) or a key; the result may depend only on the subject and on what the query reads.
    */
   query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value
+  /** Like query(), in slices. Only one such query may be at work at a time. */
+  queryWork<Value>(name: string, subject: unknown, compute: ComputeWork<Value>): Work<Value>
 }
 
 export interface QueryEngine {
@@ -36,7 +42,7 @@ export interface QueryEngine {
    * Begins a revision and returns its reader. Drops results that the previous revision did not use.
    * changed: the look-ups whose results differ from the previous revision.
    */
-  begin(world: World, changed: readonly Read[]): Reader
+  begin(world: World, changed: readonly Read[]): Work<Reader>
 }
 
 interface Result {
@@ -54,8 +60,8 @@ interface Result {
 export function createQueryEngine(): QueryEngine {
   const results = new Results()
   return {
-    begin: (world, changed) => {
-      results.begin(world, changed)
+    *begin(world, changed) {
+      yield* results.begin(world, changed)
       return new RevisionReader(results)
     },
   }
@@ -73,29 +79,38 @@ class Results {
   /** Results that may have no users: candidates for removal. */
   readonly #loose = new Set<Result>()
 
-  begin(world: World, changed: readonly Read[]): void {
-    this.#dropUnused()
-    this.#dropped = new ResultTable()
-    for (const read of changed)
-      for (const result of this.#readers.readersOf(read)) this.#drop(result, this.#dropped)
-    this.#world = world
-    this.#revision += 1
-  }
-
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined {
     return this.#world?.[table].get(key) as Row<Name> | undefined
+  }
+
+  *begin(world: World, changed: readonly Read[]): Work<void> {
+    yield* this.#dropUnused()
+    this.#dropped = new ResultTable()
+    for (const read of changed)
+      for (const result of this.#readers.readersOf(read)) yield* this.#drop(result, this.#dropped)
+    this.#world = world
+    this.#revision += 1
   }
 
   query<Value>(name: string, subject: unknown, compute: Compute<Value>): Result {
     const known = this.#results.get(name, subject)
     if (known !== undefined) return known
     const reader = new RecordingReader(this)
-    // A name and a subject identify one query, so the dropped value has its type.
-    const value = compute(reader, this.#dropped.get(name, subject) as Value | undefined)
-    const { reads, parts } = reader
-    const result = { name, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
-    this.#keep(result)
-    return result
+    const value = compute(reader, this.#previous<Value>(name, subject))
+    return this.#keep(name, subject, value, reader)
+  }
+
+  *queryWork<Value>(name: string, subject: unknown, compute: ComputeWork<Value>): Work<Result> {
+    const known = this.#results.get(name, subject)
+    if (known !== undefined) return known
+    const reader = new RecordingReader(this)
+    const value = yield* compute(reader, this.#previous<Value>(name, subject))
+    return this.#keep(name, subject, value, reader)
+  }
+
+  /** A name and a subject identify one query, so the dropped value has its type. */
+  #previous<Value>(name: string, subject: unknown): Value | undefined {
+    return this.#dropped.get(name, subject) as Value | undefined
   }
 
   ask(result: Result): void {
@@ -103,15 +118,18 @@ class Results {
     this.#asked.add(result)
   }
 
-  #keep(result: Result): void {
-    this.#results.set(result.name, result.subject, result)
-    for (const read of result.reads) this.#readers.add(read, result)
-    for (const part of result.parts) part.users.add(result)
+  #keep(name: string, subject: unknown, value: unknown, reader: RecordingReader): Result {
+    const { reads, parts } = reader
+    const result = { name, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
+    this.#results.set(name, subject, result)
+    for (const read of reads) this.#readers.add(read, result)
+    for (const part of parts) part.users.add(result)
     this.#loose.add(result)
+    return result
   }
 
   /** Drops a result and all results that used it. dropped: collects their values. */
-  #drop(result: Result, dropped?: ResultTable<unknown>): void {
+  *#drop(result: Result, dropped?: ResultTable<unknown>): Work<void> {
     const { name, subject, value, reads, parts, users } = result
     if (this.#results.get(name, subject) !== result) return
     this.#results.delete(name, subject)
@@ -123,10 +141,11 @@ class Results {
       part.users.delete(result)
       this.#loose.add(part)
     }
-    for (const user of [...users]) this.#drop(user, dropped)
+    yield
+    for (const user of [...users]) yield* this.#drop(user, dropped)
   }
 
-  #dropUnused(): void {
+  *#dropUnused(): Work<void> {
     for (const result of this.#asked)
       if (result.askedIn !== this.#revision) {
         this.#asked.delete(result)
@@ -135,7 +154,7 @@ class Results {
     // Iterating a Set also visits elements added meanwhile: the parts of the results dropped here.
     for (const result of this.#loose) {
       this.#loose.delete(result)
-      if (result.users.size === 0 && result.askedIn !== this.#revision) this.#drop(result)
+      if (result.users.size === 0 && result.askedIn !== this.#revision) yield* this.#drop(result)
     }
   }
 }
@@ -172,6 +191,12 @@ class RevisionReader implements Reader {
     this.results.ask(result)
     return result.value as Value
   }
+
+  *queryWork<Value>(name: string, subject: unknown, compute: ComputeWork<Value>): Work<Value> {
+    const result = yield* this.results.queryWork(name, subject, compute)
+    this.results.ask(result)
+    return result.value as Value
+  }
 }
 
 /** The reader of one query: records its reads and the queries it uses. */
@@ -188,6 +213,12 @@ class RecordingReader implements Reader {
 
   query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value {
     const result = this.results.query(name, subject, compute)
+    this.parts.add(result)
+    return result.value as Value
+  }
+
+  *queryWork<Value>(name: string, subject: unknown, compute: ComputeWork<Value>): Work<Value> {
+    const result = yield* this.results.queryWork(name, subject, compute)
     this.parts.add(result)
     return result.value as Value
   }

@@ -3,6 +3,7 @@
 import { isSameRow } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
 import { compareText, patchSorted } from '../../incremental/sorted-list.js'
+import { atOnce } from '../../turns.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { DecodedResource } from './decode.js'
 
@@ -99,7 +100,7 @@ class Collector implements ResourceCollector {
     }
     const sets: Record<keyof Resources, readonly Resource<unknown>[]> = { ...before }
     for (const [collection, own] of changes)
-      sets[collection] = patchSorted(sets[collection], own, byName)
+      sets[collection] = atOnce(patchSorted(sets[collection], own, byName))
     // Each collection holds what its kind's schema decoded; kinds.ts pairs the two.
     return sets as Resources
   }

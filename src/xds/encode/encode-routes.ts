@@ -14,6 +14,7 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
 import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
+import { mapEach, type Work } from '../../turns.js'
 import { elementsOf } from './elements.js'
 import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
 
@@ -47,7 +48,7 @@ export function encodeRoute(route: Route): EncodedRoute {
 
 export interface RoutesEncoder {
   /** Encodes a virtual host. host has no routes; they are appended. */
-  readonly encodeHost: (host: VirtualHost, routes: readonly EncodedRoute[]) => EncodedHost
+  readonly encodeHost: (host: VirtualHost, routes: readonly EncodedRoute[]) => Work<EncodedHost>
   /** Encodes a route configuration, which has no virtual hosts yet; vhds says where to fetch them. */
   readonly encodeRoutes: (
     configuration: RouteConfiguration,
@@ -66,10 +67,10 @@ export function createRoutesEncoder(): RoutesEncoder {
     ),
   )
   return {
-    encodeHost(host, routes) {
+    *encodeHost(host, routes) {
       const chunks = chunksOf(routes)
       const own = encode(VirtualHostSchema, host, host.name)
-      const all = joined(own, chunks.map(routeElements))
+      const all = joined(own, yield* mapEach(chunks, routeElements))
       const resource = resourceOf(VirtualHostSchema, host.name, all)
       // The encoding begins with these bytes.
       return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }

@@ -2,11 +2,12 @@
 
 import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
 import { isSameRow } from '../../incremental/diff.js'
-import { memo, memoWith } from '../../incremental/memo.js'
+import { memo, memoWork, memoWorkWith } from '../../incremental/memo.js'
 import type { Destination } from '../../ir/destination.js'
 import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
+import { atOnce, mapEach, mapWork, type Work } from '../../turns.js'
 import {
   encodeCluster,
   encodeListener,
@@ -35,7 +36,7 @@ const chainsOf = (listeners: readonly Listener[]): readonly FilterChain[] =>
 type Reachable = (
   destinations: readonly Destination[],
   chains: readonly FilterChain[],
-) => readonly Destination[]
+) => Work<readonly Destination[]>
 
 function createReachable(): Reachable {
   const namedByRoutes = memo((routes: Chunk<Route>): readonly string[] =>
@@ -46,9 +47,10 @@ function createReachable(): Reachable {
     ),
   )
   /** The unique names in a chunk of hosts. */
-  const namedByHosts = memo((hosts: Chunk<VirtualHost>): readonly string[] => [
-    ...new Set(hosts.flatMap(({ routes }) => namedChunks(routes).flatMap(namedByRoutes))),
-  ])
+  const namedByHosts = memoWork(function* (hosts: Chunk<VirtualHost>): Work<readonly string[]> {
+    const named = yield* mapWork(hosts, ({ routes }) => mapEach(namedChunks(routes), namedByRoutes))
+    return [...new Set(named.flat(2))]
+  })
   /** Recomputed only when the names differ. */
   const reachableIn = memo((destinations: readonly Destination[]) => {
     let past: readonly (readonly string[])[] = []
@@ -65,10 +67,12 @@ function createReachable(): Reachable {
       return found
     }
   })
-  return (destinations, chains) =>
-    reachableIn(destinations)(
-      chains.flatMap(({ virtualHosts }) => namedChunks(virtualHosts).map(namedByHosts)),
+  return function* (destinations, chains) {
+    const named = yield* mapWork(chains, ({ virtualHosts }) =>
+      mapWork(namedChunks(virtualHosts), namedByHosts),
     )
+    return reachableIn(destinations)(named.flat())
+  }
 }
 
 function presented(
@@ -82,7 +86,7 @@ function presented(
 const answeredCluster = encodeCluster(buildEmptyCluster(ANSWERED_CLUSTER))
 const unresolvedCluster = encodeCluster(buildEmptyCluster(UNRESOLVED_CLUSTER))
 
-type BuildResources = (ir: Ir, listeners: readonly Listener[]) => XdsResources
+type BuildResources = (ir: Ir, listeners: readonly Listener[]) => Work<XdsResources>
 
 /** Creates a builder that memoises the resources of each part of the model. */
 function createResourcesBuilder(options: XdsOptions): BuildResources {
@@ -92,40 +96,42 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
   const clusterOf = memo((destination: Destination) =>
     encodeCluster(buildCluster(destination, options)),
   )
-  const clustersOfChunk = memo((chunk: Chunk<Destination>) => chunk.map(clusterOf))
-  const clustersOf = memo((destinations: readonly Destination[]) =>
-    concat([
-      ...namedChunks(destinations).map(clustersOfChunk),
-      [answeredCluster, unresolvedCluster],
-    ]),
-  )
+  const clustersOfChunk = memoWork((chunk: Chunk<Destination>) => mapEach(chunk, clusterOf))
+  const clustersOf = memoWork(function* (destinations: readonly Destination[]) {
+    const clusters = yield* mapWork(namedChunks(destinations), clustersOfChunk)
+    return concat([...clusters, [answeredCluster, unresolvedCluster]])
+  })
   const assignmentOf = memo((destination: Destination) =>
     encodeLoadAssignment(buildLoadAssignment(destination)),
   )
-  const assignmentsOfChunk = memo((chunk: Chunk<Destination>) =>
-    chunk.filter(({ endpoints }) => endpoints.type === 'addresses').map(assignmentOf),
+  const assignmentsOfChunk = memoWork((chunk: Chunk<Destination>) =>
+    mapEach(
+      chunk.filter(({ endpoints }) => endpoints.type === 'addresses'),
+      assignmentOf,
+    ),
   )
-  const assignmentsOf = memo((destinations: readonly Destination[]) =>
-    concat(namedChunks(destinations).map(assignmentsOfChunk)),
-  )
+  const assignmentsOf = memoWork(function* (destinations: readonly Destination[]) {
+    return concat(yield* mapWork(namedChunks(destinations), assignmentsOfChunk))
+  })
   const secretOf = memo((certificate: Certificate) => encodeSecret(buildSecret(certificate)))
   /**
    * Keyed by the chain, as its listener is a new object whenever anything in it changes, but contributes only the port.
    */
-  const routesOf = memoWith((chain: FilterChain, listener: Listener) =>
+  const routesOf = memoWorkWith((chain: FilterChain, listener: Listener) =>
     buildRouteConfiguration(listener, chain),
   )
-  return (ir, listeners) => {
+  return function* (ir, listeners) {
     const chains = chainsOf(listeners)
-    const destinations = reachable(ir.destinations, chains)
+    const destinations = yield* reachable(ir.destinations, chains)
+    const routes = yield* mapWork(listeners, (listener) =>
+      mapWork(listener.chains, (chain) => routesOf(chain, listener, String(listener.port))),
+    )
     return {
-      listeners: listeners.map(listenerOf),
-      routes: listeners.flatMap((listener) =>
-        listener.chains.map((chain) => routesOf(chain, listener, String(listener.port))),
-      ),
-      clusters: clustersOf(destinations),
-      endpoints: assignmentsOf(destinations),
-      secrets: presented(ir.certificates, chains).map(secretOf),
+      listeners: yield* mapEach(listeners, listenerOf),
+      routes: routes.flat(),
+      clusters: yield* clustersOf(destinations),
+      endpoints: yield* assignmentsOf(destinations),
+      secrets: yield* mapEach(presented(ir.certificates, chains), secretOf),
     }
   }
 }
@@ -151,32 +157,31 @@ export class XdsBuilder {
    * Returns the resources for each kind of Envoy. Parts of the model that did not change since an earlier call give the
    * same objects. Throws if the result contradicts itself (verify-xds.ts): a bug, never a user's mistake.
    */
-  build(ir: Ir): XdsByNode {
+  *build(ir: Ir): Work<XdsByNode> {
     const last = this.#last
     if (last !== undefined && isSameModel(last.model, ir)) return last.xds
     const { gateways, destinations, certificates } = ir
-    const xds = this.#buildAll(ir)
+    const xds = yield* this.#buildAll(ir)
     this.#last = { model: { gateways, destinations, certificates }, xds }
     return xds
   }
 
-  #buildAll(ir: Ir): XdsByNode {
+  *#buildAll(ir: Ir): Work<XdsByNode> {
     const everyListener = onePerPort(ir.gateways.flatMap((gateway) => gateway.listeners))
-    const every = this.#verified(ir, everyListener)
+    const every = yield* this.#verified(ir, everyListener)
     const only =
       ir.gateways.length === 1 && everyListener.length === ir.gateways[0]?.listeners.length
-    return new Map([
-      [EVERY_GATEWAY, every],
-      ...ir.gateways.map((gateway): [string, XdsResources] => [
-        nodeCluster(gateway),
-        only ? every : this.#verified(ir, gateway.listeners),
-      ]),
-    ])
+    const byNode = new Map([[EVERY_GATEWAY, every]])
+    for (const gateway of ir.gateways) {
+      const own = only ? every : yield* this.#verified(ir, gateway.listeners)
+      byNode.set(nodeCluster(gateway), own)
+    }
+    return byNode
   }
 
-  #verified(ir: Ir, listeners: readonly Listener[]): XdsResources {
-    const resources = this.#buildResources(ir, listeners)
-    this.#verify(resources)
+  *#verified(ir: Ir, listeners: readonly Listener[]): Work<XdsResources> {
+    const resources = yield* this.#buildResources(ir, listeners)
+    yield* this.#verify(resources)
     return resources
   }
 }
@@ -188,4 +193,4 @@ const isSameModel = (a: Model, b: Model): boolean =>
 
 /** Builds the resources for each kind of Envoy once. Throws as XdsBuilder does. */
 export const buildXds = (ir: Ir, options: XdsOptions): XdsByNode =>
-  new XdsBuilder(options).build(ir)
+  atOnce(new XdsBuilder(options).build(ir))

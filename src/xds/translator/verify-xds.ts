@@ -17,9 +17,10 @@ import {
 import { ExtAuthzPerRouteSchema } from '../../grpc/generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import type { Chunk } from '../../incremental/chunked-list.js'
-import { memo } from '../../incremental/memo.js'
+import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
+import { memo, memoWork } from '../../incremental/memo.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
@@ -57,7 +58,7 @@ interface Facts {
   readonly clusters: ReadonlySet<string>
 }
 
-function factsOfChunk(routes: Chunk<EncodedRoute>): Facts {
+function* factsOfChunk(routes: Chunk<EncodedRoute>): Work<Facts> {
   const [problems, filters, clusters] = [
     [] as string[],
     new Map<string, string>(),
@@ -70,6 +71,7 @@ function factsOfChunk(routes: Chunk<EncodedRoute>): Facts {
     for (const filter of Object.keys(route.typedPerFilterConfig))
       if (!filters.has(filter)) filters.set(filter, name)
     for (const cluster of clustersUsed(route)) clusters.add(cluster)
+    yield
   }
   return { problems, filters, clusters }
 }
@@ -129,10 +131,10 @@ function factsOfFilterChain(chain: FilterChain): ChainFacts {
 
 /** Creates the memoised facts about resources, by object, for one translator. */
 function createFacts() {
-  const routeChunk = memo(factsOfChunk)
-  const hosts = memo((chunk: Chunk<EncodedHost>): Facts =>
-    pooled(chunk.flatMap(({ routes }) => routes.map(routeChunk))),
-  )
+  const routeChunk = memoWork(factsOfChunk)
+  const hosts = memoWork(function* (chunk: Chunk<EncodedHost>): Work<Facts> {
+    return pooled((yield* mapWork(chunk, ({ routes }) => mapWork(routes, routeChunk))).flat())
+  })
   const nameSet = memo((resources: readonly Named[]) => new Set(names(resources)))
   const undefinedNames = (
     kind: string,
@@ -148,15 +150,20 @@ function createFacts() {
     const { clusterDiscoveryType } = decode(ClusterSchema, cluster)
     return clusterDiscoveryType.value === Cluster_DiscoveryType.EDS
   })
-  const assignmentsUsed = memo((clusters: readonly EncodedResource[]) =>
-    names(clusters.filter(needsEndpoints)),
-  )
+  const needyIn = memoWork(function* (chunk: Chunk<EncodedResource>): Work<readonly string[]> {
+    const needs = yield* mapEach(chunk, needsEndpoints)
+    return names(chunk.filter((_, index) => needs[index]))
+  })
+  const assignmentsUsed = memoWork(function* (clusters: readonly EncodedResource[]) {
+    return concat(yield* mapWork(namedChunks(clusters), needyIn))
+  })
   return {
     chainsOf: memo((listener: EncodedResource): readonly ChainFacts[] =>
       decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
     ),
     /** Facts about everything below a route configuration, chunk by chunk. */
-    below: (configuration: EncodedRoutes): readonly Facts[] => configuration.hosts.map(hosts),
+    below: (configuration: EncodedRoutes): Work<readonly Facts[]> =>
+      mapWork(configuration.hosts, hosts),
     nameSet,
     undefinedNames,
     /** Undefined clusters of a chunk, computed once per set of clusters. */
@@ -166,9 +173,9 @@ function createFacts() {
       ),
     ),
     undefinedAssignments: memo((clusters: readonly EncodedResource[]) =>
-      memo((endpoints: readonly EncodedResource[]) =>
-        undefinedNames('load assignment', assignmentsUsed(clusters), endpoints),
-      ),
+      memoWork(function* (endpoints: readonly EncodedResource[]) {
+        return undefinedNames('load assignment', yield* assignmentsUsed(clusters), endpoints)
+      }),
     ),
     sameNames: memo((resources: readonly Named[]) => duplicates(names(resources))),
   }
@@ -176,16 +183,33 @@ function createFacts() {
 
 type KnownFacts = ReturnType<typeof createFacts>
 
-const filterProblems = (resources: XdsResources, facts: KnownFacts): readonly string[] =>
+/** The facts about everything below each route configuration. */
+type Below = ReadonlyMap<EncodedRoutes, readonly Facts[]>
+
+function* factsBelow({ routes }: XdsResources, facts: KnownFacts): Work<Below> {
+  const below = new Map<EncodedRoutes, readonly Facts[]>()
+  for (const configuration of routes) below.set(configuration, yield* facts.below(configuration))
+  return below
+}
+
+const filterProblems = (
+  resources: XdsResources,
+  facts: KnownFacts,
+  below: Below,
+): readonly string[] =>
   resources.listeners
     .flatMap(facts.chainsOf)
     .flatMap(({ routes, filters }) =>
       resources.routes
         .filter(({ name }) => routes.includes(name))
-        .flatMap((configuration) => routeProblems(facts.below(configuration), filters)),
+        .flatMap((configuration) => routeProblems(below.get(configuration) ?? [], filters)),
     )
 
-function referenceProblems(resources: XdsResources, facts: KnownFacts): readonly string[] {
+function* referenceProblems(
+  resources: XdsResources,
+  facts: KnownFacts,
+  below: Below,
+): Work<readonly string[]> {
   const { routes, clusters, secrets, endpoints } = resources
   const { undefinedNames } = facts
   const chains = resources.listeners.flatMap(facts.chainsOf)
@@ -197,7 +221,7 @@ function referenceProblems(resources: XdsResources, facts: KnownFacts): readonly
     ),
     ...undefinedNames(
       'cluster',
-      routes.flatMap(facts.below).flatMap(facts.missingIn(facts.nameSet(clusters))),
+      [...below.values()].flat().flatMap(facts.missingIn(facts.nameSet(clusters))),
       clusters,
     ),
     ...undefinedNames(
@@ -205,7 +229,7 @@ function referenceProblems(resources: XdsResources, facts: KnownFacts): readonly
       chains.flatMap((chain) => chain.secrets),
       secrets,
     ),
-    ...facts.undefinedAssignments(clusters)(endpoints),
+    ...(yield* facts.undefinedAssignments(clusters)(endpoints)),
   ]
 }
 
@@ -226,15 +250,16 @@ const duplicateProblems = (resources: XdsResources, facts: KnownFacts): readonly
 ]
 
 /** Throws an Error that lists the contradictions; for an unknown filter it names one route that configures it. */
-export type VerifyXds = (resources: XdsResources) => void
+export type VerifyXds = (resources: XdsResources) => Work<void>
 
 /** Creates the self-check of one translator, which memoises what it has read of resources. */
 export function createXdsVerifier(): VerifyXds {
   const facts = createFacts()
-  return (resources) => {
+  return function* (resources) {
+    const below = yield* factsBelow(resources, facts)
     const problems = [
-      ...filterProblems(resources, facts),
-      ...referenceProblems(resources, facts),
+      ...filterProblems(resources, facts, below),
+      ...(yield* referenceProblems(resources, facts, below)),
       ...duplicateProblems(resources, facts),
     ]
     if (problems.length > 0) throw new Error(`inconsistent xDS resources: ${problems.join('; ')}`)

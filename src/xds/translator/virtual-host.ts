@@ -7,10 +7,16 @@ import {
   VhdsSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
 import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
-import { memo, memoWith } from '../../incremental/memo.js'
+import { memo, memoWith, memoWorkWith } from '../../incremental/memo.js'
 import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
 import type { Route } from '../../ir/route.js'
-import { createRoutesEncoder, type EncodedRoutes, encodeRoute } from '../encode/encode-routes.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
+import {
+  createRoutesEncoder,
+  type EncodedHost,
+  type EncodedRoutes,
+  encodeRoute,
+} from '../encode/encode-routes.js'
 import { COUNT_HOPS, tooManyHopsRoute } from './hops.js'
 import { ADS_SOURCE } from './messages.js'
 import { isProtected, pathParameterRoute } from './path-parameters.js'
@@ -24,7 +30,10 @@ const isContextual = ({ action }: Route): boolean => action.type === 'redirect'
 const VHDS = create(VhdsSchema, { configSource: ADS_SOURCE })
 
 /** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, not removed: backends see Host as sent. */
-export type BuildRouteConfiguration = (listener: Listener, chain: FilterChain) => EncodedRoutes
+export type BuildRouteConfiguration = (
+  listener: Listener,
+  chain: FilterChain,
+) => Work<EncodedRoutes>
 
 /** Creates the builder of one translator, which memoises routes, hosts and their chunks. */
 export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
@@ -32,38 +41,41 @@ export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
   const routeOf = memoWith((route: Route, context: RouteContext) =>
     encodeRoute(buildRoute(route, context)),
   )
-  const routesOf = memoWith((routes: Chunk<Route>, context: RouteContext) => {
+  const routesOf = memoWorkWith((routes: Chunk<Route>, context: RouteContext) => {
     const key = contextKey(context)
-    return routes.map((route) => routeOf(route, context, isContextual(route) ? key : ''))
+    return mapEach(routes, (route) => routeOf(route, context, isContextual(route) ? key : ''))
   })
   const someContextual = memo((routes: Chunk<Route>) => routes.some(isContextual))
   const someProtected = memo((routes: Chunk<Route>) => routes.some(isProtected))
 
-  const hostOf = memoWith(({ name, domains, routes }: VirtualHost, context: RouteContext) => {
+  const hostOf = memoWorkWith(function* (
+    { name, domains, routes }: VirtualHost,
+    context: RouteContext,
+  ): Work<EncodedHost> {
     const key = contextKey(context)
     const chunks = namedChunks(routes)
     const front = [
       tooManyHopsRoute(name),
       ...(chunks.some(someProtected) ? [pathParameterRoute(name)] : []),
     ]
-    return encodeHost(
+    const encoded = yield* mapWork(chunks, (chunk) =>
+      routesOf(chunk, context, someContextual(chunk) ? key : ''),
+    )
+    return yield* encodeHost(
       create(VirtualHostSchema, { name, domains: [...domains] }),
-      concat([
-        front.map(encodeRoute),
-        ...chunks.map((each) => routesOf(each, context, someContextual(each) ? key : '')),
-      ]),
+      concat([front.map(encodeRoute), ...encoded]),
     )
   })
   /** Hosts of one listener and chain. The key has everything in a context except the host. */
-  const hostsOf = memoWith(
+  const hostsOf = memoWorkWith(
     (hosts: Chunk<VirtualHost>, [listener, chain]: readonly [Listener, FilterChain]) =>
-      hosts.map((host) => {
+      mapWork(hosts, (host) => {
         const context = routeContext(listener, chain, host)
         return hostOf(host, context, contextKey(context))
       }),
   )
 
-  return (listener, chain) => {
+  return function* (listener, chain) {
     const key = `${String(listener.port)} ${String(chain.tls === undefined)}`
     return encodeRoutes(
       create(RouteConfigurationSchema, {
@@ -72,7 +84,9 @@ export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
         requestHeadersToAdd: [COUNT_HOPS],
       }),
       VHDS,
-      namedChunks(chain.virtualHosts).map((hosts) => hostsOf(hosts, [listener, chain], key)),
+      yield* mapWork(namedChunks(chain.virtualHosts), (hosts) =>
+        hostsOf(hosts, [listener, chain], key),
+      ),
     )
   }
 }

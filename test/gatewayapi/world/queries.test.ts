@@ -9,15 +9,16 @@ import {
   type Reader,
 } from '../../../src/gatewayapi/world/queries.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
+import { atOnce } from '../../../src/turns.js'
 
 const NONE = collectResources([]).resources
 
 /** A world of remote documents alone. */
 const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltWorld =>
-  buildWorld(NONE, { remote: rows, names: new Map() }, before)
+  atOnce(buildWorld(NONE, { remote: rows, names: new Map() }, before))
 
 const readerOf = (engine: QueryEngine, { world, changed }: BuiltWorld): Reader =>
-  engine.begin(world, changed)
+  atOnce(engine.begin(world, changed))
 
 /** Each sums up its row, and those of the two below it: "2" is a part of "4" and "5". */
 function sum(reader: Reader, subject: number, computed: number[]): string {
@@ -54,8 +55,8 @@ describe('the query engine', () => {
     const world = worldOf(rowsOf(['2']))
     const computed: number[] = []
     sum(readerOf(engine, world), 2, computed)
-    engine.begin(world.world, [])
-    sum(engine.begin(world.world, []), 2, computed)
+    atOnce(engine.begin(world.world, []))
+    sum(atOnce(engine.begin(world.world, [])), 2, computed)
     expect(computed).toEqual([2, 1, 0, 2, 1, 0])
   })
 

@@ -12,6 +12,7 @@ import {
 } from '../../../src/grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { createChunker } from '../../../src/incremental/chunked-list.js'
+import { atOnce } from '../../../src/turns.js'
 import {
   EncodeError,
   encodeListener,
@@ -28,7 +29,9 @@ import { decode, resourceJson } from '../../../src/xds/encode/read.js'
 import { ENDPOINT_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { ADS_SOURCE, inlineString, typedConfig } from '../../../src/xds/translator/messages.js'
 
-const { encodeHost, encodeRoutes } = createRoutesEncoder()
+const { encodeHost: hostWork, encodeRoutes } = createRoutesEncoder()
+const encodeHost = (...inputs: Parameters<typeof hostWork>): EncodedHost =>
+  atOnce(hostWork(...inputs))
 
 const listener = (more: MessageInitShape<typeof ListenerSchema> = {}) =>
   create(ListenerSchema, { name: 'default/gw/8080', ...(more as object) })

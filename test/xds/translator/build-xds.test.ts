@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Ir } from '../../../src/ir/ir.js'
 import type { Route } from '../../../src/ir/route.js'
+import { atOnce } from '../../../src/turns.js'
 import { buildXds, XdsBuilder } from '../../../src/xds/translator/build-xds.js'
 import { jsonOf } from '../../support/json-resources.js'
 
@@ -54,8 +55,8 @@ describe('the same route', () => {
 
   test('gives the same objects to one builder, and equal ones to another', () => {
     const [ir, builder] = [irOf('a.example'), new XdsBuilder(OPTIONS)]
-    const first = builder.build(ir).get('*')
-    const again = builder.build({ ...ir, gateways: [...ir.gateways] }).get('*')
+    const first = atOnce(builder.build(ir)).get('*')
+    const again = atOnce(builder.build({ ...ir, gateways: [...ir.gateways] })).get('*')
     const other = buildXds(ir, OPTIONS).get('*')
     expect(again).not.toBe(first)
     expect(again?.listeners[0]).toBe(first?.listeners[0])
