@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { ClientFailure, type McpClient } from '../support/clients/client-run.js'
+import { expectInMatrix } from '../support/clients/matrix.js'
 import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
@@ -208,9 +209,11 @@ describe('a provider that sends iss with the code (RFC 9207)', () => {
     })
     try {
       expect((await ts1(`${own.origin}/one`, 'alice')).echo).toBe('Echo: hi')
+      expectInMatrix('ts1', 'oidc-provider', 'Gateway')
       expect((await failureOf(ts2, `${own.origin}/one`, 'alice')).message).toContain(
         'Issuer mismatch in authorization response (RFC 9207)',
       )
+      expectInMatrix('ts2', 'oidc-provider', 'Gateway', '`IssuerMismatchError`')
     } finally {
       await own.close()
       await strict.close()

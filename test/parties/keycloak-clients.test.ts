@@ -38,4 +38,4 @@ afterAll(async () => {
   await keycloak.close()
 })
 
-everyClientLogsIn('login', () => ({ gateway, browser }))
+everyClientLogsIn('Keycloak', 'login', () => ({ gateway, browser }))

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { expectInMatrix } from '../support/clients/matrix.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { eventually } from '../support/eventually.js'
@@ -185,6 +186,7 @@ describe('the official client', () => {
     const run = await ts1(`${stack.origin}/registered`, 'alice', visitForm)
     expect(run.tools).toContain('echo')
     expect(run.echo).toBe('Echo: hi')
+    expectInMatrix('ts1', 'Keycloak', 'Gateway')
   })
 
   test('2.x cannot, as Keycloak names itself in its authorization response; the status says so', async () => {
@@ -194,5 +196,6 @@ describe('the official client', () => {
     for (const name of ['plain', 'registered', 'renamed']) {
       expect(await conditionText(name)).toMatch(/RFC 9207/)
     }
+    expectInMatrix('ts2', 'Keycloak', 'Gateway', '`IssuerMismatchError`')
   })
 })

@@ -33,4 +33,4 @@ afterAll(async () => {
   await idp.close()
 })
 
-everyClientLogsIn('user', () => ({ gateway, browser }))
+everyClientLogsIn('oidc-provider', 'user', () => ({ gateway, browser }))

@@ -1,5 +1,8 @@
 // Runs the MCP conformance suite's scenarios for authorization servers.
 
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { discoverOAuthServerInfo, registerClient } from '@modelcontextprotocol/client'
 import { asUser, CLIENT_METADATA, type UserAgent } from '../../support/clients/client-run.js'
 import { freePort } from '../../support/ports.js'
@@ -9,8 +12,10 @@ import { program } from './tools.js'
 
 const SUITE = program('@modelcontextprotocol/conformance', 'dist/index.js')
 
-export const conformance = (...args: readonly string[]): ChildProgram =>
-  startProgram(process.execPath, [SUITE, ...args], { env: { NO_COLOR: '1' } })
+export const conformance = (...args: readonly string[]): ChildProgram => startSuite({}, args)
+
+const startSuite = (env: Readonly<Record<string, string>>, args: readonly string[]): ChildProgram =>
+  startProgram(process.execPath, [SUITE, ...args], { env: { NO_COLOR: '1', ...env } })
 
 export interface AuthorizationRun {
   /** The authorization server. */
@@ -41,14 +46,45 @@ export async function registered(url: string): Promise<AuthorizationRun> {
 export async function authorizationScenarios(
   run: AuthorizationRun,
 ): Promise<readonly [number | null, string]> {
-  const suite = conformance(
+  const { code, total } = await runScenarios(run, {})
+  return [code, total]
+}
+
+interface Outcome {
+  readonly code: number | null
+  /** The last line of the output. */
+  readonly total: string
+}
+
+/** Resolves to the outcome, and to the access token that the suite received. */
+export async function scenariosAndToken(
+  run: AuthorizationRun,
+): Promise<Outcome & { readonly token: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-conformance-'))
+  const file = join(folder, 'token')
+  try {
+    const outcome = await runScenarios(run, {
+      NODE_OPTIONS: `--import=${new URL('write-token.ts', import.meta.url).href}`,
+      GATEHOUSE_TEST_TOKEN_FILE: file,
+    })
+    return { ...outcome, token: await readFile(file, 'utf8') }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function runScenarios(
+  run: AuthorizationRun,
+  env: Readonly<Record<string, string>>,
+): Promise<Outcome> {
+  const suite = startSuite(env, [
     ...['authorization', '--url', run.issuer, '--resource', run.resource],
     ...['--client-id', run.client, '-p', String(run.port)],
-  )
+  ])
   try {
     const ended = suite.ended()
     await Promise.race([ended, logInAtPrintedUrl(suite, run.agent)])
-    return [await ended, totalOf(suite)]
+    return { code: await ended, total: totalOf(suite) }
   } finally {
     await suite.stop()
   }
