@@ -12,6 +12,7 @@ export interface Route {
   readonly authzBodyBytes?: number
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
+  /** On a redirect the match admits allowed origins alone, and the answer gets the headers for them. */
   readonly cors?: Cors
   /** Rate limits, all of which must allow a request. Absent: no limit. */
   readonly limits?: Limits

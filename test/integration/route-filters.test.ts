@@ -1,7 +1,7 @@
 // Filters and timeouts of HTTPRoutes through the whole product: their effect on requests and answers.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Request } from '../support/http.js'
+import type { Answer, Request } from '../support/http.js'
 import { backendRef, gateway, prefix } from '../support/resources.js'
 import { route, startTwoBackends, type TwoBackends, when } from '../support/two-backends.js'
 
@@ -19,6 +19,20 @@ const redirect = (name: string, requestRedirect: object): object => ({
   matches: [prefix(name)],
   filters: [{ type: 'RequestRedirect', requestRedirect }],
 })
+
+const redirectForPages = [
+  {
+    type: 'CORS',
+    cors: {
+      allowOrigins: ['https://app.example', 'https://*.apps.example'],
+      allowMethods: ['PUT'],
+      allowHeaders: ['*'],
+      exposeHeaders: ['*'],
+      allowCredentials: true,
+    },
+  },
+  { type: 'RequestRedirect', requestRedirect: { hostname: 'other.example' } },
+]
 
 const filters = (): object =>
   route(
@@ -80,6 +94,8 @@ const filters = (): object =>
         },
       }),
     ),
+    { matches: [prefix('/to-page')], filters: redirectForPages },
+    { matches: [{ ...prefix('/to-page/put'), method: 'PUT' }], filters: redirectForPages },
     when(prefix('/slow'), 'a', { timeouts: { request: '200ms' } }),
     when(prefix('/slow-backend'), 'a', { timeouts: { request: '1h', backendRequest: '200ms' } }),
   )
@@ -172,6 +188,55 @@ describe('filters', () => {
     })
     const other = await world.ask(host, '/cors', { headers: { origin: 'https://evil.example' } })
     expect(other.headers['access-control-allow-origin']).toBeUndefined()
+  })
+
+  describe('CORS on a redirect', () => {
+    test.each(['https://app.example', 'https://a.b.apps.example'])(
+      'lets a page of %s follow, and read headers although it sends credentials',
+      async (origin) => {
+        const { status, headers } = await world.ask(host, '/to-page/x', { headers: { origin } })
+        expect([status, headers.location]).toEqual([
+          302,
+          `http://other.example:${String(world.stack.port)}/to-page/x`,
+        ])
+        expect(headers).toMatchObject({
+          'access-control-allow-origin': origin,
+          'access-control-allow-credentials': 'true',
+        })
+        expect(headers['access-control-expose-headers']?.split(', ')).toContain('WWW-Authenticate')
+        expect(headers['access-control-expose-headers']).not.toContain('*')
+      },
+    )
+
+    test.each([undefined, 'https://evil.example', 'https://app.example.evil.example'])(
+      'redirects origin %s without its headers',
+      async (origin) => {
+        const { status, headers } = await world.ask(host, '/to-page/x', {
+          headers: origin === undefined ? {} : { origin },
+        })
+        expect([status, headers['access-control-allow-origin']]).toEqual([302, undefined])
+      },
+    )
+
+    test.each(['/to-page', '/to-page/put'])('answers preflights of %s', async (path) => {
+      const preflight = (origin: string): Promise<Answer> =>
+        world.ask(host, path, {
+          method: 'OPTIONS',
+          headers: {
+            ...{ origin, 'access-control-request-method': 'PUT' },
+            'access-control-request-headers': 'x-a,x-b',
+          },
+        })
+      const { status, headers } = await preflight('https://app.example')
+      expect(status).toBe(200)
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': 'https://app.example',
+        'access-control-allow-methods': 'PUT',
+        'access-control-allow-headers': 'x-a,x-b',
+      })
+      const { headers: none } = await preflight('https://evil.example')
+      expect(none['access-control-allow-origin']).toBeUndefined()
+    })
   })
 
   // Without a timeout of its own a route of Envoy ends after 15 s, with the same answer.

@@ -19,6 +19,7 @@ import { keyOf } from '../world/world.js'
 import { answerHeaders } from './answer-headers.js'
 import type { Filters } from './filters.js'
 import { preflightOf } from './preflights.js'
+import { splitByOrigin, type SplitRoute } from './redirect-cors.js'
 import type { RouteBackends } from './route-backends.js'
 import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
 import {
@@ -166,9 +167,11 @@ export function buildRoutes(
 }
 
 /** A route without its name, with the suffix that distinguishes it from the others of its match. */
-type Unnamed = Omit<Route, 'name'> & { readonly suffix?: string; readonly rank?: number }
+type Unnamed = SplitRoute
 
 function withPreflight(route: Unnamed): readonly Unnamed[] {
+  const { cors, ...plain } = route
+  if (plain.action.type === 'redirect' && cors !== undefined) return splitByOrigin(plain, cors)
   const preflight = preflightOf(route)
   if (preflight === undefined) return [route]
   const suffix = route.suffix === undefined ? 'preflight' : `${route.suffix}/preflight`

@@ -5,9 +5,9 @@ import {
   type RegexMatchAndSubstitute,
   RegexMatchAndSubstituteSchema,
 } from '../../grpc/generated/envoy/type/matcher/v3/regex_pb.js'
+import { escapeRegex, escapeSubstitution } from '../../ir/regex.js'
 import type { PathMatch, PathRewrite } from '../../ir/route.js'
 import { withoutSlashes } from '../../ir/slashes.js'
-import { escapeRegex, escapeSubstitution } from './regex.js'
 
 /** A field of envoy.config.route.v3.RouteAction, and a case of RedirectAction's path_rewrite_specifier. */
 export type EnvoyRewrite =

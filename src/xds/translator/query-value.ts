@@ -1,6 +1,6 @@
 // Matches a query parameter's value in every encoding. Envoy compares the value as the client sent it.
 
-import { escapeRegex } from './regex.js'
+import { escapeRegex } from '../../ir/regex.js'
 
 /** Characters that mean something else in a query unless they are percent-encoded. */
 const ALWAYS_ENCODED = new Set(['+', '%', '&', '#'])

@@ -10,7 +10,7 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { ANSWERED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
-import { buildCorsPolicy, CORS_RESPONSE_HEADERS } from './cors.js'
+import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { buildExtProcPerRoute } from './ext-proc.js'
 import {
@@ -55,8 +55,10 @@ const MISDIRECTED = create(DirectResponseActionSchema, {
   body: inlineString('this host is served on a connection of its own\n'),
 })
 
+const isRedirect = ({ action }: Route): boolean => action.type === 'redirect'
+
 const perFilterConfig = (route: Route): Record<string, Any> => ({
-  ...(route.cors && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
+  ...(route.cors && !isRedirect(route) && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
   [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(route),
   ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
   ...(route.proc && { [EXT_PROC_FILTER]: buildExtProcPerRoute(route.proc) }),
@@ -66,14 +68,17 @@ const replacedResponseHeaders = (route: Route): readonly string[] =>
   route.action.type === 'forward' && route.action.replaceBackendCors ? CORS_RESPONSE_HEADERS : []
 
 /** envoy.config.route.v3.Route */
-export const buildRoute = (route: Route, context: RouteContext): EnvoyRoute =>
-  create(RouteSchema, {
+export function buildRoute(route: Route, context: RouteContext): EnvoyRoute {
+  const headers = headerFields(
+    { ...route, requestHeaders: headersOfRoute(route) },
+    replacedResponseHeaders(route),
+  )
+  const cors = isRedirect(route) && route.cors !== undefined ? corsHeaders(route.cors) : []
+  return create(RouteSchema, {
     name: route.name,
     match: buildRouteMatch(route.match),
     action: actionOf(route, context),
-    ...headerFields(
-      { ...route, requestHeaders: headersOfRoute(route) },
-      replacedResponseHeaders(route),
-    ),
+    ...{ ...headers, responseHeadersToAdd: [...headers.responseHeadersToAdd, ...cors] },
     typedPerFilterConfig: perFilterConfig(route),
   })
+}
