@@ -37,6 +37,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger'],
 
   'llm/text': ['json', 'ir', 'turns'],
+  'mcp/texts': ['mcp', 'llm/text', 'json', 'turns', 'result'],
   'llm/framing': ['turns', 'result', 'utf8'],
   'llm/apis': ['llm/text', 'json', 'turns'],
   'llm/windows': ['llm/framing', 'llm/text', 'json', 'turns'],
@@ -127,8 +128,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'turns'],
     'utf8',
   ],
+  'extproc/mcp': [
+    ...['extproc/guard', 'extproc/lists', 'extproc/webhook', 'extproc/stream'],
+    ...['mcp/texts', 'mcp', 'llm/framing', 'llm/text', 'json', 'ir', 'cel', 'rules'],
+    ...['ending', 'turns', 'utf8', 'result'],
+  ],
   extproc: [
     ...[
+      'extproc/mcp',
       'extproc/guard',
       'extproc/lists',
       'extproc/webhook',

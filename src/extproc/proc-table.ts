@@ -2,14 +2,17 @@
 
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
-import type { ListsEntry, ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
+import type { Authorization } from '../ir/authorization.js'
+import type { ListsEntry, McpGuardEntry, ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
 import { compileRules } from '../rules/compile-rules.js'
+import type { CompiledRules } from '../rules/judge.js'
 import { rulesOfLists } from '../rules/listed.js'
 import { atOnce, mapEach, type Work } from '../turns.js'
 import type { CompiledLists } from './lists/lists-processor.js'
-import { compileGuard, type Guard } from './webhook/compiled-guard.js'
+import type { McpGuard } from './mcp/mcp-guard.js'
+import { compileGuard, compileWebhooks, type Guard } from './webhook/compiled-guard.js'
 
-export type CompiledProcEntry = WellKnownEntry | Guard | CompiledLists
+export type CompiledProcEntry = WellKnownEntry | Guard | CompiledLists | McpGuard
 
 export interface ProcTable {
   /** Returns the entry for a key. undefined: no such route; the stream ends with an error. */
@@ -43,6 +46,8 @@ function compile(entry: ProcEntry): CompiledProcEntry {
       return compileGuard(entry)
     case 'lists':
       return compileLists(entry)
+    case 'mcp-guard':
+      return compileMcpGuard(entry)
     case 'well-known':
       return entry
   }
@@ -50,7 +55,19 @@ function compile(entry: ProcEntry): CompiledProcEntry {
 
 /** Throws for an invalid rule, which the translation has already rejected. */
 function compileLists({ route, authorization }: ListsEntry): CompiledLists {
+  return { type: 'lists', route, rules: compileListRules(authorization) }
+}
+
+/** Throws as compileLists() and compileGuard() do. */
+const compileMcpGuard = (entry: McpGuardEntry): McpGuard => ({
+  type: 'mcp-guard',
+  route: entry.route,
+  ...compileWebhooks(entry, 'mcp.guard'),
+  ...(entry.authorization && { rules: compileListRules(entry.authorization) }),
+})
+
+function compileListRules(authorization: Authorization): CompiledRules {
   const rules = compileRules(authorization)
   if (rules === undefined) throw new Error('a rule of lists does not compile')
-  return { type: 'lists', route, rules: rulesOfLists(rules) }
+  return rulesOfLists(rules)
 }

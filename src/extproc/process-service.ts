@@ -12,6 +12,7 @@ import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
+import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
@@ -129,6 +130,8 @@ function createProcessor(
       })
     case 'guard':
       return createGuardProcessor(entry, stream, guardDeps)
+    case 'mcp-guard':
+      return createMcpGuardProcessor(entry, stream, guardDeps)
   }
 }
 

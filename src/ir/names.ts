@@ -72,6 +72,9 @@ export const documentsRoute = (httpRoute: string): string => `gatehouse-document
 /** Key of the entry that filters lists, separate from that of the rule's documents. */
 export const listsKey = (key: string): string => `${key}/lists`
 
+/** Key of the entry that guards MCP traffic, separate from that of the rule's documents. */
+export const mcpGuardKey = (key: string): string => `${key}/mcp-guard`
+
 /** Name of an Envoy route: one match of one rule of an HTTPRoute. suffix: distinguishes routes of one match. */
 export const routeName = (
   namespace: string,

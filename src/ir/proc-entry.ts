@@ -1,4 +1,5 @@
-// The ext_proc table entries of a route: OAuth documents to serve, lists to filter, webhooks that guard LLM traffic.
+// The ext_proc table entries of a route: OAuth documents to serve, lists to filter, webhooks that guard LLM or MCP
+// traffic.
 
 import type { Authorization } from './authorization.js'
 import type { JsonObject } from './json.js'
@@ -7,7 +8,7 @@ import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
 /** A table entry of ext_proc: what it does for one HTTPRoute rule. */
-export type ProcEntry = WellKnownEntry | GuardEntry | ListsEntry
+export type ProcEntry = WellKnownEntry | GuardEntry | ListsEntry | McpGuardEntry
 
 /** Removes from the lists of an MCP server what the rules deny to the caller. */
 export interface ListsEntry {
@@ -78,7 +79,24 @@ export interface GuardEntry {
   readonly seal?: string
 }
 
-/** A guardrail webhook (ProxyPolicy backend.ai.promptGuard.request[] and response[]). */
+/** Guards the MCP traffic of one rule of a route. */
+export interface McpGuardEntry {
+  readonly type: 'mcp-guard'
+  /** mcpGuardKey() of names.ts. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** The policy that the guard is from; webhooks keep the order of its lists. */
+  readonly policy?: PolicySource
+  /** Asked in this order before the server gets a message of the client. */
+  readonly request: readonly Webhook[]
+  /** Asked in this order before the client gets a message of the server. */
+  readonly response: readonly Webhook[]
+  /** With mcp.filterLists: the rules that lists are filtered by, before webhooks see them. */
+  readonly authorization?: Authorization
+}
+
+/** A guardrail webhook: an item of request[] or response[] in backend.ai.promptGuard or backend.mcp.guard. */
 export interface Webhook {
   /** Name of its Destination: the label in metrics and logs; webhooks of the same one share connections. */
   readonly backend: string

@@ -39,6 +39,8 @@ export interface McpRequest {
   readonly id: MessageId
   /** At least one; each must be allowed. */
   readonly calls: readonly ReadCall[]
+  /** The body; absent: there is none. */
+  readonly json?: JsonText
 }
 
 /** GET, DELETE and every other request without a body. */
@@ -90,16 +92,18 @@ function assertForm({ headers, body }: HttpMessage): void {
 
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-?8"?)?[ \t]*(?:;[ \t]*)?$/i
 
-function readRoot({ root, text }: JsonText, headers: HttpHeaderValues): McpRequest {
+function readRoot(json: JsonText, headers: HttpHeaderValues): McpRequest {
+  const { root, text } = json
   if (root.type !== 'array') {
     const message = readMessage(root, text)
     assertAgreement(message, headers)
-    return { id: message.id, calls: atMost(callsOf(message, text)) }
+    return { id: message.id, calls: atMost(callsOf(message, text)), json }
   }
   if (root.items.length > MOST_CALLS) throw tooMany()
   const messages = root.items.map((item) => readMessage(item, text))
   assertBatch(messages, headers)
-  return { id: NO_ID, calls: atMost(messages.flatMap((message) => callsOf(message, text))) }
+  const calls = atMost(messages.flatMap((message) => callsOf(message, text)))
+  return { id: NO_ID, calls, json }
 }
 
 /** Maximum number of calls in one request. All of them are read, and judged, without a pause. */

@@ -3,6 +3,7 @@
 import type { Processor, ProcessorStream } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import { llmRequests } from './llm-requests.js'
 import { createRequestGuard } from './request-guard.js'
 import { createResponseGuard } from './response-guard.js'
 
@@ -11,7 +12,7 @@ export function createGuardProcessor(
   stream: ProcessorStream,
   deps: GuardDeps,
 ): Processor {
-  const request = createRequestGuard(guard, stream, deps)
+  const request = createRequestGuard(llmRequests(guard, deps), stream, deps)
   const response = createResponseGuard(guard, request, stream, deps)
   return {
     requestHeaders: (message, first) => request.headers(message, first),

@@ -1,27 +1,41 @@
 // The request phase of a guarded route: holds headers and body until the webhooks have seen the content (decisions
-// 15-19).
+// 15-19). What a body contains, and how errors look, is up to the form of the traffic.
 
 import type { Attributes } from '../../cel/attributes.js'
+import type { Ending } from '../../ending.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import { SEAL_HEADERS } from '../../ir/names.js'
 import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import { immediateResponse } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import { type FirstMessage, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
-import type { Guard } from '../webhook/compiled-guard.js'
 import { createGuardedPhase } from './guarded-phase.js'
 import type { HeldBody } from './held-body.js'
-import {
-  busyRequest,
-  inspectRequest,
-  requestPath,
-  requestTooLarge,
-  requestTooSlow,
-  unreadableRequest,
-} from './inspect-request.js'
+import type { RequestFinding } from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import { type GuardedRequest, guardedRequest } from './request-attributes.js'
+
+/** What differs between the requests of LLMs and those of MCP. attributes: those of the request, without its body. */
+export interface RequestForm {
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** Whether bodies are held and read. */
+  readonly readsRequests: boolean
+  /** Whether replies are read. */
+  readonly readsReplies: boolean
+  /** Returns the header changes of a request that goes on. */
+  change(): HeaderChange
+  /** Returns the refusal of a request whose headers rule out guarding its body; undefined: they do not. */
+  refusalOf(request: GuardedRequest): Refused | undefined
+  tooLarge(attributes: Attributes): Refused
+  tooSlow(attributes: Attributes): Refused
+  busy(attributes: Attributes): Refused
+  inspect(
+    body: Pick<HeldBody, 'take'>,
+    attributes: Attributes,
+    signal: Ending,
+  ): Promise<RequestFinding>
+}
 
 export interface RequestGuard {
   headers(message: HeadersPart, first: FirstMessage): Promise<void> | void
@@ -38,7 +52,7 @@ export interface RequestGuard {
 }
 
 export function createRequestGuard(
-  guard: Guard,
+  form: RequestForm,
   stream: ProcessorStream,
   deps: GuardDeps,
 ): RequestGuard {
@@ -48,42 +62,41 @@ export function createRequestGuard(
   const refuse = (refused: Refused): void => {
     clearTimeout(timer)
     phase.become('refused')
-    deps.logRefusal(guard.route, 'request', refused)
+    deps.logRefusal(form.route, 'request', refused)
     stream.send(immediateResponse(refused.reply))
   }
-  const path = (): string => requestPath(attributes)
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     clearTimeout(timer)
     hadBody = held.size > 0
-    const context = { guard, attributes, signal: stream.signal }
-    const inspected = hadBody ? await inspectRequest(held, context, deps) : NO_BODY
+    const inspected = hadBody ? await form.inspect(held, attributes, stream.signal) : NO_BODY
     if (inspected.type === 'refused') return refuse(inspected)
     if (inspected.type === 'aborted') return
     phase.become('done')
-    sendRequest(guard, stream, inspected.body, hasTrailers)
+    sendRequest(form, stream, inspected, hasTrailers)
   }
-  const tooLarge = (): void => refuse(requestTooLarge(path()))
-  const busy = (): void => refuse(busyRequest(path()))
+  const tooLarge = (): void => refuse(form.tooLarge(attributes))
+  const busy = (): void => refuse(form.busy(attributes))
   const phase = createGuardedPhase('request', stream, deps, { tooLarge, busy, complete })
   const hold = (request: GuardedRequest): void => {
     phase.become('holding')
-    const refused = refusalOf(request, deps.maxBodyBytes)
+    const refused = form.refusalOf(request)
     if (refused !== undefined) return refuse(refused)
-    timer = setTimeout(() => refuse(requestTooSlow(path())), deps.bodyTimeoutMs)
+    if ((request.contentLength ?? 0) > deps.maxBodyBytes) return tooLarge()
+    timer = setTimeout(() => refuse(form.tooSlow(attributes)), deps.bodyTimeoutMs)
     stream.signal.addEventListener('abort', () => clearTimeout(timer))
   }
   return {
     headers: (message, { config, metadata }) => {
       phase.expectHeaders()
-      if (guard.response.length > 0) expectFullDuplex('reply', config?.responseBodyMode)
+      if (form.readsReplies) expectFullDuplex('reply', config?.responseBodyMode)
       const request = guardedRequest(message.headers, metadata)
       attributes = request.attributes
-      if (guard.request.length > 0 && !message.endOfStream) {
+      if (form.readsRequests && !message.endOfStream) {
         expectFullDuplex('request', config?.requestBodyMode)
         return hold(request)
       }
       phase.become(message.endOfStream ? 'done' : 'passing')
-      sendHeaders(stream.send, 'request', changeOf(guard))
+      sendHeaders(stream.send, 'request', form.change())
     },
     body: (message) => {
       hadBody ||= phase.state === 'passing' && message.body.length > 0
@@ -110,36 +123,13 @@ function expectFullDuplex(what: 'request' | 'reply', mode: number | undefined): 
     throw new UnexpectedMessage(`a ${what} whose body is not in full duplex`)
 }
 
-/** Returns the refusal of a request whose headers rule out guarding its body; undefined: they do not. */
-function refusalOf(
-  { attributes, problem, contentLength = 0 }: GuardedRequest,
-  maxBodyBytes: number,
-): Refused | undefined {
-  const path = requestPath(attributes)
-  if (problem !== undefined) return unreadableRequest(problem, path)
-  return contentLength > maxBodyBytes ? requestTooLarge(path) : undefined
-}
-
-/**
- * Returns the header changes of a request that goes on. A reply that will be guarded must not be compressed, which
- * costs more work to read, or partial, which cannot be read.
- */
-function changeOf({ response, seal }: Guard): HeaderChange {
-  const read: HeaderChange =
-    response.length === 0
-      ? {}
-      : { set: { 'accept-encoding': 'identity' }, remove: ['range', 'if-range'] }
-  if (seal === undefined) return read
-  return { ...read, set: { ...read.set, [SEAL_HEADERS.guard]: seal }, choosesRoute: true }
-}
-
 function sendRequest(
-  guard: Guard,
+  form: RequestForm,
   { send }: ProcessorStream,
-  body: Uint8Array,
+  { body }: Extract<RequestFinding, { readonly type: 'passed' }>,
   hasTrailers: boolean,
 ): void {
-  const change = changeOf(guard)
+  const change = form.change()
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }

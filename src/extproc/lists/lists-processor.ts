@@ -58,8 +58,8 @@ export function createListsProcessor(
   }
 }
 
-/** undefined: no list was requested. @throws {Error} when the metadata is not Gatehouse's. */
-function callerOf(
+/** Returns who has requested a list. undefined: none was requested. @throws {Error} when the metadata is not Gatehouse's. */
+export function callerOf(
   metadata: Buffer,
   rules: CompiledRules,
   ending: Ending,

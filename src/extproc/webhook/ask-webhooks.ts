@@ -18,7 +18,7 @@ import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
 import { shownReason } from './verdict-reason.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
-import { type WebhookRequest, webhookRequest } from './webhook-request.js'
+import { type ShownTool, type WebhookRequest, webhookRequest } from './webhook-request.js'
 
 export interface GuardDeps {
   readonly pools: WebhookPools
@@ -65,6 +65,8 @@ export interface Question {
   readonly webhooks: readonly CompiledWebhook[]
   readonly entries: readonly AskedEntry[]
   readonly attributes: Attributes
+  /** What a message of MCP is about; absent: LLM traffic. */
+  readonly tool?: ShownTool
   /** Whether the text has already passed; changing it is not a valid verdict then. */
   readonly hasPassed?: boolean
   /** Aborts the question. */
@@ -193,10 +195,17 @@ function logVerdict(
   })
 }
 
-const requestOf = ({ attributes: { request } }: Question, { place }: CompiledWebhook): object => ({
-  ...place,
-  ...(request && requestFields(request, hider(request))),
-})
+function requestOf(
+  { attributes: { request }, tool }: Question,
+  { place }: CompiledWebhook,
+): object {
+  const hide = hider(request ?? NO_REQUEST)
+  return {
+    ...place,
+    ...(request && requestFields(request, hide)),
+    ...(tool?.name !== undefined && { tool: hide(tool.name) }),
+  }
+}
 
 interface VerdictFields {
   readonly route: string
@@ -248,13 +257,13 @@ async function verdictOf(
 }
 
 function* requestWithinBudget(
-  { route, phase, attributes }: Question,
+  { route, phase, attributes, tool }: Question,
   compiled: CompiledWebhook,
   shown: readonly Shown[],
   deps: GuardDeps,
 ): Work<WebhookRequest> {
   const budget = new Budget(deps.headerBudget)
-  const request = yield* webhookRequest(compiled, phase, shown, attributes, budget)
+  const request = yield* webhookRequest(compiled, phase, shown, attributes, budget, tool)
   if (budget.isSpent) deps.headerBudgetExceeded?.(route, compiled.webhook.backend)
   return request
 }

@@ -1,8 +1,8 @@
-// Compiles the header expressions of a guard.
+// Compiles the header expressions of a guard's webhooks.
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import type { PolicySource } from '../../ir/policy-source.js'
-import type { GuardEntry, Webhook } from '../../ir/proc-entry.js'
+import type { GuardEntry, McpGuardEntry, Webhook } from '../../ir/proc-entry.js'
 
 export interface Guard {
   readonly type: 'guard'
@@ -13,6 +13,9 @@ export interface Guard {
   /** Seal of the GuardEntry. */
   readonly seal?: string
 }
+
+/** The webhooks of each phase, compiled. */
+export type GuardWebhooks = Pick<Guard, 'request' | 'response'>
 
 export interface CompiledWebhook {
   /** The policy that names the webhook, and the place in it; for logs. */
@@ -31,12 +34,20 @@ export interface CompiledHeader {
 }
 
 /** Throws for an invalid expression, which the translation has already rejected. */
-export const compileGuard = ({ route, policy, request, response, seal }: GuardEntry): Guard => ({
+export const compileGuard = (entry: GuardEntry): Guard => ({
   type: 'guard',
-  route,
-  ...(seal === undefined ? {} : { seal }),
-  request: request.map((webhook, index) => placed(webhook, policy, `request[${index}]`)),
-  response: response.map((webhook, index) => placed(webhook, policy, `response[${index}]`)),
+  route: entry.route,
+  ...(entry.seal === undefined ? {} : { seal: entry.seal }),
+  ...compileWebhooks(entry, 'promptGuard'),
+})
+
+/** field: the member of the policy that names the webhooks. Throws as compileGuard() does. */
+export const compileWebhooks = (
+  { policy, request, response }: GuardEntry | McpGuardEntry,
+  field: 'promptGuard' | 'mcp.guard',
+): GuardWebhooks => ({
+  request: request.map((one, index) => placed(one, policy, `${field}.request[${index}]`)),
+  response: response.map((one, index) => placed(one, policy, `${field}.response[${index}]`)),
 })
 
 const placed = (
@@ -44,7 +55,7 @@ const placed = (
   policy: PolicySource | undefined,
   rule: string,
 ): CompiledWebhook => ({
-  ...(policy && { place: { ...policy, rule: `promptGuard.${rule}` } }),
+  ...(policy && { place: { ...policy, rule } }),
   ...compileWebhook(webhook),
 })
 

@@ -17,12 +17,19 @@ export interface WebhookRequest {
   readonly body: Uint8Array
 }
 
+/** body.tool: what a message of MCP is about. */
+export interface ShownTool {
+  readonly method?: string
+  readonly name?: string
+}
+
 export function* webhookRequest(
   { headers: compiled, host, path: ownPath }: CompiledWebhook,
   phase: Phase,
   shown: readonly Shown[],
   attributes: Attributes,
   budget = new Budget(),
+  tool?: ShownTool,
 ): Work<WebhookRequest> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -41,7 +48,7 @@ export function* webhookRequest(
     else if (name === ':authority') headers['host'] = AUTHORITY.test(text) ? text : host
     else if (VALUE.test(text)) headers[name] = text
   }
-  return { method, path, headers, body: yield* bodyOf(phase, shown) }
+  return { method, path, headers, body: yield* bodyOf(phase, shown, tool) }
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
@@ -54,14 +61,18 @@ const headerText = (value: string): string =>
   /[^\x00-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 
 /** Encodes the body as it is built: texts of megabytes are never joined into one string. */
-function* bodyOf(phase: Phase, shown: readonly Shown[]): Work<Uint8Array> {
-  const [start, before, after, end] =
+function* bodyOf(
+  phase: Phase,
+  shown: readonly Shown[],
+  tool: ShownTool | undefined,
+): Work<Uint8Array> {
+  const [list, before, after, end] =
     phase === 'request'
-      ? ['{"body":{"messages":[', '', '', ']}}']
-      : ['{"body":{"choices":[', '{"message":', '}', ']}}']
+      ? ['"messages":[', '', '', ']}}']
+      : ['"choices":[', '{"message":', '}', ']}}']
   const pace = new Pace()
   const parts: Buffer[] = []
-  let text = start
+  let text = `{"body":{${tool === undefined ? '' : `"tool":${JSON.stringify(tool)},`}${list}`
   for (const [index, { role, content }] of shown.entries()) {
     const json = yield* quoted(content, pace)
     text += `${index === 0 ? '' : ','}${before}{"role":${JSON.stringify(role)},"content":`

@@ -15,6 +15,8 @@ export interface Attachment {
   readonly jwt?: TranslatedPolicy
   /** The policy whose promptGuard is in force. */
   readonly guard?: TranslatedPolicy
+  /** The policy whose MCP guard is in force. */
+  readonly mcpGuard?: TranslatedPolicy
   readonly authorization?: Authorization
   readonly rateLimit?: RateLimit
   readonly transformation?: TranslatedTransformation
@@ -55,10 +57,11 @@ export function merge(policies: readonly TranslatedPolicy[]): Attachment {
   const jwt = winnerOf(policies, JWT, conflicts)
   const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
   const guard = winnerOf(policies, PROMPT_GUARD, conflicts)
+  const mcpGuard = winnerOf(policies, MCP_GUARD, conflicts)
   const limits = winnerOf(policies, RATE_LIMIT, conflicts)?.policy.spec.traffic?.rateLimit
   const headers = winnerOf(policies, TRANSFORMATION, conflicts)?.policy.spec.traffic?.transformation
-  const mixed = jwt?.jwt?.mcp !== undefined && guard !== undefined
-  if (mixed) say(conflicts, guard.key, MCP_AND_GUARD)
+  const mixed = guard !== undefined && (jwt?.jwt?.mcp !== undefined || mcpGuard !== undefined)
+  if (mixed) say(conflicts, guard.key, mcpGuard === undefined ? MCP_AND_GUARD : TWO_GUARDS)
   const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
   for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
   const readsMcp = policies.some((policy) => policy.readsMcp)
@@ -68,6 +71,7 @@ export function merge(policies: readonly TranslatedPolicy[]): Attachment {
     policies,
     ...(jwt === undefined ? {} : { jwt }),
     ...(guard === undefined ? {} : { guard }),
+    ...(mcpGuard === undefined ? {} : { mcpGuard }),
     ...(authorization === undefined ? {} : { authorization }),
     ...(limits === undefined ? {} : { rateLimit: translateRateLimit(limits) }),
     ...(headers === undefined ? {} : { transformation: translateTransformation(headers) }),
@@ -87,6 +91,8 @@ export function merge(policies: readonly TranslatedPolicy[]): Attachment {
 /** A route carries either MCP or LLM traffic; its messages cannot be read as both. */
 const MCP_AND_GUARD =
   'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic'
+const TWO_GUARDS =
+  'backend.ai.promptGuard and backend.mcp.guard exclude each other: the route refuses all traffic'
 
 const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
   policy.spec.traffic?.authorization?.policy.requiredScopes !== undefined
@@ -101,7 +107,7 @@ const SCOPES_WITHOUT_TOKENS =
  */
 export function fieldConflicts(policies: readonly TranslatedPolicy[]): Attachment['conflicts'] {
   const conflicts = new Map<string, string>()
-  for (const field of [JWT, PROMPT_GUARD, RATE_LIMIT, TRANSFORMATION])
+  for (const field of [JWT, PROMPT_GUARD, MCP_GUARD, RATE_LIMIT, TRANSFORMATION])
     winnerOf(policies, field, conflicts)
   return conflicts
 }
@@ -130,6 +136,10 @@ const REQUEST_TIMEOUT: Field = {
 const PROMPT_GUARD: Field = {
   name: 'backend.ai.promptGuard',
   isSet: ({ policy }) => policy.spec.backend?.ai?.promptGuard !== undefined,
+}
+const MCP_GUARD: Field = {
+  name: 'backend.mcp.guard',
+  isSet: ({ policy }) => policy.spec.backend?.mcp?.guard !== undefined,
 }
 
 function winnerOf(

@@ -1,4 +1,4 @@
-// Translates a promptGuard into the webhooks that ext_proc calls, with deadlines and limits (decisions 21 and 22).
+// Translates a promptGuard or an MCP guard into the webhooks that ext_proc calls, with deadlines and limits (decisions 21 and 22).
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { GuardEntry, Webhook, WebhookHeader } from '../../ir/proc-entry.js'
@@ -11,7 +11,7 @@ import { gatewayKey } from '../world/world.js'
 import { attachPolicies } from './attachments.js'
 import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard.js'
 
-/** Returns the webhooks for routes on these Gateways; undefined: the promptGuard names none. */
+/** Returns the webhooks for routes on these Gateways; undefined: the guard names none. */
 export function guardWebhooks(
   context: Context,
   guard: PromptGuard,
@@ -46,10 +46,10 @@ function webhookOf(
     target: targetAt(connectionToBackend(backend), backend.authority, path),
     failureMode: spec.failureMode,
     headers: headersOf(spec),
-    inspectToolCalls: spec.inspectToolCalls,
-    holdBack: spec.holdBack,
-    minIntervalMs: spec.minInterval,
-    mode: spec.mode,
+    inspectToolCalls: spec.inspectToolCalls ?? false,
+    holdBack: spec.holdBack ?? 1,
+    minIntervalMs: spec.minInterval ?? 0,
+    mode: spec.mode ?? 'Sync',
     ...(requestTimeoutMs === undefined ? {} : { deadlineMs: requestTimeoutMs }),
     ...limits,
   }

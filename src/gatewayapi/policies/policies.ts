@@ -18,6 +18,7 @@ export interface TranslatedPolicy {
   readonly policy: ProxyPolicy
   readonly jwt?: TranslatedJwt
   readonly guard?: PromptGuard
+  readonly mcpGuard?: PromptGuard
   /** If not empty: Accepted=False, and the targeted routes refuse (decision 25a). */
   readonly problems: readonly string[]
   /** What does not work; shown as PartiallyValid. */
@@ -44,11 +45,17 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
         : translateJwt(own, { ...from, name: policy.metadata.name }, spec)
     const guardSpec = backend?.ai?.promptGuard
     const guard = guardSpec === undefined ? undefined : translatePromptGuard(own, from, guardSpec)
+    const mcpGuardSpec = backend?.mcp?.guard
+    const mcpGuard =
+      mcpGuardSpec === undefined
+        ? undefined
+        : translatePromptGuard(own, from, mcpGuardSpec, 'mcp.guard')
     return {
       key: keyOf(policy),
       policy,
       ...(jwt === undefined ? {} : { jwt }),
       ...(guard === undefined ? {} : { guard }),
+      ...(mcpGuard === undefined ? {} : { mcpGuard }),
       problems: [
         ...policy.spec.targetRefs.flatMap((ref) => targetProblems(policy.spec, ref)),
         ...(jwt?.problems ?? []),
@@ -60,10 +67,12 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
           ? []
           : transformationProblems(traffic.transformation)),
         ...(guard?.problems ?? []),
+        ...(mcpGuard?.problems ?? []),
       ],
       warnings: jwt?.warnings ?? [],
       notes: jwt?.notes ?? [],
-      isProtective: traffic !== undefined || backend?.ai !== undefined,
+      isProtective:
+        traffic !== undefined || backend?.ai !== undefined || backend?.mcp !== undefined,
       readsMcp: traffic?.authorization !== undefined && readsMcp(traffic.authorization),
     }
   })
@@ -94,6 +103,9 @@ function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): 
       ...(backend?.ai === undefined
         ? []
         : [`backend.ai may not be used with the target ${target}`]),
+      ...(backend?.mcp === undefined
+        ? []
+        : [`backend.mcp may not be used with the target ${target}`]),
     ]
   return [
     `target ${target} of group "${ref.group}" is not known; expected HTTPRoute or Gateway of ${GATEWAY_API_GROUP} or Service of the core group`,

@@ -1,16 +1,20 @@
-// Translates backend.ai.promptGuard into the webhooks that guard a route, or the reasons why they cannot be called
-// (decisions 24 and 26).
+// Translates backend.ai.promptGuard and backend.mcp.guard into the webhooks that guard a route, or the reasons why they
+// cannot be called (decisions 24 and 26).
 
 import { compileValue } from '../../cel/value.js'
-import { FRAMING_HEADERS, type ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import { FRAMING_HEADERS } from '../../resources/kinds/guard-webhooks.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { type Backend, resolveBackend } from '../backends/backends.js'
 import type { Context } from '../world/context.js'
 import { isHeaderName } from '../world/header-modifiers.js'
 import type { Referrer } from '../world/reference-grants.js'
 
-type AiSpec = NonNullable<NonNullable<ProxyPolicySpec['backend']>['ai']>
-type PromptGuardSpec = NonNullable<AiSpec['promptGuard']>
-export type WebhookSpec = PromptGuardSpec['request'][number]['webhook']
+type BackendSpec = NonNullable<ProxyPolicySpec['backend']>
+type PromptGuardSpec = NonNullable<NonNullable<BackendSpec['ai']>['promptGuard']>
+type McpGuardSpec = NonNullable<NonNullable<BackendSpec['mcp']>['guard']>
+/** A webhook of either guard; that of MCP has fewer fields. */
+export type WebhookSpec = McpGuardSpec['request'][number]['webhook'] &
+  Partial<PromptGuardSpec['request'][number]['webhook']>
 
 export interface PromptGuard {
   readonly request: readonly TranslatedWebhook[]
@@ -29,14 +33,16 @@ export interface TranslatedWebhook {
 export function translatePromptGuard(
   context: Context,
   from: Referrer,
-  { request, response }: PromptGuardSpec,
+  { request, response }: PromptGuardSpec | McpGuardSpec,
+  /** Name of the field in the messages. */
+  field = 'promptGuard',
 ): PromptGuard {
-  const phases = { request, response }
+  const phases: Phases = { request, response }
   const found = (['request', 'response'] as const).flatMap((phase) =>
     phases[phase].map(({ webhook }, index) => ({
       phase,
       spec: webhook,
-      place: `promptGuard.${phase}[${index}].webhook`,
+      place: `${field}.${phase}[${index}].webhook`,
       backend: resolveBackend(context, from, webhook.backendRef),
     })),
   )
@@ -56,6 +62,8 @@ export function translatePromptGuard(
     ]),
   }
 }
+
+type Phases = Readonly<Record<'request' | 'response', readonly { webhook: WebhookSpec }[]>>
 
 const NO_ASYNC =
   'Async is for streamed replies; a prompt cannot be called back, so webhooks of the request phase are Sync'

@@ -5,7 +5,8 @@ import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import { HOPS_HEADER } from '../../ir/hops.js'
 import type { HeaderExpression, Transformation } from '../../ir/transformation.js'
-import { FRAMING_HEADERS, type ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import { FRAMING_HEADERS } from '../../resources/kinds/guard-webhooks.js'
+import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { isHeaderName } from '../world/header-modifiers.js'
 
 type TransformationSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['transformation']>

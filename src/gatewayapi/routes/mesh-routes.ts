@@ -87,6 +87,7 @@ const ofOwnEnvoys = ({ attachment }: RuleInput): readonly string[] =>
   [
     attachment.rateLimit && 'traffic.rateLimit',
     attachment.transformation && 'traffic.transformation',
+    attachment.mcpGuard && 'backend.mcp.guard',
   ].flatMap((field) =>
     field === undefined
       ? []

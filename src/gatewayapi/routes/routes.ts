@@ -70,6 +70,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       ...translated.uses,
       ...scopes.flatMap(({ attachment }) => attachment.jwt?.jwt?.uses ?? []),
       ...scopes.flatMap(({ attachment }) => attachment.guard?.guard?.uses ?? []),
+      ...scopes.flatMap(({ attachment }) => attachment.mcpGuard?.mcpGuard?.uses ?? []),
     ]
     return settled({ ...translated, uses }, previous)
   })
@@ -132,7 +133,7 @@ function inputsOf(
   route: HttpRoute,
   { name, gateways, attachment, lacksPolicy }: RouteScope,
 ): readonly RuleInput[] {
-  const guard = attachment.guard?.guard
+  const guard = attachment.guard?.guard ?? attachment.mcpGuard?.mcpGuard
   const webhooks = guard === undefined ? undefined : guardWebhooks(context, guard, gateways)
   return route.spec.rules.map((rule, index) => ({
     ...{ route, index, rule, attachment, lacksPolicy },

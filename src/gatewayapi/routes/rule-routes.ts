@@ -1,7 +1,7 @@
 // Decides what a rule of an HTTPRoute does (forward, redirect or refuse), and builds the routes of each match:
 // forwarded, answered by ext_proc (well-known paths of an MCP route), or refusing.
 
-import { listsKey, routeKey, routeName } from '../../ir/names.js'
+import { listsKey, mcpGuardKey, routeKey, routeName } from '../../ir/names.js'
 import type { GuardEntry } from '../../ir/proc-entry.js'
 import type {
   Cors,
@@ -48,7 +48,7 @@ export interface RuleInput {
   readonly mcpBodyBytes: number
   /** Number of buckets of a keyed rate limit. */
   readonly rateLimitBuckets: number
-  /** Absent: LLM traffic is not guarded. */
+  /** Webhooks of the promptGuard or of the MCP guard; absent: nothing is guarded. */
   readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
 }
 
@@ -228,12 +228,14 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
   }
 }
 
-/** Returns how ext_proc takes part; a route that filters lists is an MCP route and has no webhooks. */
+/** Returns how ext_proc takes part; a guard of MCP traffic also filters lists. */
 function procOf(input: RuleInput, action: RouteAction): Pick<Route, 'proc'> {
   if (action.type !== 'forward') return {}
-  if (input.attachment.filtersLists)
-    return { proc: { key: listsKey(keyOfRule(input)), mode: 'lists' } }
-  return input.webhooks === undefined ? {} : { proc: { key: keyOfRule(input), mode: 'guard' } }
+  const { filtersLists, mcpGuard } = input.attachment
+  const key = keyOfRule(input)
+  if (input.webhooks !== undefined)
+    return { proc: { key: mcpGuard === undefined ? key : mcpGuardKey(key), mode: 'guard' } }
+  return filtersLists ? { proc: { key: listsKey(key), mode: 'lists' } } : {}
 }
 
 /** Returns the routes for a relay's pages, which precede the match and have no CORS. */

@@ -2,9 +2,15 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import { listsKey } from '../../ir/names.js'
+import { listsKey, mcpGuardKey } from '../../ir/names.js'
 import type { PolicySource } from '../../ir/policy-source.js'
-import type { GuardEntry, ListsEntry, ProcEntry, WellKnownEntry } from '../../ir/proc-entry.js'
+import type {
+  GuardEntry,
+  ListsEntry,
+  McpGuardEntry,
+  ProcEntry,
+  WellKnownEntry,
+} from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
@@ -68,19 +74,30 @@ const sourceOf = ({ key, policy }: TranslatedPolicy): PolicySource => ({
 export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
   const modes = new Set(routes.map(({ route }) => route.proc?.mode))
   const mcp = input.attachment.jwt?.jwt?.mcp
-  if (mcp === undefined) return modes.has('guard') ? guardEntry(input) : []
+  const guard = modes.has('guard') ? [...guardEntry(input), ...mcpGuardEntry(input)] : []
+  if (mcp === undefined) return guard
   return [
     ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
+    ...guard,
     ...(modes.has('lists') ? listsEntry(input) : []),
   ]
 }
 
-/** Returns no entry if no webhook guards the rule. */
+/** Returns no entry if no webhook guards the rule's LLM traffic. */
 export function guardEntry(input: RuleInput): readonly GuardEntry[] {
-  const { guard } = input.attachment
-  if (input.webhooks === undefined) return []
+  const { guard, mcpGuard } = input.attachment
+  if (input.webhooks === undefined || mcpGuard !== undefined) return []
   const of = { key: keyOfRule(input), route: keyOf(input.route) }
   return [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
+}
+
+/** Returns no entry if no webhook guards the rule's MCP traffic. */
+function mcpGuardEntry(input: RuleInput): readonly McpGuardEntry[] {
+  const { mcpGuard, filtersLists, authorization } = input.attachment
+  if (input.webhooks === undefined || mcpGuard === undefined) return []
+  const of = { key: mcpGuardKey(keyOfRule(input)), route: keyOf(input.route) }
+  const lists = filtersLists && authorization !== undefined ? { authorization } : {}
+  return [{ type: 'mcp-guard', ...of, policy: sourceOf(mcpGuard), ...input.webhooks, ...lists }]
 }
 
 /** Returns no entry if no policy of the route has rules. */

@@ -45,6 +45,13 @@ export function withData({ raw, data: old, around }: EventFrame, data: string): 
   return around.before + lines.join(around.between) + around.after
 }
 
+/** Returns the frame without its data: clients dispatch no event for it. */
+export function withoutData({ raw, around }: EventFrame): string {
+  if (around === undefined) return raw
+  const lineEnd = /^(?:\r\n|\n|\r)?/.exec(around.after)?.[0] ?? ''
+  return around.before.replace(/data: $/, '') + around.after.slice(lineEnd.length)
+}
+
 /** Escapes what some clients take for line ends besides \n and \r; JSON has these characters only in strings. */
 export const withoutLineEnds = (json: string): string =>
   json.replace(/[\x85\u2028\u2029]/g, (found) =>

@@ -36,6 +36,18 @@ export function* rewrite(
   contents: readonly string[],
 ): Work<string> {
   const pace = new Pace()
+  const edits = yield* editsOf(entries, contents, pace)
+  if (edits.length === 0) return json.text
+  if (pace.isDue(unitsOf(json.text.length))) yield
+  return applyEdits(json.text, edits)
+}
+
+/** Returns the edits that write the changed contents back, one per place. contents: one per entry. */
+export function* editsOf(
+  entries: readonly Entry[],
+  contents: readonly string[],
+  pace: Pace,
+): Work<readonly Edit[]> {
   const edits: Edit[] = []
   for (const [index, entry] of entries.entries()) {
     if (pace.isDue()) yield
@@ -44,10 +56,7 @@ export function* rewrite(
     edits.push({ ...entry.place, json: yield* changed(content, entry.form, pace) })
     for (const echo of entry.echoes ?? []) edits.push({ ...echo, json: 'null' })
   }
-  if (edits.length === 0) return json.text
-  if (pace.isDue(unitsOf(json.text.length))) yield
-  const unique = new Map(edits.map((edit) => [edit.start, edit]))
-  return applyEdits(json.text, [...unique.values()])
+  return [...new Map(edits.map((edit) => [edit.start, edit])).values()]
 }
 
 /** Returns what replaces a text, by the form of its place. */

@@ -61,7 +61,10 @@ const summary: Shape = {
   fits: (value) => /^(?:auto|concise|detailed|none)$/.test(value),
 }
 
-type ShapeName = keyof typeof SHAPES
+export type ShapeName = keyof typeof SHAPES
+
+/** Whether a string has the shape of a setting. Takes time in proportion to the length. */
+export const isShaped = (shape: ShapeName, value: string): boolean => isA(SHAPES[shape], value)
 
 /** Names in lower case, without underscores. */
 const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {

@@ -3,7 +3,7 @@
 
 import type { Json, JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
-import { FRAMING_HEADERS } from '../kinds/proxy-policy.js'
+import { FRAMING_HEADERS } from '../kinds/guard-webhooks.js'
 
 interface Rule {
   /** A CEL expression over self, the value of the field. */
@@ -114,6 +114,20 @@ const JWT_RULES: readonly Rule[] = [
   },
 ]
 
+/** Returns the rules of guardrail webhooks. */
+const guardRules = (apiGroup: string): RulesByPath => ({
+  'backend.ai.promptGuard.request.*.webhook': [...WEBHOOK_RULES, SYNC_ALONE],
+  'backend.ai.promptGuard.request.*.webhook.minInterval': INTERVAL_RULES,
+  'backend.ai.promptGuard.request.*.webhook.backendRef': backendRules(apiGroup),
+  'backend.ai.promptGuard.response.*.webhook': WEBHOOK_RULES,
+  'backend.ai.promptGuard.response.*.webhook.minInterval': INTERVAL_RULES,
+  'backend.ai.promptGuard.response.*.webhook.backendRef': backendRules(apiGroup),
+  'backend.mcp.guard.request.*.webhook': WEBHOOK_RULES,
+  'backend.mcp.guard.request.*.webhook.backendRef': backendRules(apiGroup),
+  'backend.mcp.guard.response.*.webhook': WEBHOOK_RULES,
+  'backend.mcp.guard.response.*.webhook.backendRef': backendRules(apiGroup),
+})
+
 /** Returns the rules of ProxyPolicy. apiGroup is {policy_api_group} of the specification. */
 export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
   '': [
@@ -122,10 +136,16 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
       message:
         'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the route refuses all traffic',
     },
+    {
+      rule: `!(has(self.backend) && has(self.backend.ai) && has(self.backend.ai.promptGuard) && has(self.backend.mcp) && has(self.backend.mcp.guard))`,
+      message:
+        'backend.ai.promptGuard and backend.mcp.guard exclude each other: the route refuses all traffic',
+    },
     misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'HTTPRoute', ROUTE),
     misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'Gateway', GATEWAY),
     misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
     misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
+    misplaced('backend.mcp', 'has(self.backend) && has(self.backend.mcp)', 'Service', SERVICE),
   ],
   'targetRefs.*': [
     {
@@ -161,12 +181,7 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
       message: 'authorization.policy.matchExpressions is empty; at least one expression is needed',
     },
   ],
-  'backend.ai.promptGuard.request.*.webhook': [...WEBHOOK_RULES, SYNC_ALONE],
-  'backend.ai.promptGuard.request.*.webhook.minInterval': INTERVAL_RULES,
-  'backend.ai.promptGuard.request.*.webhook.backendRef': backendRules(apiGroup),
-  'backend.ai.promptGuard.response.*.webhook': WEBHOOK_RULES,
-  'backend.ai.promptGuard.response.*.webhook.minInterval': INTERVAL_RULES,
-  'backend.ai.promptGuard.response.*.webhook.backendRef': backendRules(apiGroup),
+  ...guardRules(apiGroup),
   'backend.http.requestTimeout': [
     { rule: `duration(self) >= duration('1ms')`, message: 'requestTimeout must be at least 1ms' },
   ],

@@ -1,0 +1,144 @@
+// Guards a reply of an MCP server that is not an event stream: it is held until it is complete.
+
+import type { Entry } from '../../llm/text/conversation.js'
+import { inTurns, type Work } from '../../turns.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
+import { looksLikeJson } from '../guard/error-body.js'
+import { createGuardedPhase, type GuardedPhase } from '../guard/guarded-phase.js'
+import { isSuccess, lengthOfReply, type ReplyFinding, TOO_LARGE } from '../guard/inspect-reply.js'
+import type { Aborted, Refused } from '../guard/inspection.js'
+import type { Headers } from '../stream/process-message.js'
+import type { ProcessorStream } from '../stream/processor.js'
+import { OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
+import { inspectMessage } from './inspect-message.js'
+import { inspectReplyText, type Withheld } from './inspect-reply.js'
+import type { McpExchange } from './mcp-guard.js'
+import {
+  type Answered,
+  mcpBusy,
+  mcpRejected,
+  mcpUnavailable,
+  unreadableMcpReply,
+} from './mcp-replies.js'
+
+export interface HeldMcpReply {
+  readonly phase: GuardedPhase
+  /** Begins to hold, or answers a reply that its headers rule out. */
+  start(): void
+}
+
+/** headers: returns the server's, once they have arrived. */
+export function createHeldMcpReply(
+  exchange: McpExchange,
+  stream: ProcessorStream,
+  own: OwnReply,
+  headers: () => Headers,
+): HeldMcpReply {
+  const { deps, guard } = exchange
+  const answered = (): Answered => ({
+    asked: exchange.unanswered(),
+    isBatch: exchange.isBatch(),
+  })
+  const refuse = (refused: Refused, hasTrailers = false): void => {
+    phase.become('refused')
+    deps.logRefusal(guard.route, 'response', refused)
+    // The status of an error is kept: clients begin a new session on 404.
+    const status = Number(headers().get(':status')?.[0])
+    const isKept = refused.reply.status === 200 && !isSuccess(headers())
+    own.send(isKept ? { ...refused.reply, status } : refused.reply, headers(), hasTrailers)
+  }
+  const refuseUnread = (problem: string): void => refuse(unreadableMcpReply(problem, answered()))
+  const phase = createGuardedPhase('response', stream, deps, {
+    tooLarge: () => refuseUnread(TOO_LARGE),
+    busy: () => refuse(mcpBusy(answered())),
+    complete: async (held, hasTrailers) => {
+      const bytes = held.take()
+      const finding = await inspectBody(bytes, answered, exchange)
+      if (finding.type === 'aborted' || exchange.signal.aborted) return
+      if (finding.type === 'refused') return refuse(finding, hasTrailers)
+      phase.become('done')
+      if (finding.type === 'same') sendReply(stream, {}, bytes, hasTrailers)
+      else sendReply(stream, { remove: OF_THE_BYTES }, finding.body, hasTrailers)
+    },
+  })
+  return {
+    phase,
+    start: () => {
+      phase.become('holding')
+      const problem = problemOfHeaders(headers())
+      if (problem !== undefined) refuseUnread(problem)
+      else if (lengthOfReply(headers()) > deps.maxBodyBytes) refuseUnread(TOO_LARGE)
+    },
+  }
+}
+
+/** Returns why a reply with these headers cannot be guarded; undefined: the headers show no reason. */
+export function problemOfHeaders(headers: Headers): string | undefined {
+  if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
+  const encodings = headers.get('content-encoding') ?? []
+  return encodings.every((encoding) => encoding === 'identity') ? undefined : 'it is compressed'
+}
+
+const ABORTED: Aborted = { type: 'aborted' }
+
+async function inspectBody(
+  bytes: Uint8Array,
+  answered: () => Answered,
+  exchange: McpExchange,
+): Promise<ReplyFinding> {
+  if (bytes.length === 0) return { type: 'same' }
+  const { signal } = exchange
+  const text = await inTurns(decodeOrNot(bytes), signal)
+  if (text === undefined) return ABORTED
+  if (text === NOT_UTF8) return unreadableMcpReply('not UTF-8', answered())
+  const isJson = exchange.caller() !== undefined || (await inTurns(looksLikeJson(bytes), signal))
+  if (isJson === undefined) return ABORTED
+  const found = isJson
+    ? await inspectReplyText(text, exchange, 'unsent')
+    : await inspectWords(text, exchange)
+  switch (found.type) {
+    case 'aborted':
+      return found
+    case 'unreadable':
+      return unreadableMcpReply(found.problem, answered())
+    case 'withheld':
+      return refusalBy(found.by, answered())
+    case 'passed': {
+      if (found.text === text) return { type: 'same' }
+      const body = await inTurns(encodeUtf8InTurns(found.text), signal)
+      return body === undefined ? ABORTED : { type: 'changed', body }
+    }
+  }
+}
+
+const refusalBy = (by: Withheld, answered: Answered): Refused =>
+  by.type === 'reject' ? mcpRejected(answered, by) : mcpUnavailable(answered)
+
+const NOT_UTF8 = Symbol('not UTF-8')
+
+function* decodeOrNot(bytes: Uint8Array): Work<string | typeof NOT_UTF8> {
+  return (yield* decodeUtf8InTurns(bytes)) ?? NOT_UTF8
+}
+
+/** Inspects a body that is not JSON, such as a page or the words of a proxy: one text. */
+async function inspectWords(
+  text: string,
+  exchange: McpExchange,
+): Promise<
+  | { readonly type: 'passed'; readonly text: string }
+  | { readonly type: 'withheld'; readonly by: Withheld }
+  | Aborted
+> {
+  if (text.trim() === '') return { type: 'passed', text }
+  const place = { start: 0, end: text.length }
+  const entry: Entry = { kind: 'text', role: 'tool', content: text, place, form: 'json' }
+  const verdict = await inspectMessage({ entries: [entry], tool: {} }, 'response', exchange)
+  switch (verdict.type) {
+    case 'pass':
+      return { type: 'passed', text: verdict.edits[0]?.json ?? text }
+    case 'aborted':
+      return verdict
+    default:
+      return { type: 'withheld', by: verdict }
+  }
+}

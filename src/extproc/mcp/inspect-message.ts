@@ -1,0 +1,40 @@
+// Asks the webhooks about one message of MCP.
+
+import type { Phase } from '../../ir/proc-entry.js'
+import type { Edit } from '../../json/json-text.js'
+import { editsOf } from '../../llm/text/conversation.js'
+import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
+import { inTurns, Pace } from '../../turns.js'
+import type { Aborted } from '../guard/inspection.js'
+import { askWebhooks, type Reject } from '../webhook/ask-webhooks.js'
+import type { McpExchange } from './mcp-guard.js'
+
+export type MessageVerdict =
+  /** edits: of the text that the message was read from. */
+  | { readonly type: 'pass'; readonly edits: readonly Edit[] }
+  | Reject
+  | { readonly type: 'unavailable' }
+  | Aborted
+
+export async function inspectMessage(
+  { entries, tool }: Pick<GuardedMessage, 'entries' | 'tool'>,
+  phase: Phase,
+  { guard, attributes, signal, deps }: McpExchange,
+): Promise<MessageVerdict> {
+  const webhooks = guard[phase]
+  if (entries.length === 0 || webhooks.length === 0) return UNCHANGED
+  const { route } = guard
+  const verdict = await askWebhooks(
+    {
+      ...{ route, phase, webhooks, tool, signal, attributes: attributes() },
+      entries: entries.map((entry) => ({ ...entry, isWritable: true })),
+    },
+    deps,
+  )
+  if (verdict.type !== 'pass') return verdict
+  const edits = await inTurns(editsOf(entries, verdict.contents, new Pace()), signal)
+  return edits === undefined ? ABORTED : { type: 'pass', edits }
+}
+
+const UNCHANGED: MessageVerdict = { type: 'pass', edits: [] }
+const ABORTED: Aborted = { type: 'aborted' }

@@ -1,0 +1,91 @@
+// Decides what becomes of the text of an MCP server's reply: a body, or the data of an event.
+
+import { applyEdits, type Edit, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
+import { type GuardedMessage, readServerMessages } from '../../mcp/texts/guarded-message.js'
+import { failedAnswer, rejectedAnswer, rejectedError } from '../../mcp/texts/own-answer.js'
+import { inTurns } from '../../turns.js'
+import type { Aborted } from '../guard/inspection.js'
+import { filterMessage } from '../lists/filter-list.js'
+import type { Reject } from '../webhook/ask-webhooks.js'
+import { inspectMessage, type MessageVerdict } from './inspect-message.js'
+import type { McpExchange } from './mcp-guard.js'
+import { GUARD_UNAVAILABLE } from './mcp-replies.js'
+
+export type TextFinding =
+  /** text: with the changes of the webhooks. */
+  | { readonly type: 'passed'; readonly text: string }
+  /** A message may not pass and has no replacement: a notification, or a request of the server. */
+  | { readonly type: 'withheld'; readonly message: GuardedMessage; readonly by: Withheld }
+  | { readonly type: 'unreadable'; readonly problem: string }
+  | Aborted
+
+/** Why a message may not pass. */
+export type Withheld = Reject | { readonly type: 'unavailable' }
+
+const ABORTED: Aborted = { type: 'aborted' }
+
+/**
+ * text: JSON. Rejected answers are replaced, and those whose webhook is unavailable, unless status is "unsent": the whole
+ * reply is withheld then. exchange is told about each answer.
+ */
+export async function inspectReplyText(
+  text: string,
+  exchange: McpExchange,
+  status: 'sent' | 'unsent',
+): Promise<TextFinding> {
+  const { signal } = exchange
+  const filtered = await filterLists(text, exchange)
+  if (signal.aborted) return ABORTED
+  if (filtered.type !== 'passed') return filtered
+  const json = await inTurns(readJsonTextInTurns(filtered.text), signal)
+  if (json === undefined) return ABORTED
+  if (!json.ok) return { type: 'unreadable', problem: json.error }
+  return inspectMessages(json.value, exchange, status)
+}
+
+async function inspectMessages(
+  json: JsonText,
+  exchange: McpExchange,
+  status: 'sent' | 'unsent',
+): Promise<TextFinding> {
+  const messages = await inTurns(readServerMessages(json, exchange.unanswered()), exchange.signal)
+  if (messages === undefined) return ABORTED
+  if (!messages.ok) return { type: 'unreadable', problem: messages.error }
+  const edits: Edit[] = []
+  for (const message of messages.value) {
+    const verdict = await inspectMessage(message, 'response', exchange)
+    if (verdict.type === 'aborted') return verdict
+    if (verdict.type === 'pass') edits.push(...verdict.edits)
+    else if (message.type !== 'response' || (verdict.type === 'unavailable' && status === 'unsent'))
+      return { type: 'withheld', message, by: verdict }
+    else edits.push({ ...message.place, json: answerInPlaceOf(message, verdict, exchange) })
+  }
+  for (const { type, id } of messages.value)
+    if (type === 'response' && id !== undefined) exchange.answered(id)
+  return {
+    type: 'passed',
+    text: edits.length === 0 ? json.text : applyEdits(json.text, edits),
+  }
+}
+
+function answerInPlaceOf(
+  { id }: GuardedMessage,
+  verdict: Exclude<MessageVerdict, { readonly type: 'pass' | 'aborted' }>,
+  exchange: McpExchange,
+): string {
+  if (verdict.type === 'unavailable') return failedAnswer(GUARD_UNAVAILABLE, id)
+  const call = id === undefined ? undefined : exchange.unanswered().get(JSON.parse(id))
+  return call === undefined ? rejectedError(verdict, id) : rejectedAnswer(call, verdict)
+}
+
+async function filterLists(
+  text: string,
+  exchange: McpExchange,
+): Promise<Extract<TextFinding, { readonly type: 'passed' | 'unreadable' }>> {
+  const caller = exchange.caller()
+  if (caller === undefined) return { type: 'passed', text }
+  const filtered = await filterMessage(text, caller)
+  return filtered.ok
+    ? { type: 'passed', text: filtered.value }
+    : { type: 'unreadable', problem: filtered.error }
+}

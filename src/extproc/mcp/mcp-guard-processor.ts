@@ -1,0 +1,106 @@
+// Guards one HTTP exchange with an MCP server: the messages of the request, then those of the reply, as a body or as
+// events.
+
+import { type BudgetLimits, DEFAULT_BUDGET } from '../../cel/budget.js'
+import { type AskedCall, NOTHING_ASKED } from '../../mcp/texts/guarded-message.js'
+import type { GuardedPhase } from '../guard/guarded-phase.js'
+import { isEventStream, isSuccess } from '../guard/inspect-reply.js'
+import { createRequestGuard } from '../guard/request-guard.js'
+import type { ListCaller } from '../lists/filter-list.js'
+import { callerOf } from '../lists/lists-processor.js'
+import { sendHeaders } from '../stream/guard-messages.js'
+import type { Headers } from '../stream/process-message.js'
+import type { Processor, ProcessorStream } from '../stream/processor.js'
+import { createOwnReply, type OwnReply } from '../stream/reply-output.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { createMcpEventReply, type McpEventReply } from './event-reply.js'
+import { createHeldMcpReply, problemOfHeaders } from './held-reply.js'
+import type { McpExchange, McpGuard } from './mcp-guard.js'
+import { mcpRequests } from './mcp-requests.js'
+
+export function createMcpGuardProcessor(
+  guard: McpGuard,
+  stream: ProcessorStream,
+  deps: GuardDeps,
+): Processor {
+  let unanswered = new Map<unknown, AskedCall>(NOTHING_ASKED)
+  let isBatch = false
+  let caller: ListCaller | undefined
+  let headers: Headers = new Map()
+  let events: McpEventReply | undefined
+  const exchange: McpExchange = {
+    ...{ guard, deps, signal: stream.signal },
+    attributes: () => request.attributes(),
+    unanswered: () => unanswered,
+    answered: (id) => unanswered.delete(JSON.parse(id)),
+    isBatch: () => isBatch,
+    caller: () => caller,
+  }
+  const form = mcpRequests(exchange, (asked, wasBatch) => {
+    unanswered = new Map(asked)
+    isBatch = wasBatch
+  })
+  const request = createRequestGuard(form, stream, deps)
+  const own = createOwnReply(stream)
+  const held = createHeldMcpReply(exchange, stream, own, () => headers)
+  const follow = (isWhole: boolean): void => {
+    // An earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway.
+    const isOfTheGateway = !request.wasSeen() && !isSuccess(headers)
+    const isRead = guard.response.length > 0 || caller !== undefined
+    if (isWhole || isOfTheGateway || !isRead) {
+      held.phase.become(isWhole ? 'done' : 'passing')
+      sendHeaders(stream.send, 'response')
+    } else if (
+      isSuccess(headers) &&
+      isEventStream(headers) &&
+      problemOfHeaders(headers) === undefined
+    ) {
+      held.phase.become('done')
+      events = createMcpEventReply(exchange, stream)
+    } else held.start()
+  }
+  return {
+    requestHeaders: (message, first) => {
+      caller = first.metadata && guard.rules && callerIn(first.metadata, guard, stream, deps)
+      return request.headers(message, first)
+    },
+    requestBody: (message) => request.body(message),
+    requestTrailers: () => request.trailers(),
+    responseHeaders: (message) => {
+      held.phase.expectHeaders()
+      headers = message.headers
+      follow(message.endOfStream)
+    },
+    ...passedTo(own, () => events ?? held.phase),
+    isDone: () =>
+      request.isRefused() || (!own.isOwed() && (events?.isDone() ?? isOver(held.phase))),
+  }
+}
+
+/** Passes on what follows the headers of a reply. */
+const passedTo = (
+  own: OwnReply,
+  reply: () => Pick<GuardedPhase, 'body' | 'trailers'>,
+): Pick<Processor, 'responseBody' | 'responseTrailers'> => ({
+  responseBody: (message) => {
+    own.begin(false)
+    return reply().body(message)
+  },
+  responseTrailers: () => {
+    own.begin(true)
+    return reply().trailers()
+  },
+})
+
+const isOver = ({ state }: { readonly state: string }): boolean =>
+  state === 'done' || state === 'refused'
+
+function callerIn(
+  metadata: Buffer,
+  { rules }: McpGuard,
+  { signal }: ProcessorStream,
+  { headerBudget }: GuardDeps,
+): ListCaller | undefined {
+  const limits: BudgetLimits = headerBudget ?? DEFAULT_BUDGET
+  return rules && callerOf(metadata, rules, signal, limits)
+}

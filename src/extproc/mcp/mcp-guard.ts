@@ -1,0 +1,33 @@
+// What guards the MCP traffic of a route, compiled, and what one exchange of it is inspected with.
+
+import type { Attributes } from '../../cel/attributes.js'
+import type { Ending } from '../../ending.js'
+import type { AskedCalls } from '../../mcp/texts/guarded-message.js'
+import type { CompiledRules } from '../../rules/judge.js'
+import type { ListCaller } from '../lists/filter-list.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { GuardWebhooks } from '../webhook/compiled-guard.js'
+
+export interface McpGuard extends GuardWebhooks {
+  readonly type: 'mcp-guard'
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** Result of rulesOfLists(), with mcp.filterLists. */
+  readonly rules?: CompiledRules
+}
+
+/** One request of a client and its reply. */
+export interface McpExchange {
+  readonly guard: McpGuard
+  readonly deps: GuardDeps
+  readonly signal: Ending
+  readonly attributes: () => Attributes
+  /** Returns the requests that the server has not answered yet. */
+  unanswered(): AskedCalls
+  /** Called for each answer. id: JSON text. */
+  answered(id: string): void
+  /** Whether the client sent a batch. */
+  isBatch(): boolean
+  /** Who has requested a list that is filtered; undefined: none was requested. */
+  caller(): ListCaller | undefined
+}

@@ -1,0 +1,92 @@
+// The form of requests to an MCP server: which messages webhooks are asked about, and how their verdicts are applied.
+
+import type { Attributes } from '../../cel/attributes.js'
+import { applyEdits, type Edit } from '../../json/json-text.js'
+import { readMcpRequest } from '../../mcp/http-message.js'
+import { McpProblem } from '../../mcp/mcp-problem.js'
+import {
+  type AskedCalls,
+  askedCalls,
+  NOTHING_ASKED,
+  readClientMessages,
+} from '../../mcp/texts/guarded-message.js'
+import { inTurns } from '../../turns.js'
+import { encodeUtf8InTurns } from '../../utf8.js'
+import type { RequestFinding } from '../guard/inspect-request.js'
+import type { Aborted } from '../guard/inspection.js'
+import type { RequestForm } from '../guard/request-guard.js'
+import { inspectMessage } from './inspect-message.js'
+import type { McpExchange } from './mcp-guard.js'
+import {
+  mcpBusy,
+  mcpRejected,
+  mcpTooLarge,
+  mcpTooSlow,
+  mcpUnavailable,
+  unreadableMcpRequest,
+} from './mcp-replies.js'
+
+/** onAsked: called with the requests of the body. */
+export function mcpRequests(
+  exchange: McpExchange,
+  onAsked: (asked: AskedCalls, isBatch: boolean) => void,
+): RequestForm {
+  const { guard, signal } = exchange
+  return {
+    route: guard.route,
+    readsRequests: true,
+    readsReplies: true,
+    // A reply that is compressed or partial could not be read.
+    change: () => ({ set: { 'accept-encoding': 'identity' }, remove: ['range', 'if-range'] }),
+    refusalOf: () => undefined,
+    tooLarge: () => mcpTooLarge(NO_CALLS),
+    tooSlow: () => mcpTooSlow(NO_CALLS),
+    busy: () => mcpBusy(NO_CALLS),
+    inspect: async (held, attributes) => {
+      const body = held.take()
+      const read = await inTurns(readMcpRequest({ ...factsOf(attributes), body }), signal)
+      if (read === undefined) return ABORTED
+      if (!read.ok) return unreadableMcpRequest(read.error)
+      const { json } = read.value
+      if (json === undefined) return { type: 'passed', body }
+      onAsked(askedCalls(json), json.root.type === 'array')
+      if (guard.request.length === 0) return { type: 'passed', body }
+      const messages = await inTurns(readClientMessages(json), signal)
+      if (messages === undefined) return ABORTED
+      if (!messages.ok)
+        return unreadableMcpRequest(
+          new McpProblem('invalid-request', messages.error, read.value.id),
+        )
+      const edits: Edit[] = []
+      for (const message of messages.value) {
+        const verdict = await inspectMessage(message, 'request', exchange)
+        if (verdict.type === 'pass') edits.push(...verdict.edits)
+        else if (verdict.type === 'aborted') return verdict
+        else {
+          const answered = { asked: exchange.unanswered(), isBatch: exchange.isBatch() }
+          return verdict.type === 'reject'
+            ? mcpRejected(answered, verdict)
+            : mcpUnavailable(answered)
+        }
+      }
+      return edits.length === 0
+        ? { type: 'passed', body }
+        : encoded(applyEdits(json.text, edits), exchange)
+    },
+  }
+}
+
+const NO_CALLS = { asked: NOTHING_ASKED, isBatch: false }
+const ABORTED: Aborted = { type: 'aborted' }
+
+const factsOf = ({
+  request,
+}: Attributes): Pick<Parameters<typeof readMcpRequest>[0], 'method' | 'headers'> => ({
+  method: request?.method ?? '',
+  headers: request?.headers ?? new Map(),
+})
+
+async function encoded(text: string, { signal }: McpExchange): Promise<RequestFinding> {
+  const body = await inTurns(encodeUtf8InTurns(text), signal)
+  return body === undefined ? ABORTED : { type: 'passed', body }
+}

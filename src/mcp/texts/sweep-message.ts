@@ -1,0 +1,145 @@
+// Reads the strings of an MCP message that webhooks see: every string that is not a setting. Data of tools and of
+// people has no settings.
+
+import { type JsonNode, span } from '../../json/json-node.js'
+import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
+import { plainJson } from '../../json/print-json.js'
+import type { Entry } from '../../llm/text/conversation.js'
+import { lookAt, type Source } from '../../llm/text/said.js'
+import {
+  isFile,
+  isPlainName,
+  isSetting,
+  isShaped,
+  type ShapeName,
+} from '../../llm/text/settings.js'
+import { unitsOf, type Work } from '../../turns.js'
+
+/**
+ * What an object belongs to. envelope: a type of MCP, whose settings have known names. data: what a tool takes or
+ * returns, or a person enters; every string is text. meta: _meta, where identifiers are settings whatever their names.
+ */
+type Area = 'envelope' | 'data' | 'meta'
+
+/** The context of a value. */
+export interface Around {
+  readonly json: Source
+  readonly role: string
+  readonly area: Area
+  /** Members that define tools, prompts or resources: skipped. */
+  readonly definitions?: ReadonlySet<string>
+  readonly out: Entry[]
+}
+
+/** Member → the area of its value, where it differs from that of its object. */
+const AREAS: ReadonlyMap<string, Area> = new Map([
+  ['arguments', 'data'],
+  ['structuredContent', 'data'],
+  ['data', 'data'],
+  ['input', 'data'],
+  ['_meta', 'meta'],
+])
+
+/** Settings of MCP, beside those that isSetting() knows. */
+const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {
+  word: 'jsonrpc level resultType stopReason cacheScope includeContext audience action taskSupport theme',
+  id: 'method cursor nextCursor progressToken protocolVersion logger lastModified lastUpdatedAt',
+  url: 'uriTemplate',
+  blob: 'requestState',
+}
+const SHAPE_OF: ReadonlyMap<string, ShapeName> = new Map(
+  Object.entries(NAMES).flatMap(([shape, names]) =>
+    names.split(' ').map((name) => [name, shape as ShapeName] as const),
+  ),
+)
+
+/** Whether a member of an object of MCP is base64: an image, audio, a file, or an icon in a data URL. */
+const isMedia = ({ members }: JsonObjectNode, name: string): boolean =>
+  name === 'blob' || name === 'src' || (name === 'data' && members.has('mimeType'))
+
+/** Reads a value. name: the member that it is, or an item of; owner: the member that contains its object. */
+export function* sweepValue(
+  node: JsonNode,
+  name: string,
+  owner: string,
+  around: Around,
+): Work<void> {
+  const { pace } = around.json
+  switch (node.type) {
+    case 'string': {
+      if (pace.isDue(unitsOf(node.value.length))) yield
+      if (node.value === '' || (yield* isSilent(node, name, owner, around))) return
+      around.out.push(textOf(node, around))
+      return
+    }
+    case 'array':
+      lookAt(node.items.length, around.json)
+      for (const item of node.items) yield* sweepValue(item, name, owner, around)
+      return
+    case 'object':
+      return yield* sweepObject(node, name, around)
+    default:
+      if (pace.isDue()) yield
+  }
+}
+
+function* sweepObject(object: JsonObjectNode, owner: string, around: Around): Work<void> {
+  const { json, area } = around
+  lookAt(object.members.size, json)
+  if (json.pace.isDue(1 + object.members.size)) yield
+  for (const name of object.members.keys())
+    // A name can be text too, so the whole object is shown, as JSON.
+    if (!isPlainName(name)) return void around.out.push(yield* jsonOf(object, around))
+  const inner = withRole(object, around)
+  // The content that a person has entered (ElicitResult).
+  const isEntered = area === 'envelope' && object.members.has('action')
+  for (const [name, value] of object.members) {
+    if (around.definitions?.has(name) === true) continue
+    const isEnvelope = area === 'envelope'
+    if (isEnvelope && value.type === 'string' && isMedia(object, name))
+      if (yield* isFile(value.value, json.pace)) continue
+    const entered = isEntered && name === 'content' ? 'data' : undefined
+    yield* sweepValue(value, name, owner, {
+      ...{ json, out: around.out },
+      role: isEnvelope && name === 'systemPrompt' ? 'system' : inner.role,
+      area: isEnvelope ? (entered ?? AREAS.get(name) ?? area) : area,
+    })
+  }
+}
+
+/** Returns the context below an object of MCP with a role. */
+function withRole(object: JsonObjectNode, around: Around): Around {
+  if (around.area !== 'envelope') return around
+  const role = object.members.get('role')
+  return role?.type === 'string' && /^[\w-]{1,32}$/.test(role.value)
+    ? { ...around, role: role.value }
+    : around
+}
+
+/** Whether a string is a setting. */
+function* isSilent(
+  { value }: JsonStringNode,
+  name: string,
+  owner: string,
+  { area, json: { pace } }: Around,
+): Work<boolean> {
+  if (area === 'data') return false
+  if (area === 'meta') return isShaped('id', value)
+  const shape = SHAPE_OF.get(name)
+  if (shape !== undefined) return isShaped(shape, value)
+  const setting = isSetting(name, value, owner, pace)
+  return typeof setting === 'boolean' ? setting : yield* setting
+}
+
+const textOf = (node: JsonStringNode, { role }: Around): Entry => ({
+  kind: 'text',
+  role,
+  content: node.value,
+  place: span(node),
+  form: 'string',
+})
+
+function* jsonOf(node: JsonNode, { role, json }: Around): Work<Entry> {
+  const content = yield* plainJson(node, json.text, json.pace)
+  return { kind: 'text', role, content, place: span(node), form: 'json', isJson: true }
+}
