@@ -12,7 +12,7 @@ import { ClientFailure } from '../support/clients/client-run.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { eventually } from '../support/eventually.js'
-import { both, hook, service } from '../support/guardrails.js'
+import { answerJson, both, completion, hook, sample, service } from '../support/guardrails.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { freePort } from '../support/ports.js'
@@ -37,58 +37,94 @@ let gatehouse: Gatehouse
 let exported: string
 const prompts: string[] = []
 
+/** The LLM and the webhook of the route /team, which needs a token and is guarded. */
+let team: Backend
+let teamWebhook: Backend
+
+const protectedBy = (name: string, authorization: object, more: object = {}): object =>
+  proxyPolicy(name, name, {
+    jwtAuthentication: {
+      mode: 'Strict',
+      providers: [
+        {
+          issuer: idp.issuer,
+          audiences: [CLIENT_ID],
+          jwks: remoteJwks('idp', idp.port, idp.jwksPath),
+        },
+      ],
+      ...more,
+    },
+    authorization,
+  })
+
+const mcpPolicy = (name: string, authorization: object, more: object = {}): object =>
+  protectedBy(name, authorization, {
+    mcp: {
+      provider: 'IdpOne',
+      clientId: CLIENT_ID,
+      metadataIssuer: 'Gateway',
+      resourceMetadata: { resource: `${ORIGIN}/${name}` },
+      ...more,
+    },
+  })
+
+const guardedBy = (name: string, guard: object): object => ({
+  apiVersion: 'policy.gatehouse.dev/v1alpha1',
+  kind: 'ProxyPolicy',
+  metadata: { name: `${name}-guard` },
+  spec: {
+    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
+    backend: { ai: { promptGuard: both(guard) } },
+  },
+})
+
 const policies = (webhookPort: number): readonly object[] => [
   proxyBackend('idp', idp),
-  ...['mcp', 'slow'].map((name) =>
-    proxyPolicy(name, name, {
-      jwtAuthentication: {
-        mode: 'Strict',
-        providers: [
-          {
-            issuer: idp.issuer,
-            audiences: [CLIENT_ID],
-            jwks: remoteJwks('idp', idp.port, idp.jwksPath),
-          },
-        ],
-        mcp: {
-          provider: 'IdpOne',
-          clientId: CLIENT_ID,
-          metadataIssuer: 'Gateway',
-          resourceMetadata: { resource: `${ORIGIN}/${name}` },
-        },
-      },
-      authorization: allow('"mcp-users" in jwt.groups'),
-    }),
+  ...['mcp', 'slow'].map((name) => mcpPolicy(name, allow('"mcp-users" in jwt.groups'))),
+  mcpPolicy(
+    'tools',
+    { action: 'Deny', policy: { matchExpressions: ['mcp.tool.name == "get-sum"'] } },
+    { filterLists: true },
   ),
+  protectedBy('team', allow('"mcp-users" in jwt.groups')),
+  guardedBy('team', hook('team', { headers: { 'x-user': 'jwt.sub' } })),
+  guardedBy('llm', hook('guardrail')),
   ...service('guardrail', webhookPort),
-  {
-    apiVersion: 'policy.gatehouse.dev/v1alpha1',
-    kind: 'ProxyPolicy',
-    metadata: { name: 'llm' },
-    spec: {
-      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'llm' }],
-      backend: { ai: { promptGuard: both(hook('guardrail')) } },
-    },
-  },
+  ...service('team', teamWebhook.port),
 ]
 
 beforeAll(async () => {
   const webhookPort = await freePort()
-  ;[server, slow, llm, webhook, idp, mesh] = await Promise.all([
+  ;[server, slow, team, teamWebhook, llm, webhook, idp, mesh] = await Promise.all([
     startMcpServer(),
+    startBackend(),
+    startBackend(),
     startBackend(),
     startLlmServer({ onPrompt: (prompt) => prompts.push(prompt) }),
     startGuardrailWebhook(webhookPort),
     startTestIdp(idpOne),
     startIstio(),
   ])
-  const [mcpPort, slowPort, llmPort] = await Promise.all([
+  teamWebhook.answer(sample)
+  team.answer(answerJson(completion('A secret.')))
+  const [mcpPort, slowPort, teamPort, llmPort] = await Promise.all([
     mesh.service('mcp-server', server.port),
     mesh.service('slow', slow.port),
+    mesh.service('team-llm', team.port),
     mesh.service('llm', llm.port),
   ])
   const routes = [
     route('mcp', '/mcp', 'mcp-server', mcpPort),
+    route('tools', '/tools', 'mcp-server', mcpPort, {
+      name: 'tools',
+      filters: [
+        {
+          type: 'URLRewrite',
+          urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/mcp' } },
+        },
+      ],
+    }),
+    route('team', '/team', 'team-llm', teamPort),
     route('slow', '/slow', 'slow', slowPort),
     route('llm', '/v1', 'llm', llmPort),
     route('public', '/public', 'slow', slowPort),
@@ -114,16 +150,21 @@ beforeAll(async () => {
 afterAll(async () => {
   await gatehouse.close()
   await mesh.close()
-  await Promise.all([server, slow, llm, webhook, idp].map((party) => party.close()))
+  await Promise.all(
+    [server, slow, team, teamWebhook, llm, webhook, idp].map((party) => party.close()),
+  )
 })
 
 const exportAll = (): Promise<string> =>
   translateFor('istio', gatehouse.folder, '--connect', CONNECT)
 
-const chat = (content: string, stream = false) =>
-  send(ORIGIN, '/v1/chat/completions', {
+const chat = (
+  content: string,
+  { stream = false, path = '/v1/chat/completions', headers = {} } = {},
+) =>
+  send(ORIGIN, path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'sample', stream, messages: [{ role: 'user', content }] }),
   })
 
@@ -185,6 +226,62 @@ describe('an MCP route', () => {
   })
 })
 
+describe('an MCP route whose rules read calls', () => {
+  test('a list lacks the tool that the rules deny, and other tools can be called', async () => {
+    const run = await ts1(`${ORIGIN}/tools`, 'alice')
+    expect(run.tools).toContain('echo')
+    expect(run.tools).not.toContain('get-sum')
+    expect(run.echo).toBe('Echo: hi')
+  })
+
+  const call = (name: string, args: object) => ({
+    method: 'POST',
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: args },
+    }),
+  })
+  const headersOf = async () => ({
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...bearer(await idp.token('alice', `${ORIGIN}/tools`)),
+  })
+
+  test('a call of that tool is refused', async () => {
+    const answer = await send(ORIGIN, '/tools', {
+      ...call('get-sum', { a: 1, b: 2 }),
+      headers: await headersOf(),
+    })
+    expect(answer.status).toBe(403)
+  })
+
+  test('an upgrade, whose check would have no body, is refused', async () => {
+    const upgrade = { connection: 'upgrade', upgrade: 'websocket' }
+    const headers = { ...(await headersOf()), ...upgrade }
+    const echo = call('echo', { message: 'hi' })
+    expect((await send(ORIGIN, '/tools', { ...echo, headers })).status).toBe(403)
+  })
+})
+
+describe('a guarded route that needs a token', () => {
+  test('the webhook gets a claim of it, and masks the reply', async () => {
+    const token = await idp.token('alice', `${ORIGIN}/team`)
+    const answer = await chat('Hello', { path: '/team', headers: bearer(token) })
+    expect(answer.status).toBe(200)
+    expect(answer.body).toContain('A ****.')
+    const { sub } = JSON.parse(atob(token.split('.')[1] ?? '')) as { sub: string }
+    expect(teamWebhook.requests.map(({ headers }) => headers['x-user'])).toEqual([sub, sub])
+  })
+
+  test('without a token no webhook is asked', async () => {
+    teamWebhook.requests.length = 0
+    expect((await chat('Hello', { path: '/team' })).status).toBe(401)
+    expect(teamWebhook.requests).toEqual([])
+  })
+})
+
 describe('a guarded route', () => {
   test('the webhook masks a prompt and its reply, and blocks another prompt', async () => {
     prompts.length = 0
@@ -198,7 +295,7 @@ describe('a guarded route', () => {
   })
 
   test('a streamed reply is masked too', async () => {
-    const streamed = await chat('I am bob@example.com.', true)
+    const streamed = await chat('I am bob@example.com.', { stream: true })
     expect(streamed.headers['content-type']).toContain('text/event-stream')
     expect(streamed.body).toContain('data: [DONE]')
     expect(streamed.body).not.toContain('@example.com')
