@@ -9,6 +9,8 @@ import { createStateGauges, type StateSource } from './state-gauges.js'
 export interface CheckCounters {
   /** route: NAMESPACE/NAME of the HTTPRoute. */
   observe(route: string, decision: string, reason: string, seconds: number): void
+  /** Counts a decision of policies of mode Audit. */
+  audited(route: string, decision: string, reason: string): void
 }
 
 export interface GuardrailMetrics {
@@ -90,8 +92,8 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
 function createCheckMetrics(registers: Registry[]): CheckCounters {
   const checks = new Counter({
     name: 'gatehouse_checks_total',
-    help: 'ext_authz checks answered.',
-    labelNames: ['route', 'decision', 'reason'] as const,
+    help: 'ext_authz checks answered, and with mode="audit" what policies of mode Audit would have answered.',
+    labelNames: ['route', 'decision', 'reason', 'mode'] as const,
     registers,
     collect: () => checkCounts.flush((labels, count) => checks.inc(labels, count)),
   })
@@ -107,6 +109,7 @@ function createCheckMetrics(registers: Registry[]): CheckCounters {
       checkCounts.add(route, decision, reason)
       checkDuration.observe(seconds)
     },
+    audited: (route, decision, reason) => checkCounts.add(route, decision, reason, 'audit'),
   }
 }
 

@@ -11,6 +11,8 @@ export interface KindCount {
 /** Number of ProxyPolicies in each state. */
 export interface PolicyCounts {
   readonly attached: number
+  /** Attached policies of mode Audit, which refuse nothing. */
+  readonly audited: number
   readonly refused: number
   /** Policies with a target that does not exist. */
   readonly without_target: number
@@ -40,7 +42,7 @@ export interface StateSource {
 
 const NOTHING: StateSource = {
   resources: () => [],
-  policies: () => ({ attached: 0, refused: 0, without_target: 0, pending: 0 }),
+  policies: () => ({ attached: 0, audited: 0, refused: 0, without_target: 0, pending: 0 }),
   openRoutes: () => 0,
   envoys: () => new Map(),
   keySets: () => [],
@@ -75,7 +77,7 @@ function registerResources(registers: Registry[], read: Read): void {
   })
   new Gauge({
     name: 'gatehouse_policies',
-    help: 'ProxyPolicies by state: attached, refused, without_target, or pending (no Gateway or no keys yet).',
+    help: 'ProxyPolicies by state: attached, audited (attached in mode Audit), refused, without_target, or pending (no Gateway or no keys yet).',
     labelNames: ['state'] as const,
     registers,
     collect() {

@@ -1,6 +1,6 @@
 // Renders a status report as the page at /: what is in force, what is not and why. Uses no scripts and loads nothing.
 
-import { isBad, remarksOf } from '../ir/status.js'
+import { AUDIT, isBad, remarksOf } from '../ir/status.js'
 import { Html, markup } from './html.js'
 import type { ReportedResource } from './status-report.js'
 import {
@@ -14,10 +14,12 @@ import {
 
 export const STYLE = `
 :root { color-scheme: light dark; --page: #f6f8fa; --card: #fff; --text: #1f2328; --dim: #59636e; --line: #d1d9e0;
-  --good: #1a7f37; --good-back: #dafbe1; --bad: #cf222e; --bad-back: #ffebe9; --link: #0969da; }
+  --good: #1a7f37; --good-back: #dafbe1; --bad: #cf222e; --bad-back: #ffebe9;
+  --warn: #9a6700; --warn-back: #fff8c5; --link: #0969da; }
 @media (prefers-color-scheme: dark) {
   :root { --page: #0d1117; --card: #151b23; --text: #e6edf3; --dim: #9198a1; --line: #30363d;
-    --good: #3fb950; --good-back: #12261e; --bad: #ff7b72; --bad-back: #2d1517; --link: #58a6ff; }
+    --good: #3fb950; --good-back: #12261e; --bad: #ff7b72; --bad-back: #2d1517;
+    --warn: #d29922; --warn-back: #272115; --link: #58a6ff; }
 }
 * { box-sizing: border-box; }
 body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; margin: 0 auto;
@@ -29,7 +31,8 @@ a { color: var(--link); text-decoration: none; } a:hover { text-decoration: unde
 .pill { border-radius: 1rem; font-size: .8rem; padding: .05rem .6rem; white-space: nowrap; display: inline-block;
   margin-right: .35rem; }
 .pill.good { background: var(--good-back); } .pill.bad { background: var(--bad-back); }
-.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); font-size: .87rem; }
+.pill.warn { background: var(--warn-back); }
+.good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); } .dim { color: var(--dim); font-size: .87rem; }
 .trouble { background: var(--bad-back); border-radius: 6px; margin: 1rem 0; padding: .6rem 1rem; }
 table { background: var(--card); border: 1px solid var(--line); border-radius: 6px; border-spacing: 0; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .9rem; overflow-wrap: break-word; }
@@ -131,7 +134,8 @@ function pill(condition: ReportedCondition): Html {
       <span class="pill bad">${type}=${status}</span><b>${reason}</b>${place === '' ? '' : ` on ${place}`}: <span class="lines">${message}</span>
     </div>`
   const remarks = remarksOf(condition)
-  return markup`<span class="pill good" title="${`${place} ${reason}: ${message}`.trim()}"
+  const colour = reason === AUDIT ? 'warn' : 'good'
+  return markup`<span class="pill ${colour}" title="${`${place} ${reason}: ${message}`.trim()}"
       >${section === undefined ? type : `${section}: ${type}`}</span
     >${remarks.map((remark) => markup`<div class="said dim">${remark}</div>`)}`
 }

@@ -2,6 +2,7 @@
 
 import { memo } from '../incremental/memo.js'
 import {
+  AUDIT,
   type Condition,
   gatewayText,
   invalidCondition,
@@ -208,7 +209,7 @@ export const countOpenRoutes = (resources: readonly ReportedResource[]): number 
 
 /** Counts for gatehouse_policies: every ProxyPolicy is in one state. */
 export function countPolicies(resources: readonly ReportedResource[]): PolicyCounts {
-  const counts = { attached: 0, refused: 0, without_target: 0, pending: 0 }
+  const counts = { attached: 0, audited: 0, refused: 0, without_target: 0, pending: 0 }
   for (const resource of resources)
     if (resource.kind === 'ProxyPolicy') counts[policyState(resource)] += 1
   return counts
@@ -220,7 +221,6 @@ const policyState = memo(({ conditions }: ReportedResource): keyof PolicyCounts 
   if (conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True'))
     return 'refused'
   if (attached.some(({ reason }) => reason === 'TargetNotFound')) return 'without_target'
-  return attached.length > 0 && attached.every(({ status }) => status === 'True')
-    ? 'attached'
-    : 'pending'
+  if (attached.length === 0 || !attached.every(({ status }) => status === 'True')) return 'pending'
+  return attached.some(({ reason }) => reason === AUDIT) ? 'audited' : 'attached'
 })

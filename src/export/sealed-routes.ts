@@ -9,6 +9,13 @@ import { type Manifest, metadataOf } from './manifest.js'
 /** Seals by namespace. */
 export type Seals = ReadonlyMap<string, string>
 
+/** Whether the route can be sealed: one that is only audited is served without Gatehouse. */
+export const isSealable = ({ authz, isGuarded, documents }: MeshRoute): boolean =>
+  isClosing(authz) || isGuarded || documents !== undefined
+
+const isClosing = (authz: MeshRoute['authz']): boolean =>
+  authz !== undefined && authz.isAudited !== true
+
 /** Returns the existing seals, and a new one for each namespace that has none. */
 export function sealsOf(routes: readonly MeshRoute[], newSeal: () => string): Seals {
   const known = new Map(
@@ -54,7 +61,7 @@ export function sealedRoute(route: MeshRoute, seal: string, closed: object): Man
 
 /** Names of the headers that must carry the seal: one for each of ext_authz and ext_proc that the route uses. */
 const sealHeaders = ({ authz, isGuarded }: MeshRoute): readonly string[] => [
-  ...(authz === undefined ? [] : [SEAL_HEADERS.authz]),
+  ...(isClosing(authz) ? [SEAL_HEADERS.authz] : []),
   ...(isGuarded ? [SEAL_HEADERS.guard] : []),
 ]
 

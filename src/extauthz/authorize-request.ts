@@ -175,17 +175,19 @@ const NO_RULES: RuleVerdict = {}
 
 /** Judges the request, or takes the verdict from the token where the rules read it alone. */
 function judgeOnce(
-  { options }: CheckContext,
+  { options, isAudit }: CheckContext,
   { rules }: CompiledEntry,
   caller: Caller,
 ): RuleVerdict {
   const { token } = caller
   if (rules === undefined) return NO_RULES
-  if (token?.judged?.rules === rules) return token.judged.verdict
+  const slot = isAudit ? 'audited' : 'judged'
+  const known = token?.[slot]
+  if (known?.rules === rules) return known.verdict
   const budget = new Budget(options.ruleBudget)
   const verdict = judgeAndScopes(rules, caller, budget)
   if (rules.readTokenAlone && token !== undefined && verdict.spentBy === undefined)
-    token.judged = { rules, verdict }
+    token[slot] = { rules, verdict }
   return verdict
 }
 
@@ -197,7 +199,8 @@ function judgeAndScopes(rules: CompiledRules, caller: Caller, budget: Budget): R
 }
 
 function warnOfBudget(context: CheckContext, { entry }: CompiledEntry, rule: string): void {
-  warnOnce(context, { route: entry.route, rule }, BUDGET_OF_RULES)
+  const message = context.isAudit ? BUDGET_OF_AUDITED_RULES : BUDGET_OF_RULES
+  warnOnce(context, { route: entry.route, rule }, message)
 }
 
 function warnOfValues(context: CheckContext, { entry }: CompiledEntry): void {
@@ -205,6 +208,8 @@ function warnOfValues(context: CheckContext, { entry }: CompiledEntry): void {
 }
 
 const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request was refused'
+const BUDGET_OF_AUDITED_RULES =
+  'the rules of a route in mode Audit exceeded their budget; the request counts as refused'
 const BUDGET_OF_VALUES =
   'the header values and limit keys of a route exceeded their budget; those that were left have no value'
 

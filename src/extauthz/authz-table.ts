@@ -4,6 +4,7 @@ import type { Reads } from '../cel/reads.js'
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
+import { PARTIAL_BODY_HEADER } from '../ir/names.js'
 import { MCP_HEADERS } from '../mcp/http-message.js'
 import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
@@ -40,6 +41,8 @@ export interface CompiledEntry {
   readonly readsSource: boolean
   /** Whether a rule reads the variable mcp; bodies are then read before the rules run. */
   readonly readsMcp: boolean
+  /** What policies of mode Audit decide about allowed requests. */
+  readonly audit?: CompiledEntry
 }
 
 export interface CompiledJwt {
@@ -80,10 +83,23 @@ export function* authzTableWork(
 export const buildAuthzTable = (...inputs: Parameters<typeof authzTableWork>): AuthzTable =>
   atOnce(authzTableWork(...inputs))
 
-const providersOf = ({ jwt }: AuthzEntry): readonly JwtProvider[] => jwt?.providers ?? []
+/** Returns all providers of the entry, those of its audit included. */
+const providersOf = ({ jwt, audit }: AuthzEntry): readonly JwtProvider[] => [
+  ...(jwt?.providers ?? []),
+  ...(audit?.jwt?.providers ?? []),
+]
 
 function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntry {
-  const providers = providersOf(entry).flatMap((provider) => providerOf(known, provider) ?? [])
+  const compiled = compileOne(entry, known)
+  if (entry.audit === undefined) return compiled
+  const { key, route, paths } = entry
+  return { ...compiled, audit: compileOne({ key, route, paths, ...entry.audit }, known) }
+}
+
+function compileOne(entry: AuthzEntry, known: CompiledProviders): CompiledEntry {
+  const providers = (entry.jwt?.providers ?? []).flatMap(
+    (provider) => providerOf(known, provider) ?? [],
+  )
   const rules = entry.authorization && compileRules(entry.authorization)
   const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
@@ -97,7 +113,7 @@ function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntr
     broken: (rules === undefined && entry.authorization !== undefined) || values?.isBroken === true,
     headers: headersOf(reads, [
       ...(entry.allowedOrigins === undefined ? [] : ['origin']),
-      ...(readsMcp ? MCP_HEADERS : []),
+      ...(readsMcp ? [...MCP_HEADERS, PARTIAL_BODY_HEADER] : []),
       ...(values?.requestAdd.map(({ name }) => name) ?? []),
       ...(entry.isRelay === true ? ['cookie'] : []),
     ]),

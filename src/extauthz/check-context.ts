@@ -11,6 +11,8 @@ import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
 export interface CheckMetrics {
   /** route: NAMESPACE/NAME, or "unknown" when no entry was found. reason: a Reason of decision.ts. */
   observe(route: string, decision: 'allow' | 'deny', reason: string, seconds: number): void
+  /** Counts a decision of policies of mode Audit. */
+  audited(route: string, decision: 'allow' | 'deny', reason: string): void
 }
 
 export interface CheckOptions extends FreshKeysOptions {
@@ -37,6 +39,8 @@ export interface CheckContext {
   readonly lookUps: KeyLookUps
   /** Queue for bodies that are read in slices. */
   readonly bodies: BodyLine
+  /** Whether the check is an audit, which reads the entry's part for policies of mode Audit. */
+  readonly isAudit: boolean
 }
 
 /** Whether nobody waits for the answer any more. */

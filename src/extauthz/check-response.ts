@@ -9,6 +9,7 @@ import {
   EXACT_CLAIMS_KEY,
   LIMIT_KEYS_KEY,
   LIST_REQUEST_KEY,
+  PARTIAL_BODY_HEADER,
   REASON_KEY,
   SEAL_HEADERS,
 } from '../ir/names.js'
@@ -17,16 +18,12 @@ import type { RememberedToken } from './token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** google.rpc.Code by HTTP status; Envoy logs it. */
-const RPC_CODES = { 400: 3, 401: 16, 403: 7, 500: 13, 503: 14 } as const
+const RPC_CODES = { 400: 3, 401: 16, 403: 7, 413: 8, 500: 13, 503: 14 } as const
 /** HeaderValueOption.append_action; the default would append to existing values. */
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
 /** Headers to which Envoy or Gatehouse gives a meaning; a client's copies are removed (decision 6). */
-const NEVER_FROM_CLIENTS = [
-  'x-gatehouse-route',
-  'x-envoy-auth-partial-body',
-  'x-envoy-original-path',
-]
+const NEVER_FROM_CLIENTS = ['x-gatehouse-route', PARTIAL_BODY_HEADER, 'x-envoy-original-path']
 
 /** forwardToken: whether the backend gets Authorization; true without authentication. seal: as in AuthzEntry. */
 export function encodeDecision(

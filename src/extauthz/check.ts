@@ -2,6 +2,7 @@
 
 import { errorKind } from '../errors.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
+import { audited } from './audit.js'
 import type { CompiledEntry } from './authz-table.js'
 import { createBodyLine } from './body-line.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
@@ -21,9 +22,12 @@ export function createCheck(options: CheckOptions): Check {
     ...{ options, limit },
     lookUps: new KeyLookUps(options),
     bodies: createBodyLine(),
+    isAudit: false,
   }
+  // Audits have their own queue: they must not take the places of checks.
+  const auditing: CheckContext = { ...context, bodies: createBodyLine(), isAudit: true }
   return (bytes, call) => {
-    const asked: Asked = { context, bytes, start: performance.now() }
+    const asked: Asked = { context, auditing, bytes, start: performance.now() }
     let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
@@ -42,6 +46,8 @@ export function createCheck(options: CheckOptions): Check {
 
 interface Asked {
   readonly context: CheckContext
+  /** The context of audits. */
+  readonly auditing: CheckContext
   /** The CheckRequest. */
   readonly bytes: Buffer
   /** Start time, in milliseconds of performance.now(). */
@@ -71,17 +77,18 @@ function failed({ logger }: CheckOptions, error: unknown): Decision {
 
 /** Encodes a decision, counts it and logs it. */
 function finish(
-  { context: { options, limit }, bytes: request, start }: Asked,
-  decision: Decision,
+  { context: { options, limit }, auditing, bytes: request, start }: Asked,
+  decided: Decision,
   entry: CompiledEntry | undefined,
   key?: string,
 ): Uint8Array {
+  const decision = entry?.audit === undefined ? decided : audited(auditing, request, entry, decided)
   const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal)
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) warnOfUnknown(options, limit, decision, key)
     else if (options.decisions !== undefined)
-      logDecision(options.decisions, request, entry.entry, decision, options.now)
+      logDecision(options.decisions, request, entry.entry, decision, options)
   } catch {
     // Bookkeeping must not change a decision. Nothing is reported, as the logger itself may have failed.
   }

@@ -1,6 +1,7 @@
 // Decides an opened check by its entry: checks the path, authenticates, authorizes.
 
 import type { Attributes } from '../cel/attributes.js'
+import { PARTIAL_BODY_HEADER } from '../ir/names.js'
 import { authenticate, type Authentication } from './authenticate.js'
 import { authorizeRequest } from './authorize-request.js'
 import type { CompiledEntry, CompiledJwt } from './authz-table.js'
@@ -16,6 +17,7 @@ import {
   refuseBroken,
   refuseOrigin,
   refusePath,
+  refuseTooLarge,
   refuseUnanswered,
   refuseUnauthenticated,
   refuseUnchecked,
@@ -33,9 +35,11 @@ export function decide(
   entry: CompiledEntry,
   call: CheckCall,
 ): Decision | Promise<Decision> {
+  if (entry.entry.isAudited === true) return LET_IN
   if (entry.broken) return refuseBroken
   if (entry.entry.lacksPolicy === true) return refuseWithoutPolicy
   const request = readCheckRequest(envelope, entry.headers)
+  if (context.isAudit && isCut(request)) return refuseTooLarge
   const fault = pathFault(request.path, entry.entry.paths)
   if (fault !== undefined) return refusePath(fault)
   if (isForeignOrigin(entry.entry, request)) return refuseOrigin
@@ -49,6 +53,12 @@ export function decide(
   )
 }
 
+/** Whether the body is longer than Envoy sends. Where a policy of mode Enforce reads bodies, Envoy itself answers 413. */
+const isCut = ({ headers }: CheckRequest): boolean => headers.get(PARTIAL_BODY_HEADER) === 'true'
+
+/** For routes that no policy of mode Enforce concerns. */
+const LET_IN: Decision = { type: 'allow', reason: 'allowed' }
+
 /** A check whose path and Origin are accepted. */
 interface Asked {
   readonly context: CheckContext
@@ -59,7 +69,7 @@ interface Asked {
 }
 
 function authenticateRequest(
-  { options, lookUps }: CheckContext,
+  { options, lookUps, isAudit }: CheckContext,
   { entry }: CompiledEntry,
   jwt: CompiledJwt,
   request: CheckRequest,
@@ -72,7 +82,10 @@ function authenticateRequest(
     withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
       lookUps.find({
         ...{ provider, kid, algorithm, hasKey },
-        current: () => options.table().get(entry.key)?.jwt,
+        current: () => {
+          const current = options.table().get(entry.key)
+          return isAudit ? current?.audit?.jwt : current?.jwt
+        },
       }),
   })
 }

@@ -24,18 +24,28 @@ import { parseJws } from './jws.js'
 const MESSAGE = 'decision'
 const HEADERS = new HeaderNames(LOGGED_FROM)
 
+interface LineOptions {
+  /** Returns milliseconds since the epoch. */
+  now(): number
+  /** Set if the decision changes nothing. */
+  readonly mode?: 'audit'
+}
+
 /** bytes: the CheckRequest. @throws RangeError when it is malformed. */
 export function logDecision(
   log: DecisionLog,
   bytes: Buffer,
   entry: AuthzEntry,
   decision: Decision,
-  now: () => number,
+  { now, mode }: LineOptions,
 ): void {
-  const fields = (): object => lineOf(log, bytes, entry, decision, now() / 1000)
+  const fields = (): object => ({
+    ...(mode !== undefined && { mode }),
+    ...lineOf(log, bytes, entry, decision, now() / 1000),
+  })
   if (decision.type === 'allow') return log.allowed(MESSAGE, fields)
   const { policy, rule } = placeOf(entry, decision)
-  const key = [entry.route, decision.reason, policy, rule].join(' ')
+  const key = [mode, entry.route, decision.reason, policy, rule].join(' ')
   log.refused(key, MESSAGE, fields)
 }
 

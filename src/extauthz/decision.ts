@@ -34,6 +34,7 @@ export type Reason =
   | 'deadline'
   | 'internal-error'
   | 'body-not-sent'
+  | 'body-too-large'
   | 'too-many-bodies'
   | 'not-a-message'
   | 'header-mismatch'
@@ -76,7 +77,7 @@ export interface RefusedBy {
 }
 
 export interface CheckReply {
-  readonly status: 400 | 401 | 403 | 500 | 503
+  readonly status: 400 | 401 | 403 | 413 | 500 | 503
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }
@@ -104,6 +105,7 @@ const FOREIGN_ORIGIN = reply(
 )
 const FORBIDDEN_TEXT = 'Forbidden: access to this resource is not allowed'
 const FORBIDDEN = reply(403, 'forbidden', FORBIDDEN_TEXT)
+const TOO_LARGE = reply(413, 'invalid_request', 'The body is larger than the gateway may read')
 const BROKEN = reply(500, 'server_error', 'The policy of this route cannot be applied')
 const NO_POLICY = reply(503, 'server_error', 'No policy decides who may use this route')
 const NO_KEYS = reply(
@@ -165,6 +167,8 @@ export function refuseScopes(
   return refusal('insufficient-scope', { ...answer, headers })
 }
 
+/** For audits: with a policy of mode Enforce, Envoy itself answers. */
+export const refuseTooLarge: Decision = refusal('body-too-large', TOO_LARGE)
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
 export const refuseWithoutPolicy: Decision = refusal('no-policy', NO_POLICY)
 /** A 503, since the provider may have just begun to use the token's key. */

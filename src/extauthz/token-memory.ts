@@ -17,6 +17,8 @@ export interface RememberedToken {
   readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
   /** Verdict of rules that read the token alone, for the route that was asked for last. */
   judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
+  /** Likewise, for rules of policies of mode Audit. */
+  audited?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
   /** Values for Envoy from expressions that read the token alone, for the route that was asked for last. */
   computed?: { readonly by: CompiledValues; readonly values: ValuesForEnvoy }
 }

@@ -35,9 +35,16 @@ export interface AuthzEntry {
   readonly transformation?: Transformation
   /** Set if ext_proc filters lists; ext_authz then informs it of requests for lists. */
   readonly filterLists?: true
+  /** What policies of mode Audit would decide about allowed requests; absent: there are none. */
+  readonly audit?: AuthzAudit
+  /** Set if only policies of mode Audit concern the route: every request is allowed. */
+  readonly isAudited?: true
   /** If present, a 401 carries the challenge from which MCP clients start their login. */
   readonly challenge?: Challenge
 }
+
+/** The decision of policies of mode Audit (ProxyPolicy mode), which is logged and counted and changes nothing. */
+export type AuthzAudit = Pick<AuthzEntry, 'jwt' | 'policy' | 'authorization' | 'allowedOrigins'>
 
 /** Token authentication (ProxyPolicy traffic.jwtAuthentication). */
 export interface JwtAuthentication {

@@ -82,6 +82,8 @@ export interface MeshParent {
 export interface MeshAuthz {
   /** Key of any entry of its rules, as they are equal. */
   readonly key: string
+  /** Set if only policies of mode Audit want the checks: the route is served without them. */
+  readonly isAudited?: true
   /** Largest body that is sent with a check; absent: no body is sent. */
   readonly bodyBytes?: number
   /** Whether ext_proc sees the MCP server's answers, to remove from lists what the rules deny. */

@@ -8,8 +8,12 @@ export interface Route {
   readonly action: RouteAction
   /** Key of an AuthzEntry. Absent: ext_authz is explicitly disabled for this route. */
   readonly authz?: string
+  /** Set if only policies of mode Audit want ext_authz: nothing is refused, also if ext_authz does not answer. */
+  readonly isAudited?: true
   /** Maximum bytes of the body, which ext_authz gets whole; larger ones get 413. Absent: checks wait for no body. */
   readonly authzBodyBytes?: number
+  /** Set if only policies of mode Audit read the body: ext_authz gets the beginning of a larger one, and it passes. */
+  readonly isBodyAudited?: true
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
   /** On a redirect the match admits allowed origins alone, and the answer gets the headers for them. */

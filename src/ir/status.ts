@@ -38,6 +38,9 @@ export interface Condition {
 /** Reason for a route that is accepted but refuses all requests because a required policy is missing. */
 export const WITHOUT_POLICY = 'AcceptedWithoutPolicy'
 
+/** Reason for a policy that is attached and of mode Audit: it refuses nothing. */
+export const AUDIT = 'Audit'
+
 /** Whether the condition reports a problem. Conflicted is the only type that is bad when True. */
 export const isBad = ({
   type,

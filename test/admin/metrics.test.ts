@@ -4,7 +4,7 @@ import type { PolicyCounts, StateSource } from '../../src/admin/state-gauges.js'
 
 const stateWith = (more: Partial<StateSource>): StateSource => ({
   resources: () => [],
-  policies: () => ({ attached: 0, refused: 0, without_target: 0, pending: 0 }),
+  policies: () => ({ attached: 0, audited: 0, refused: 0, without_target: 0, pending: 0 }),
   openRoutes: () => 0,
   envoys: () => new Map(),
   keySets: () => [],
@@ -36,15 +36,15 @@ test('policies have a series for each state, before any is known and when none i
   const lines = async (): Promise<readonly string[]> =>
     (await metrics.text()).split('\n').filter((line) => line.startsWith('gatehouse_policies{'))
   const series = (...counts: readonly number[]): readonly string[] =>
-    ['attached', 'refused', 'without_target', 'pending'].map(
+    ['attached', 'audited', 'refused', 'without_target', 'pending'].map(
       (state, at) => `gatehouse_policies{state="${state}"} ${counts[at] ?? 0}`,
     )
-  const some: PolicyCounts = { attached: 3, refused: 1, without_target: 2, pending: 1 }
-  expect(await lines()).toEqual(series(0, 0, 0, 0))
+  const some: PolicyCounts = { attached: 3, audited: 4, refused: 1, without_target: 2, pending: 1 }
+  expect(await lines()).toEqual(series(0, 0, 0, 0, 0))
   metrics.state(stateWith({ policies: () => some }))
-  expect(await lines()).toEqual(series(3, 1, 2, 1))
+  expect(await lines()).toEqual(series(3, 4, 1, 2, 1))
   metrics.state(stateWith({}))
-  expect(await lines()).toEqual(series(0, 0, 0, 0))
+  expect(await lines()).toEqual(series(0, 0, 0, 0, 0))
 })
 
 test('checks are counted by route, decision and reason, from one reading to the next', async () => {

@@ -156,6 +156,7 @@ test('every policy is counted in one state', () => {
   const all = [
     reported('good', accepted, attached),
     reported('good-twice', accepted, attached, accepted, attached),
+    reported('audited', accepted, { ...attached, reason: 'Audit' }),
     reported('refused', refused, not('Pending')),
     reported('refused-on-one', accepted, attached, refused, not('Pending')),
     reported('no-target', accepted, not('TargetNotFound')),
@@ -171,5 +172,7 @@ test('every policy is counted in one state', () => {
       [{ ...policy, name: 'undecodable', source: 'b.yaml:1:1', message: 'odd' }],
     ),
   )
-  expect(counts).toEqual({ attached: 2, refused: 3, without_target: 1, pending: 3 })
+  expect(counts).toEqual({
+    ...{ attached: 2, audited: 1, refused: 3, without_target: 1, pending: 3 },
+  })
 })

@@ -48,7 +48,7 @@ async function serve(refetchKeySet: () => Promise<KeySetFetch>): Promise<Client>
     keySetAnswers: () => 1,
     now: Date.now,
     logger,
-    metrics: { observe: silent },
+    metrics: { observe: silent, audited: silent },
   })
   server = await startGrpcServer({ address: ANY_PORT, services: [service], logger })
   client = new Client(server.address, credentials.createInsecure())

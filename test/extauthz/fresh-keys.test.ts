@@ -357,7 +357,7 @@ describe('a check that cannot be finished', () => {
     }
     const headers = [bearer(await sign(before))]
     for (const options of [
-      { metrics: { observe: broken } },
+      { metrics: { observe: broken, audited: broken } },
       { logger: { debug: broken, info: broken, warn: broken, error: broken } },
     ]) {
       const { check } = checker(() => table(before), options)

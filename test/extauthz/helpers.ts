@@ -203,6 +203,8 @@ export const FREE_CALL: CheckCall = { isCancelled: () => false, deadline: Infini
 
 export interface Observed {
   readonly decisions: { route: string; decision: string; reason: string }[]
+  /** Decisions of policies of mode Audit. */
+  readonly audited: { route: string; decision: string; reason: string }[]
   readonly lines: unknown[]
 }
 
@@ -214,7 +216,7 @@ export function checker(
   readonly observed: Observed
 } {
   const built = typeof entries === 'function' ? entries : constant(buildAuthzTable(entries))
-  const observed: Observed = { decisions: [], lines: [] }
+  const observed: Observed = { decisions: [], audited: [], lines: [] }
   const line = (fields: object, message: string): void => {
     observed.lines.push({ ...fields, message })
   }
@@ -226,6 +228,7 @@ export function checker(
     logger: { debug: line, info: line, warn: line, error: line },
     metrics: {
       observe: (route, decision, reason) => observed.decisions.push({ route, decision, reason }),
+      audited: (route, decision, reason) => observed.audited.push({ route, decision, reason }),
     },
     ...options,
   })

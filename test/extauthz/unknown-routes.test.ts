@@ -16,7 +16,7 @@ test('a flood of them leaves few lines in the log, whatever they name', () => {
     keySetAnswers: () => 1,
     now: () => 0,
     logger,
-    metrics: { observe: () => undefined },
+    metrics: { observe: () => undefined, audited: () => undefined },
   })
   for (let i = 0; i < 1000; i++) {
     void check(checkRequest({ key: 'default/gone/0' }), CALL)

@@ -35,6 +35,7 @@ function useAll(metrics: Metrics): void {
   metrics.xdsNack('Listener', 'envoy')
   metrics.xdsPush('Listener')
   metrics.checks.observe('default/a', 'allow', 'allowed', 0.001)
+  metrics.checks.audited('default/a', 'deny', 'rule')
   metrics.guardrails.verdict('words', 'request', 'allow', 0.001)
   metrics.guardrails.headerBudgetExceeded('words')
   metrics.keySetFetch('success')
@@ -43,7 +44,7 @@ function useAll(metrics: Metrics): void {
   metrics.workerEnded()
   metrics.state({
     resources: () => [{ kind: 'ProxyPolicy', accepted: true, count: 1 }],
-    policies: () => ({ attached: 1, refused: 0, without_target: 0, pending: 0 }),
+    policies: () => ({ attached: 1, audited: 0, refused: 0, without_target: 0, pending: 0 }),
     openRoutes: () => 0,
     envoys: () => new Map([['1.40.0', 1]]),
     keySets: () => [{ url: 'https://a', hasKeys: true, isFailing: false, fetchedAt: 1 }],

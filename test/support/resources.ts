@@ -111,6 +111,12 @@ export const proxyPolicy = (name: string, route: string, traffic: object): Docum
   },
 })
 
+/** The same policy in mode Audit. */
+export const inAudit = (policy: Document): Document => ({
+  ...policy,
+  spec: { ...policy.spec, mode: 'Audit' },
+})
+
 export const remoteJwks = (backend: string, port: number, jwksPath?: string): object => ({
   remote: {
     backendRef: { ...backendRef(backend), port },

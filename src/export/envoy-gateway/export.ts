@@ -5,7 +5,7 @@ import { compareText } from '../../incremental/sorted-list.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import { err, ok, type Result } from '../../result.js'
 import type { ExportProblem, ExportTargets, Manifest } from '../manifest.js'
-import { sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
+import { isSealable, sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
 import { backends } from './backends.js'
 import { documentsManifests } from './documents.js'
 import { extensionPolicy } from './extension-policy.js'
@@ -18,13 +18,14 @@ export function exportEnvoyGateway(
   routes: readonly MeshRoute[],
   targets: ExportTargets,
 ): Result<readonly Manifest[], readonly ExportProblem[]> {
-  const seals = targets.newSeal === undefined ? undefined : sealsOf(routes, targets.newSeal)
+  const sealable = routes.filter(isSealable)
+  const seals = targets.newSeal === undefined ? undefined : sealsOf(sealable, targets.newSeal)
   const manifests = [
     ...backends(routes, targets),
-    ...(seals === undefined ? [] : sealSecrets(routes, seals)),
+    ...(seals === undefined ? [] : sealSecrets(sealable, seals)),
     ...gatewaysOf(routes).map(clientTrafficPolicy),
     ...routes.flatMap((route) => [
-      ...(seals === undefined
+      ...(seals === undefined || !isSealable(route)
         ? []
         : [sealedRoute(route, seals.get(route.namespace) ?? '', toBackend(CLOSED_BACKEND))]),
       ...securityPolicy(route, seals !== undefined),
@@ -34,7 +35,7 @@ export function exportEnvoyGateway(
     ]),
   ]
   const problems = [
-    ...routes.flatMap((route) => problemsOf(route, seals !== undefined)),
+    ...routes.flatMap((route) => problemsOf(route, seals !== undefined && isSealable(route))),
     ...sameNames(manifests),
   ]
   return problems.length > 0 ? err(problems) : ok([...manifests].sort(byName))

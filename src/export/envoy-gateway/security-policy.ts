@@ -9,6 +9,8 @@ import { GATEHOUSE_BACKEND, manifestOf, toBackend } from './names.js'
 
 /** Exceeds the one second that a check may wait for the extra fetch of a key set. */
 const CHECK_TIMEOUT = '2s'
+/** Requests that are only audited go on after it. */
+const AUDIT_TIMEOUT = '1s'
 
 /** Returns no manifest for a route that is only guarded: its CORS is left to the mesh. */
 export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Manifest[] {
@@ -19,15 +21,18 @@ export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Ma
       targetRefs: [targetRef('HTTPRoute', name)],
       ...(cors === undefined ? {} : { cors: corsSpec(cors) }),
       // An allowed request carries the mark: recomputing its route selects the rule with the backends.
-      extAuth: { ...extAuth(authz), ...(isSealed ? { recomputeRoute: true } : {}) },
+      extAuth: {
+        ...extAuth(authz),
+        ...(isSealed && authz.isAudited !== true ? { recomputeRoute: true } : {}),
+      },
     }),
   ]
 }
 
 /** Sets timeout and status explicitly: Envoy Gateway's defaults are 10 s and 403. */
-const extAuth = ({ key }: NonNullable<MeshRoute['authz']>): object => ({
-  failOpen: false,
-  timeout: CHECK_TIMEOUT,
+const extAuth = ({ key, isAudited }: NonNullable<MeshRoute['authz']>): object => ({
+  failOpen: isAudited === true,
+  timeout: isAudited === true ? AUDIT_TIMEOUT : CHECK_TIMEOUT,
   statusOnError: 503,
   contextExtensions: [{ name: ROUTE_CONTEXT_KEY, type: 'Value', value: key }],
   grpc: { backendRefs: [toBackend(GATEHOUSE_BACKEND)] },

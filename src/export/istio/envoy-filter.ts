@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../ir/json.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { GatewayName } from '../../ir/status.js'
-import { buildExtAuthzFilter } from '../../xds/translator/ext-authz.js'
+import { buildAuditFilter, buildExtAuthzFilter } from '../../xds/translator/ext-authz.js'
 import { buildExtProcFilter } from '../../xds/translator/ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from '../../xds/translator/filter-names.js'
 import { packedPathFields } from '../../xds/translator/http-connection-manager.js'
@@ -36,6 +36,9 @@ export function envoyFilter(
         // Each is inserted directly before the router: behind CORS and Istio's own filters, in this order.
         // ext_authz would ask about every route; the routes with a key enable it.
         filterPatch({ ...filterJson(authz), name: AUTHZ_FILTER, disabled: true }),
+        ...(routes.some(({ authz }) => authz?.isAudited === true)
+          ? [filterPatch(filterJson(buildAuditFilter(server)))]
+          : []),
         filterPatch({ ...filterJson(buildExtProcFilter(server)), name: PROC_FILTER }),
         ...routes.flatMap((route) => routePatches(route, isSealed)),
       ],

@@ -7,7 +7,7 @@ import type { GatewayName } from '../../ir/status.js'
 import { err, ok, type Result } from '../../result.js'
 import { documentsHttpRoute } from '../gateway-api.js'
 import { type ExportProblem, type ExportTargets, type Manifest, metadataOf } from '../manifest.js'
-import { sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
+import { isSealable, sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
 import { envoyFilter } from './envoy-filter.js'
 import { CLOSED_PORT, CLOSED_SERVICE } from './names.js'
 import { type KnownRoute, problemsOf } from './problems.js'
@@ -27,18 +27,19 @@ export function exportIstio(
   const isSealed = newSeal !== undefined
   const problems = problemsOf(routes, known, isSealed)
   if (problems.length > 0) return err(problems)
-  const seals = isSealed ? sealsOf(routes, newSeal) : undefined
+  const sealable = isSealed ? routes.filter(isSealable) : []
+  const seals = isSealed ? sealsOf(sealable, newSeal) : undefined
   const manifests = [
     ...byGateway(routes).map(({ gateway, of }) => envoyFilter(gateway, of, gatehouse, isSealed)),
-    ...closedServices(routes, isSealed),
+    ...closedServices(routes, sealable),
     ...routes.flatMap((route) =>
       route.documents === undefined ? [] : [documentsHttpRoute(route, route.documents, CLOSED)],
     ),
     ...(seals === undefined
       ? []
       : [
-          ...sealSecrets(routes, seals),
-          ...routes.map((route) => sealedRoute(route, seals.get(route.namespace) ?? '', CLOSED)),
+          ...sealSecrets(sealable, seals),
+          ...sealable.map((route) => sealedRoute(route, seals.get(route.namespace) ?? '', CLOSED)),
         ]),
   ]
   return ok(manifests.sort(byName))
@@ -48,11 +49,14 @@ export function exportIstio(
 const CLOSED = { name: CLOSED_SERVICE, port: CLOSED_PORT }
 
 /** Returns the Services for the namespaces whose routes lead there. */
-const closedServices = (routes: readonly MeshRoute[], isSealed: boolean): readonly Manifest[] =>
+const closedServices = (
+  routes: readonly MeshRoute[],
+  sealed: readonly MeshRoute[],
+): readonly Manifest[] =>
   [
     ...new Set(
       routes
-        .filter(({ documents }) => documents !== undefined || isSealed)
+        .filter((route) => route.documents !== undefined || sealed.includes(route))
         .map(({ namespace }) => namespace),
     ),
   ].map((namespace) => ({

@@ -6,10 +6,11 @@ import type { JsonObject } from '../../ir/json.js'
 import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
 import { listsKey, routeKey } from '../../ir/names.js'
 import { buildCorsPolicy } from '../../xds/translator/cors.js'
-import { buildExtAuthzPerRoute } from '../../xds/translator/ext-authz.js'
+import { buildCheckSettings } from '../../xds/translator/ext-authz.js'
 import { buildExtProcPerRoute } from '../../xds/translator/ext-proc.js'
-import { CORS_FILTER } from '../../xds/translator/filter-names.js'
+import { AUDIT_FILTER, CORS_FILTER } from '../../xds/translator/filter-names.js'
 import { anyJson, durationJson } from './envoy-json.js'
+import { isSealable } from '../sealed-routes.js'
 import { documentsNames, namedRules } from './named-rules.js'
 import { AUTHZ_FILTER, PROC_FILTER } from './names.js'
 
@@ -18,7 +19,7 @@ export type ConfigPatch = JsonObject
 
 /** Returns the patches for the routes of an HTTPRoute and of its documents. */
 export const routePatches = (route: MeshRoute, isSealed: boolean): readonly ConfigPatch[] => [
-  ...namedRules(route, isSealed).flatMap(({ name, rule }) => [
+  ...namedRules(route, isSealed && isSealable(route)).flatMap(({ name, rule }) => [
     filterPatch(name, filtersOf(route)),
     actionPatch(name, route, rule),
   ]),
@@ -35,9 +36,9 @@ function filtersOf(route: MeshRoute): PerFilter {
     ...(authz === undefined
       ? {}
       : {
-          [AUTHZ_FILTER]: buildExtAuthzPerRoute({
-            authz: authz.key,
+          [authz.isAudited === true ? AUDIT_FILTER : AUTHZ_FILTER]: buildCheckSettings(authz.key, {
             ...(authz.bodyBytes === undefined ? {} : { authzBodyBytes: authz.bodyBytes }),
+            ...(authz.isBodyAudited === undefined ? {} : { isBodyAudited: authz.isBodyAudited }),
           }),
         }),
     ...(isGuarded ? { [PROC_FILTER]: buildExtProcPerRoute({ key, mode: 'guard' }) } : {}),
@@ -77,7 +78,9 @@ function actionPatch(name: string, route: MeshRoute, rule: MeshRule): ConfigPatc
         ...(timeoutMs === undefined ? {} : { timeout: durationJson(timeoutMs) }),
         ...(route.isEndless ? { idle_timeout: durationJson(0) } : {}),
         // An upgraded connection carries messages that neither the rules nor the webhooks would see.
-        upgrade_configs: [{ upgrade_type: 'websocket', enabled: false }],
+        ...(isSealable(route)
+          ? { upgrade_configs: [{ upgrade_type: 'websocket', enabled: false }] }
+          : {}),
       },
     },
   )

@@ -1,15 +1,26 @@
 // Merges the policies of one target: resolves conflicts, pools rules, decides whether the target must refuse
-// (decisions 4, 25, 25a).
+// (decisions 4, 25, 25a). Policies of mode Audit are merged apart.
 
 import type { Authorization } from '../../ir/authorization.js'
 import { type Context, query } from '../world/context.js'
+import { type Audit, auditedFieldConflicts, isAudited, mergeAudited } from './audit.js'
 import { poolAuthorization } from './authorization.js'
 import { type TranslatedPolicy, translatePolicy } from './policies.js'
 import { type RateLimit, translateRateLimit } from './rate-limit.js'
 import { type TranslatedTransformation, translateTransformation } from './transformation.js'
+import {
+  addConflict,
+  JWT,
+  MCP_GUARD,
+  PROMPT_GUARD,
+  RATE_LIMIT,
+  REQUEST_TIMEOUT,
+  TRANSFORMATION,
+  winnerOf,
+} from './winners.js'
 
 export interface Attachment {
-  /** Oldest first; the policies of its Gateways last. */
+  /** The policies of mode Enforce, oldest first; the policies of its Gateways last. */
   readonly policies: readonly TranslatedPolicy[]
   /** The policy whose jwtAuthentication is in force. */
   readonly jwt?: TranslatedPolicy
@@ -32,14 +43,32 @@ export interface Attachment {
   readonly conflicts: ReadonlyMap<string, string>
   /** Keys of the broken policies; if not empty, the target refuses. */
   readonly broken: readonly string[]
+  /** The policies of mode Audit; absent: there are none. */
+  readonly audit?: Audit
 }
 
 /** Whether Envoy asks ext_authz about requests of the target. */
 export const asksAuthz = (attachment: Attachment): boolean =>
+  enforcesAuthz(attachment) || auditsAuthz(attachment)
+
+/** Whether a policy of mode Audit judges requests of the target. */
+export const auditsAuthz = ({ audit }: Attachment): boolean =>
+  audit?.jwt !== undefined || audit?.authorization !== undefined
+
+/** Whether ext_authz may refuse or change requests of the target. */
+export const enforcesAuthz = (attachment: Attachment): boolean =>
   attachment.jwt !== undefined ||
   attachment.authorization !== undefined ||
   attachment.transformation?.transformation !== undefined ||
   (attachment.rateLimit?.keys.length ?? 0) > 0
+
+/** Returns the policies whose jwtAuthentication is in force or audited. */
+export const tokenPolicies = ({ jwt, audit }: Attachment): readonly TranslatedPolicy[] =>
+  [jwt, audit?.jwt].flatMap((policy) => policy ?? [])
+
+/** Returns the policies whose promptGuard is in force or audited. */
+export const guardPolicies = ({ guard, audit }: Attachment): readonly TranslatedPolicy[] =>
+  [guard, audit?.guard].flatMap((policy) => policy ?? [])
 
 /** Returns the merged policies of a target. target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>
@@ -53,6 +82,14 @@ export const ownPolicies = (context: Context, target: string): readonly Translat
 
 /** policies: in order of precedence, highest first. */
 export function merge(policies: readonly TranslatedPolicy[]): Attachment {
+  const audited = policies.filter(isAudited)
+  if (audited.length === 0) return mergeEnforced(policies)
+  const enforced = mergeEnforced(policies.filter((policy) => !isAudited(policy)))
+  const audit = mergeAudited(audited, enforced)
+  return { ...enforced, audit, conflicts: new Map([...enforced.conflicts, ...audit.conflicts]) }
+}
+
+function mergeEnforced(policies: readonly TranslatedPolicy[]): Attachment {
   const conflicts = new Map<string, string>()
   const jwt = winnerOf(policies, JWT, conflicts)
   const timeout = winnerOf(policies, REQUEST_TIMEOUT, conflicts)
@@ -61,9 +98,9 @@ export function merge(policies: readonly TranslatedPolicy[]): Attachment {
   const limits = winnerOf(policies, RATE_LIMIT, conflicts)?.policy.spec.traffic?.rateLimit
   const headers = winnerOf(policies, TRANSFORMATION, conflicts)?.policy.spec.traffic?.transformation
   const mixed = guard !== undefined && (jwt?.jwt?.mcp !== undefined || mcpGuard !== undefined)
-  if (mixed) say(conflicts, guard.key, mcpGuard === undefined ? MCP_AND_GUARD : TWO_GUARDS)
+  if (mixed) addConflict(conflicts, guard.key, mcpGuard === undefined ? MCP_AND_GUARD : TWO_GUARDS)
   const untokened = jwt === undefined ? policies.filter(asksForScopes) : []
-  for (const { key } of untokened) say(conflicts, key, SCOPES_WITHOUT_TOKENS)
+  for (const { key } of untokened) addConflict(conflicts, key, SCOPES_WITHOUT_TOKENS)
   const readsMcp = policies.some((policy) => policy.readsMcp)
   const authorization = poolAuthorization(policies.map(({ policy }) => policy))
   const requestTimeoutMs = timeout?.policy.spec.backend?.http?.requestTimeout
@@ -106,54 +143,9 @@ const SCOPES_WITHOUT_TOKENS =
  * defaults, combinations of fields are checked per route.
  */
 export function fieldConflicts(policies: readonly TranslatedPolicy[]): Attachment['conflicts'] {
-  const conflicts = new Map<string, string>()
+  const enforced = policies.filter((policy) => !isAudited(policy))
+  const conflicts = new Map(auditedFieldConflicts(policies.filter(isAudited)))
   for (const field of [JWT, PROMPT_GUARD, MCP_GUARD, RATE_LIMIT, TRANSFORMATION])
-    winnerOf(policies, field, conflicts)
+    winnerOf(enforced, field, conflicts)
   return conflicts
-}
-
-interface Field {
-  readonly name: string
-  readonly isSet: (policy: TranslatedPolicy) => boolean
-}
-
-const JWT: Field = {
-  name: 'traffic.jwtAuthentication',
-  isSet: ({ policy }) => policy.spec.traffic?.jwtAuthentication !== undefined,
-}
-const RATE_LIMIT: Field = {
-  name: 'traffic.rateLimit',
-  isSet: ({ policy }) => policy.spec.traffic?.rateLimit !== undefined,
-}
-const TRANSFORMATION: Field = {
-  name: 'traffic.transformation',
-  isSet: ({ policy }) => policy.spec.traffic?.transformation !== undefined,
-}
-const REQUEST_TIMEOUT: Field = {
-  name: 'backend.http.requestTimeout',
-  isSet: ({ policy }) => policy.spec.backend?.http?.requestTimeout !== undefined,
-}
-const PROMPT_GUARD: Field = {
-  name: 'backend.ai.promptGuard',
-  isSet: ({ policy }) => policy.spec.backend?.ai?.promptGuard !== undefined,
-}
-const MCP_GUARD: Field = {
-  name: 'backend.mcp.guard',
-  isSet: ({ policy }) => policy.spec.backend?.mcp?.guard !== undefined,
-}
-
-function winnerOf(
-  policies: readonly TranslatedPolicy[],
-  field: Field,
-  conflicts: Map<string, string>,
-): TranslatedPolicy | undefined {
-  const [winner, ...losers] = policies.filter(field.isSet)
-  for (const { key } of losers)
-    say(conflicts, key, `${field.name} is already set by the older ProxyPolicy ${winner?.key}`)
-  return winner
-}
-
-function say(conflicts: Map<string, string>, key: string, sentence: string): void {
-  const said = conflicts.get(key)
-  conflicts.set(key, said === undefined ? sentence : `${said}\n${sentence}`)
 }

@@ -8,6 +8,7 @@ import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { type Context, query } from '../world/context.js'
 import { keyOf, targetKey } from '../world/world.js'
 import { type Attachment, attachPolicies, merge, ownPolicies } from './attachments.js'
+import { isAudited } from './audit.js'
 import {
   isGatewayTarget,
   type ProxyPolicy,
@@ -20,6 +21,8 @@ export interface Inherited {
   /** Key of the policy. */
   readonly policy: string
   readonly isValid: boolean
+  /** Whether its mode is Audit: its fields are then audited where they would be in force. */
+  readonly isAudited: boolean
   /** Fields in force; empty if all are replaced, or set by an older policy. */
   readonly inForce: readonly string[]
   readonly replaced: readonly Replaced[]
@@ -82,11 +85,37 @@ function levelsOf(
 
 const POOLED = 'traffic.authorization'
 
+type Levels = readonly (readonly ProxyPolicy[])[]
+
+/** Policies of mode Audit replace only fields of each other, and so do those of mode Enforce (decision 25i). */
 function inherit(
   context: Context,
   own: readonly TranslatedPolicy[],
-  levels: readonly (readonly ProxyPolicy[])[],
+  levels: Levels,
 ): Pick<Inheritance, 'attachment' | 'inherited'> {
+  const ofMode = (mode: ProxyPolicySpec['mode']): InForce =>
+    inheritWithin(
+      context,
+      own.filter(({ policy }) => policy.spec.mode === mode),
+      levels.map((policies) => policies.filter(({ spec }) => spec.mode === mode)),
+    )
+  const [enforced, audited] = [ofMode('Enforce'), ofMode('Audit')]
+  return {
+    attachment: merge([...enforced.policies, ...audited.policies]),
+    inherited: [...enforced.inherited, ...audited.inherited],
+  }
+}
+
+interface InForce {
+  readonly policies: readonly TranslatedPolicy[]
+  readonly inherited: readonly Inherited[]
+}
+
+function inheritWithin(
+  context: Context,
+  own: readonly TranslatedPolicy[],
+  levels: Levels,
+): InForce {
   const takers = new Map<string, string>()
   const take = (policies: readonly ProxyPolicy[]): void => {
     for (const policy of policies)
@@ -111,11 +140,12 @@ function inherit(
       // Within a level the oldest policy sets a field, except for rules, which are pooled (decisions 4 and 25).
       const inForce = left.filter((field) => field === POOLED || !won.has(field))
       for (const field of left) won.add(field)
-      inherited.push({ policy: whole.key, isValid, inForce, replaced })
+      const audited = isAudited(whole)
+      inherited.push({ policy: whole.key, isValid, isAudited: audited, inForce, replaced })
     }
     take(level)
   }
-  return { attachment: merge(all), inherited }
+  return { policies: all, inherited }
 }
 
 /** Returns the fields that nearer policies can replace. */

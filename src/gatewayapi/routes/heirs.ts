@@ -11,7 +11,7 @@ export interface Heirs {
   readonly replaced: number
   /** Lists the replaced fields and the policies that replace them, for the first few routes. */
   readonly lines: readonly string[]
-  /** Reasons why routes refuse because of the policy, for the first few routes. */
+  /** Reasons why routes refuse because of the policy, or do not audit it, for the first few routes. */
   readonly faults: readonly string[]
 }
 
@@ -31,8 +31,9 @@ export const heirsOf = (
 function heirsIn(route: string, { inherited, attachment }: RouteScope): HeirsOfAll {
   return new Map(
     inherited.map((one) => {
-      const sentence =
-        attachment.broken.includes(one.policy) && attachment.conflicts.get(one.policy)
+      const isUnfit =
+        attachment.broken.includes(one.policy) || attachment.audit?.unfit.includes(one.policy)
+      const sentence = isUnfit === true && attachment.conflicts.get(one.policy)
       const isFault = one.isValid && typeof sentence === 'string'
       return [
         one.policy,

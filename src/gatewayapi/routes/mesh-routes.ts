@@ -8,8 +8,9 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors, PathMatch } from '../../ir/route.js'
 import type { GatewayName } from '../../ir/status.js'
 import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
-import { attachPolicies } from '../policies/attachments.js'
+import { attachPolicies, auditsAuthz } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
+import type { TranslatedPolicy } from '../policies/policies.js'
 import type { Context } from '../world/context.js'
 import { targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
@@ -40,7 +41,7 @@ export function translateMeshRoute(
 ): TranslatedMeshRoute {
   const uses = backendsOf(route)
   const [first] = inputs
-  if (first === undefined || (first.attachment.policies.length === 0 && !first.lacksPolicy))
+  if (first === undefined || (policiesOf(first).length === 0 && !first.lacksPolicy))
     return { authz: [], proc: [], uses }
   const refusals = [
     ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
@@ -52,7 +53,10 @@ export function translateMeshRoute(
   const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs
   const sealing = meshSealing(context, route)
   const seal = sealing.secret === undefined ? {} : { seal: sealing.secret }
-  const authz = rules.flatMap(authzOf).map((entry) => ({ ...entry, ...seal }))
+  // Without Gatehouse a route that is only audited is served, so it has no seal.
+  const authz = rules
+    .flatMap(authzOf)
+    .map((entry) => (entry.isAudited === true ? entry : { ...entry, ...seal }))
   const documents = documentsOf(first)
   const mesh = {
     ...meshRouteOf(context, first, uses),
@@ -96,13 +100,18 @@ const ofOwnEnvoys = ({ attachment }: RuleInput): readonly string[] =>
         ],
   )
 
+const policiesOf = ({ attachment }: RuleInput): readonly TranslatedPolicy[] => [
+  ...attachment.policies,
+  ...(attachment.audit?.policies ?? []),
+]
+
 const isProtected = ({ attachment }: RuleInput): boolean =>
   attachment.jwt !== undefined || attachment.authorization !== undefined
 
 const mcpOf = ({ attachment }: RuleInput): Mcp | undefined => attachment.jwt?.jwt?.mcp
 
 const authzOf = (input: RuleInput): readonly AuthzEntry[] =>
-  isProtected(input)
+  isProtected(input) || auditsAuthz(input.attachment)
     ? authzEntryOf(
         input,
         pathsOf(input.rule).flatMap((match) => (match.ok ? match.value.path : [])),
@@ -168,7 +177,7 @@ function meshRouteOf(
     namespace,
     name,
     source: route.source,
-    policies: attachment.policies.map(({ key }) => key),
+    policies: policiesOf(input).map(({ key }) => key),
     parents: route.spec.parentRefs,
     hostnames: route.spec.hostnames,
     rules: route.spec.rules,
@@ -181,10 +190,13 @@ function meshRouteOf(
 
 const meshAuthz = (
   { attachment, mcpBodyBytes }: RuleInput,
-  { key }: AuthzEntry,
+  { key, isAudited }: AuthzEntry,
 ): NonNullable<MeshRoute['authz']> => ({
   key,
-  ...(attachment.readsMcp ? { bodyBytes: mcpBodyBytes } : {}),
+  ...(isAudited === undefined ? {} : { isAudited }),
+  ...(attachment.readsMcp || attachment.audit?.readsMcp === true
+    ? { bodyBytes: mcpBodyBytes }
+    : {}),
   filtersLists: attachment.filtersLists,
 })
 

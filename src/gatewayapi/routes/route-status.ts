@@ -64,7 +64,11 @@ function acceptance(
     rule.problems.map((problem) => `rules[${index}]: ${problem}`),
   )
   const ignored = route.unsupported.filter(isIgnored)
-  const text = [`Route accepted${unsupportedNote(ignored)}`, ...scopes.flatMap(inheritedLines)]
+  const text = [
+    `Route accepted${unsupportedNote(ignored)}`,
+    ...scopes.flatMap(inheritedLines),
+    ...scopes.flatMap(auditLines),
+  ]
   const accepted = scopes.some(({ lacksPolicy }) => lacksPolicy)
     ? isTrue('Accepted', WITHOUT_POLICY, said([...text, LACKS_POLICY]))
     : isTrue('Accepted', 'Accepted', said(text))
@@ -82,8 +86,12 @@ const isAt = ({ gateways }: RouteScope, { namespace, name }: GatewayName): boole
 const inheritedLines = ({ inherited, attachment }: RouteScope): readonly string[] =>
   inherited
     .filter(({ inForce }) => inForce.length > 0)
-    .flatMap(({ policy, isValid, inForce }) => {
+    .flatMap(({ policy, isValid, isAudited, inForce }) => {
       const conflict = attachment.conflicts.get(policy)
+      if (isAudited)
+        return isValid
+          ? [`Audited: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its Gateway`]
+          : []
       const refusal = isValid
         ? attachment.broken.includes(policy) && conflict
         : 'it is not valid: the route refuses all traffic'
@@ -92,6 +100,16 @@ const inheritedLines = ({ inherited, attachment }: RouteScope): readonly string[
         ? [`ProxyPolicy ${policy} of its Gateway: ${refusal}`]
         : [line]
     })
+
+/** Reports that policies of mode Audit leave the route open. */
+function auditLines({ attachment, lacksPolicy }: RouteScope): readonly string[] {
+  const keys = attachment.audit?.policies.map(({ key }) => key) ?? []
+  if (keys.length === 0 || attachment.decides || attachment.broken.length > 0 || lacksPolicy)
+    return []
+  return [
+    `Open: anybody may use it, as ProxyPolicy ${keys.join(', ')} of mode Audit refuses nothing and no other policy decides`,
+  ]
+}
 
 const LACKS_POLICY =
   'All requests are answered 503: no ProxyPolicy on it requires a token or has rules, and its Gateway requires one that does'

@@ -7,6 +7,7 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
+import { guardPolicies, tokenPolicies } from '../policies/attachments.js'
 import { guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
@@ -68,8 +69,12 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
         : { ...common, ...routeOfMesh(own, route, parents, scoped) }
     const uses = [
       ...translated.uses,
-      ...scopes.flatMap(({ attachment }) => attachment.jwt?.jwt?.uses ?? []),
-      ...scopes.flatMap(({ attachment }) => attachment.guard?.guard?.uses ?? []),
+      ...scopes.flatMap(({ attachment }) =>
+        tokenPolicies(attachment).flatMap(({ jwt }) => jwt?.uses ?? []),
+      ),
+      ...scopes.flatMap(({ attachment }) =>
+        guardPolicies(attachment).flatMap(({ guard }) => guard?.uses ?? []),
+      ),
       ...scopes.flatMap(({ attachment }) => attachment.mcpGuard?.mcpGuard?.uses ?? []),
     ]
     return settled({ ...translated, uses }, previous)
@@ -117,7 +122,8 @@ function routeOfMesh(
     ...{ parents, gateways },
     isOfOneKind: scoped.length === 1,
   })
-  const wanted = scoped[0]?.scope.attachment.jwt?.jwt?.wanted ?? []
+  const [first] = scoped
+  const wanted = first === undefined ? [] : wantedBy(first.scope)
   return {
     ...translated,
     authz: withPathsOfAll(authz),
@@ -179,9 +185,12 @@ function inForce(scoped: readonly ScopedRules[]): InForce {
     proc: all.flatMap(({ proc }) => proc),
     destinations: all.flatMap(({ destinations }) => destinations),
     // Also while the route refuses: the status reports the keys, and they are ready once it is repaired.
-    wanted: scoped.flatMap(({ scope }) => scope.attachment.jwt?.jwt?.wanted ?? []),
+    wanted: scoped.flatMap(({ scope }) => wantedBy(scope)),
   }
 }
+
+const wantedBy = ({ attachment }: RouteScope): readonly WantedDocument[] =>
+  tokenPolicies(attachment).flatMap(({ jwt }) => jwt?.wanted ?? [])
 
 function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRoute['listeners'] {
   const attached = new Map<string, Set<string>>()

@@ -14,7 +14,7 @@ import type {
 } from '../../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Resource } from '../../resources/kinds/resources.js'
-import { asksAuthz, type Attachment } from '../policies/attachments.js'
+import { asksAuthz, type Attachment, enforcesAuthz } from '../policies/attachments.js'
 import { keyOf } from '../world/world.js'
 import { answerHeaders } from './answer-headers.js'
 import type { Filters } from './filters.js'
@@ -92,7 +92,7 @@ export function actionOf(
     ...(filters.rewrite === undefined ? {} : { rewrite: filters.rewrite }),
     timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp || isGuarded),
     replaceBackendCors: isMcp && filters.cors !== undefined,
-    allowUpgrades: !asksAuthz(attachment) && !isGuarded,
+    allowUpgrades: !enforcesAuthz(attachment) && !isGuarded,
   }
 }
 
@@ -216,8 +216,7 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
   return {
     match,
     action,
-    ...(asksAuthz(attachment) ? { authz: keyOfRule(input) } : {}),
-    ...(attachment.readsMcp ? { authzBodyBytes: input.mcpBodyBytes } : {}),
+    ...authzOf(input, match),
     ...procOf(input, action),
     ...(cors === undefined ? {} : { cors }),
     ...(attachment.rateLimit === undefined
@@ -225,6 +224,23 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
       : { limits: { local: attachment.rateLimit.local, maxBuckets: input.rateLimitBuckets } }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
+  }
+}
+
+/** Returns how ext_authz takes part. */
+function authzOf(input: RuleInput, match: RouteMatch): Partial<Route> {
+  const { attachment, mcpBodyBytes } = input
+  if (!asksAuthz(attachment)) return {}
+  const isEnforced = enforcesAuthz(attachment)
+  // The policy in force would let everybody read the documents.
+  if (!isEnforced && attachment.audit?.jwt?.jwt?.mcp !== undefined && isWellKnown(match.path))
+    return {}
+  const isBodyAudited = !attachment.readsMcp && attachment.audit?.readsMcp === true
+  return {
+    authz: keyOfRule(input),
+    ...(isEnforced ? {} : { isAudited: true }),
+    ...(attachment.readsMcp || isBodyAudited ? { authzBodyBytes: mcpBodyBytes } : {}),
+    ...(isBodyAudited ? { isBodyAudited } : {}),
   }
 }
 

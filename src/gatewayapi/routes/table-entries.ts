@@ -12,6 +12,7 @@ import type {
   WellKnownEntry,
 } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
+import { auditsAuthz, enforcesAuthz } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
 import { keyOf } from '../world/world.js'
@@ -61,8 +62,25 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
               scopes: mcp.spec.resourceMetadata?.scopesSupported ?? [],
             },
           }),
+      ...auditOf(input),
     },
   ]
+}
+
+/** Returns what policies of mode Audit add. Without tokens of their own, their rules are about those in force. */
+function auditOf({ attachment }: RuleInput): Pick<AuthzEntry, 'audit' | 'isAudited'> {
+  const { audit } = attachment
+  if (audit === undefined || !auditsAuthz(attachment)) return {}
+  const jwt = audit.jwt ?? attachment.jwt
+  const allowedOrigins = audit.jwt?.jwt?.mcp?.spec.allowedOrigins
+  return {
+    audit: {
+      ...(jwt?.jwt === undefined ? {} : { jwt: jwt.jwt.jwt, policy: sourceOf(jwt) }),
+      ...(audit.authorization === undefined ? {} : { authorization: audit.authorization }),
+      ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+    },
+    ...(enforcesAuthz(attachment) ? {} : { isAudited: true }),
+  }
 }
 
 const sourceOf = ({ key, policy }: TranslatedPolicy): PolicySource => ({

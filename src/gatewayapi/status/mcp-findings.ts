@@ -2,6 +2,7 @@
 // serve resourceMetadata.resource.
 
 import { translateGateway } from '../listeners/gateways.js'
+import { tokenPolicies } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { ProxyPolicy } from '../policies/policies.js'
 import type { TranslatedRoute } from '../routes/routes.js'
@@ -25,8 +26,8 @@ export function mcpFindings(
   routes: readonly TranslatedRoute[],
 ): Findings {
   const own = routes.flatMap((route) => {
-    const winners = route.scopes.map(({ attachment }) => attachment.jwt)
-    const mcp = winners.find((jwt) => jwt?.policy === policy)?.jwt?.mcp
+    const winners = route.scopes.flatMap(({ attachment }) => tokenPolicies(attachment))
+    const mcp = winners.find((winner) => winner.policy === policy)?.jwt?.mcp
     return mcp === undefined ? [] : [{ route, mcp }]
   })
   const all = own.flatMap(({ route, mcp }) => [

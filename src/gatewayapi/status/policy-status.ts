@@ -1,15 +1,17 @@
 // Builds the status of a ProxyPolicy: always both Accepted and Attached, for each Gateway that its targets are attached
 // to (decisions 25-29).
 
-import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
+import { AUDIT, type Condition, type GatewayName, type ResourceStatus } from '../../ir/status.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { type Attachment, attachPolicies, fieldConflicts } from '../policies/attachments.js'
+import { isAudited } from '../policies/audit.js'
 import { gatewayTarget, targetedSections } from '../policies/inheritance.js'
 import {
   isGatewayTarget,
   isRouteTarget,
   isServiceTarget,
   type ProxyPolicy,
+  type TranslatedPolicy,
   translatePolicy,
 } from '../policies/policies.js'
 import { type Heirs, type HeirsOfAll, NO_HEIRS } from '../routes/heirs.js'
@@ -77,7 +79,12 @@ function buildStatus(context: Context, policy: ProxyPolicy, uses: Uses): Resourc
   const attached =
     refused.status === 'False'
       ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
-      : attachment(states, heirs?.inForce === 0 ? [] : (translated.jwt?.unavailable ?? []), heirs)
+      : attachment(
+          translated,
+          states,
+          heirs?.inForce === 0 ? [] : (translated.jwt?.unavailable ?? []),
+          heirs,
+        )
   const conditions = [accepted, attached]
   return statusOf(
     policy,
@@ -102,6 +109,7 @@ function acceptance(
 }
 
 function attachment(
+  translated: TranslatedPolicy,
   states: readonly TargetState[],
   unavailable: readonly string[],
   heirs: Heirs | undefined,
@@ -116,9 +124,26 @@ function attachment(
     heirs.inForce === 0 &&
     heirs.replaced > 0 &&
     states.every(({ isGateway }) => isGateway)
-  return isOverridden
-    ? isTrue('Attached', 'Overridden', ALL_REPLACED)
-    : isTrue('Attached', 'Attached', 'Attached to all targets')
+  if (isOverridden) return isTrue('Attached', 'Overridden', ALL_REPLACED)
+  return isAudited(translated)
+    ? isTrue('Attached', AUDIT, unique([ATTACHED, IN_AUDIT, ...notAudited(translated)]))
+    : isTrue('Attached', 'Attached', ATTACHED)
+}
+
+const ATTACHED = 'Attached to all targets'
+const IN_AUDIT =
+  'Mode Audit: what the policy would refuse is logged and counted, and nothing is refused'
+
+/** Reports the fields that do nothing in mode Audit. */
+function notAudited({ policy }: TranslatedPolicy): readonly string[] {
+  const { traffic, backend } = policy.spec
+  const fields = [
+    traffic?.rateLimit && 'traffic.rateLimit',
+    traffic?.transformation && 'traffic.transformation',
+    traffic?.jwtAuthentication?.mcp && 'the documents of traffic.jwtAuthentication.mcp',
+    backend?.http?.requestTimeout && 'backend.http.requestTimeout',
+  ].filter((field) => typeof field === 'string')
+  return fields.length === 0 ? [] : [`Not in force in mode Audit: ${fields.join(', ')}`]
 }
 
 const ALL_REPLACED = 'Replaced: all of it, on every HTTPRoute of its Gateways'
@@ -137,7 +162,7 @@ const ownLines = (states: readonly TargetState[], policy: string): readonly stri
         return fields.length === 0
           ? []
           : [
-              `In force: ${fields.join(', ')} in place of ProxyPolicy ${one.policy} of the Gateway, on HTTPRoute ${route?.key ?? ''}`,
+              `${one.isAudited ? 'Audited' : 'In force'}: ${fields.join(', ')} in place of ProxyPolicy ${one.policy} of the Gateway, on HTTPRoute ${route?.key ?? ''}`,
             ]
       }),
     ),

@@ -179,6 +179,13 @@ export const proxyPolicySpec = z.object({
     .describe(
       'What the policy is for, in its own namespace: routes, Services, or Gateways for whose routes it is the default.',
     ),
+  mode: z
+    .enum(['Enforce', 'Audit'])
+    .default('Enforce')
+    .describe(
+      'Enforce: the policy is in force. Audit: what it would refuse is logged and counted, and nothing is refused or changed. Policies of each mode are pooled apart, and those of mode Enforce always decide.',
+    )
+    .meta({ example: 'Audit', since: '0.2.0' }),
   traffic: z
     .object({
       jwtAuthentication: jwtAuthentication.optional().describe('Bearer tokens (JWT).'),

@@ -15,7 +15,7 @@ import {
 import { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
 import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
-import { EXT_AUTHZ_FILTER } from './filter-names.js'
+import { AUDIT_FILTER, EXT_AUTHZ_FILTER } from './filter-names.js'
 import { durationOf, type FieldsOf, type FilterServer, packed, typedConfig } from './messages.js'
 
 /** Exceeds the second that a check may wait for a key set's extra fetch (decision 2). */
@@ -72,27 +72,67 @@ export const buildExtAuthzFilter = ({
     }),
   })
 
+/** A check takes well under a millisecond. A route that is only audited must not wait for a Gatehouse that hangs. */
+const AUDIT_TIMEOUT_MS = 1_000
+
+/**
+ * The same for routes that are only audited, and off for all others: their requests pass if the server does not answer.
+ */
+export const buildAuditFilter = (server = OWN_SERVER): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: AUDIT_FILTER,
+    disabled: true,
+    configType: typedConfig(ExtAuthzSchema, {
+      transportApiVersion: ApiVersion.V3,
+      services: {
+        case: 'grpcService',
+        value: {
+          targetSpecifier: { case: 'envoyGrpc', value: server },
+          timeout: durationOf(AUDIT_TIMEOUT_MS),
+        },
+      },
+      failureModeAllow: true,
+      encodeRawHeaders: true,
+      withRequestBody: BODY_AS_BYTES,
+      clearRouteCache: false,
+      validateMutations: true,
+      statPrefix: 'gatehouse_audit',
+    }),
+  })
+
 const PUBLIC = packed(ExtAuthzPerRouteSchema, { override: { case: 'disabled', value: true } })
 
-/** ExtAuthzPerRoute. authz is the key of the AuthzEntry; without it the route is explicitly public. */
-export const buildExtAuthzPerRoute = ({
-  authz,
-  authzBodyBytes,
-}: Pick<Route, 'authz' | 'authzBodyBytes'>): Any =>
-  authz === undefined
-    ? PUBLIC
-    : packed(ExtAuthzPerRouteSchema, {
-        override: {
-          case: 'checkSettings',
-          value: {
-            contextExtensions: { [ROUTE_CONTEXT_KEY]: authz },
-            ...bodyFields(authzBodyBytes),
-          },
-        },
-      })
+type AuthzOfRoute = Pick<Route, 'authz' | 'isAudited' | 'authzBodyBytes' | 'isBodyAudited'>
 
-/** Returns the body fields. A larger body is answered 413, as allow_partial_message stays off. */
-const bodyFields = (maxRequestBytes: number | undefined): FieldsOf<typeof CheckSettingsSchema> =>
+/** ExtAuthzPerRoute by filter. authz is the key of the AuthzEntry; without it the route is explicitly public. */
+export function buildExtAuthzPerRoute(route: AuthzOfRoute): Record<string, Any> {
+  if (route.authz === undefined) return { [EXT_AUTHZ_FILTER]: PUBLIC }
+  const checked = buildCheckSettings(route.authz, route)
+  return route.isAudited === true
+    ? { [EXT_AUTHZ_FILTER]: PUBLIC, [AUDIT_FILTER]: checked }
+    : { [EXT_AUTHZ_FILTER]: checked }
+}
+
+/** ExtAuthzPerRoute of a route that is checked. authz: key of the AuthzEntry. */
+export const buildCheckSettings = (authz: string, route: AuthzOfRoute): Any =>
+  packed(ExtAuthzPerRouteSchema, {
+    override: {
+      case: 'checkSettings',
+      value: { contextExtensions: { [ROUTE_CONTEXT_KEY]: authz }, ...bodyFields(route) },
+    },
+  })
+
+/** Returns the body fields. A larger body is answered 413, unless it is read by policies of mode Audit alone. */
+const bodyFields = ({
+  authzBodyBytes: maxRequestBytes,
+  isBodyAudited,
+}: AuthzOfRoute): FieldsOf<typeof CheckSettingsSchema> =>
   maxRequestBytes === undefined
     ? { disableRequestBodyBuffering: true }
-    : { withRequestBody: { maxRequestBytes, packAsBytes: true } }
+    : {
+        withRequestBody: {
+          maxRequestBytes,
+          packAsBytes: true,
+          ...(isBodyAudited === true ? { allowPartialMessage: true } : {}),
+        },
+      }

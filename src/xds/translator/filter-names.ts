@@ -3,6 +3,8 @@
 
 export const CORS_FILTER = 'envoy.filters.http.cors'
 export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'
+/** ext_authz for routes that are only audited. */
+export const AUDIT_FILTER = 'gatehouse.audit'
 export const LOCAL_RATE_LIMIT_FILTER = 'envoy.filters.http.local_ratelimit'
 export const EXT_PROC_FILTER = 'envoy.filters.http.ext_proc'
 export const ROUTER_FILTER = 'envoy.filters.http.router'

@@ -12,7 +12,6 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { HOP, HOPS_HEADER, MAX_HOPS } from '../../ir/hops.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
-import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { inlineString } from './messages.js'
 import { matching } from './string-matcher.js'
 
@@ -47,5 +46,5 @@ export const tooManyHopsRoute = (host: string): Route =>
         ),
       },
     },
-    typedPerFilterConfig: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
+    typedPerFilterConfig: buildExtAuthzPerRoute({}),
   })

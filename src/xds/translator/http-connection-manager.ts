@@ -19,7 +19,7 @@ import type { FilterChain } from '../../ir/ir.js'
 import { buildAccessLog } from './access-log.js'
 import { buildCorsFilter } from './cors.js'
 import { buildEarlyHeaderMutation } from './early-headers.js'
-import { buildExtAuthzFilter } from './ext-authz.js'
+import { buildAuditFilter, buildExtAuthzFilter } from './ext-authz.js'
 import { buildExtProcFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
 import { buildLocalRateLimitFilter } from './local-rate-limit.js'
@@ -50,6 +50,7 @@ const buildRouter = (): HttpFilter =>
 const httpFilters = (): HttpFilter[] => [
   buildCorsFilter(),
   buildExtAuthzFilter(),
+  buildAuditFilter(),
   buildLocalRateLimitFilter(),
   buildExtProcFilter(),
   buildRouter(),

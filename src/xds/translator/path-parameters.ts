@@ -8,7 +8,6 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
-import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import { inlineString } from './messages.js'
 
 /** Envoy matches it against the path without the query. */
@@ -16,7 +15,7 @@ const WITH_PARAMETERS = '.*;.*'
 
 /** Whether the route is protected. One that refuses traffic counts: with a valid policy it might have been. */
 export const isProtected = (route: Route): boolean =>
-  route.authz !== undefined || route.action.type === 'refuse'
+  (route.authz !== undefined && route.isAudited !== true) || route.action.type === 'refuse'
 
 /** envoy.config.route.v3.Route for the virtual host of this name, which has a protected route; it must come first. */
 export const pathParameterRoute = (name: string): EnvoyRoute =>
@@ -30,5 +29,5 @@ export const pathParameterRoute = (name: string): EnvoyRoute =>
         body: inlineString('path parameters (";") are not accepted here\n'),
       },
     },
-    typedPerFilterConfig: { [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute({}) },
+    typedPerFilterConfig: buildExtAuthzPerRoute({}),
   })

@@ -13,12 +13,7 @@ import type { Route } from '../../ir/route.js'
 import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { buildExtProcPerRoute } from './ext-proc.js'
-import {
-  CORS_FILTER,
-  EXT_AUTHZ_FILTER,
-  EXT_PROC_FILTER,
-  LOCAL_RATE_LIMIT_FILTER,
-} from './filter-names.js'
+import { CORS_FILTER, EXT_PROC_FILTER, LOCAL_RATE_LIMIT_FILTER } from './filter-names.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
 import { buildLocalRateLimit } from './local-rate-limit.js'
@@ -59,7 +54,7 @@ const isRedirect = ({ action }: Route): boolean => action.type === 'redirect'
 
 const perFilterConfig = (route: Route): Record<string, Any> => ({
   ...(route.cors && !isRedirect(route) && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
-  [EXT_AUTHZ_FILTER]: buildExtAuthzPerRoute(route),
+  ...buildExtAuthzPerRoute(route),
   ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
   ...(route.proc && { [EXT_PROC_FILTER]: buildExtProcPerRoute(route.proc) }),
 })

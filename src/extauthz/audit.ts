@@ -1,0 +1,82 @@
+// Judges allowed requests by the policies of mode Audit. The decision is logged and counted, and changes nothing
+// (decision 25i).
+
+import { errorKind } from '../errors.js'
+import type { CompiledEntry } from './authz-table.js'
+import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
+import { openCheckRequest } from './check-request.js'
+import { decide } from './decide.js'
+import { type Decision, refuseUnchecked } from './decision.js'
+import { logDecision } from './decision-line.js'
+import type { RememberedToken } from './token-memory.js'
+
+/** Nobody waits for an audit; this bounds how long one may take. */
+const AUDIT_MS = 2_000
+
+/**
+ * Returns the decision, with the claims of a token that was verified at once if no other policy concerns the route.
+ * Elsewhere the audit follows the answer, so that it delays nothing. bytes: the CheckRequest.
+ */
+export function audited(
+  context: CheckContext,
+  bytes: Buffer,
+  { entry, audit }: CompiledEntry,
+  decision: Decision,
+): Decision {
+  if (audit === undefined || decision.type !== 'allow') return decision
+  if (entry.isAudited !== true) {
+    setImmediate(() => judge(context, bytes, audit))
+    return decision
+  }
+  const token = judge(context, bytes, audit)
+  return token === undefined ? decision : { ...decision, token }
+}
+
+/** Returns the request's token if it is verified already. Never throws. */
+function judge(
+  context: CheckContext,
+  bytes: Buffer,
+  audit: CompiledEntry,
+): RememberedToken | undefined {
+  const { options } = context
+  const call: CheckCall = { isCancelled: () => false, deadline: options.now() + AUDIT_MS }
+  const conclude = (decision: Decision): void => record(options, bytes, audit, decision)
+  const fail = (error: unknown): void => conclude(failed(options, error))
+  try {
+    const decision = decide(context, openCheckRequest(bytes), audit, call)
+    if (decision instanceof Promise) {
+      decision.then(conclude, fail)
+      return undefined
+    }
+    conclude(decision)
+    return decision.type === 'allow' ? decision.token : decision.by?.token
+  } catch (error) {
+    fail(error)
+    return undefined
+  }
+}
+
+/** Logs only the kind of the error: its message may contain data of the request. */
+function failed({ logger }: CheckOptions, error: unknown): Decision {
+  try {
+    logger.error({ error: errorKind(error) }, 'an audit failed')
+  } catch {
+    // The logger itself may have failed.
+  }
+  return refuseUnchecked('internal-error')
+}
+
+function record(
+  { metrics, decisions, now }: CheckOptions,
+  bytes: Buffer,
+  { entry }: CompiledEntry,
+  decision: Decision,
+): void {
+  try {
+    metrics.audited(entry.route, decision.type === 'allow' ? 'allow' : 'deny', decision.reason)
+    if (decisions !== undefined && decision.type === 'reply')
+      logDecision(decisions, bytes, entry, decision, { now, mode: 'audit' })
+  } catch {
+    // Bookkeeping must not change a decision.
+  }
+}

@@ -1,0 +1,70 @@
+// Merges the policies of mode Audit on a target, apart from those of mode Enforce: they decide, and change nothing
+// (decision 25i).
+
+import type { Authorization } from '../../ir/authorization.js'
+import { poolAuthorization } from './authorization.js'
+import type { TranslatedPolicy } from './policies.js'
+import { addConflict, JWT, PROMPT_GUARD, winnerOf } from './winners.js'
+
+export interface Audit {
+  /** The valid policies of mode Audit, highest precedence first. */
+  readonly policies: readonly TranslatedPolicy[]
+  /** The policy whose jwtAuthentication is audited. */
+  readonly jwt?: TranslatedPolicy
+  /** The policy whose promptGuard is audited. */
+  readonly guard?: TranslatedPolicy
+  readonly authorization?: Authorization
+  readonly readsMcp: boolean
+  /** Like those of an Attachment. */
+  readonly conflicts: ReadonlyMap<string, string>
+  /** Keys of policies that are not audited, as they do not fit the others; conflicts has the reasons. */
+  readonly unfit: readonly string[]
+}
+
+export const isAudited = ({ policy }: TranslatedPolicy): boolean => policy.spec.mode === 'Audit'
+
+/** all: in order of precedence, highest first. enforced: the policies in force beside them. */
+export function mergeAudited(
+  all: readonly TranslatedPolicy[],
+  enforced: { readonly jwt?: TranslatedPolicy; readonly guard?: TranslatedPolicy },
+): Audit {
+  const conflicts = new Map<string, string>()
+  const valid = all.filter(({ problems }) => problems.length === 0)
+  const jwt = winnerOf(valid, JWT, conflicts)
+  const guard = winnerOf(valid, PROMPT_GUARD, conflicts)
+  const mcp = [enforced.jwt, jwt].find((policy) => policy?.jwt?.mcp !== undefined)
+  const isMixed = mcp !== undefined && guard !== undefined
+  if (isMixed) addConflict(conflicts, guard.key, MCP_AND_GUARD)
+  const untokened =
+    jwt === undefined && enforced.jwt === undefined ? valid.filter(asksForScopes) : []
+  for (const { key } of untokened) addConflict(conflicts, key, SCOPES_WITHOUT_TOKENS)
+  const judging = valid.filter((policy) => !untokened.includes(policy))
+  const authorization = poolAuthorization(judging.map(({ policy }) => policy))
+  return {
+    policies: valid,
+    ...(jwt === undefined ? {} : { jwt }),
+    ...(guard === undefined || isMixed ? {} : { guard }),
+    ...(authorization === undefined ? {} : { authorization }),
+    readsMcp: judging.some(({ readsMcp }) => readsMcp),
+    conflicts,
+    unfit: [...(isMixed ? [guard.key] : []), ...untokened.map(({ key }) => key)],
+  }
+}
+
+/** Like the conflicts of mergeAudited(), but only for fields that an older policy took. */
+export function auditedFieldConflicts(
+  policies: readonly TranslatedPolicy[],
+): ReadonlyMap<string, string> {
+  const conflicts = new Map<string, string>()
+  for (const field of [JWT, PROMPT_GUARD]) winnerOf(policies, field, conflicts)
+  return conflicts
+}
+
+const MCP_AND_GUARD =
+  'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the webhooks are not asked'
+
+const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
+  policy.spec.traffic?.authorization?.policy.requiredScopes !== undefined
+
+const SCOPES_WITHOUT_TOKENS =
+  'authorization.policy.requiredScopes needs jwtAuthentication on the same target: its rules are not audited'

@@ -1,0 +1,221 @@
+// Policies of mode Audit (decision 25i): what they would refuse is logged and counted, and every request goes on as it
+// would without them.
+
+import { expect, test, vi } from 'vitest'
+import { createDecisionLog } from '../../src/decision-log.js'
+import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
+import type { CheckOptions } from '../../src/extauthz/check-context.js'
+import type { Authorization } from '../../src/ir/authorization.js'
+import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import {
+  available,
+  bearer,
+  checker,
+  CLAIMS,
+  entry,
+  jwt,
+  NOW,
+  sign,
+  signingKey,
+  UNAVAILABLE,
+} from './helpers.js'
+
+const key = await signingKey()
+const newer = await signingKey('ES256', 'newer')
+const tokens = jwt(available(key.jwk))
+const policy = { policy: 'default/audited', source: 'audited.yaml:3' }
+
+const rules = (...allow: string[]): Authorization => ({
+  deny: [],
+  require: [],
+  allow,
+  policies: [{ ...policy, action: 'Allow', rules: allow.length, scopes: 0 }],
+})
+
+/** The route has nothing but policies of mode Audit. */
+const open = (audit: AuthzEntry['audit']): AuthzEntry => {
+  const { key: name, route, paths } = entry({})
+  return { key: name, route, paths, isAudited: true, audit: { policy, ...audit } }
+}
+
+function auditing(of: AuthzEntry, options: Partial<CheckOptions> = {}) {
+  const lines: object[] = []
+  const line = (fields: object): void => void lines.push(fields)
+  const decisions = createDecisionLog({
+    claims: [],
+    now: () => NOW * 1000,
+    choice: { refusals: true, oneAllowedOf: 0 },
+    logger: { debug: line, info: line, warn: line, error: line },
+  })
+  return { ...checker([of], { decisions, ...options }), lines }
+}
+
+test('a request without a token goes on, and is counted and logged with what it would have been answered', async () => {
+  const { check, observed, lines } = auditing(open({ jwt: tokens }))
+  const answer = await check({ headers: [['x-request-id', 'id-1']] })
+  expect([answer.status, answer.metadata, answer.set]).toEqual([200, undefined, []])
+  expect(observed.decisions).toEqual([
+    { route: 'default/mcp', decision: 'allow', reason: 'allowed' },
+  ])
+  expect(observed.audited).toEqual([{ route: 'default/mcp', decision: 'deny', reason: 'no-token' }])
+  expect(lines).toEqual([
+    expect.objectContaining({
+      ...{ mode: 'audit', decision: 'deny', reason: 'no-token', status: 401 },
+      ...{ ...policy, route: 'default/mcp', requestId: 'id-1' },
+    }),
+  ])
+})
+
+test('many refusals of one kind leave one line, as those of a policy in force do', async () => {
+  const { check, observed, lines } = auditing(open({ jwt: tokens }))
+  for (let i = 0; i < 50; i++) await check({})
+  expect(observed.audited).toHaveLength(50)
+  expect(lines).toHaveLength(1)
+})
+
+test('claims of a verified token are metadata, those of any other token never', async () => {
+  const stranger = await signingKey()
+  const { check, observed } = auditing(open({ jwt: tokens }))
+  const answerTo = async (token: string) => check({ headers: [bearer(token)] })
+  const good = await answerTo(await sign(key))
+  expect(good.metadata).toEqual({ jwt: CLAIMS })
+  expect(good.removed).not.toContain('authorization')
+  for (const bad of [
+    await sign(stranger),
+    await sign(key, { exp: NOW - 600 }),
+    await sign(key, { aud: 'another' }),
+    'no-token-at-all',
+  ]) {
+    const { status, metadata } = await answerTo(bad)
+    expect([status, metadata]).toEqual([200, undefined])
+  }
+  expect(observed.audited.map(({ reason }) => reason)).toEqual([
+    ...['allowed', 'bad-signature', 'expired', 'wrong-audience', 'malformed-token'],
+  ])
+})
+
+test('a token that rules would deny is verified all the same', async () => {
+  const { check, observed, lines } = auditing(
+    open({ jwt: tokens, authorization: rules('jwt.sub == "bob"') }),
+  )
+  expect((await check({ headers: [bearer(await sign(key))] })).metadata).toEqual({ jwt: CLAIMS })
+  expect(observed.audited).toEqual([
+    { route: 'default/mcp', decision: 'deny', reason: 'no-rule-allows' },
+  ])
+  expect(lines).toEqual([expect.objectContaining({ mode: 'audit', status: 403, sub: 'alice' })])
+})
+
+test('a path that would be refused goes on', async () => {
+  const { check, observed } = auditing(open({ jwt: tokens }))
+  expect((await check({ path: '/mcp/%2e%2e/x' })).status).toBe(200)
+  expect(observed.audited).toEqual([
+    { route: 'default/mcp', decision: 'deny', reason: 'path-trick' },
+  ])
+})
+
+test('a body that Envoy has cut goes on, and would have been too large', async () => {
+  const { check, observed } = auditing(open({ authorization: rules('mcp.method == "ping"') }))
+  const headers: [string, string][] = [
+    ['content-type', 'application/json'],
+    ['x-envoy-auth-partial-body', 'true'],
+  ]
+  expect((await check({ headers, body: '{"jsonrpc":"2.0","meth' })).status).toBe(200)
+  expect(observed.audited).toEqual([
+    { route: 'default/mcp', decision: 'deny', reason: 'body-too-large' },
+  ])
+})
+
+test.each([
+  ['never answers', () => new Promise<never>(() => undefined)],
+  ['fails', () => Promise.reject(new Error('no network'))],
+])('a request does not wait for a key set whose fetch %s', async (_, refetchKeySet) => {
+  const { check, observed } = auditing(open({ jwt: tokens }), { refetchKeySet })
+  const { status, metadata } = await check({ headers: [bearer(await sign(newer))] })
+  expect([status, metadata]).toEqual([200, undefined])
+  await vi.waitFor(
+    () =>
+      expect(observed.audited).toEqual([
+        { route: 'default/mcp', decision: 'deny', reason: 'key-not-looked-up' },
+      ]),
+    5000,
+  )
+})
+
+test('an unknown key is looked up in the keys of the audited policy', async () => {
+  let table = buildAuthzTable([open({ jwt: tokens })])
+  const { check, observed } = checker(() => table, {
+    refetchKeySet: () => {
+      table = buildAuthzTable([open({ jwt: jwt(available(key.jwk, newer.jwk)) })], table)
+      return Promise.resolve({ isAnswered: true, isOlder: false })
+    },
+  })
+  const headers = [bearer(await sign(newer))]
+  expect((await check({ headers })).status).toBe(200)
+  await vi.waitFor(() => expect(observed.audited).toHaveLength(1))
+  expect(observed.audited[0]?.reason).toBe('allowed')
+  expect((await check({ headers })).metadata).toEqual({ jwt: CLAIMS })
+})
+
+test('keys that were never fetched stop nobody', async () => {
+  const { check, observed } = auditing(open({ jwt: jwt(UNAVAILABLE) }))
+  expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(200)
+  expect(observed.audited[0]?.reason).toBe('key-set-unavailable')
+})
+
+test('beside policies in force, their decision is the answer, and only what they allow is audited', async () => {
+  const both = entry({
+    jwt: tokens,
+    authorization: rules('jwt.sub == "alice"'),
+    audit: { jwt: tokens, authorization: rules('jwt.team == "a"'), policy },
+  })
+  const { check, observed, lines } = auditing(both)
+  expect((await check({})).status).toBe(401)
+  expect((await check({ headers: [bearer(await sign(key, { sub: 'bob' }))] })).status).toBe(403)
+  const alone = await checker([{ ...both, audit: undefined } as unknown as AuthzEntry]).check({
+    headers: [bearer(await sign(key))],
+  })
+  expect(await check({ headers: [bearer(await sign(key))] })).toEqual(alone)
+  const member = [bearer(await sign(key, { team: 'a' }))]
+  expect((await check({ headers: member })).status).toBe(200)
+  expect((await check({ headers: member })).status).toBe(200)
+  await vi.waitFor(() => expect(observed.audited).toHaveLength(3))
+  expect(observed.audited.map(({ decision }) => decision)).toEqual(['deny', 'allow', 'allow'])
+  expect(lines.map((line) => (line as { mode?: string }).mode)).toEqual([
+    ...[undefined, undefined, 'audit'],
+  ])
+})
+
+test('an audited provider lets nobody in whom those in force refuse, and its claims are not metadata', async () => {
+  const both = entry({
+    jwt: tokens,
+    audit: { jwt: jwt(available(newer.jwk)), policy },
+  })
+  const { check, observed } = auditing(both)
+  expect((await check({ headers: [bearer(await sign(newer))] })).status).toBe(401)
+  expect(observed.audited).toEqual([])
+  const optional = auditing({ ...both, jwt: { ...tokens, mode: 'Permissive' } })
+  const { status, metadata } = await optional.check({ headers: [bearer(await sign(newer))] })
+  expect([status, metadata]).toEqual([200, undefined])
+  await vi.waitFor(() => expect(optional.observed.audited[0]?.reason).toBe('allowed'))
+})
+
+test('an audit that fails, and counters and logs that fail, change no answer', async () => {
+  const full = (): never => {
+    throw new Error('full')
+  }
+  for (const of of [
+    open({ jwt: tokens }),
+    entry({ jwt: tokens, audit: { jwt: tokens, authorization: rules('false'), policy } }),
+  ])
+    for (const options of [
+      { metrics: { observe: () => undefined, audited: full } },
+      { decisions: { claims: [], refused: full, allowed: () => undefined } },
+      { logger: { debug: full, info: full, warn: full, error: full } },
+    ]) {
+      const { check } = auditing(of, options)
+      expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(200)
+    }
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+})
