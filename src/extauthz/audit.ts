@@ -1,5 +1,5 @@
 // Judges allowed requests by the policies of mode Audit. The decision is logged and counted, and changes nothing
-// (decision 25i).
+// (decision 25m).
 
 import { errorKind } from '../errors.js'
 import type { CompiledEntry } from './authz-table.js'

@@ -26,7 +26,7 @@ const HEADERS = new HeaderNames(LOGGED_FROM)
 
 interface LineOptions {
   /** Returns milliseconds since the epoch. */
-  now(): number
+  readonly now: () => number
   /** Set if the decision changes nothing. */
   readonly mode?: 'audit'
 }

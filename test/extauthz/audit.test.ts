@@ -1,4 +1,4 @@
-// Policies of mode Audit (decision 25i): what they would refuse is logged and counted, and every request goes on as it
+// Policies of mode Audit (decision 25m): what they would refuse is logged and counted, and every request goes on as it
 // would without them.
 
 import { expect, test, vi } from 'vitest'
@@ -33,19 +33,18 @@ const rules = (...allow: string[]): Authorization => ({
 })
 
 /** The route has nothing but policies of mode Audit. */
-const open = (audit: AuthzEntry['audit']): AuthzEntry => {
+function open(audit: AuthzEntry['audit']): AuthzEntry {
   const { key: name, route, paths } = entry({})
   return { key: name, route, paths, isAudited: true, audit: { policy, ...audit } }
 }
 
 function auditing(of: AuthzEntry, options: Partial<CheckOptions> = {}) {
   const lines: object[] = []
-  const line = (fields: object): void => void lines.push(fields)
   const decisions = createDecisionLog({
     claims: [],
     now: () => NOW * 1000,
     choice: { refusals: true, oneAllowedOf: 0 },
-    logger: { debug: line, info: line, warn: line, error: line },
+    write: (_, fields) => void lines.push(fields),
   })
   return { ...checker([of], { decisions, ...options }), lines }
 }

@@ -30,7 +30,7 @@ const jwtAuthentication = jwt([key])
 let backend: Backend
 let stack: Stack
 
-const changing = (mode: 'Audit' | 'Enforce'): object => {
+function changing(mode: 'Audit' | 'Enforce'): object {
   const policy = proxyPolicy('changing', 'changing', { jwtAuthentication })
   return mode === 'Audit' ? inAudit(policy) : policy
 }
@@ -201,8 +201,7 @@ test('config/examples/audit.yaml: callers of other teams get in, and are counted
     (document) => document.toJS() as { kind: string; spec: Record<string, unknown> },
   )
   const [tokens, team] = documents.filter(({ kind }) => kind === 'ProxyPolicy')
-  const [, provider] = [tokens, jwt([key], {})]
-  Object.assign((tokens?.spec['traffic'] ?? {}) as object, { jwtAuthentication: provider })
+  Object.assign(tokens?.spec['traffic'] ?? {}, { jwtAuthentication })
   const route = httpRoute('orders', { rules: [rule('/orders', 'backend')] })
   await stack.write('example.yaml', route, tokens ?? {}, team ?? {})
   const statusOf = async (claims?: object): Promise<number> => {

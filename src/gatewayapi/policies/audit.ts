@@ -1,5 +1,5 @@
 // Merges the policies of mode Audit on a target, apart from those of mode Enforce: they decide, and change nothing
-// (decision 25i).
+// (decision 25m).
 
 import type { Authorization } from '../../ir/authorization.js'
 import { poolAuthorization } from './authorization.js'

@@ -87,7 +87,7 @@ const POOLED = 'traffic.authorization'
 
 type Levels = readonly (readonly ProxyPolicy[])[]
 
-/** Policies of mode Audit replace only fields of each other, and so do those of mode Enforce (decision 25i). */
+/** Policies of mode Audit replace only fields of each other, and so do those of mode Enforce (decision 25m). */
 function inherit(
   context: Context,
   own: readonly TranslatedPolicy[],

@@ -168,7 +168,7 @@ function meshRouteOf(
   input: RuleInput,
   uses: readonly string[],
 ): Omit<MeshRoute, 'gateways' | 'problems' | 'sealing'> {
-  const { route, attachment, webhooks } = input
+  const { route, webhooks } = input
   const { namespace, name } = route.metadata
   const mcp = mcpOf(input)
   const cors = mcp === undefined || ownCors(route) !== undefined ? undefined : pagesCors(mcp)
