@@ -86,6 +86,8 @@ export interface MeshAuthz {
   readonly isAudited?: true
   /** Largest body that is sent with a check; absent: no body is sent. */
   readonly bodyBytes?: number
+  /** As in a Route. */
+  readonly isBodyAudited?: true
   /** Whether ext_proc sees the MCP server's answers, to remove from lists what the rules deny. */
   readonly filtersLists: boolean
 }

@@ -170,9 +170,8 @@ test('beside policies in force, their decision is the answer, and only what they
   const { check, observed, lines } = auditing(both)
   expect((await check({})).status).toBe(401)
   expect((await check({ headers: [bearer(await sign(key, { sub: 'bob' }))] })).status).toBe(403)
-  const alone = await checker([{ ...both, audit: undefined } as unknown as AuthzEntry]).check({
-    headers: [bearer(await sign(key))],
-  })
+  const { audit: _, ...inForce } = both
+  const alone = await checker([inForce]).check({ headers: [bearer(await sign(key))] })
   expect(await check({ headers: [bearer(await sign(key))] })).toEqual(alone)
   const member = [bearer(await sign(key, { team: 'a' }))]
   expect((await check({ headers: member })).status).toBe(200)

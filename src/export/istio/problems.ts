@@ -2,6 +2,7 @@
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportProblem } from '../manifest.js'
+import { isSealable } from '../sealed-routes.js'
 import { documentsNames, namedRules } from './named-rules.js'
 import { istioRouteName } from './names.js'
 
@@ -88,14 +89,15 @@ const exportedNames = (
   route: MeshRoute,
   isSealed: boolean,
 ): readonly (Occurrence & { readonly source: string })[] =>
-  [...namedRules(route, isSealed).map(({ name }) => name), ...documentsNames(route)].map(
-    (name) => ({
-      name,
-      route: `${route.namespace}/${route.name}`,
-      gateways: route.gateways.map((gateway) => `${gateway.namespace}/${gateway.name}`),
-      source: route.source,
-    }),
-  )
+  [
+    ...namedRules(route, isSealed && isSealable(route)).map(({ name }) => name),
+    ...documentsNames(route),
+  ].map((name) => ({
+    name,
+    route: `${route.namespace}/${route.name}`,
+    gateways: route.gateways.map((gateway) => `${gateway.namespace}/${gateway.name}`),
+    source: route.source,
+  }))
 
 const namesOf = ({ metadata: { namespace, name }, spec }: KnownRoute): readonly Occurrence[] =>
   spec.rules.map((rule, index) => ({

@@ -197,6 +197,7 @@ const meshAuthz = (
   ...(attachment.readsMcp || attachment.audit?.readsMcp === true
     ? { bodyBytes: mcpBodyBytes }
     : {}),
+  ...(!attachment.readsMcp && attachment.audit?.readsMcp === true ? { isBodyAudited: true } : {}),
   filtersLists: attachment.filtersLists,
 })
 
