@@ -10,6 +10,7 @@ describe('what a kind decodes to', () => {
       'ProxyPolicy',
       withMcp('provider: IdpOne'),
       {
+        mode: 'Enforce',
         targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'r' }],
         traffic: {
           jwtAuthentication: {
@@ -34,6 +35,7 @@ describe('what a kind decodes to', () => {
         '{ issuer: i, jwks: { remote: { backendRef: { name: s, port: 80 }, jwksPath: a/jwks/ } } }',
       ),
       {
+        mode: 'Enforce',
         targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'r' }],
         traffic: {
           jwtAuthentication: {
@@ -59,6 +61,7 @@ describe('what a kind decodes to', () => {
       'ProxyPolicy',
       withWebhook('{ backendRef: { name: w, port: 80 } }'),
       {
+        mode: 'Enforce',
         targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'r' }],
         backend: {
           ai: {
@@ -87,6 +90,7 @@ describe('what a kind decodes to', () => {
       'ProxyPolicy',
       `spec:\n  targetRefs: [{ group: '', kind: Service, name: s }]\n  backend: { http: { requestTimeout: 1m30s5ms } }\n  traffic: { authorization: { policy: { matchExpressions: [] } } }`,
       {
+        mode: 'Enforce',
         targetRefs: [{ group: '', kind: 'Service', name: 's' }],
         traffic: { authorization: { action: 'Allow', policy: { matchExpressions: [] } } },
         backend: { http: { requestTimeout: 90_005 } },

@@ -37,6 +37,11 @@ describe('what is refused, where, and in which words', () => {
     ],
     [
       'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  mode: audit`,
+      'f.yaml:6:9 spec.mode: "audit" is not one of Enforce, Audit; did you mean Audit?',
+    ],
+    [
+      'ProxyPolicy',
       `spec:\n  ${TARGET}\n  trafic: {}`,
       'f.yaml:6:3 spec.trafic: unknown field, did you mean traffic?',
     ],
