@@ -9,7 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
-import { answerJson, both, hook } from '../support/guardrails.js'
+import { answerJson, both, hook, service } from '../support/guardrails.js'
 import {
   events,
   guardedMcp,
@@ -26,11 +26,13 @@ let stack: McpGuardStack
 
 beforeAll(async () => {
   everything = await startMcpServer()
-  stack = await startMcpGuardStack(() => [
+  stack = await startMcpGuardStack((webhook) => [
     proxyBackend('everything', everything),
     ...guardedMcp('/both', 'everything', both(hook('guard'))),
     ...guardedMcp('/results', 'everything', { response: [hook('guard')] }),
     ...guardedMcp('/raw', 'raw', both(hook('guard'))),
+    ...service('hurried', webhook.port, '200ms'),
+    ...guardedMcp('/hurried', 'raw', both(hook('hurried'))),
     ...guardedMcp('/open', 'raw', both(hook('guard', { failureMode: 'FailOpen' }))),
   ])
 })
@@ -228,6 +230,25 @@ describe('a webhook without an answer', () => {
       id: 7,
       error: { message: 'The guardrail is unavailable.' },
     })
+  })
+
+  test('that never answers counts as one at its requestTimeout', async () => {
+    stack.webhook.answer(() => {})
+    expect((await stack.post('/hurried', call)).status).toBe(503)
+    for (const answer of [
+      json(result(7, text('hello'))),
+      events(`data: ${result(7, text('hello'))}\n\n`),
+    ]) {
+      stack.server.answer(answer)
+      stack.webhook.answer(({ url }, response) => {
+        if (url === '/request') answerJson({ action: {} })(undefined, response)
+      })
+      const { body } = await stack.post('/hurried', toolCall(7, 'fetch', { a: 'b' }))
+      expect(JSON.parse(body.replace('data: ', ''))).toMatchObject({
+        id: 7,
+        error: { message: 'The guardrail is unavailable.' },
+      })
+    }
   })
 
   test('that fails open: everything passes', async () => {

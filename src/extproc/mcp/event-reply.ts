@@ -4,7 +4,6 @@
 import type { EventFrame } from '../../llm/framing/frame.js'
 import { withData, withoutData } from '../../llm/framing/frame.js'
 import { createSseReader } from '../../llm/framing/sse-frames.js'
-import { isShaped } from '../../llm/text/settings.js'
 import { failedAnswer, rejectedAnswer } from '../../mcp/texts/own-answer.js'
 import { ok } from '../../result.js'
 import { inTurns } from '../../turns.js'
@@ -96,10 +95,12 @@ type PassedFrame =
 
 const pass = (text: string): PassedFrame => ({ type: 'text', text })
 
+/** The address that the transport of revision 2024-11-05 sends its client. */
+const ADDRESS = /^(?:https?:\/)?\/[!-~]{1,4095}$/
+
 async function passFrame(frame: EventFrame, exchange: McpExchange): Promise<PassedFrame> {
   const { data } = frame
-  // The address that the transport of 2024-11-05 sends its client.
-  if (data === undefined || isShaped('url', data)) return pass(frame.raw)
+  if (data === undefined || ADDRESS.test(data)) return pass(frame.raw)
   const found = await inspectReplyText(data, exchange, 'sent')
   switch (found.type) {
     case 'passed':

@@ -83,6 +83,7 @@ function* readMessages(
 
 function* readMessage(node: JsonNode, reader: Reader): Work<GuardedMessage> {
   const { json, from, asked, text } = reader
+  if (node.type === 'object') for (const name of PARTS) member(node, name)
   if (node.type !== 'object' || member(node, 'jsonrpc') === undefined)
     return yield* readOther(node, reader)
   const method = stringIn(node, 'method')
@@ -97,7 +98,7 @@ function* readMessage(node: JsonNode, reader: Reader): Work<GuardedMessage> {
     if (name !== 'id')
       yield* sweepValue(value, name, '', {
         ...around,
-        ...(definitions && PARTS.has(name) && { definitions }),
+        ...(definitions && name !== 'error' && { definitions }),
       })
   return { type, id, tool, entries, place: span(node) }
 }
@@ -109,8 +110,8 @@ function* readOther(node: JsonNode, { json, from }: Reader): Work<GuardedMessage
   return { type: 'other', id: undefined, tool: {}, entries, place: span(node) }
 }
 
-/** Members of a message whose own members may be definitions. */
-const PARTS: ReadonlySet<string> = new Set(['params', 'result'])
+/** Members of a message that have its texts. The own members of the first two may be definitions. */
+const PARTS = ['params', 'result', 'error'] as const
 
 /** Method → the member that defines tools, prompts or resources, in its result or (sampling) its parameters. */
 const DEFINITIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([

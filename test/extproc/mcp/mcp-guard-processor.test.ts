@@ -1,0 +1,243 @@
+// The processor for guarded MCP traffic: any chunking, limits, webhooks that hang, throw or are left, and nothing after
+// the end.
+
+import { fromBinary } from '@bufbuild/protobuf'
+import { describe, expect, test } from 'vitest'
+import { OwnEnding } from '../../../src/ending.js'
+import { createMcpGuardProcessor } from '../../../src/extproc/mcp/mcp-guard-processor.js'
+import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import type { Processor } from '../../../src/extproc/stream/processor.js'
+import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
+import { compileWebhook } from '../../../src/extproc/webhook/compiled-guard.js'
+import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { ok } from '../../../src/result.js'
+import { guardrails, webhook } from '../support/guards.js'
+import { silent } from '../support/stream.js'
+
+const FULL_DUPLEX = { requestBodyMode: 4, responseBodyMode: 4 }
+
+interface Played {
+  readonly processor: Processor
+  /** Status of the answer to the client: that of an immediate response, or of the headers; 0: none was sent. */
+  readonly status: () => number
+  /** What the server got, and what the client got. */
+  readonly sent: { request: string; response: string }
+  readonly end: () => void
+}
+
+/** Masks "secret" in what it is asked. */
+const masking: WebhookPools['call'] = ({ body }) => {
+  const question = (JSON.parse(Buffer.from(body).toString()) as { body: object }).body
+  const masked = JSON.stringify({ action: { body: question } }).replaceAll('secret', '****')
+  return Promise.resolve(ok({ status: 200, headers: new Map(), body: Buffer.from(masked) }))
+}
+
+function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = masking): Played {
+  const signal = new OwnEnding()
+  const sent = { request: '', response: '' }
+  let status = 0
+  const send = (bytes: Uint8Array): void => {
+    const { response } = fromBinary(ProcessingResponseSchema, bytes)
+    if (response.case === 'immediateResponse') {
+      status = response.value.status?.code ?? 0
+      sent.response += Buffer.from(response.value.body).toString()
+    }
+    if (response.case === 'responseHeaders') {
+      const set = response.value.response?.headerMutation?.setHeaders ?? []
+      const own = set.find(({ header }) => header?.key === ':status')?.header?.rawValue
+      status = own === undefined ? 200 : Number(Buffer.from(own).toString())
+    }
+    if (response.case !== 'responseBody' && response.case !== 'requestBody') return
+    const { mutation } = response.value.response?.bodyMutation ?? {}
+    if (mutation?.case !== 'streamedResponse') return
+    const body = Buffer.from(mutation.value.body).toString()
+    sent[response.case === 'requestBody' ? 'request' : 'response'] += body
+  }
+  const webhooks = [compileWebhook(webhook(1))]
+  const processor = createMcpGuardProcessor(
+    { type: 'mcp-guard', route: 'default/mcp', request: webhooks, response: webhooks },
+    { send, signal },
+    {
+      ...guardrails({ call, close: () => Promise.resolve() }),
+      ...{ now: () => 0, logger: silent, logRefusal: () => {} },
+      ...changes,
+    },
+  )
+  return { processor, status: () => status, sent, end: () => signal.abort() }
+}
+
+const part = (text: string, endOfStream = true): { body: Buffer; endOfStream: boolean } => ({
+  body: Buffer.from(text),
+  endOfStream,
+})
+
+async function requestHeaders(processor: Processor, method = 'POST'): Promise<void> {
+  const headers = new Map([
+    [':method', [method]],
+    [':path', ['/mcp']],
+    ['content-type', ['application/json']],
+  ])
+  await processor.requestHeaders(
+    { headers, endOfStream: method === 'GET' },
+    { config: FULL_DUPLEX },
+  )
+}
+
+async function responseHeaders(processor: Processor, type: string): Promise<void> {
+  const headers = new Map([
+    [':status', ['200']],
+    ['content-type', [type]],
+  ])
+  await processor.responseHeaders({ headers, endOfStream: false })
+}
+
+const CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}'
+const JSON_TYPE = 'application/json'
+const EVENTS = 'text/event-stream'
+const result = (text: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text }] } })
+
+/** A processor whose request has been sent on, and the headers of its reply. */
+async function replying(
+  type: string,
+  changes: Partial<GuardDeps> = {},
+  call: WebhookPools['call'] = masking,
+): Promise<Played> {
+  const played = play(changes, call)
+  await requestHeaders(played.processor)
+  await played.processor.requestBody(part(CALL))
+  await responseHeaders(played.processor, type)
+  return played
+}
+
+describe.each([JSON_TYPE, EVENTS])('a reply of %s', (type) => {
+  const written = (text: string): string => (type === EVENTS ? `data: ${text}\r\n\r\n` : text)
+  const WHOLE = written(result('a secret €'))
+
+  test('is masked wherever it is cut', async () => {
+    const bytes = Buffer.from(WHOLE)
+    for (let at = 1; at < bytes.length; at += 1) {
+      const { processor, sent } = await replying(type)
+      await processor.responseBody({ body: bytes.subarray(0, at), endOfStream: false })
+      await processor.responseBody({ body: bytes.subarray(at), endOfStream: true })
+      expect([sent.response, processor.isDone()]).toEqual([written(result('a **** €')), true])
+    }
+  })
+
+  test('with trailers', async () => {
+    const { processor, sent } = await replying(type)
+    await processor.responseBody(part(WHOLE, false))
+    await processor.responseTrailers()
+    expect([sent.response, processor.isDone()]).toEqual([written(result('a **** €')), true])
+  })
+
+  test('is bounded', async () => {
+    const { processor, sent } = await replying(type, { maxBodyBytes: 500 })
+    await processor.responseBody(part(written(result('secret'.repeat(100))), false))
+    expect(sent.response).not.toContain('secret')
+    expect([JSON.parse(sent.response.replace('data: ', '')), processor.isDone()]).toMatchObject([
+      { id: 1, error: { code: -32_603 } },
+      true,
+    ])
+  })
+
+  test('has room among all held bytes, or is an error; what was held is given back', async () => {
+    const heldBytes = createHeldBytes(2000)
+    const { processor, sent } = await replying(type, { heldBytes })
+    await processor.responseBody(part(written(result('secret'.repeat(300))), false))
+    await processor.responseBody(part(''))
+    expect(sent.response).toContain(type === EVENTS ? 'as much as they may' : 'try again')
+    expect([processor.isDone(), heldBytes.held()]).toEqual([true, 0])
+  })
+
+  test('is left while a webhook hangs: nothing is sent, and nothing is held', async () => {
+    const heldBytes = createHeldBytes(1 << 20)
+    let asked = (): void => {}
+    const isAsked = new Promise<void>((resolve) => (asked = resolve))
+    const hanging: WebhookPools['call'] = ({ signal }) =>
+      new Promise((_resolve, reject) => {
+        asked()
+        signal?.addEventListener('abort', () => reject(new Error('left')))
+      })
+    const { processor, sent, end } = await replying(type, { heldBytes }, hanging)
+    const work = Promise.resolve(processor.responseBody(part(WHOLE))).catch(() => 'ended')
+    await isAsked
+    expect(heldBytes.held()).toBeGreaterThan(0)
+    end()
+    await work
+    expect([sent.response, heldBytes.held()]).toEqual(['', 0])
+  })
+
+  test('is an error of the stream when a part of it throws', async () => {
+    const { processor, sent } = await replying(type, {}, () => {
+      throw new Error('a bug')
+    })
+    await expect(async () => processor.responseBody(part(WHOLE))).rejects.toThrow('a bug')
+    expect([sent.response, processor.isDone()]).toEqual(['', false])
+  })
+})
+
+describe('a request', () => {
+  const SECRET = CALL.replace('{}', '{"a":"secret €"}')
+
+  test('is masked wherever it is cut', async () => {
+    const bytes = Buffer.from(SECRET)
+    for (let at = 1; at < bytes.length; at += 1) {
+      const { processor, sent } = play()
+      await requestHeaders(processor)
+      await processor.requestBody({ body: bytes.subarray(0, at), endOfStream: false })
+      await processor.requestBody({ body: bytes.subarray(at), endOfStream: true })
+      expect(sent.request).toBe(SECRET.replace('secret', '****'))
+    }
+  })
+
+  test.each<[string, string, number]>([
+    ['not JSON', '{', 400],
+    ['not a message', '{}', 400],
+    ['a member twice', CALL.replace('"id":1', '"id":1,"id":2'), 400],
+    ['a member in another case', CALL.replace('"params"', '"Params":{},"params"'), 400],
+    ['too large', CALL.replace('{}', `{"a":"${'x'.repeat(1000)}"}`), 413],
+  ])('that is %s does not reach the server', async (_what, body, status) => {
+    const played = play({ maxBodyBytes: 1000 })
+    await requestHeaders(played.processor)
+    await played.processor.requestBody(part(body))
+    expect([played.status(), played.sent.request, played.processor.isDone()]).toEqual([
+      ...[status, '', true],
+    ])
+    expect(JSON.parse(played.sent.response)).toMatchObject({ jsonrpc: '2.0', error: {} })
+  })
+
+  test('whose body does not come in time is 408', async () => {
+    const { processor, status, sent } = play({ bodyTimeoutMs: 1 })
+    await requestHeaders(processor)
+    await processor.requestBody(part('{', false))
+    await expect.poll(status).toBe(408)
+    expect(sent.request).toBe('')
+  })
+
+  test('with a body that Envoy does not stream in full duplex ends the stream with an error', async () => {
+    const { processor, sent } = play()
+    const headers = new Map([[':method', ['POST']]])
+    await expect(async () =>
+      processor.requestHeaders({ headers, endOfStream: false }, {}),
+    ).rejects.toThrow('full duplex')
+    expect(sent.request).toBe('')
+  })
+})
+
+test('a stream of a GET is guarded without a request', async () => {
+  const { processor, sent } = play()
+  await requestHeaders(processor, 'GET')
+  await responseHeaders(processor, EVENTS)
+  await processor.responseBody(part(`data: ${result('secret')}\n\n`))
+  expect(sent.response).toBe(`data: ${result('****')}\n\n`)
+})
+
+test('an answer that Gatehouse itself has given before is left as it is', async () => {
+  const { processor, sent } = play()
+  const headers = new Map([[':status', ['401']]])
+  await processor.responseHeaders({ headers, endOfStream: false })
+  await processor.responseBody(part('secret'))
+  expect([sent.response, processor.isDone()]).toEqual(['secret', true])
+})
