@@ -80,6 +80,8 @@ export interface ForwardAction {
   readonly type: 'forward'
   /** At least one; weights sum above 0. */
   readonly destinations: readonly WeightedDestination[]
+  /** Backends that get copies of requests; their answers are dropped. Absent: none. */
+  readonly mirrors?: readonly Mirror[]
   readonly rewrite?: UrlRewrite
   readonly timeouts: Timeouts
   /** Whether to replace the backend's access-control-* headers (routes with mcp, decision 13a). */
@@ -97,6 +99,16 @@ export interface WeightedDestination {
   readonly host?: string
   readonly requestHeaders?: HeaderModifier
   readonly responseHeaders?: HeaderModifier
+}
+
+/** HTTPRequestMirrorFilter of the Gateway API (envoy.config.route.v3.RouteAction.RequestMirrorPolicy). */
+export interface Mirror {
+  /** Name of an Ir.destinations entry. */
+  readonly destination: string
+  /** Share of the requests that are copied, 1 to 1,000,000. */
+  readonly perMillion: number
+  /** Host header towards this backend; absent: that of the request. */
+  readonly host?: string
 }
 
 /** HTTPURLRewriteFilter of the Gateway API. */

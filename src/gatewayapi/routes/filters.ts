@@ -7,9 +7,10 @@ import type {
   RedirectAction,
   UrlRewrite,
 } from '../../ir/route.js'
-import type { HttpRouteFilter } from '../../resources/kinds/http-route-filter.js'
+import type { HttpRouteFilter, MirrorSpec } from '../../resources/kinds/http-route-filter.js'
 import { isHeaderName, translateHeaderModifier } from '../world/header-modifiers.js'
 import { isHostname } from '../world/hostnames.js'
+import { mirrorProblems } from './mirrors.js'
 
 export interface Filters {
   readonly cors?: Cors
@@ -17,6 +18,7 @@ export interface Filters {
   readonly responseHeaders?: HeaderModifier
   readonly rewrite?: UrlRewrite
   readonly redirect?: RedirectAction
+  readonly mirrors?: readonly MirrorSpec[]
   /** If not empty, the rule (or the share of the backendRef) must refuse, as the Gateway API demands. */
   readonly problems: readonly string[]
 }
@@ -30,12 +32,18 @@ export function translateFilters(
     return problem === undefined ? translateFilter(spec) : { problems: [problem] }
   })
   const merged = parts.reduce<Filters>((all, part) => ({ ...all, ...part }), { problems: [] })
-  const both = merged.rewrite !== undefined && merged.redirect !== undefined
+  const mirrors = parts.flatMap((part) => part.mirrors ?? [])
+  const beside = [
+    ...(merged.rewrite === undefined ? [] : ['URLRewrite']),
+    ...(mirrors.length === 0 ? [] : ['RequestMirror']),
+  ]
+  const excluded = merged.redirect === undefined ? [] : beside
   return {
     ...merged,
+    ...(mirrors.length === 0 ? {} : { mirrors }),
     problems: [
       ...parts.flatMap(({ problems }) => problems),
-      ...(both ? ['filters URLRewrite and RequestRedirect exclude each other'] : []),
+      ...excluded.map((type) => `filters ${type} and RequestRedirect exclude each other`),
     ],
   }
 }
@@ -46,6 +54,7 @@ const notAllowed = (
 ): string | undefined => (allowed.includes(type) ? undefined : `filter ${type} is not implemented`)
 
 const repeated = (specs: readonly HttpRouteFilter[], index: number): string | undefined =>
+  specs[index]?.type === 'RequestMirror' ||
   specs.findIndex(({ type }) => type === specs[index]?.type) === index
     ? undefined
     : `filter ${specs[index]?.type} is there twice`
@@ -76,6 +85,7 @@ function translateFilter(spec: HttpRouteFilter): Filters {
         problems: urlProblems(spec.requestRedirect),
       }
     case 'RequestMirror':
+      return { mirrors: [spec.requestMirror], problems: mirrorProblems(spec.requestMirror) }
     case 'ExtensionRef':
     case 'ExternalAuth':
       return { problems: [`filter ${spec.type} is not implemented`] }

@@ -6,7 +6,7 @@ import type { WeightedDestination } from '../../ir/route.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
 import { type Backend, type BackendProblem, resolveBackend } from '../backends/backends.js'
-import { attachPolicies } from '../policies/attachments.js'
+import { type Attachment, attachPolicies } from '../policies/attachments.js'
 import type { Context } from '../world/context.js'
 import { translateFilters } from './filters.js'
 
@@ -57,14 +57,18 @@ export function translateBackends(
       ...shares.flatMap(({ ref, filters }) =>
         filters.problems.map((problem) => `backendRef ${ref.name}: ${problem}`),
       ),
-      ...attachments.flatMap(({ policies }) =>
-        policies
-          .filter(({ problems, isProtective }) => isProtective && problems.length > 0)
-          .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
-      ),
+      ...brokenPolicies(attachments),
     ],
   }
 }
+
+/** Reports invalid policies on backends, which make the rule refuse. */
+export const brokenPolicies = (attachments: readonly Attachment[]): readonly string[] =>
+  attachments.flatMap(({ policies }) =>
+    policies
+      .filter(({ problems, isProtective }) => isProtective && problems.length > 0)
+      .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
+  )
 
 /** Returns the problem of a backend without endpoints; its share of the traffic gets 503. */
 const problemOf = ({ target, problem }: Backend): readonly BackendProblem[] =>

@@ -6,11 +6,13 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors } from '../../ir/route.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
 import type { BackendProblem } from '../backends/backends.js'
+import { attachPolicies } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { Context } from '../world/context.js'
 import { type Filters, translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
-import { translateBackends } from './route-backends.js'
+import { leakProblems, translateMirrors } from './mirrors.js'
+import { brokenPolicies, translateBackends } from './route-backends.js'
 import { coveringMatch, translateMatch } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { actionOf, buildRoutes, refusalOf, type RuleInput } from './rule-routes.js'
@@ -44,6 +46,7 @@ const FILTERS = [
   'ResponseHeaderModifier',
   'URLRewrite',
   'RequestRedirect',
+  'RequestMirror',
 ] as const
 
 export function translateRule(context: Context, input: RuleInput): TranslatedRule {
@@ -55,6 +58,7 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
     rule,
     filters.rewrite?.hostname !== undefined,
   )
+  const copies = translateMirrors(context, route.metadata.namespace, filters.mirrors ?? [])
   const specs = rule.matches.length > 0 ? rule.matches : [EVERYTHING]
   const matches = specs.map(translateMatch)
   const problems = [
@@ -65,12 +69,14 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
       ? ['filter RequestRedirect and backendRefs exclude each other']
       : []),
     ...backends.problems,
+    ...brokenPolicies(copies.uses.map((target) => attachPolicies(context, target))),
+    ...leakProblems(rule, filters.mirrors ?? []),
     ...ruleProblems(route.unsupported, index),
   ]
   const mcp = attachment.jwt?.jwt?.mcp
   const cors = corsOf(filters.cors, mcp)
   const refusal = refusalOf(input, problems)
-  const action = refusal ?? actionOf(input, filters, backends)
+  const action = refusal ?? actionOf(input, filters, backends, copies.mirrors)
   const shared = { refusal, action, filters, cors: cors?.cors }
   const isProtective = attachment.policies.some((policy) => policy.isProtective)
   const routes = matches.flatMap((match, position) => {
@@ -83,10 +89,11 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
     routes,
     authz: authzEntry(input, routes),
     proc: procEntry(input, routes),
-    destinations: action.type === 'forward' ? backends.destinations : [],
-    uses: backends.uses,
-    refProblems: backends.refProblems,
-    refNotes: backends.refNotes,
+    destinations:
+      action.type === 'forward' ? [...backends.destinations, ...copies.destinations] : [],
+    uses: [...backends.uses, ...copies.uses],
+    refProblems: [...backends.refProblems, ...copies.refProblems],
+    refNotes: [...backends.refNotes, ...copies.refNotes],
     problems,
     corsAdded: cors?.added ?? [],
   }

@@ -5,6 +5,7 @@ import { listsKey, mcpGuardKey, routeKey, routeName } from '../../ir/names.js'
 import type { GuardEntry } from '../../ir/proc-entry.js'
 import type {
   Cors,
+  Mirror,
   RefuseAction,
   Route,
   RouteAction,
@@ -80,6 +81,7 @@ export function actionOf(
   { rule, attachment, webhooks }: RuleInput,
   filters: Filters,
   backends: RouteBackends,
+  mirrors: readonly Mirror[],
 ): RouteAction {
   if (filters.redirect !== undefined) return filters.redirect
   if (backends.weighted.every(({ weight }) => weight === 0))
@@ -89,6 +91,7 @@ export function actionOf(
   return {
     type: 'forward',
     destinations: backends.weighted.map((one) => withoutRemoved(one, attachment)),
+    ...(mirrors.length === 0 ? {} : { mirrors }),
     ...(filters.rewrite === undefined ? {} : { rewrite: filters.rewrite }),
     timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp || isGuarded),
     replaceBackendCors: isMcp && filters.cors !== undefined,

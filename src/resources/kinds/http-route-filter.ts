@@ -1,7 +1,7 @@
 // The filters of an HTTPRoute (Gateway API v1), discriminated by type.
 
 import { z } from 'zod'
-import { name, port } from './fields.js'
+import { group, kind, name, namespace, port } from './fields.js'
 import { unimplemented } from './unimplemented.js'
 
 const header = z.object({ name: z.string().min(1).max(256), value: z.string().max(4096) })
@@ -40,7 +40,25 @@ const cors = z.object({
   maxAge: z.int().min(1).default(5),
 })
 
-/** The last three types are recognised but not implemented: a rule with one of them cannot be served as written. */
+/** The backend of copies, and their share: percent, or a fraction, or all. */
+const requestMirror = z.object({
+  backendRef: z.object({
+    group: group().default(''),
+    kind: kind().default('Service'),
+    name: name(),
+    namespace: namespace().optional(),
+    port: port().optional(),
+  }),
+  percent: z.int().min(0).max(100).optional(),
+  fraction: z
+    .object({ numerator: z.int().min(0), denominator: z.int().min(1).default(100) })
+    .optional(),
+})
+
+/** A decoded RequestMirror filter. */
+export type MirrorSpec = z.infer<typeof requestMirror>
+
+/** The last two types are recognised but not implemented: a rule with one of them cannot be served as written. */
 export const httpRouteFilter = z.discriminatedUnion('type', [
   z.object({ type: z.literal('RequestHeaderModifier'), requestHeaderModifier: headerModifier }),
   z.object({ type: z.literal('ResponseHeaderModifier'), responseHeaderModifier: headerModifier }),
@@ -50,7 +68,7 @@ export const httpRouteFilter = z.discriminatedUnion('type', [
     urlRewrite: z.object({ hostname: name().optional(), path: pathModifier.optional() }),
   }),
   z.object({ type: z.literal('CORS'), cors }),
-  unimplemented(z.object({ type: z.literal('RequestMirror') }), ['requestMirror']),
+  z.object({ type: z.literal('RequestMirror'), requestMirror }),
   unimplemented(z.object({ type: z.literal('ExtensionRef') }), ['extensionRef']),
   unimplemented(z.object({ type: z.literal('ExternalAuth') }), ['externalAuth']),
 ])

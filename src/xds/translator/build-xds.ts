@@ -42,7 +42,9 @@ function createReachable(): Reachable {
   const namedByRoutes = memo((routes: Chunk<Route>): readonly string[] =>
     routes.flatMap(({ action }) =>
       action.type === 'forward'
-        ? action.destinations.flatMap(({ destination }) => destination ?? [])
+        ? [...action.destinations, ...(action.mirrors ?? [])].flatMap(
+            ({ destination }) => destination ?? [],
+          )
         : [],
     ),
   )

@@ -3,14 +3,18 @@
 import { create } from '@bufbuild/protobuf'
 import {
   type RouteAction,
+  type RouteAction_RequestMirrorPolicy as RequestMirrorPolicy,
+  RouteAction_RequestMirrorPolicySchema as RequestMirrorPolicySchema,
   RouteActionSchema,
   type WeightedCluster_ClusterWeight as ClusterWeight,
   WeightedCluster_ClusterWeightSchema as ClusterWeightSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { FractionalPercent_DenominatorType } from '../../grpc/generated/envoy/type/v3/percent_pb.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type {
   ForwardAction,
   HeaderModifier,
+  Mirror,
   Route,
   Timeouts,
   WeightedDestination,
@@ -39,6 +43,20 @@ function clusterWeight(destination: WeightedDestination, route: Route): ClusterW
     ...headerFields({ ...destination, requestHeaders: headersTowards(route, destination) }),
   })
 }
+
+/** envoy.config.route.v3.RouteAction.RequestMirrorPolicy. Without the flag Envoy appends "-shadow" to the Host. */
+const mirrorPolicy = ({ destination, perMillion, host }: Mirror): RequestMirrorPolicy =>
+  create(RequestMirrorPolicySchema, {
+    cluster: destination,
+    runtimeFraction: {
+      defaultValue: {
+        numerator: perMillion,
+        denominator: FractionalPercent_DenominatorType.MILLION,
+      },
+    },
+    disableShadowHostSuffixAppend: true,
+    ...(host === undefined ? {} : { hostRewriteLiteral: host }),
+  })
 
 /**
  * Returns the timeouts. A backend request has a single try; its own limit takes effect only if it is shorter than that
@@ -78,6 +96,7 @@ export const buildForward = (action: ForwardAction, route: Route): RouteAction =
     },
     ...pathFields(action, route),
     ...timeoutFields(action.timeouts),
+    requestMirrorPolicies: (action.mirrors ?? []).map(mirrorPolicy),
     upgradeConfigs: action.allowUpgrades ? [{ upgradeType: 'websocket', enabled: true }] : [],
   })
 

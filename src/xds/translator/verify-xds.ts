@@ -45,9 +45,10 @@ function authzProblem(perRoute: Any | undefined): string | undefined {
 
 function clustersUsed({ action }: Route): readonly string[] {
   if (action.case !== 'route') return []
-  const { clusterSpecifier: found } = action.value
+  const { clusterSpecifier: found, requestMirrorPolicies } = action.value
   if (found.case === 'cluster') return [found.value]
-  return found.case === 'weightedClusters' ? names(found.value.clusters) : []
+  const mirrors = requestMirrorPolicies.map(({ cluster }) => cluster)
+  return found.case === 'weightedClusters' ? [...names(found.value.clusters), ...mirrors] : mirrors
 }
 
 /** Facts to check about a chunk of routes. */

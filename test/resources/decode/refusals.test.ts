@@ -311,8 +311,8 @@ describe('fields of the Gateway API that are not implemented', () => {
   it.each<[KindName, string, string[]]>([
     [
       'HTTPRoute',
-      'spec: { useDefaultGateways: All, rules: [{ retry: {}, filters: [{ type: RequestMirror, requestMirror: {} }] }] }',
-      ['spec.useDefaultGateways', 'spec.rules[0].retry', 'spec.rules[0].filters[0].requestMirror'],
+      'spec: { useDefaultGateways: All, rules: [{ retry: {}, filters: [{ type: ExternalAuth, externalAuth: {} }] }] }',
+      ['spec.useDefaultGateways', 'spec.rules[0].retry', 'spec.rules[0].filters[0].externalAuth'],
     ],
     [
       'Gateway',
