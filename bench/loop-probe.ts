@@ -1,6 +1,8 @@
-// Loaded into a Gatehouse by node --import: measures how long the main thread blocks the event loop. Each SIGUSR2
-// prints the longest stretch since the previous one, in CPU milliseconds, which a busy machine does not distort.
+// Loaded into a Gatehouse by node --import: measures how long the main thread blocks the event loop, from the first server
+// on: while the program loads, nobody waits. Each SIGUSR2 prints the longest stretch since the previous one, in CPU
+// milliseconds, which a busy machine does not distort.
 
+import { subscribe } from 'node:diagnostics_channel'
 import { isMainThread } from 'node:worker_threads'
 
 let before = process.threadCpuUsage()
@@ -15,7 +17,13 @@ function look(): void {
 }
 
 if (isMainThread) {
-  look()
+  let isListening = false
+  subscribe('tracing:net.server.listen:asyncEnd', () => {
+    if (isListening) return
+    isListening = true
+    before = process.threadCpuUsage()
+    look()
+  })
   process.on('SIGUSR2', () => {
     process.stdout.write(`longest ${longest.toFixed(1)}\n`)
     longest = 0
