@@ -11,7 +11,7 @@ import {
 } from './in-flight.js'
 import { Suspects } from './nack-bisect.js'
 import { Refusals } from './refusals.js'
-import { resourceChanges, type ResourceMap } from './snapshot-cache.js'
+import { resourceChanges, type ResourceMap, sortedOf } from './snapshot-cache.js'
 
 export interface Changes {
   /** New or changed resources that no NACK of their version holds back for now. */
@@ -45,6 +45,8 @@ export class Delivery {
   #wanted: ResourceMap | undefined
   /** Names whose held version may differ from the wanted one; all others need no check. */
   readonly #open = new Set<string>()
+  /** Whether all wanted names are open without being in the set: Envoy has nothing yet. */
+  #isAllOpen = false
   readonly #inFlight = new InFlightResponses()
 
   /** isDivisible: whether a response may have some of the changed resources and leave the others for later. */
@@ -60,6 +62,11 @@ export class Delivery {
   /** Whether anything rejected was neither accepted in another version nor removed since. */
   get hasRefused(): boolean {
     return this.#refused.size + this.#suspects.size > 0
+  }
+
+  /** Whether Envoy has nothing. */
+  get isEmpty(): boolean {
+    return this.#held.isEmpty
   }
 
   /** Whether Envoy has any version of it. */
@@ -85,11 +92,12 @@ export class Delivery {
 
   #changesTo(wanted: ResourceMap): Changes {
     const isFirst = this.#wanted === undefined && this.#held.isEmpty && !this.hasRefused
-    this.#openChanges(wanted)
     if (isFirst) {
-      const updated = [...wanted.values()].sort((a, b) => compareText(a.name, b.name))
-      return { updated, gone: [], lingering: [] }
+      this.#wanted = wanted
+      this.#isAllOpen = true
+      return { updated: sortedOf(wanted), gone: [], lingering: [] }
     }
+    this.#openChanges(wanted)
     const [updated, gone, lingering]: [EncodedResource[], string[], string[]] = [[], [], []]
     for (const name of this.#open) {
       const resource = wanted.get(name)
@@ -105,6 +113,8 @@ export class Delivery {
   }
 
   #openChanges(wanted: ResourceMap): void {
+    if (this.#isAllOpen) for (const name of this.#wanted?.keys() ?? []) this.#open.add(name)
+    this.#isAllOpen = false
     if (this.#wanted === undefined)
       for (const names of [wanted.keys(), this.#held.keys()])
         for (const name of names) this.#open.add(name)
@@ -170,16 +180,18 @@ export class Delivery {
 
   /** Whether Envoy had nothing and the response has everything that is wanted. */
   #hasAll(resources: readonly EncodedResource[]): boolean {
+    const wanted = this.#wanted
+    if (!this.#held.isEmpty || wanted?.size !== resources.length) return false
     return (
-      this.#held.isEmpty &&
-      this.#wanted?.size === resources.length &&
-      resources.every((resource) => this.#wanted?.get(resource.name) === resource)
+      resources === sortedOf(wanted) ||
+      resources.every((resource) => wanted.get(resource.name) === resource)
     )
   }
 
   #sentAll(resources: readonly EncodedResource[]): InFlight['changed'] {
     if (this.#wanted !== undefined) this.#held.setAll(this.#wanted)
     this.#open.clear()
+    this.#isAllOpen = false
     return () => new Map(resources.map(({ name, version }) => [name, { version, isNew: true }]))
   }
 

@@ -6,8 +6,8 @@ import type { EncodedResource } from '../encode/encode.js'
 import { type NodeSnapshot, versionSum } from './snapshot-cache.js'
 import type { Turns } from './turns.js'
 
-/** Maximum number of resources per job. */
-const MOST = 512
+/** Number of resources that make a job. */
+const MOST = 64
 
 export class Preparation {
   readonly #turns: Turns

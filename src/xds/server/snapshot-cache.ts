@@ -5,6 +5,7 @@ import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { type Differences, differences } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
 import { listOf } from '../../incremental/named-map.js'
+import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { SentWorlds } from './sent-worlds.js'
 
@@ -55,6 +56,11 @@ export class SnapshotCache {
     return () => this.#listeners.delete(listener)
   }
 }
+
+/** Returns the resources sorted by name, in the same list for every stream that wants the same map. */
+export const sortedOf = memo((resources: ResourceMap): readonly EncodedResource[] =>
+  listOf(resources).toSorted((a, b) => compareText(a.name, b.name)),
+)
 
 const versions = new WeakMap<ResourceMap, string>()
 

@@ -27,6 +27,11 @@ export class Subscription {
     return this.#names
   }
 
+  /** Keeps another set of the same names, which other streams share. */
+  share(names: ReadonlySet<string>): void {
+    this.#names = names
+  }
+
   wants(name: string): boolean {
     return this.#wildcard || this.#names.has(name)
   }

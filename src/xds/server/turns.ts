@@ -2,9 +2,9 @@
 // must not delay checks.
 
 /** Maximum units of work per turn, a few milliseconds; one resource of a response is one unit. */
-const MOST = 1_024
+const MOST = 256
 /** Units of a job that sends nothing. */
-const JOB = 128
+const JOB = 32
 
 export class Turns {
   readonly #waiting: (() => void)[] = []

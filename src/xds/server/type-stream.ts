@@ -1,5 +1,7 @@
 // One type on one stream: its subscription, and the next response.
 
+import { memo } from '../../incremental/memo.js'
+import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../encode/type-urls.js'
 import { Delivery } from './delivery.js'
@@ -32,13 +34,27 @@ interface Named {
   readonly wanted: ResourceMap
 }
 
-const named = (all: ResourceMap, names: ReadonlySet<string>): ResourceMap =>
-  new Map(
-    [...names].sort().flatMap((name) => {
-      const resource = all.get(name)
-      return resource === undefined ? [] : [[name, resource] as const]
-    }),
-  )
+/** If fewer than one in this many resources are subscribed to, looking these up is faster. */
+const FEW = 16
+
+/** Returns the resources of these names; all itself, which other streams share, if these are all of them. */
+const namedIn = memo((all: ResourceMap) =>
+  memo((names: ReadonlySet<string>): ResourceMap => {
+    const isFew = names.size < all.size / FEW
+    const found = isFew
+      ? [...names].sort().flatMap((name) => all.get(name) ?? [])
+      : listOf(all).filter(({ name }) => names.has(name))
+    return found.length === all.size
+      ? all
+      : new Map(found.map((resource) => [resource.name, resource]))
+  }),
+)
+
+const nameSet = memo((resources: ResourceMap): ReadonlySet<string> => new Set(resources.keys()))
+
+const namesOf = memo((resources: readonly EncodedResource[]): readonly string[] =>
+  resources.map(({ name }) => name),
+)
 
 export class TypeStream {
   readonly subscription: Subscription
@@ -72,9 +88,11 @@ export class TypeStream {
   wanted(all: ResourceMap): ResourceMap {
     const { wildcard, names } = this.subscription
     if (wildcard) return all
-    if (this.#named?.all !== all || this.#named.names !== names)
-      this.#named = { all, names, wanted: named(all, names) }
-    return this.#named.wanted
+    if (this.#named?.all === all && this.#named.names === names) return this.#named.wanted
+    const wanted = namedIn(all)(names)
+    if (wanted === all && names.size === all.size) this.subscription.share(nameSet(all))
+    this.#named = { all, names: this.subscription.names, wanted }
+    return wanted
   }
 
   /** Returns the next response; undefined if none is due. */
@@ -119,8 +137,10 @@ export class TypeStream {
     this.owed = false
     this.nonce = nonce
     this.#asked.clear()
-    const fresh = resources.map(({ name }) => name).filter((name) => !this.delivery.holds(name))
-    const changed = resources.filter((one) => !this.delivery.has(one)).map(({ name }) => name)
+    const names = namesOf(resources)
+    const { isEmpty } = this.delivery
+    const fresh = isEmpty ? names : names.filter((name) => !this.delivery.holds(name))
+    const changed = isEmpty ? names : namesOf(resources.filter((one) => !this.delivery.has(one)))
     const push = { typeUrl: this.typeUrl, version, nonce, resources, fresh, changed, removed }
     this.delivery.sent(push)
     return push

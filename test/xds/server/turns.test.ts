@@ -1,6 +1,10 @@
 // The work that ADS streams do in one turn of the event loop.
 
 import { expect, test } from 'vitest'
+import { namedMap } from '../../../src/incremental/named-map.js'
+import type { EncodedResource } from '../../../src/xds/encode/encode.js'
+import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { Preparation } from '../../../src/xds/server/prepare.js'
 import { Turns } from '../../../src/xds/server/turns.js'
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -39,4 +43,29 @@ test('when a turn has passed there is time again', async () => {
   await nextTurn()
   await nextTurn()
   expect(turns.run(() => undefined)).toBe(true)
+})
+
+test('thousands of new resources are encoded a few hundred in each turn', async () => {
+  const resources = [...Array(3_000).keys()].map((index): EncodedResource => {
+    const any = { $typeName: 'google.protobuf.Any', typeUrl: CLUSTER_TYPE } as const
+    const value = new Uint8Array()
+    return {
+      typeUrl: CLUSTER_TYPE,
+      name: `c${String(index)}`,
+      version: '1',
+      any: { ...any, value },
+    }
+  })
+  let encoded = 0
+  const inTurn: number[] = []
+  const preparation = new Preparation(new Turns(), ({ length }) => void (encoded += length))
+  preparation.begin(new Map([[CLUSTER_TYPE, namedMap(resources)]]))
+  while (encoded > 0) {
+    inTurn.push(encoded)
+    encoded = 0
+    await nextTurn()
+  }
+  expect(inTurn.reduce((sum, count) => sum + count, 0)).toBe(3_000)
+  // The last chunk of a turn may be larger than what is left of it.
+  expect(Math.max(...inTurn)).toBeLessThan(256 + 512)
 })
