@@ -79,6 +79,16 @@ export function inTurns<T>(
   return step.done === true ? step.value : goOn(work, signal, slice)
 }
 
+/** Runs work to its end, in slices of a few milliseconds. */
+export async function runInTurns<T>(work: Work<T>): Promise<T> {
+  const slice = timedSlices(() => performance.now())
+  for (;;) {
+    const step = oneSlice(work, slice)
+    if (step.done === true) return step.value
+    await nextTurn()
+  }
+}
+
 async function goOn<T>(
   work: Work<T>,
   signal: Ending | undefined,

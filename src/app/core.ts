@@ -12,7 +12,7 @@ import type { RemoteStore } from '../remote/remote-store.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
 import { createPublisher } from '../snapshot/publisher.js'
-import { timedSlices } from '../turns.js'
+import { timedSlices, type Work } from '../turns.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
@@ -214,12 +214,12 @@ function reportRuns(
   { kubernetes }: Settings,
   logger: Logger,
   onRun: CoreDeps['onRun'],
-): (state: PipelineState) => void {
+): (state: PipelineState) => Work<void> {
   const logProblems = createProblemLog(logger, kubernetes)
   const boundHeap = createHeapGrowth()
-  return (state) => {
+  return function* (state) {
     boundHeap(countOf(state))
-    logProblems(state)
+    yield* logProblems(state)
     onRun?.(state)
   }
 }

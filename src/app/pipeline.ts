@@ -32,8 +32,8 @@ export interface PipelineDeps {
   readonly slice: Slice
   /** Called when a change could not be turned into a snapshot, which is a bug. */
   onFailure(): void
-  /** Called after every run. */
-  onRun(state: PipelineState): void
+  /** What follows every run, in its slices. */
+  onRun(state: PipelineState): Work<void>
   /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
   startTimer(callback: () => void, ms: number): () => void
 }
@@ -71,34 +71,24 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   const ending = new OwnEnding()
   const patience = createPatience(deps, () => void runs.begin())
 
-  const run = (): Promise<void> | undefined => {
-    stopTimer?.()
-    stopTimer = undefined
-    const provider = read
-    if (provider === undefined || ending.aborted) return undefined
-    const take = (translation: Translation | undefined): void => {
-      if (translation === undefined) return
-      state = { provider, translation }
-      deps.onRun(state)
-    }
-    const fail = (error: unknown): void => {
+  function* translateAndPublish(provider: ProviderState): Work<void> {
+    try {
+      state = { provider, translation: yield* advance(provider, deps, patience) }
+    } catch (error) {
       deps.logger.error({ err: error }, 'a change could not be translated; the last good one stays')
       deps.onFailure()
       state = { ...state, provider, failure: errorText(error) }
-      deps.onRun(state)
     }
-    let translation: ReturnType<typeof inTurns<Translation>>
-    try {
-      translation = inTurns(advance(provider, deps, patience), ending, deps.slice)
-    } catch (error) {
-      fail(error)
-      return undefined
-    }
-    if (translation instanceof Promise) return translation.then(take, fail)
-    take(translation)
-    return undefined
+    yield* deps.onRun(state)
   }
-  const runs = createRuns(run)
+
+  const runs = createRuns(() => {
+    stopTimer?.()
+    stopTimer = undefined
+    return read === undefined || ending.aborted
+      ? undefined
+      : inTurns(translateAndPublish(read), ending, deps.slice)
+  })
 
   return {
     resourcesChanged(provider) {
@@ -127,12 +117,13 @@ interface Runs {
 }
 
 /** Runs one at a time: half of a translation belongs to the run that began it. */
-function createRuns(run: () => Promise<void> | undefined): Runs {
+function createRuns(run: () => void | Promise<void>): Runs {
   let current: Promise<void> | undefined
   let next: Promise<void> | undefined
   const begin = (): Promise<void> | undefined => {
     if (current !== undefined) return (next ??= current.then(nextTurn).then(beginNext))
-    current = run()?.finally(() => (current = undefined))
+    const running = run()
+    if (running instanceof Promise) current = running.finally(() => (current = undefined))
     return current
   }
   const beginNext = (): Promise<void> | undefined => {

@@ -4,6 +4,7 @@ import { differences } from '../incremental/diff.js'
 import { type Condition, isBad, placeOf, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/decode/problem-line.js'
+import { each, type Work } from '../turns.js'
 import type { PipelineState } from './pipeline.js'
 
 /**
@@ -13,11 +14,11 @@ import type { PipelineState } from './pipeline.js'
 export function createProblemLog(
   logger: Logger,
   isCluster = false,
-): (state: PipelineState) => void {
+): (state: PipelineState) => Work<void> {
   let known: ReadonlySet<string> = new Set()
   let wasComplete = false
   const problemsIn = createStatusProblems()
-  return ({ provider, translation }) => {
+  return function* ({ provider, translation }) {
     wasComplete ||= provider?.complete === true
     const problems = provider?.problems ?? []
     const isEarly = isCluster && provider?.complete !== true
@@ -25,7 +26,7 @@ export function createProblemLog(
     const now = new Set([
       ...problems.map(problemLine),
       ...(problems.length > 0 && !wasComplete && !isCluster ? [NOTHING_YET] : []),
-      ...problemsIn(statuses),
+      ...(yield* problemsIn(statuses)),
     ])
     for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)
     if (known.size > 0 && now.size === 0) logger.info({}, 'the resources are all well again')
@@ -37,16 +38,16 @@ export function createProblemLog(
 const NOTHING_YET = 'nothing is published until every document has been read once'
 
 /** Returns the problems of all statuses; only those that changed since the last call are looked at. */
-function createStatusProblems(): (statuses: readonly ResourceStatus[]) => readonly string[] {
+function createStatusProblems(): (statuses: readonly ResourceStatus[]) => Work<readonly string[]> {
   let known: readonly ResourceStatus[] = []
   const bad = new Map<ResourceStatus, readonly string[]>()
-  return (statuses) => {
+  return function* (statuses) {
     const { removed, added } = differences(known, statuses)
     for (const status of removed) bad.delete(status)
-    for (const status of added) {
+    yield* each(added, (status) => {
       const problems = problemsOf(status)
       if (problems.length > 0) bad.set(status, problems)
-    }
+    })
     known = statuses
     return [...bad.values()].flat()
   }

@@ -84,7 +84,9 @@ beforeEach(() => {
     options: { listenAddress: '::', trustedHops: 0, systemCaFile: '/ca', accessLog: false },
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     onFailure: () => (failures += 1),
-    onRun: () => undefined,
+    *onRun() {
+      yield
+    },
     startTimer(callback) {
       timers.push(callback)
       return () => (timers = timers.filter((timer) => timer !== callback))

@@ -4,7 +4,14 @@ import { expect, test } from 'vitest'
 import type { PipelineState } from '../../src/app/pipeline.js'
 import { createProblemLog } from '../../src/app/problem-log.js'
 import type { Condition } from '../../src/ir/status.js'
+import { atOnce } from '../../src/turns.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
+
+/** Logs the problems of a state at once. */
+function problemLog(...options: Parameters<typeof createProblemLog>) {
+  const work = createProblemLog(...options)
+  return (state: PipelineState): void => atOnce(work(state))
+}
 
 const policy = (condition: Condition): PipelineState => ({
   translation: {
@@ -36,7 +43,7 @@ const GOOD = policy({ type: 'Accepted', status: 'True', reason: 'Valid', message
 
 test('a refused resource is named with the reason, once', () => {
   const { logger, lines } = recordingLogger()
-  const log = createProblemLog(logger)
+  const log = problemLog(logger)
   log(REFUSED)
   log(REFUSED)
   expect(lines).toMatchObject([
@@ -51,13 +58,13 @@ test('a refused resource is named with the reason, once', () => {
 test('a document that cannot be read is named with its place', () => {
   const { logger, lines } = recordingLogger()
   const problems = [{ source: 'a.yaml:3:5', message: 'is no YAML' }]
-  createProblemLog(logger)({ provider: { problems, complete: true } as never })
+  problemLog(logger)({ provider: { problems, complete: true } as never })
   expect(lines).toMatchObject([{ level: 'warn', message: 'a.yaml:3:5: is no YAML' }])
 })
 
 test('of a cluster that has not been listed whole, only that is named', () => {
   const { logger, lines } = recordingLogger()
-  const log = createProblemLog(logger, true)
+  const log = problemLog(logger, true)
   const problems = [{ source: 'kubernetes', message: 'HTTPRoute cannot be read: HTTP 403' }]
   log({ ...REFUSED, provider: { problems, complete: false } as never })
   expect(lines).toHaveLength(1)
@@ -70,7 +77,7 @@ test('of a cluster that has not been listed whole, only that is named', () => {
 
 test('at the start it says once that nothing is published yet', () => {
   const { logger, lines } = recordingLogger()
-  const log = createProblemLog(logger)
+  const log = problemLog(logger)
   const problem = { source: 'a.yaml:3:5', message: 'is no YAML' }
   const run = (complete: boolean, ...problems: object[]): void =>
     log({ provider: { problems, complete } as never })
@@ -94,7 +101,7 @@ test('an object of a cluster that cannot be read is named', () => {
     { ...problem, kind: 'Namespace', namespace: '', name: 'shop' },
     { ...problem, message: 'Service cannot be read: HTTP 403' },
   ]
-  createProblemLog(logger)({ provider: { problems, complete: true } as never })
+  problemLog(logger)({ provider: { problems, complete: true } as never })
   expect(lines.map(({ message }) => message)).toEqual([
     'kubernetes: Secret shop/certificate: cannot be read: HTTP 403',
     'kubernetes: Namespace shop: cannot be read: HTTP 403',
@@ -104,7 +111,7 @@ test('an object of a cluster that cannot be read is named', () => {
 
 test('what is mended is said, and told anew when it comes back', () => {
   const { logger, lines } = recordingLogger()
-  const log = createProblemLog(logger)
+  const log = problemLog(logger)
   for (const state of [REFUSED, GOOD, REFUSED]) log(state)
   expect(lines.map(({ level }) => level)).toEqual(['warn', 'info', 'warn'])
 })

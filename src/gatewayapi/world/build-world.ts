@@ -7,7 +7,7 @@ import type { NameState } from '../../ir/resolved-name.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
-import { each, type Work } from '../../turns.js'
+import { each, mapEach, type Work } from '../../turns.js'
 import {
   byName,
   namespaceOf,
@@ -155,12 +155,10 @@ function* namesByNamespace<Spec>(
   { removed, added }: Differences<Resource<Spec>>,
   before: Names = persistentMap(),
 ): Work<Updated<Names>> {
-  if (removed.length + added.length === 0) return { table: before, keys: [] }
-  yield
-  const isStill = new Set(added.map(keyOf))
-  const was = new Set(removed.map(keyOf))
-  const gone = namesIn(removed.filter((resource) => !isStill.has(keyOf(resource))))
-  const come = namesIn(added.filter((resource) => !was.has(keyOf(resource))))
+  const isStill = new Set(yield* mapEach(added, keyOf))
+  const was = new Set(yield* mapEach(removed, keyOf))
+  const gone = yield* namesIn(removed, isStill)
+  const come = yield* namesIn(added, was)
   const changes = new Map(
     [...new Set([...gone.keys(), ...come.keys()])].map((namespace) => {
       const left = (before.get(namespace) ?? []).filter(
@@ -172,12 +170,18 @@ function* namesByNamespace<Spec>(
   return { table: before.with(changes), keys: changes.keys() }
 }
 
-function namesIn(resources: readonly Resource<unknown>[]): ReadonlyMap<string, Set<string>> {
+/** Returns the names of the resources by namespace. except: keys of resources to leave out. */
+function* namesIn(
+  resources: readonly Resource<unknown>[],
+  except: ReadonlySet<string>,
+): Work<ReadonlyMap<string, Set<string>>> {
   const names = new Map<string, Set<string>>()
-  for (const { metadata } of resources) {
-    const known = names.get(metadata.namespace)
-    if (known === undefined) names.set(metadata.namespace, new Set([metadata.name]))
-    else known.add(metadata.name)
-  }
+  yield* each(resources, (resource) => {
+    const { namespace, name } = resource.metadata
+    if (except.has(keyOf(resource))) return
+    const known = names.get(namespace)
+    if (known === undefined) names.set(namespace, new Set([name]))
+    else known.add(name)
+  })
   return names
 }

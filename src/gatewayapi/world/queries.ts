@@ -1,7 +1,7 @@
 // Dependency-tracking memo: a query records what it reads, and its result is dropped when any of that changes. A change
 // reruns only the queries that depend on it, directly or indirectly (docs/architecture.md, "The incremental engine").
 
-import type { Work } from '../../turns.js'
+import { each, type Work } from '../../turns.js'
 import type { World } from './world.js'
 
 export type TableName = keyof World
@@ -146,14 +146,15 @@ class Results {
   }
 
   *#dropUnused(): Work<void> {
-    for (const result of this.#asked)
-      if (result.askedIn !== this.#revision) {
-        this.#asked.delete(result)
-        this.#loose.add(result)
-      }
+    yield* each(this.#asked, (result) => {
+      if (result.askedIn === this.#revision) return
+      this.#asked.delete(result)
+      this.#loose.add(result)
+    })
     // Iterating a Set also visits elements added meanwhile: the parts of the results dropped here.
     for (const result of this.#loose) {
       this.#loose.delete(result)
+      yield
       if (result.users.size === 0 && result.askedIn !== this.#revision) yield* this.#drop(result)
     }
   }

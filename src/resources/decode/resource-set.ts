@@ -3,7 +3,7 @@
 import { isSameRow } from '../../incremental/diff.js'
 import { memo } from '../../incremental/memo.js'
 import { compareText, patchSorted } from '../../incremental/sorted-list.js'
-import { atOnce } from '../../turns.js'
+import { atOnce, each, type Work } from '../../turns.js'
 import type { Problem, Resource, Resources } from '../kinds/resources.js'
 import type { DecodedResource } from './decode.js'
 
@@ -26,6 +26,8 @@ export interface ResourceCollector {
   put(place: string, decoded: readonly DecodedResource[]): void
   /** Returns the resources of all places, in order of place name. What did not change stays the same object. */
   collected(): CollectedResources
+  /** Like collected(), in slices; nothing may be put until it has ended. */
+  collectedWork(): Work<CollectedResources>
 }
 
 /** Collects a list once; on duplicates the earlier definition counts. */
@@ -70,9 +72,13 @@ class Collector implements ResourceCollector {
   }
 
   collected(): CollectedResources {
+    return atOnce(this.collectedWork())
+  }
+
+  *collectedWork(): Work<CollectedResources> {
     if (this.#changed.size > 0) {
-      const { resources } = this.#collected
-      this.#collected = { resources: this.#patched(resources), problems: this.#problems() }
+      const resources = yield* this.#patched(this.#collected.resources)
+      this.#collected = { resources, problems: this.#problems() }
       this.#changed.clear()
     }
     return this.#collected
@@ -90,17 +96,17 @@ class Collector implements ResourceCollector {
     else this.#repeated.delete(key)
   }
 
-  #patched(before: Resources): Resources {
+  *#patched(before: Resources): Work<Resources> {
     const changes = new Map<keyof Resources, Changes>()
-    for (const [key, was] of this.#changed) {
+    yield* each(this.#changed, ([key, was]) => {
       const now = this.#definitions.get(key)?.[0]?.decoded
-      if (was?.resource === now?.resource) continue
+      if (was?.resource === now?.resource) return
       if (was !== undefined) changesOf(changes, was).removed.push(was.resource)
       if (now !== undefined) changesOf(changes, now).added.push(now.resource)
-    }
+    })
     const sets: Record<keyof Resources, readonly Resource<unknown>[]> = { ...before }
     for (const [collection, own] of changes)
-      sets[collection] = atOnce(patchSorted(sets[collection], own, byName))
+      sets[collection] = yield* patchSorted(sets[collection], own, byName)
     // Each collection holds what its kind's schema decoded; kinds.ts pairs the two.
     return sets as Resources
   }

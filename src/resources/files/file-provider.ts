@@ -136,9 +136,9 @@ class FileProvider implements ResourceProvider {
     for (const path of round.gone) this.#files.delete(path)
     const isOther = await this.#readFiles(round)
     if (this.#closed) return
-    this.#report(settled || round.gone.length > 0 || isOther)
+    await this.#report(settled || round.gone.length > 0 || isOther)
     this.#writes.forgetOld()
-    this.#lookAgain()
+    if (!this.#closed) this.#lookAgain()
   }
 
   /** Reads the files that changed. Returns whether the content of any of them is different now. */
@@ -158,13 +158,10 @@ class FileProvider implements ResourceProvider {
     if (this.#tree === undefined) return undefined
     for (const { folder, name } of this.#files.restless()) names.add(folder, name)
     const look = await lookAgain(this.#tree, names, (path) => this.#files.has(path))
-    const isFull =
-      this.#files.size + (look?.found.length ?? 0) > (this.#options.maxFiles ?? MAX_FILES)
-    if (look === undefined || isFull) return undefined
-    this.#walk ??= setTimeout(() => {
-      this.#names.needsWalk = true
-      void this.#refresh()
-    }, this.#options.walkAfter ?? WALK_AFTER)
+    if (look === undefined) return undefined
+    if (this.#files.size + look.found.length > (this.#options.maxFiles ?? MAX_FILES))
+      return undefined
+    this.#walk ??= setTimeout(() => this.#walkAgain(), this.#options.walkAfter ?? WALK_AFTER)
     return { ...look, opened: new Set() }
   }
 
@@ -272,12 +269,13 @@ class FileProvider implements ResourceProvider {
     return Date.now() - file.writtenAt < QUIET_MS
   }
 
-  #report(changed: boolean): void {
+  async #report(changed: boolean): Promise<void> {
     const problems = this.#tree?.problems ?? []
     const treeProblems = JSON.stringify(problems)
     if (!changed && this.#state !== undefined && treeProblems === this.#treeProblems) return
     this.#treeProblems = treeProblems
-    const read = this.#files.state(problems, this.#others())
+    const read = await this.#files.state(problems, this.#others())
+    if (this.#closed) return
     this.#state = holdBackNewRoutes(read, this.#state)
     this.#onChange(this.#state)
   }
@@ -291,9 +289,11 @@ class FileProvider implements ResourceProvider {
     if (!this.#polled.has(folder))
       this.#options.onWarning(`${folder} cannot be watched (${code}): it is polled instead`)
     this.#polled.add(folder)
-    this.#polling ??= setInterval(() => {
-      this.#names.needsWalk = true
-      void this.#refresh()
-    }, POLL_INTERVAL)
+    this.#polling ??= setInterval(() => this.#walkAgain(), POLL_INTERVAL)
+  }
+
+  #walkAgain(): void {
+    this.#names.needsWalk = true
+    void this.#refresh()
   }
 }

@@ -2,6 +2,7 @@
 
 import { basename, dirname, resolve } from 'node:path'
 import { compareText } from '../../incremental/sorted-list.js'
+import { runInTurns } from '../../turns.js'
 import type { ReadState } from '../decode/quarantine.js'
 import { createResourceCollector } from '../decode/resource-set.js'
 import type { Problem } from '../kinds/resources.js'
@@ -103,8 +104,8 @@ export class KnownFiles {
     return { ...file.record, resources: inForce(path, file, others).resources }
   }
 
-  /** Returns the state of all files. problems are those of the folders; others are the resources in force. */
-  state(problems: readonly Problem[], others: Others): ReadState {
+  /** Returns the state of all files, in slices. problems are those of the folders; others are the resources in force. */
+  async state(problems: readonly Problem[], others: Others): Promise<ReadState> {
     const written = this.restless().toSorted((a, b) => compareText(a.path, b.path))
     for (const { path, file } of written) this.#count(path, inForce(path, file, others))
     const unsettled = written.flatMap(
@@ -113,7 +114,8 @@ export class KnownFiles {
     )
     const remarks = [...this.#remarks].sort(([a], [b]) => compareText(a, b))
     const records = remarks.map(([, record]) => record)
-    return stateOf(records, this.#collector.collected(), problems, unsettled)
+    const collected = await runInTurns(this.#collector.collectedWork())
+    return stateOf(records, collected, problems, unsettled)
   }
 
   #count(path: string, record: FileRecord): void {
