@@ -217,6 +217,8 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push('--resources is missing; usage: gatehouse run --resources PATH')
   if (settings.sealed && (settings.for === undefined || settings.for === 'envoy'))
     sentences.push('--sealed belongs to --for envoy-gateway or istio')
+  if (settings.customProvider !== undefined && settings.for !== 'istio')
+    sentences.push('--custom-provider belongs to --for istio')
   if (settings.connectTls !== undefined && settings.for !== 'envoy-gateway')
     sentences.push('--connect-tls belongs to --for envoy-gateway')
   if (command === 'serve') sentences.push(...sourceOfResources(settings), ...ofMesh(settings))

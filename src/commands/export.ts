@@ -43,7 +43,10 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
   }
   const exported =
     settings.for === 'istio'
-      ? exportIstio(mesh, offline.provider.resources.httpRoutes, to)
+      ? exportIstio(mesh, offline.provider.resources.httpRoutes, {
+          ...to,
+          customProvider: settings.customProvider,
+        })
       : exportEnvoyGateway(mesh, to)
   if (exported.ok) io.out(manifestText(exported.value))
   else io.err(exported.error.map(problemText).join(''))

@@ -1,6 +1,6 @@
 // Types for the export of an HTTPRoute to a mesh, so that the mesh's Envoys ask Gatehouse about its requests.
 
-import type { Cors } from './route.js'
+import type { Cors, PathMatch } from './route.js'
 import type { GatewayName } from './status.js'
 
 /** Another control plane whose Gateways and HTTPRoutes Gatehouse protects. */
@@ -82,6 +82,8 @@ export interface MeshParent {
 export interface MeshAuthz {
   /** Key of any entry of its rules, as they are equal. */
   readonly key: string
+  /** Paths of its rules. */
+  readonly paths: readonly PathMatch[]
   /** Set if only policies of mode Audit want the checks: the route is served without them. */
   readonly isAudited?: true
   /** Largest body that is sent with a check; absent: no body is sent. */

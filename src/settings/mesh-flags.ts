@@ -1,7 +1,7 @@
 // Flags for use beside the control plane of a mesh.
 
 import { one, onOff } from './flag.js'
-import { readDomain, readOneOf, readTcpAddress } from './values.js'
+import { readDomain, readOneOf, readTcpAddress, readText } from './values.js'
 
 /** Flags by the name of their property in Settings, as in FLAGS. */
 export const MESH_FLAGS = {
@@ -27,6 +27,12 @@ export const MESH_FLAGS = {
     commands: ['translate'],
     meaning:
       "with --for envoy-gateway: Envoys connect by TLS, to a certificate of this name whose authority is ca.crt of the ConfigMap gatehouse-ca in the routes' namespace",
+  }),
+  customProvider: one(readText, {
+    value: 'NAME',
+    commands: ['translate'],
+    meaning:
+      'with --for istio: an AuthorizationPolicy with action CUSTOM and this extension provider of the mesh asks Gatehouse, in front of CORS; default a filter of its own, behind CORS',
   }),
   closed: one(readTcpAddress, {
     value: 'HOST:PORT',

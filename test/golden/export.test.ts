@@ -34,7 +34,7 @@ function resourcesOf(text: string): Resources {
 type ExportMesh = (
   routes: Parameters<typeof exportIstio>[0],
   known: Parameters<typeof exportIstio>[1],
-  targets: ExportTargets,
+  targets: Parameters<typeof exportIstio>[2] & ExportTargets,
 ) => ReturnType<typeof exportIstio>
 
 const MESHES: Readonly<Record<Mesh, ExportMesh>> = {
@@ -50,6 +50,7 @@ describe.each(Object.entries(MESHES))('a mesh by %s', (mesh, exportMesh) => {
       const translation = translator.translate(resources, new Map())
       const exported = exportMesh(translation.mesh ?? [], resources.httpRoutes, {
         ...TARGETS,
+        ...(golden.name.startsWith('custom-') && { customProvider: 'gatehouse' }),
         ...(golden.name.startsWith('tls-') && { serverName: 'gatehouse.example' }),
         ...(golden.name.startsWith('sealed-') && { newSeal: () => 'a-new-secret-for-this-namespace-' }),
       })

@@ -190,6 +190,9 @@ describe('commands', () => {
     expect(wrongOf('translate x --sealed')).toEqual([
       '--sealed belongs to --for envoy-gateway or istio',
     ])
+    expect(wrongOf('translate x --for envoy-gateway --custom-provider gatehouse')).toEqual([
+      '--custom-provider belongs to --for istio',
+    ])
     expect(wrongOf('translate x --for linkerd')[0]).toContain('expected one of envoy-gateway')
   })
 

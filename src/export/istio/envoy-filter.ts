@@ -4,27 +4,42 @@
 import type { JsonObject } from '../../ir/json.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { GatewayName } from '../../ir/status.js'
-import { buildAuditFilter, buildExtAuthzFilter } from '../../xds/translator/ext-authz.js'
+import {
+  buildAuditFilter,
+  buildExtAuthzFilter,
+  packedExtAuthzFields,
+} from '../../xds/translator/ext-authz.js'
 import { buildExtProcFilter } from '../../xds/translator/ext-proc.js'
-import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from '../../xds/translator/filter-names.js'
+import {
+  CONNECTION_MANAGER_FILTER,
+  EXT_AUTHZ_FILTER,
+  ROUTER_FILTER,
+} from '../../xds/translator/filter-names.js'
 import { packedPathFields } from '../../xds/translator/http-connection-manager.js'
+import type { FilterServer } from '../../xds/translator/messages.js'
 import { policyName, targetRef } from '../gateway-api.js'
 import { type ExportAddress, type Manifest, metadataOf } from '../manifest.js'
+import { authzFilterOf } from './authz.js'
 import { anyJson, filterJson } from './envoy-json.js'
 import { AUTHZ_FILTER, clusterOf, PROC_FILTER } from './names.js'
 import { type ConfigPatch, routePatches } from './route-patches.js'
+
+export interface FilterOptions {
+  readonly gatehouse: ExportAddress
+  readonly isSealed: boolean
+  /** Extension provider of an AuthorizationPolicy; absent: the EnvoyFilter inserts the filter that asks Gatehouse. */
+  readonly customProvider?: string | undefined
+}
 
 /** routes: those of the Gateway. */
 export function envoyFilter(
   { namespace, name }: GatewayName,
   routes: readonly MeshRoute[],
-  gatehouse: ExportAddress,
-  isSealed: boolean,
+  options: FilterOptions,
 ): Manifest {
   // Without an authority, Envoy sends the cluster's name, which is not a valid one: it contains "|".
+  const { gatehouse, customProvider, isSealed } = options
   const server = { clusterName: clusterOf(gatehouse), authority: gatehouse.host }
-  // An allowed request of a sealed route carries the mark: its route is chosen again.
-  const authz = buildExtAuthzFilter({ server, clearRouteCache: isSealed })
   return {
     apiVersion: 'networking.istio.io/v1alpha3',
     kind: 'EnvoyFilter',
@@ -33,18 +48,40 @@ export function envoyFilter(
       targetRefs: [targetRef('Gateway', name)],
       configPatches: [
         MANAGER_PATCH,
-        // Each is inserted directly before the router: behind CORS and Istio's own filters, in this order.
-        // ext_authz would ask about every route; the routes with a key enable it.
-        filterPatch({ ...filterJson(authz), name: AUTHZ_FILTER, disabled: true }),
+        // Filters are inserted directly before the router: behind CORS and Istio's own filters, in this order.
+        customProvider === undefined ? ownAuthz(server, isSealed) : customAuthz(isSealed),
         ...(routes.some(({ authz }) => authz?.isAudited === true)
-          ? [filterPatch(filterJson(buildAuditFilter(server)))]
+          ? [insert(filterJson(buildAuditFilter(server)))]
           : []),
-        filterPatch({ ...filterJson(buildExtProcFilter(server)), name: PROC_FILTER }),
-        ...routes.flatMap((route) => routePatches(route, isSealed)),
+        insert({ ...filterJson(buildExtProcFilter(server)), name: PROC_FILTER }),
+        ...routes.flatMap((route) =>
+          routePatches(route, { isSealed, authzFilter: authzFilterOf(customProvider) }),
+        ),
       ],
     },
   }
 }
+
+/**
+ * Inserts the filter, disabled: routes with a key enable it. An allowed request of a sealed route carries the mark: its
+ * route is chosen again.
+ */
+const ownAuthz = (server: FilterServer, isSealed: boolean): ConfigPatch =>
+  insert({
+    ...filterJson(buildExtAuthzFilter({ server, clearRouteCache: isSealed })),
+    name: AUTHZ_FILTER,
+    disabled: true,
+  })
+
+/** Completes the filter that istiod makes of the AuthorizationPolicy. */
+const customAuthz = (isSealed: boolean): ConfigPatch => ({
+  applyTo: 'HTTP_FILTER',
+  match: matchFilter(EXT_AUTHZ_FILTER),
+  patch: {
+    operation: 'MERGE',
+    value: { name: EXT_AUTHZ_FILTER, typed_config: anyJson(packedExtAuthzFields(isSealed)) },
+  },
+})
 
 /** Makes paths unambiguous, and removes headers that only Gatehouse or Envoy may set. */
 const MANAGER_PATCH: ConfigPatch = {
@@ -56,15 +93,15 @@ const MANAGER_PATCH: ConfigPatch = {
   patch: { operation: 'MERGE', value: { typed_config: anyJson(packedPathFields) } },
 }
 
-const filterPatch = (value: JsonObject): ConfigPatch => ({
+const insert = (value: JsonObject): ConfigPatch => ({
   applyTo: 'HTTP_FILTER',
-  match: {
-    context: 'GATEWAY',
-    listener: {
-      filterChain: {
-        filter: { name: CONNECTION_MANAGER_FILTER, subFilter: { name: ROUTER_FILTER } },
-      },
-    },
-  },
+  match: matchFilter(ROUTER_FILTER),
   patch: { operation: 'INSERT_BEFORE', value },
+})
+
+const matchFilter = (name: string): JsonObject => ({
+  context: 'GATEWAY',
+  listener: {
+    filterChain: { filter: { name: CONNECTION_MANAGER_FILTER, subFilter: { name } } },
+  },
 })

@@ -8,12 +8,16 @@ import { err, ok, type Result } from '../../result.js'
 import { documentsHttpRoute } from '../gateway-api.js'
 import { type ExportProblem, type ExportTargets, type Manifest, metadataOf } from '../manifest.js'
 import { isSealable, sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
+import { customPolicy } from './authz.js'
 import { envoyFilter } from './envoy-filter.js'
 import { CLOSED_PORT, CLOSED_SERVICE } from './names.js'
 import { type KnownRoute, problemsOf } from './problems.js'
 
 /** What an export for Istio refers to. */
-export type IstioTargets = Pick<ExportTargets, 'gatehouse' | 'newSeal'>
+export interface IstioTargets extends Pick<ExportTargets, 'gatehouse' | 'newSeal'> {
+  /** Extension provider of the mesh that leads to Gatehouse; absent: the EnvoyFilter alone asks Gatehouse. */
+  readonly customProvider?: string | undefined
+}
 
 /**
  * Returns the manifests sorted by namespace, name and kind.
@@ -22,15 +26,19 @@ export type IstioTargets = Pick<ExportTargets, 'gatehouse' | 'newSeal'>
 export function exportIstio(
   routes: readonly MeshRoute[],
   known: readonly KnownRoute[],
-  { gatehouse, newSeal }: IstioTargets,
+  { gatehouse, newSeal, customProvider }: IstioTargets,
 ): Result<readonly Manifest[], readonly ExportProblem[]> {
   const isSealed = newSeal !== undefined
-  const problems = problemsOf(routes, known, isSealed)
+  const options = { gatehouse, isSealed, customProvider }
+  const problems = problemsOf(routes, known, options)
   if (problems.length > 0) return err(problems)
   const sealable = isSealed ? routes.filter(isSealable) : []
   const seals = isSealed ? sealsOf(sealable, newSeal) : undefined
   const manifests = [
-    ...byGateway(routes).map(({ gateway, of }) => envoyFilter(gateway, of, gatehouse, isSealed)),
+    ...byGateway(routes).flatMap(({ gateway, of }) => [
+      envoyFilter(gateway, of, options),
+      ...(customProvider === undefined ? [] : customPolicy(gateway, of, customProvider)),
+    ]),
     ...closedServices(routes, sealable),
     ...routes.flatMap((route) =>
       route.documents === undefined ? [] : [documentsHttpRoute(route, route.documents, CLOSED)],

@@ -3,6 +3,8 @@
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportProblem } from '../manifest.js'
 import { isSealable } from '../sealed-routes.js'
+import { pathProblems } from './authz.js'
+import type { FilterOptions } from './envoy-filter.js'
 import { documentsNames, namedRules } from './named-rules.js'
 import { istioRouteName } from './names.js'
 
@@ -19,17 +21,21 @@ export interface KnownRoute {
 export const problemsOf = (
   routes: readonly MeshRoute[],
   known: readonly KnownRoute[],
-  isSealed: boolean,
+  options: Pick<FilterOptions, 'isSealed' | 'customProvider'>,
 ): readonly ExportProblem[] => [
-  ...routes.flatMap((route) => ownProblems(route, isSealed)),
-  ...sameNames(routes, known, isSealed),
+  ...routes.flatMap((route) => ownProblems(route, options)),
+  ...sameNames(routes, known, options.isSealed),
 ]
 
-function ownProblems(route: MeshRoute, isSealed: boolean): readonly ExportProblem[] {
+function ownProblems(
+  route: MeshRoute,
+  { isSealed, customProvider }: Pick<FilterOptions, 'isSealed' | 'customProvider'>,
+): readonly ExportProblem[] {
   const { namespace, name, source, problems, gateways, parents, sealing } = route
   const all = [
     ...problems,
     ...(isSealed ? sealing.problems.map((problem) => `it cannot be sealed: ${problem}`) : []),
+    ...(customProvider === undefined ? [] : pathProblems(route)),
     ...(gateways.length === 0 && problems.length === 0 ? ['no Gateway takes it'] : []),
     ...parents
       .filter(({ kind }) => kind !== 'Gateway')

@@ -12,15 +12,24 @@ import { AUDIT_FILTER, CORS_FILTER } from '../../xds/translator/filter-names.js'
 import { isSealable } from '../sealed-routes.js'
 import { anyJson, durationJson } from './envoy-json.js'
 import { documentsNames, namedRules } from './named-rules.js'
-import { AUTHZ_FILTER, PROC_FILTER } from './names.js'
+import { PROC_FILTER } from './names.js'
 
 /** An element of an EnvoyFilter's configPatches. */
 export type ConfigPatch = JsonObject
 
+export interface PatchOptions {
+  readonly isSealed: boolean
+  /** Name of the filter that asks Gatehouse. */
+  readonly authzFilter: string
+}
+
 /** Returns the patches for the routes of an HTTPRoute and of its documents. */
-export const routePatches = (route: MeshRoute, isSealed: boolean): readonly ConfigPatch[] => [
+export const routePatches = (
+  route: MeshRoute,
+  { isSealed, authzFilter }: PatchOptions,
+): readonly ConfigPatch[] => [
   ...namedRules(route, isSealed && isSealable(route)).flatMap(({ name, rule }) => [
-    filterPatch(name, filtersOf(route)),
+    filterPatch(name, filtersOf(route, authzFilter)),
     actionPatch(name, route, rule),
   ]),
   ...documentsNames(route).map((name, index) => filterPatch(name, documentsFilters(route, index))),
@@ -28,7 +37,7 @@ export const routePatches = (route: MeshRoute, isSealed: boolean): readonly Conf
 
 type PerFilter = Readonly<Record<string, Any>>
 
-function filtersOf(route: MeshRoute): PerFilter {
+function filtersOf(route: MeshRoute, authzFilter: string): PerFilter {
   const { authz, cors, isGuarded, namespace, name } = route
   const key = routeKey(namespace, name, 0)
   return {
@@ -36,7 +45,7 @@ function filtersOf(route: MeshRoute): PerFilter {
     ...(authz === undefined
       ? {}
       : {
-          [authz.isAudited === true ? AUDIT_FILTER : AUTHZ_FILTER]: buildCheckSettings(authz.key, {
+          [authz.isAudited === true ? AUDIT_FILTER : authzFilter]: buildCheckSettings(authz.key, {
             ...(authz.bodyBytes === undefined ? {} : { authzBodyBytes: authz.bodyBytes }),
             ...(authz.isBodyAudited === undefined ? {} : { isBodyAudited: authz.isBodyAudited }),
           }),

@@ -61,7 +61,7 @@ export function translateMeshRoute(
   const mesh = {
     ...meshRouteOf(context, first, uses),
     gateways,
-    ...(authz[0] === undefined ? {} : { authz: meshAuthz(first, authz[0]) }),
+    ...(authz[0] === undefined ? {} : { authz: meshAuthz(first, authz[0], authz) }),
     ...(documents === undefined ? {} : { documents }),
     problems: [
       ...refusals,
@@ -191,8 +191,10 @@ function meshRouteOf(
 const meshAuthz = (
   { attachment, mcpBodyBytes }: RuleInput,
   { key, isAudited }: AuthzEntry,
+  all: readonly AuthzEntry[],
 ): NonNullable<MeshRoute['authz']> => ({
   key,
+  paths: all.flatMap(({ paths }) => paths),
   ...(isAudited === undefined ? {} : { isAudited }),
   ...(attachment.readsMcp || attachment.audit?.readsMcp === true
     ? { bodyBytes: mcpBodyBytes }

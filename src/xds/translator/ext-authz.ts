@@ -53,6 +53,7 @@ export const buildExtAuthzFilter = ({
   create(HttpFilterSchema, {
     name: EXT_AUTHZ_FILTER,
     configType: typedConfig(ExtAuthzSchema, {
+      ...filterFields(clearRouteCache),
       transportApiVersion: ApiVersion.V3,
       services: {
         case: 'grpcService',
@@ -63,14 +64,22 @@ export const buildExtAuthzFilter = ({
         },
       },
       failureModeAllow: false,
-      statusOnError: { code: StatusCode.ServiceUnavailable },
-      encodeRawHeaders: true,
-      withRequestBody: BODY_AS_BYTES,
-      clearRouteCache,
-      validateMutations: true,
       statPrefix: 'gatehouse',
     }),
   })
+
+/** Fields that checks need, of whatever filter makes them. */
+const filterFields = (clearRouteCache: boolean): FieldsOf<typeof ExtAuthzSchema> => ({
+  statusOnError: { code: StatusCode.ServiceUnavailable },
+  encodeRawHeaders: true,
+  withRequestBody: BODY_AS_BYTES,
+  clearRouteCache,
+  validateMutations: true,
+})
+
+/** The part of ExtAuthz to merge into a filter of another control plane. */
+export const packedExtAuthzFields = (clearRouteCache: boolean): Any =>
+  packed(ExtAuthzSchema, filterFields(clearRouteCache))
 
 /** A check takes well under a millisecond. A route that is only audited must not wait for a Gatehouse that hangs. */
 const AUDIT_TIMEOUT_MS = 1_000
