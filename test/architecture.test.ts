@@ -50,7 +50,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'resources/kubernetes': ['resources/decode', 'resources/kinds', 'incremental', 'ir', ...BASE],
 
   'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'turns', 'result'],
-  'gatewayapi/listeners': ['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'result'],
+  'gatewayapi/listeners': [
+    ...['gatewayapi/world', 'resources/kinds', 'addresses', 'incremental', 'ir', 'result'],
+  ],
   'gatewayapi/backends': [
     ...['gatewayapi/world', 'resources/kinds'],
     ...['addresses', 'incremental', 'ir', 'oauth', 'result'],

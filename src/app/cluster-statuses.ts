@@ -1,7 +1,9 @@
 // Derives the status to write for each object in the cluster from the state of the pipeline.
 
 import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
+import { SUPPORTED_FEATURES } from '../gatewayapi/status/supported-features.js'
 import { keyIn } from '../gatewayapi/world/world.js'
+import { memo } from '../incremental/memo.js'
 import { invalidCondition, type ResourceStatus, staleConditions } from '../ir/status.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
 import type { Problem } from '../resources/kinds/resources.js'
@@ -16,7 +18,8 @@ export function clusterStatuses({ translation, provider }: PipelineState): reado
   const names = new Set([...broken.values()].map(({ name }) => name))
   const said = translation.statuses.map((status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
-    return status.kind === 'Gateway' ? withRoutes(now, translation.attachedRoutes) : now
+    if (status.kind === 'Gateway') return withRoutes(now, translation.attachedRoutes)
+    return status.kind === 'GatewayClass' ? withFeatures(now) : now
   })
   const others = [...broken.values()].map(({ messages, ...object }) => ({
     ...object,
@@ -61,3 +64,8 @@ const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): ObjectSt
   ...gateway,
   attachedRoutes: attached.get(keyIn(gateway.namespace, gateway.name)) ?? NO_ROUTES,
 })
+
+const withFeatures = memo((gatewayClass: ResourceStatus): ObjectStatus => ({
+  ...gatewayClass,
+  supportedFeatures: SUPPORTED_FEATURES,
+}))

@@ -9,6 +9,15 @@ export interface ResourceStatus {
   readonly conditions: readonly Condition[]
   /** Set for an HTTPRoute through which anybody can reach a backend, as no policy decides who may use it. */
   readonly open?: true
+  /** Addresses of a Gateway; absent: nothing says where its Envoys are. */
+  readonly addresses?: readonly GatewayAddress[]
+}
+
+/** An address of a Gateway (GatewayStatusAddress). */
+export interface GatewayAddress {
+  /** IPAddress or Hostname. */
+  readonly type: string
+  readonly value: string
 }
 
 /** Namespace and name of a Gateway. */

@@ -178,6 +178,7 @@ test('a label of a namespace concerns the routes of it that a selector asks abou
       metadata: { ...open, labels: {} },
       spec: {
         gatewayClassName: 'gatehouse',
+        addresses: [],
         listeners: [
           {
             name: 'http',

@@ -1,6 +1,7 @@
 // What is written into the objects' status, by which replica, and what is left unchanged.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SUPPORTED_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
 import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import type { AnyObject } from './support/api-call.js'
@@ -84,6 +85,7 @@ describe('the status of a Gateway and its route', () => {
     await eventually(async () => {
       expect((await api.get(GATEWAY_API, 'GatewayClass', 'gatehouse')).status).toMatchObject({
         conditions: [{ type: 'Accepted', status: 'True' }],
+        supportedFeatures: SUPPORTED_FEATURES.map((name) => ({ name })),
       })
       expect((await api.get(GATEWAY_API, 'Gateway', 'gw')).status).toMatchObject({
         conditions: [
@@ -105,6 +107,58 @@ describe('the status of a Gateway and its route', () => {
         ],
       })
     })
+  })
+})
+
+describe('the addresses of a Gateway', () => {
+  const addresses = async (): Promise<unknown> => {
+    const { status } = await api.get(GATEWAY_API, 'Gateway', 'gw')
+    return (status as { addresses?: unknown } | undefined)?.addresses
+  }
+  const write = (list: readonly object[]): Promise<unknown> =>
+    api.call('PATCH', `/apis/${GATEWAY_API}/namespaces/default/gateways/gw/status`, {
+      status: { addresses: list },
+    })
+  const named = {
+    ...service('envoys'),
+    metadata: { name: 'envoys', labels: { 'gateway.networking.k8s.io/gateway-name': 'gw' } },
+  }
+  const theirs = [{ type: 'IPAddress', value: '192.0.2.7' }]
+
+  test('stay as another writer set them while no Service is known', async () => {
+    await write(theirs)
+    const second = httpRoute('second', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] })
+    await api.apply(second)
+    await eventually(async () =>
+      expect((await api.get(GATEWAY_API, 'Gateway', 'gw')).status).toMatchObject({
+        listeners: [{ attachedRoutes: 2 }],
+      }),
+    )
+    expect(await addresses()).toEqual(theirs)
+    await api.delete(second)
+  })
+
+  test('are those of the labelled Service, and are removed with it', async () => {
+    await api.apply(named)
+    const { spec } = await api.get('v1', 'Service', 'envoys')
+    const { clusterIP } = spec as { readonly clusterIP: string }
+    await eventually(async () =>
+      expect(await addresses()).toEqual([{ type: 'IPAddress', value: clusterIP }]),
+    )
+    await api.call('PATCH', '/api/v1/namespaces/default/services/envoys', {
+      spec: { type: 'LoadBalancer' },
+    })
+    await eventually(async () => expect(await addresses()).toEqual([]))
+    await api.call('PATCH', '/api/v1/namespaces/default/services/envoys/status', {
+      status: { loadBalancer: { ingress: [{ ip: '192.0.2.8' }] } },
+    })
+    await eventually(async () =>
+      expect(await addresses()).toEqual([{ type: 'IPAddress', value: '192.0.2.8' }]),
+    )
+    await api.delete(named)
+    await eventually(async () => expect(await addresses()).toEqual([]))
+    await write(theirs)
+    await eventually(async () => expect(await addresses()).toEqual(theirs))
   })
 })
 

@@ -147,9 +147,16 @@ function shown(all: Readonly<Record<string, readonly unknown[]>>, { show }: Sett
   return Object.fromEntries(parts)
 }
 
-/** Formats each condition as one line, to keep goldens readable. */
+/** Formats each condition and the addresses as one line each, to keep goldens readable. */
 const statusLines = (status: ResourceStatus): readonly object[] =>
-  status.conditions.length === 0 ? [] : [{ [nameOf(status)]: status.conditions.map(conditionLine) }]
+  status.conditions.length === 0
+    ? []
+    : [{ [nameOf(status)]: [...status.conditions.map(conditionLine), ...addressLines(status)] }]
+
+const addressLines = ({ addresses }: ResourceStatus): readonly string[] =>
+  addresses === undefined
+    ? []
+    : [`addresses: ${addresses.map(({ type, value }) => `${type} ${value}`).join(', ') || 'none'}`]
 
 function conditionLine(condition: Condition): string {
   const { type, status, reason, message } = condition

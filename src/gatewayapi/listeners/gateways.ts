@@ -6,6 +6,7 @@ import type { Resource } from '../../resources/kinds/resources.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
+import { type GatewayAddresses, gatewayAddresses } from './addresses.js'
 import { type GatewayResource, type TranslatedListener, translateListener } from './listeners.js'
 import { parametersProblem } from './parameters.js'
 
@@ -49,20 +50,24 @@ function isForeign(
   return !isUnclassed && !isOfGatehouse
 }
 
-export const gatewayStatus = (
+export function gatewayStatus(
   context: Context,
   gateway: GatewayResource,
   listeners: readonly TranslatedListener[],
-): ResourceStatus =>
-  statusOf(gateway, [
-    ...gatewayConditions(gateway, listeners),
+): ResourceStatus {
+  const found = gatewayAddresses(context, gateway)
+  const status = statusOf(gateway, [
+    ...gatewayConditions(gateway, listeners, found),
     ...parametersConditions(context, gateway),
     ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
   ])
+  return found.addresses === undefined ? status : { ...status, addresses: found.addresses }
+}
 
 function gatewayConditions(
   gateway: GatewayResource,
   listeners: readonly TranslatedListener[],
+  { unsupported, unusable, notes }: GatewayAddresses,
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
   // Unknown TLS fields make their listeners invalid; all others are ignored and reported here.
@@ -74,10 +79,11 @@ function gatewayConditions(
       : isProgrammed
         ? isTrue('Accepted', 'ListenersNotValid', `Listeners not valid: ${bad.join(', ')}${note}`)
         : isFalse('Accepted', 'ListenersNotValid', `No listener is valid: ${bad.join(', ')}${note}`)
+  const programmed = ['Gateway published', ...notes].join('\n')
   return [
-    accepted,
+    isProgrammed ? (unsupported ?? accepted) : accepted,
     isProgrammed
-      ? isTrue('Programmed', 'Programmed', 'Gateway published')
+      ? (unusable ?? isTrue('Programmed', 'Programmed', programmed))
       : isFalse('Programmed', 'Invalid', 'No listener is valid, nothing is published'),
   ]
 }

@@ -19,14 +19,39 @@ export interface WebhookLimits {
   readonly keepAliveSeconds: number
 }
 
+/** Returns the parametersRef of the Gateway itself. */
+export const parametersOfGateway = ({
+  spec,
+  metadata,
+}: GatewayResource): ParametersRef | undefined =>
+  spec.infrastructure?.parametersRef && {
+    ...spec.infrastructure.parametersRef,
+    namespace: metadata.namespace,
+  }
+
+/** Returns the parametersRef of the Gateway's class. */
+export const parametersOfClass = (
+  { reader }: Context,
+  { spec }: GatewayResource,
+): ParametersRef | undefined =>
+  reader.read('gatewayClasses', keyIn('', spec.gatewayClassName))?.spec.parametersRef
+
+/** Returns NAMESPACE/NAME of the Service that the ProxyParameters name; undefined: none. */
+export function envoyServiceOf(
+  context: Context,
+  ref: ParametersRef | undefined,
+): string | undefined {
+  if (ref === undefined || parametersProblem(context, ref) !== undefined) return undefined
+  const namespace = ref.namespace ?? 'default'
+  const parameters = context.reader.read('proxyParameters', keyIn(namespace, ref.name))
+  const service = parameters?.spec.envoys?.serviceName
+  return service === undefined ? undefined : keyIn(namespace, service)
+}
+
 /** Returns the limits of the Gateway's ProxyParameters, else of its GatewayClass's, else the defaults. */
 export function webhookLimits(context: Context, gateway: GatewayResource): WebhookLimits {
   const { reader } = context
-  const own = gateway.spec.infrastructure?.parametersRef
-  const ref =
-    own === undefined
-      ? reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))?.spec.parametersRef
-      : { ...own, namespace: gateway.metadata.namespace }
+  const ref = parametersOfGateway(gateway) ?? parametersOfClass(context, gateway)
   const isUsable = ref !== undefined && parametersProblem(context, ref) === undefined
   const parameters = isUsable
     ? reader.read('proxyParameters', keyIn(ref.namespace ?? 'default', ref.name))
@@ -43,13 +68,10 @@ export function webhookLimits(context: Context, gateway: GatewayResource): Webho
  * Whether routes of the Gateway need a policy that decides. The setting, the Gateway's ProxyParameters or those of
  * its GatewayClass can require it; missing ProxyParameters count as requiring it.
  */
-export function requiresPolicy(context: Context, { spec, metadata }: GatewayResource): boolean {
+export function requiresPolicy(context: Context, gateway: GatewayResource): boolean {
   const { reader, options } = context
   if (options.requirePolicy === true) return true
-  const own = spec.infrastructure?.parametersRef
-  const ofClass = reader.read('gatewayClasses', keyIn('', spec.gatewayClassName))?.spec
-    .parametersRef
-  return [own && { ...own, namespace: metadata.namespace }, ofClass].some((ref) => {
+  return [parametersOfGateway(gateway), parametersOfClass(context, gateway)].some((ref) => {
     if (ref === undefined || !isParameters(context, ref)) return false
     const key = keyIn(ref.namespace ?? 'default', ref.name)
     const named = reader.read('proxyParameters', key)

@@ -7,9 +7,11 @@ import type { NameState } from '../../ir/resolved-name.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
+import type { ServiceSpec } from '../../resources/kinds/service.js'
 import { each, mapEach, type Work } from '../../turns.js'
 import {
   byName,
+  envoyServiceKeys,
   namespaceOf,
   olderFirst,
   policyTargetKeys,
@@ -67,6 +69,11 @@ export function* buildWorld(
       groupsBy<BackendTlsPolicySpec>(targetKeys, olderFirst),
     ),
     endpointSlices: yield* of('endpointSlices', 'endpointSlices', groupsBy(serviceOfSlice, byName)),
+    envoyServices: yield* of(
+      'services',
+      'envoyServices',
+      groupsBy<ServiceSpec>(envoyServiceKeys, byName),
+    ),
     referenceGrants: yield* of(
       'referenceGrants',
       'referenceGrants',

@@ -75,3 +75,24 @@ export function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): reado
 export const namespaceOf = ({ metadata }: Resource<unknown>): readonly string[] => [
   metadata.namespace,
 ]
+
+/** Label of a Service that leads to a Gateway's Envoys: the Gateway's name (Gateway API). */
+const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
+/** Label for a Gateway of another namespace. */
+const GATEWAY_NAMESPACE = 'policy.gatehouse.dev/gateway-namespace'
+/** Label of a Service that leads to the Envoys of every Gateway of a class. */
+const GATEWAY_CLASS = 'policy.gatehouse.dev/gateway-class'
+
+/** Index key of the Services that lead to the Envoys of every Gateway of a class. */
+export const classServicesKey = (gatewayClass: string): string => keyIn('', gatewayClass)
+
+/** Returns the keys of the Gateway and the class that the labels name; none for most Services. */
+export function envoyServiceKeys({ metadata }: Resource<unknown>): readonly string[] {
+  const { labels, namespace } = metadata
+  const gateway = labels[GATEWAY_NAME]
+  const gatewayClass = labels[GATEWAY_CLASS]
+  return [
+    ...(gateway === undefined ? [] : [keyIn(labels[GATEWAY_NAMESPACE] ?? namespace, gateway)]),
+    ...(gatewayClass === undefined ? [] : [classServicesKey(gatewayClass)]),
+  ]
+}

@@ -41,6 +41,8 @@ export interface World {
   readonly tlsPoliciesOn: Group<BackendTlsPolicySpec>
   /** EndpointSlices by "NAMESPACE/SERVICE". */
   readonly endpointSlices: Group<EndpointSliceData>
+  /** Services that lead to Envoys, by their labels: envoyServiceKeys(). */
+  readonly envoyServices: Group<ServiceSpec>
   /** ReferenceGrants by their namespace. */
   readonly referenceGrants: Group<ReferenceGrantSpec>
   /** Names by namespace; without duplicates, unordered. */

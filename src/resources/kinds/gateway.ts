@@ -63,6 +63,16 @@ export const gatewaySpec = unimplemented(
   z.object({
     gatewayClassName: name(),
     listeners: z.array(listener).min(1).max(64),
+    addresses: z
+      .array(
+        z.object({
+          type: z.string().min(1).max(253).default('IPAddress'),
+          /** "": any address of the type. */
+          value: z.string().max(253).default(''),
+        }),
+      )
+      .max(16)
+      .default([]),
     infrastructure: unimplemented(
       z.object({
         parametersRef: z.object({ group: group(), kind: kind(), name: name() }).optional(),
@@ -70,7 +80,7 @@ export const gatewaySpec = unimplemented(
       ['labels', 'annotations'],
     ).optional(),
   }),
-  ['addresses', 'allowedListeners', 'defaultScope', 'tls'],
+  ['allowedListeners', 'defaultScope', 'tls'],
 )
 
 /** A decoded Gateway spec. */

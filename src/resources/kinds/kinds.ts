@@ -13,7 +13,7 @@ import { proxyParametersSpec } from './proxy-parameters.js'
 import { proxyPolicySpec } from './proxy-policy.js'
 import { referenceGrantSpec } from './reference-grant.js'
 import type { Resources } from './resources.js'
-import { serviceSpec } from './service.js'
+import { serviceData } from './service.js'
 
 /** A kind of resource that Gatehouse reads: its API group, versions and schema. */
 export interface Kind {
@@ -40,7 +40,7 @@ export const kindsOf = (apiGroup: string): readonly Kind[] => [
   gatewayApi('BackendTLSPolicy', 'backendTlsPolicies', backendTlsPolicySpec),
   gatewayApi('ReferenceGrant', 'referenceGrants', referenceGrantSpec),
   { ...core('Namespace', 'namespaces', namespaceData), clusterScoped: true },
-  { ...core('Service', 'services', serviceSpec), body: 'spec' },
+  core('Service', 'services', serviceData),
   core('Secret', 'secrets', secretData),
   core('ConfigMap', 'configMaps', configMapData),
   {

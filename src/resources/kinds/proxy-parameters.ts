@@ -1,6 +1,7 @@
 // ProxyParameters: proxy limits, referenced by a Gateway or its GatewayClass through parametersRef.
 
 import { z } from 'zod'
+import { name } from './fields.js'
 
 /** ProxyParameters spec (specification: ProxyParameters). */
 export const proxyParametersSpec = z.object({
@@ -25,6 +26,18 @@ export const proxyParametersSpec = z.object({
     .describe(
       'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS (100; 0: no limit) and GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS (300; 0: as long as the server does).',
     ),
+  envoys: z
+    .object({
+      serviceName: name()
+        .describe(
+          "Name of the Service that leads to the Envoys, in the namespace of these parameters. Its addresses are in the Gateway's status.",
+        )
+        .meta({ example: 'gatehouse-envoys', since: '0.2.0' })
+        .optional(),
+    })
+    .optional()
+    .describe('The Envoys that serve the Gateways.')
+    .meta({ since: '0.2.0' }),
   requirePolicy: z
     .boolean()
     .optional()

@@ -1,13 +1,13 @@
-// Service (core v1): the fields that locate its endpoints.
+// Service (core v1): the fields that locate its endpoints, and its own addresses.
 
 import { z } from 'zod'
 import { port } from './fields.js'
 
-/** Service spec (core v1): the fields that Gatehouse reads. */
-export const serviceSpec = z.object({
+const serviceSpec = z.object({
   type: z.string().default('ClusterIP'),
   externalName: z.string().optional(),
   clusterIP: z.string().optional(),
+  externalIPs: z.array(z.string()).default([]),
   ports: z
     .array(
       z.object({
@@ -22,5 +22,24 @@ export const serviceSpec = z.object({
     .default([]),
 })
 
-/** A decoded Service spec. */
-export type ServiceSpec = z.infer<typeof serviceSpec>
+const serviceStatus = z.object({
+  loadBalancer: z
+    .object({
+      ingress: z
+        .array(z.object({ ip: z.string().optional(), hostname: z.string().optional() }))
+        .default([]),
+    })
+    .prefault({}),
+})
+
+/** Service (core v1): the fields that Gatehouse reads. */
+export const serviceData = z
+  .object({ spec: serviceSpec, status: serviceStatus.prefault({}) })
+  .transform(({ spec, status }) => ({
+    ...spec,
+    /** Addresses of its load balancer, from its status. */
+    ingress: status.loadBalancer.ingress,
+  }))
+
+/** A decoded Service: its spec, and the addresses of its load balancer. */
+export type ServiceSpec = z.infer<typeof serviceData>

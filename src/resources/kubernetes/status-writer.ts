@@ -88,12 +88,16 @@ class Writer implements StatusWriter {
   update(said: readonly ObjectStatus[]): void {
     const { removed, added } = differences(this.#said, said)
     this.#said = said
+    const withAddresses = new Set<string>()
     for (const each of removed) {
+      if (this.#wanted.get(keyOf(each))?.addresses?.length) withAddresses.add(keyOf(each))
       this.#wanted.delete(keyOf(each))
       this.#touched.add(keyOf(each))
     }
     for (const each of added) {
-      this.#wanted.set(keyOf(each), each)
+      // Addresses whose Service is gone are removed once; what another writer sets afterwards stays.
+      const isLeft = each.addresses === undefined && withAddresses.has(keyOf(each))
+      this.#wanted.set(keyOf(each), isLeft ? { ...each, addresses: [] } : each)
       this.#touched.add(keyOf(each))
     }
     this.#lookAtTouched()
@@ -246,7 +250,9 @@ const keyOf = memo(({ kind, namespace, name }: ObjectStatus) => resourceKey(kind
 
 /** Whether both statuses are equal. Equal conditions are one object; counts of attached routes are new each time. */
 const saysTheSame = (a: StatusContent, b: StatusContent): boolean =>
-  a.conditions === b.conditions && isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes)
+  a.conditions === b.conditions &&
+  isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes) &&
+  isDeepStrictEqual(a.addresses, b.addresses)
 
 const jsonOf = (object: object): JsonObject => object as JsonObject
 

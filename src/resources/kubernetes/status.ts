@@ -2,7 +2,7 @@
 // keeps what other controllers wrote, and changes a transition time only with its status.
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
-import type { Condition, GatewayName } from '../../ir/status.js'
+import type { Condition, GatewayAddress, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 
 export interface StatusContent {
@@ -10,6 +10,10 @@ export interface StatusContent {
   readonly conditions: readonly Condition[]
   /** The number of attached routes per listener, for a Gateway. */
   readonly attachedRoutes?: ReadonlyMap<string, number>
+  /** Addresses of a Gateway; absent: those that another writer set stay. */
+  readonly addresses?: readonly GatewayAddress[]
+  /** Names of the features that a GatewayClass supports, sorted. */
+  readonly supportedFeatures?: readonly string[]
 }
 
 export interface StatusContext {
@@ -52,7 +56,7 @@ type Writer = (
 
 const writerOf = (kind: string): Writer | undefined =>
   new Map<string, Writer>([
-    ['GatewayClass', ownConditions],
+    ['GatewayClass', classStatus],
     ['ProxyBackend', ownConditions],
     ['ProxyParameters', ownConditions],
     ['Gateway', gatewayStatus],
@@ -66,7 +70,16 @@ const ownConditions: Writer = (_, before, { conditions }, context) =>
     ? undefined
     : { ...before, conditions: merged(before['conditions'], conditions, context) }
 
-const gatewayStatus: Writer = (object, before, { conditions, attachedRoutes }, context) => {
+const classStatus: Writer = (object, before, said, context) => {
+  const status = ownConditions(object, before, said, context)
+  const { supportedFeatures } = said
+  return status === undefined || supportedFeatures === undefined
+    ? status
+    : { ...status, supportedFeatures: supportedFeatures.map((name) => ({ name })) }
+}
+
+const gatewayStatus: Writer = (object, before, said, context) => {
+  const { conditions, attachedRoutes, addresses } = said
   if (conditions.length === 0) return undefined
   const listeners = groupedBy(
     conditions.filter(({ section }) => section !== undefined),
@@ -76,6 +89,9 @@ const gatewayStatus: Writer = (object, before, { conditions, attachedRoutes }, c
   const specs = listOf(objectOf(object['spec'])['listeners'])
   return {
     ...before,
+    ...(addresses !== undefined && {
+      addresses: addresses.map(({ type, value }) => ({ type, value })),
+    }),
     conditions: merged(
       before['conditions'],
       conditions.filter(({ section }) => section === undefined),

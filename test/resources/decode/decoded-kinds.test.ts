@@ -203,6 +203,7 @@ describe('what a kind decodes to', () => {
       `spec:\n  gatewayClassName: c\n  listeners: [{ name: l, port: 443, protocol: HTTPS, tls: { certificateRefs: [{ name: s }] } }]`,
       {
         gatewayClassName: 'c',
+        addresses: [],
         listeners: [
           {
             name: 'l',
@@ -243,9 +244,11 @@ describe('what a kind decodes to', () => {
     [
       'a Service with what Kubernetes adds to it',
       'Service',
-      `spec: { ports: [{ port: 80, targetPort: http }], selector: { a: b }, ipFamilies: [IPv4], externalName: null }\nstatus: { loadBalancer: {} }`,
+      `spec: { ports: [{ port: 80, targetPort: http }], selector: { a: b }, ipFamilies: [IPv4], externalName: null }\nstatus: { loadBalancer: { ingress: [{ ip: 192.0.2.1, ipMode: VIP }] } }`,
       {
         type: 'ClusterIP',
+        externalIPs: [],
+        ingress: [{ ip: '192.0.2.1' }],
         ports: [{ name: '', port: 80, targetPort: 'http', protocol: 'TCP' }],
       },
     ],

@@ -66,3 +66,12 @@ ports:
   - { name: {{ .name }}, port: {{ .port }}, targetPort: {{ .name }} }
   {{- end }}
 {{- end -}}
+
+{{/* Labels of the Service of a Gateway's Envoys, by which the Gateway gets its addresses; takes NAMESPACE/NAME. */}}
+{{- define "gatehouse.gatewayLabels" -}}
+{{- $parts := splitn "/" 2 . -}}
+{{- if le (len $parts._1) 63 -}}
+gateway.networking.k8s.io/gateway-name: {{ $parts._1 }}
+policy.gatehouse.dev/gateway-namespace: {{ $parts._0 }}
+{{- end -}}
+{{- end -}}

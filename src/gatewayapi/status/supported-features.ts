@@ -1,0 +1,38 @@
+// The features of the Gateway API that Gatehouse supports, for the status of GatewayClasses.
+
+/**
+ * Names of the features, sorted. Each is here because the official conformance suite passes with it
+ * (npm run test:gateway-api).
+ */
+export const SUPPORTED_FEATURES: readonly string[] = [
+  'BackendTLSPolicy',
+  'BackendTLSPolicySANValidation',
+  'Gateway',
+  'GatewayAddressEmpty',
+  'GatewayHTTPListenerIsolation',
+  'GatewayHTTPSListenerDetectMisdirectedRequests',
+  'GatewayPort8080',
+  'GatewayStaticAddresses',
+  'HTTPRoute',
+  'HTTPRoute303RedirectStatusCode',
+  'HTTPRoute307RedirectStatusCode',
+  'HTTPRoute308RedirectStatusCode',
+  'HTTPRouteBackendProtocolH2C',
+  'HTTPRouteBackendProtocolWebSocket',
+  'HTTPRouteBackendRequestHeaderModification',
+  'HTTPRouteBackendTimeout',
+  'HTTPRouteCORS',
+  'HTTPRouteDestinationPortMatching',
+  'HTTPRouteHostRewrite',
+  'HTTPRouteMethodMatching',
+  'HTTPRouteNamedRouteRule',
+  'HTTPRouteParentRefPort',
+  'HTTPRoutePathRedirect',
+  'HTTPRoutePathRewrite',
+  'HTTPRoutePortRedirect',
+  'HTTPRouteQueryParamMatching',
+  'HTTPRouteRequestTimeout',
+  'HTTPRouteResponseHeaderModification',
+  'HTTPRouteSchemeRedirect',
+  'ReferenceGrant',
+]
