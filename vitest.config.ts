@@ -68,6 +68,25 @@ const containers =
         },
       ]
 
+// The official conformance suite of the Gateway API, which scripts/test-gateway-api.mjs builds.
+const gatewayApi =
+  process.env['GATEHOUSE_TEST_GATEWAY_API_SUITE'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'gateway-api',
+            include: ['test/gateway-api/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 1,
+            sequence: { groupOrder: 7 },
+            testTimeout: 3_600_000,
+            hookTimeout: 180_000,
+            globalSetup: ['test/kubernetes/support/global-setup.ts'],
+          },
+        },
+      ]
+
 // A real API server, which scripts/test-kubernetes.mjs gets.
 const kubernetes =
   process.env['GATEHOUSE_TEST_APISERVER'] === undefined
@@ -126,6 +145,7 @@ export default defineConfig({
             'nightly',
             'containers',
             'mesh',
+            'gateway-api',
           ].map((folder) => `test/${folder}/**`),
           pool: 'forks',
           testTimeout: 20_000,
@@ -147,6 +167,7 @@ export default defineConfig({
       ...nightly,
       ...containers,
       ...mesh,
+      ...gatewayApi,
       {
         test: {
           name: 'integration',

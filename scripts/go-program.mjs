@@ -13,18 +13,27 @@ export const hasGo = () => onPath('go') !== undefined
  * Returns the path of the program, built if it is missing.
  * @param name name of the program.
  * @param module folder of the module, whose go.mod and go.sum pin its dependencies.
- * @param part the package within the module.
+ * @param part the package within the module, or one that the module requires.
+ * @param command the subcommand of go that builds it; a package of tests needs ['test', '-c'].
  * @param takes how long the build takes, in words.
  * @param say reports progress to the user.
  */
-export function goProgram({ name, module, part = '.', takes = 'about a minute', say }) {
+export function goProgram({
+  name,
+  module,
+  part = '.',
+  command = ['build'],
+  takes = 'about a minute',
+  say,
+}) {
   const program = join(cacheFolder(), `${name}-${hashOf(module)}`, name)
   if (existsSync(program)) return program
   if (!hasGo())
     throw new SetupError(`go is missing, which builds ${name}: install it (https://go.dev)`)
   say(`building ${name} into ${program} (once, ${takes})`)
   mkdirSync(join(program, '..'), { recursive: true })
-  attempt('go', ['build', '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', program, part], {
+  const flags = ['-mod=readonly', '-trimpath', '-buildvcs=false', '-o', program]
+  attempt('go', [...command, ...flags, part], {
     cwd: module,
     env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
     trouble: `${name} could not be built: see the message of go above; is its module proxy reachable?`,

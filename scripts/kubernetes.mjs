@@ -24,7 +24,6 @@ export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(
   const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
   const env = {
     ...process.env,
-    ...more,
     GATEHOUSE_TEST_APISERVER: apiServer(),
     GATEHOUSE_TEST_ETCD: etcd(),
     GATEHOUSE_TEST_GATEWAY_API: goModule(GATEWAY_API, 'config/crd/experimental'),
@@ -32,6 +31,7 @@ export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(
       process.env['GATEHOUSE_TEST_ENVOY'] ??
       (await findEnvoy({ environment: process.env, onNote: say })),
     GATEHOUSE_TEST_ADDRESS: ADDRESS,
+    ...more,
   }
   if (onPath('ip') === undefined) aptInstall('ip', 'iproute2', say)
   const inside = `ip link set lo up && ip address add ${ADDRESS}/32 dev lo && exec "$@"`
@@ -47,21 +47,24 @@ function etcd() {
 }
 
 /** Returns the path of kube-apiserver: envtest's, one on PATH, or one built once. */
-function apiServer() {
-  const found = asset('kube-apiserver')
-  if (found !== undefined) return found
-  const folder = join(cacheFolder(), `kube-apiserver-${KUBERNETES}`)
-  const program = join(folder, 'kube-apiserver')
+const apiServer = () => asset('kube-apiserver') ?? built('kube-apiserver', '.')
+
+/** Returns the path of kube-controller-manager: one on PATH, or one built once. */
+export const controllerManager = () =>
+  asset('kube-controller-manager') ?? built('kube-controller-manager', './controller-manager')
+
+function built(name, part) {
+  const folder = join(cacheFolder(), `${name}-${KUBERNETES}`)
+  const program = join(folder, name)
   if (existsSync(program)) return program
   go()
-  say(`building kube-apiserver ${KUBERNETES} into ${folder} (once, three to five minutes)`)
+  say(`building ${name} ${KUBERNETES} into ${folder} (once, three to five minutes)`)
   mkdirSync(folder, { recursive: true })
   const draft = `${program}.${process.pid}`
   const version = `-X k8s.io/component-base/version.gitVersion=v${KUBERNETES}`
-  attempt('go', ['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', draft, '.'], {
+  attempt('go', ['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', draft, part], {
     cwd: join(root, 'test/kubernetes/apiserver'),
-    trouble:
-      'kube-apiserver could not be built: see the message of go above; is its module proxy reachable?',
+    trouble: `${name} could not be built: see the message of go above; is its module proxy reachable?`,
   })
   renameSync(draft, program)
   return program

@@ -34,6 +34,8 @@ export interface ReplicaOptions {
   readonly lease?: string
   /** The gRPC address instead of a loopback port, over which no private key is sent. */
   readonly grpc?: string
+  /** Address that Envoys' listeners bind; the default is loopback. */
+  readonly listenAddress?: string
   /** Do not wait for /readyz. */
   readonly unready?: boolean
   /** Variables in addition to the tests' environment. */
@@ -50,7 +52,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const statusAddress = `127.0.0.1:${String(await freePort())}`
   const tokenFile = join(await mkdtemp(join(tmpdir(), 'gatehouse-replica-')), 'token')
   const addresses = [
-    ...['--grpc', grpc, '--admin', adminAddress, '--listen-address', '127.0.0.1'],
+    ...['--grpc', grpc, '--admin', adminAddress],
+    ...['--listen-address', options.listenAddress ?? '127.0.0.1'],
     ...['--status', statusAddress, '--admin-token-file', tokenFile],
   ]
   const own = [MAIN, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]
