@@ -1,7 +1,7 @@
 // npm run test:gateway-api: runs the official Gateway API conformance suite, profile GATEWAY-HTTP, in a cluster of real
 // controllers, echo servers and Envoys. Everything is built from Go modules if missing. Arguments are flags of the suite,
 // e.g. `npm run test:gateway-api -- -run-test HTTPRouteWeight`. With --all it also tries features that the GatewayClass
-// does not claim.
+// does not claim. With --report it replaces the report in docs/gateway-api if everything passes.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -23,11 +23,14 @@ const LESS = [
   .map((name) => `${name}:45`)
   .join(';')
 
+const OWN_FLAGS = ['--all', '--report']
+
 await runScript(async () => {
   await setup()
-  const flags = process.argv.slice(2).filter((flag) => flag !== '--all')
+  const flags = process.argv.slice(2).filter((flag) => !OWN_FLAGS.includes(flag))
   const all = ['-profile-features', '-timeout-config-overrides', LESS]
   const isAll = process.argv.includes('--all')
+  const isReport = process.argv.includes('--report')
   return runInCluster(
     [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'gateway-api'],
     {
@@ -45,6 +48,7 @@ await runScript(async () => {
         part: 'sigs.k8s.io/gateway-api/conformance/echo-basic',
         say,
       }),
+      ...(isReport ? { GATEHOUSE_TEST_GATEWAY_API_REPORTS: join(root, 'docs/gateway-api') } : {}),
       GATEHOUSE_TEST_GATEWAY_API: definitions(),
       GATEHOUSE_TEST_GATEWAY_API_FLAGS: [...flags, ...(isAll ? all : [])].join(' '),
     },

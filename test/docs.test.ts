@@ -47,7 +47,7 @@ test.each(DOCUMENTS)(
   (document) => {
     const text = read(document)
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-    const run = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name ?? '')
+    const run = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name ?? '')
     const paths = [...text.matchAll(/`((?:src|test|config|proto)\/[\w./-]+)`/g)].map(([, p]) => p)
     expect(run.filter((name) => scripts[name] === undefined)).toEqual([])
     expect(paths.filter((path) => !existsSync(join(ROOT, path ?? '')))).toEqual([])

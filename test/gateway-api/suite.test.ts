@@ -2,7 +2,7 @@
 // and a real Envoy per Gateway.
 
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
@@ -14,7 +14,7 @@ import { startReplica } from '../kubernetes/support/replica.js'
 import { eventually } from '../support/eventually.js'
 import { deployEnvoys } from './support/envoys.js'
 import { type Program, startKubelet } from './support/kubelet.js'
-import { runSuite } from './support/suite.js'
+import { REPORT, runSuite } from './support/suite.js'
 
 const CLASS = 'gatehouse'
 /** Addresses of the network that a Gateway can have, and cannot have, when it asks for them. */
@@ -58,6 +58,8 @@ it('passes the tests of core and of each feature that the GatewayClass claims', 
     failed: [],
     logs: folder,
   })
+  const reports = process.env['GATEHOUSE_TEST_GATEWAY_API_REPORTS']
+  if (reports !== undefined) copyFileSync(join(folder, 'report.yaml'), join(reports, REPORT))
 })
 
 /** Every CRD of the Gateway API: the suite applies objects of more kinds than Gatehouse reads. */

@@ -36,6 +36,9 @@ const { version } = JSON.parse(
   readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
 ) as { version: string }
 
+/** Name of the committed report, as the Gateway API's project asks for it. */
+export const REPORT = `experimental-${version}-default-report.yaml`
+
 /** How Gatehouse names itself in the report. */
 const IMPLEMENTATION = [
   ...['-organization', 'gatehouse', '-project', 'gatehouse', '-version', version],
