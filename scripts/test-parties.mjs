@@ -1,5 +1,5 @@
 // npm run test:parties: installs missing third-party programs (packages, Chromium, Keycloak, LiteLLM, Presidio, h2spec,
-// promtool, a client of grpc-go), then runs test/parties. Arguments are passed to vitest, e.g.
+// promtool, an OpenTelemetry Collector, a client of grpc-go), then runs test/parties. Arguments are passed to vitest, e.g.
 // `npm run test:parties -- keycloak`; then only the programs that suite needs are installed.
 
 import { spawnSync } from 'node:child_process'
@@ -37,6 +37,7 @@ await runScript(async () => {
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('promtool')) env.GATEHOUSE_TEST_PROMTOOL = promtool()
+  if (wants('otel')) env.GATEHOUSE_TEST_COLLECTOR = collector()
   if (wants('grpc-go', 'grpc-go-gatehouse')) env.GATEHOUSE_TEST_GRPC_GO = grpcGo()
   if (wants('keycloak', 'keycloak-clients', 'keycloak-page'))
     env.GATEHOUSE_TEST_KEYCLOAK = keycloak()
@@ -57,6 +58,15 @@ function python(name, title, size) {
 
 function grpcGo() {
   return goProgram({ name: 'grpc-go-client', module: join(folder, 'go'), say })
+}
+
+function collector() {
+  return goProgram({
+    name: 'collector',
+    module: join(folder, 'collector'),
+    takes: 'about two minutes',
+    say,
+  })
 }
 
 function promtool() {

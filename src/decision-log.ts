@@ -2,6 +2,7 @@
 // cause these lines without end, each key has one in ten seconds, with the number left out (docs/decision-log.md).
 
 import { createLogLimit } from './log-limit.js'
+import { readTraceparent, TRACEPARENT } from './tracing.js'
 
 /** Writes a line of the decision log, to where the operator wants it. Must not wait. */
 export type WriteDecision = (message: string, fields: object) => void
@@ -65,7 +66,6 @@ const MAX_TEXT = 256
 const MIN_SECRET = 8
 const LOOKS_LIKE_A_TOKEN = /eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)*/g
 const HIDDEN = '[token]'
-const TRACE_PARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
 
 /** Truncates a text and hides the credentials of this request in it. */
 export type Hide = (text: string) => string
@@ -83,18 +83,21 @@ export function hider({ headers }: Pick<RequestFacts, 'headers'>): Hide {
 
 /** Headers that requestFields() and hider() read. */
 export const LOGGED_FROM: readonly string[] = [
-  ...['x-request-id', 'traceparent', 'authorization', 'proxy-authorization', 'cookie'],
+  ...['x-request-id', TRACEPARENT, 'authorization', 'proxy-authorization', 'cookie'],
 ]
 
-/** Returns requestId and traceId (from traceparent) if present, method, host, and path without query. */
-export function requestFields(facts: RequestFacts, hide: Hide): object {
+/**
+ * Returns requestId, traceId and spanId if present, method, host, and path without query. traceparent: what Envoy sent
+ * with its own call; absent: the request's.
+ */
+export function requestFields(facts: RequestFacts, hide: Hide, traceparent?: string): object {
   const { headers, method, host, pathAndQuery } = facts
   const id = oneOf(headers.get('x-request-id'))
-  const trace = TRACE_PARENT.exec(oneOf(headers.get('traceparent')) ?? '')?.[1]
+  const trace = readTraceparent(traceparent ?? oneOf(headers.get(TRACEPARENT)))
   const [path = ''] = pathAndQuery.split(/[?#]/, 1)
   return {
     ...(id !== undefined && { requestId: hide(id) }),
-    ...(trace !== undefined && { traceId: hide(trace) }),
+    ...(trace && { traceId: trace.traceId, spanId: trace.spanId }),
     ...{ method: hide(method), host: hide(host), path: hide(path) },
   }
 }

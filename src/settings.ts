@@ -14,6 +14,7 @@ import {
   variableName,
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
+import { readTelemetry } from './settings/telemetry.js'
 import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
 
@@ -231,9 +232,18 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push(
       `--grpc and --admin are both ${formatAddress(settings.grpc)}; expected two different addresses`,
     )
-  sentences.push(...statusAddress(settings))
+  sentences.push(...statusAddress(settings), ...telemetry(settings))
   return sentences
 }
+
+/** Reads the variables of OpenTelemetry, which only the servers use. */
+function telemetry({ command, environment, otlp }: Settings): readonly string[] {
+  if (!COMMANDS_WITH_TELEMETRY.has(command)) return []
+  const read = readTelemetry(environment, otlp)
+  return read.ok ? [] : [read.error]
+}
+
+const COMMANDS_WITH_TELEMETRY: ReadonlySet<CommandName> = new Set(['run', 'serve', 'demo'])
 
 /** Whether the two addresses are the same; with port 0 each server gets a port of its own. */
 const collide = (one: ServerAddress, other: ServerAddress): boolean =>

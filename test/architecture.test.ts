@@ -8,7 +8,16 @@ import { describe, expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const src = join(root, 'src')
 
-const BASE = ['result', 'utf8', 'errors', 'logger', 'log-limit', 'decision-log', 'similar']
+const BASE = [
+  'result',
+  'utf8',
+  'errors',
+  'logger',
+  'log-limit',
+  'decision-log',
+  'tracing',
+  'similar',
+]
 
 /**
  * Room (a folder, or a file at the top of src) → the rooms that it may import beside itself. Rooms stand in the order of
@@ -19,7 +28,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
   'logger.ts': [],
   'log-limit.ts': [],
-  'decision-log.ts': ['log-limit'],
+  'tracing.ts': [],
+  'decision-log.ts': ['log-limit', 'tracing'],
   'similar.ts': [],
   'ending.ts': [],
   'turns.ts': ['ending'],
@@ -34,7 +44,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
-  remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger'],
+  remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
 
   'llm/text': ['json', 'ir', 'turns'],
   'mcp/texts': ['mcp', 'llm/text', 'json', 'turns', 'result'],
@@ -154,6 +164,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   settings: ['addresses', 'result'],
   'settings.ts': ['settings', 'result', 'similar'],
+  telemetry: ['settings', 'decision-log', 'tracing'],
   admin: ['ir', 'incremental', 'settings', 'result', 'logger', 'turns'],
   envoy: ['ir', 'result', 'errors', 'logger'],
   workers: [
@@ -186,6 +197,7 @@ const FENCES: Record<string, string> = {
   '@kubernetes/client-node': 'resources/kubernetes/',
   zod: 'resources/',
   'prom-client': 'admin/',
+  '@opentelemetry': 'telemetry/',
 }
 
 interface SourceFile {
@@ -259,10 +271,8 @@ describe('imports', () => {
       file.imports
         .map(({ from }) => from)
         .filter((from) => {
-          const name = from.startsWith('@')
-            ? from.split('/').slice(0, 2).join('/')
-            : from.split('/')[0]
-          const fence = FENCES[name ?? '']
+          const [scope = '', name = ''] = from.split('/')
+          const fence = FENCES[scope.startsWith('@') ? `${scope}/${name}` : scope] ?? FENCES[scope]
           return fence !== undefined && !file.path.startsWith(fence)
         })
         .map((from) => `${file.path} imports ${from}`),

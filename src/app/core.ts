@@ -2,6 +2,7 @@
 // Opens no socket by itself.
 
 import type { AdminSource } from '../admin/admin-server.js'
+import { sumOf } from '../admin/merged-metrics.js'
 import { createMetrics, type Metrics } from '../admin/metrics.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { createTranslator } from '../gatewayapi/translator.js'
@@ -65,10 +66,11 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const workers = createWorkers(settings, { ads, metrics, logger, ...keySets })
   const settled = (): boolean => ads.settled()
   const publisher = createPublisher({ cache, settled, now, startTimer, others: workers })
+  const exports = createExports(settings, metrics, workers, logger)
   const caFile = systemCaFile(settings.environment)
   const outbound = createOutbound(settings, {
     caFile,
-    ...{ logger, metrics, now, startTimer },
+    ...{ logger, metrics, now, startTimer, tracer: () => exports.tracer },
     ownAddresses: () => pipeline.state().translation?.ownAddresses ?? NONE,
     onChange: () => pipeline.remoteChanged(),
     onAnswer: (id, answers) => workers?.keySetAnswered(id, answers),
@@ -87,10 +89,9 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const adminParts = { pipeline, publisher, envoys, remote, metrics, workers, now }
-  const exports = new Exports(settings, { logger, metrics, now })
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
-      writeDecision: exports.writeDecision,
+      ...{ writeDecision: exports.writeDecision, tracer: exports.tracer },
       ...{ tables: publisher, keySets, metrics, logger, now },
       ...limitsOf(settings, heldBytes),
       ...outbound,
@@ -98,10 +99,11 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   return {
     pipeline,
     envoys,
-    serve: (listeners) =>
-      workers === undefined
-        ? startServers(servedBy([...own(), ads], listeners, logger))
-        : serveByWorkers(workers, listeners, logger),
+    serve: async (listeners) => {
+      await exports.start()
+      if (workers !== undefined) return serveByWorkers(workers, listeners, logger)
+      return startServers(servedBy([...own(), ads], listeners, logger))
+    },
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),
     adminSource: (more) =>
@@ -125,6 +127,18 @@ function createMeasures({ heldBytes: given }: Settings) {
     stopCollecting: startIdleCollection(() => heldBytes.held()),
   }
 }
+
+/** Creates what this process hands on, with the metrics of all processes. */
+const createExports = (
+  settings: Settings,
+  metrics: Metrics,
+  workers: WorkerPool | undefined,
+  logger: Logger,
+): Exports =>
+  new Exports(settings, {
+    ...{ logger, metrics, now },
+    readMetrics: async () => sumOf([await metrics.json(), ...((await workers?.metrics()) ?? [])]),
+  })
 
 const now = (): number => Date.now()
 
@@ -197,7 +211,7 @@ function translatorOf(
 }
 
 const xdsOptions = (
-  { listenAddress, trustedHops, accessLog }: Settings,
+  { listenAddress, trustedHops, accessLog, otlp, traceSampling }: Settings,
   ownEnvoy: boolean,
   caFile: string,
 ): XdsOptions => ({
@@ -205,6 +219,7 @@ const xdsOptions = (
   trustedHops,
   systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
   accessLog,
+  ...(otlp !== undefined && { tracing: { otlp, sampling: traceSampling } }),
   // Several Envoys on a machine need `serve`; two `run`s on one port would each get some of its requests.
   exclusivePorts: ownEnvoy,
 })

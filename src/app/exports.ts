@@ -1,9 +1,15 @@
-// What a process hands on: the lines of its decision log.
+// What a process hands on: the lines of its decision log, to stderr or a file, and telemetry, to a collector.
 
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { MetricsJson } from '../admin/merged-metrics.js'
 import type { Metrics } from '../admin/metrics.js'
 import type { WriteDecision } from '../decision-log.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
+import { readTelemetry } from '../settings/telemetry.js'
+import type { Telemetry } from '../telemetry/start-telemetry.js'
+import type { Tracer } from '../tracing.js'
 import { createDecisionWriter, type DecisionWriter } from './decision-writers.js'
 
 export interface ExportsDeps {
@@ -13,24 +19,70 @@ export interface ExportsDeps {
   readonly now: () => number
   /** Number of this worker; absent: the main process. */
   readonly worker?: number
+  /** Reads the metrics to export; absent: another process exports them. */
+  readonly readMetrics?: () => Promise<MetricsJson>
 }
 
+/** Longest wait for a collector at the end of the process. */
+const CLOSE_MS = 1_000
+
 export class Exports {
-  readonly writeDecision: WriteDecision
+  readonly #settings: Settings
+  readonly #deps: ExportsDeps
   readonly #decisions: DecisionWriter
+  #telemetry: Telemetry | undefined
 
   /** @throws {Error} for a person when the file of --decision-log-file cannot be opened. */
-  constructor(settings: Settings, { logger, metrics, now, worker }: ExportsDeps) {
+  constructor(settings: Settings, deps: ExportsDeps) {
+    const { logger, metrics, now, worker } = deps
+    this.#settings = settings
+    this.#deps = deps
     this.#decisions = createDecisionWriter(settings, {
       ...{ logger, now },
       onLines: (result, lines) => metrics.exported('file', 'decisions', result, lines),
       ...(worker !== undefined && { fields: { worker } }),
     })
-    this.writeDecision = this.#decisions.write
+  }
+
+  /** Starts the export of telemetry, if the settings ask for any. To be called before the two getters. */
+  async start(): Promise<void> {
+    const { environment, otlp } = this.#settings
+    const settings = readTelemetry(environment, otlp)
+    if (!settings.ok || settings.value === undefined) return
+    const { metrics, worker, readMetrics } = this.#deps
+    const { startTelemetry } = await import('../telemetry/start-telemetry.js')
+    this.#telemetry = startTelemetry(settings.value, {
+      ...{ version: await ownVersion(), worker, readMetrics },
+      countOf: (signal) => (result, items) => metrics.exported('otlp', signal, result, items),
+    })
+  }
+
+  /** Absent: nothing is traced. */
+  get tracer(): Tracer | undefined {
+    return this.#telemetry?.tracer
+  }
+
+  get writeDecision(): WriteDecision {
+    const { write } = this.#decisions
+    const send = this.#telemetry?.write
+    if (send === undefined) return write
+    return (message, fields) => {
+      write(message, fields)
+      send(message, fields)
+    }
   }
 
   /** Hands on what is waiting, for a moment at most. */
   async close(): Promise<void> {
-    await this.#decisions.close()
+    const sent = this.#telemetry?.close()
+    await Promise.all([
+      this.#decisions.close(),
+      sent && Promise.race([sent, delay(CLOSE_MS, undefined, { ref: false })]),
+    ])
   }
+}
+
+async function ownVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
 }

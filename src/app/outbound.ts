@@ -7,8 +7,10 @@ import { createCallRemote, systemLookup } from '../remote/http-call.js'
 import { createNameStore } from '../remote/name-store.js'
 import { createRemoteStore, type RemoteStore } from '../remote/remote-store.js'
 import { systemAuthorities } from '../remote/system-authorities.js'
+import { tracedCall } from '../remote/traced-call.js'
 import { createWebhookPools, type WebhookLines } from '../remote/webhook-pools.js'
 import type { Environment, Settings } from '../settings.js'
+import type { Tracer } from '../tracing.js'
 import { callRules, publicRules, tenancyOf } from './tenancy.js'
 
 export interface OutboundDeps {
@@ -21,6 +23,8 @@ export interface OutboundDeps {
   readonly onChange: () => void
   /** Called for every document fetched, changed or not; answers: how many have been. */
   readonly onAnswer: (id: string, answers: number) => void
+  /** Returns undefined if calls are not traced. */
+  readonly tracer: () => Tracer | undefined
   readonly now: () => number
   readonly startTimer: (callback: () => void, ms: number) => () => void
 }
@@ -55,7 +59,7 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
   const { logger, metrics, now, startTimer, onChange } = deps
   const { tenancy, callRemote, callPublic, pools } = createCalls(settings, deps)
   const remote: RemoteStore = createRemoteStore({
-    callRemote,
+    callRemote: tracedCall(deps.tracer, callRemote),
     now,
     logger,
     metrics,

@@ -20,6 +20,7 @@ import type { WebhookPools } from '../remote/webhook-pools.js'
 import type { Settings } from '../settings.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { EntryTable } from '../snapshot/retained-table.js'
+import type { Tracer } from '../tracing.js'
 import { type AdsService, createAdsService } from '../xds/server/ads-server.js'
 import type { SnapshotCache } from '../xds/server/snapshot-cache.js'
 
@@ -72,6 +73,8 @@ export interface TableDeps extends CommonDeps {
   readonly budget: BudgetLimits
   readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
   readonly writeDecision: WriteDecision
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined
   /** How to read the route from ext_proc streams without call metadata; absent: these streams fail. */
   readonly routeKey?: Settings['routeKey']
 }
@@ -79,7 +82,7 @@ export interface TableDeps extends CommonDeps {
 /** Creates ext_authz and ext_proc, in the order in which they must be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
-  const { metrics, logger, now } = deps
+  const { metrics, logger, now, tracer } = deps
   const decisions = createDecisionLog({ write: deps.writeDecision, now, ...deps.decisionLog })
   const check = createCheckService({
     ...keySets,
@@ -89,11 +92,13 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     logger,
     decisions,
     metrics: metrics.checks,
+    tracer,
   })
   const process = createProcessService({
     table: () => tables.proc,
     callRemote,
     callPublic,
+    tracer,
     shared,
     readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },

@@ -44,7 +44,8 @@ class RunningWorker implements Worker {
   readonly #tables: WorkerTables
   readonly #keySets: KeySetQuestions
   readonly #relayed: readonly RelayedService[]
-  readonly #services: readonly GrpcService[]
+  /** Creates the services, once telemetry has been started. */
+  readonly #services: () => readonly GrpcService[]
   readonly #metrics: ReturnType<typeof createMetrics>
   readonly #lines: PermitLines
   readonly #exports: Exports
@@ -68,9 +69,9 @@ class RunningWorker implements Worker {
       createRelayedService(one, post, () => (this.#streams += 1)),
     )
     this.#exports = new Exports(settings, { logger, metrics: this.#metrics, now, worker })
-    this.#services = [
+    this.#services = () => [
       ...createCheckAndProcess({
-        writeDecision: this.#exports.writeDecision,
+        ...{ writeDecision: this.#exports.writeDecision, tracer: this.#exports.tracer },
         ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
         ...this.#calls(settings),
         shared: { part: 1 / workers, tallyOf: (provider) => counters.named(provider) },
@@ -82,9 +83,11 @@ class RunningWorker implements Worker {
 
   async listen(listeners: readonly HandedListener[]): Promise<void> {
     const { logger } = this.#deps
+    await this.#exports.start()
+    const services = this.#services()
     this.#servings = await Promise.all(
       listeners.map(({ type, tls }) =>
-        createServing({ type, services: this.#services, logger, ...(tls && { tls }) }),
+        createServing({ type, services, logger, ...(tls && { tls }) }),
       ),
     )
   }

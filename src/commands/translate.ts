@@ -25,12 +25,14 @@ export async function translate(settings: Settings, io: CommandIo): Promise<Exit
   const isFragment = settings.for === 'envoy'
   if (offline.provider.problems.length > 0 || (isFragment && !report.isGood)) return 1
   const { listenAddress, trustedHops, accessLog, connect, grpc, envoyAdmin } = settings
+  const { otlp, traceSampling } = settings
   const config = buildStaticConfig(offline.translation.ir, {
     xds: {
       listenAddress,
       trustedHops,
       systemCaFile: ENVOY_CA_FILE,
       accessLog,
+      ...(otlp !== undefined && { tracing: { otlp, sampling: traceSampling } }),
     },
     connection: { address: connect ?? grpc },
     envoyAdmin,

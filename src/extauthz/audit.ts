@@ -75,7 +75,7 @@ function record(
   try {
     metrics.audited(entry.route, decision.type === 'allow' ? 'allow' : 'deny', decision.reason)
     if (decisions !== undefined && decision.type === 'reply')
-      logDecision(decisions, bytes, entry, decision, { now, mode: 'audit' })
+      logDecision(decisions, { bytes }, entry, decision, { now, mode: 'audit' })
   } catch {
     // Bookkeeping must not change a decision.
   }

@@ -4,6 +4,7 @@ import type { BudgetLimits } from '../cel/budget.js'
 import type { DecisionLog } from '../decision-log.js'
 import type { LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
+import type { Tracer } from '../tracing.js'
 import type { AuthzTable } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
 import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
@@ -23,6 +24,8 @@ export interface CheckOptions extends FreshKeysOptions {
   /** Absent: decisions are not logged. */
   readonly decisions?: DecisionLog
   readonly metrics: CheckMetrics
+  /** Absent: checks are not traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 /** What can end a check early. */
@@ -30,6 +33,8 @@ export interface CheckCall {
   isCancelled(): boolean
   /** Milliseconds since the epoch; Infinity: no deadline. */
   readonly deadline: number
+  /** Returns all values of a header of the call. Absent: it has none. */
+  metadata?(name: string): readonly string[]
 }
 
 export interface CheckContext {

@@ -8,6 +8,7 @@ import { createBodyLine } from './body-line.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
 import { openCheckRequest } from './check-request.js'
 import { encodeDecision } from './check-response.js'
+import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
 import { logDecision } from './decision-line.js'
@@ -27,7 +28,7 @@ export function createCheck(options: CheckOptions): Check {
   // Audits have their own queue: they must not take the places of checks.
   const auditing: CheckContext = { ...context, bodies: createBodyLine(), isAudit: true }
   return (bytes, call) => {
-    const asked: Asked = { context, auditing, bytes, start: performance.now() }
+    const asked: Asked = { context, auditing, bytes, call, start: performance.now() }
     let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
@@ -50,6 +51,7 @@ interface Asked {
   readonly auditing: CheckContext
   /** The CheckRequest. */
   readonly bytes: Buffer
+  readonly call: CheckCall
   /** Start time, in milliseconds of performance.now(). */
   readonly start: number
 }
@@ -77,18 +79,21 @@ function failed({ logger }: CheckOptions, error: unknown): Decision {
 
 /** Encodes a decision, counts it and logs it. */
 function finish(
-  { context: { options, limit }, auditing, bytes: request, start }: Asked,
+  asked: Asked,
   decided: Decision,
   entry: CompiledEntry | undefined,
   key?: string,
 ): Uint8Array {
+  const { context, auditing, bytes: request, start } = asked
+  const { options, limit } = context
   const decision = entry?.audit === undefined ? decided : audited(auditing, request, entry, decided)
   const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal)
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) warnOfUnknown(options, limit, decision, key)
     else if (options.decisions !== undefined)
-      logDecision(options.decisions, request, entry.entry, decision, options)
+      logDecision(options.decisions, asked, entry.entry, decision, options)
+    if (options.tracer !== undefined) traceCheck(options.tracer, asked, entry?.entry, decision)
   } catch {
     // Bookkeeping must not change a decision. Nothing is reported, as the logger itself may have failed.
   }

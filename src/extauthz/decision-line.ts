@@ -14,7 +14,9 @@ import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { JsonObject } from '../ir/json.js'
 import type { PolicySource, RulePolicy } from '../ir/policy-source.js'
 import type { RulePlace } from '../rules/judge.js'
+import { TRACEPARENT } from '../tracing.js'
 import { bearerToken } from './authorization-header.js'
+import type { CheckCall } from './check-context.js'
 import { type CheckRequest, openCheckRequest, readCheckRequest } from './check-request.js'
 import { claim, LEEWAY_SECONDS, readClaims } from './claims.js'
 import type { Decision, Reason } from './decision.js'
@@ -31,33 +33,42 @@ interface LineOptions {
   readonly mode?: 'audit'
 }
 
-/** bytes: the CheckRequest. @throws RangeError when it is malformed. */
+/** A request that was decided. */
+export interface Decided {
+  /** The CheckRequest. */
+  readonly bytes: Buffer
+  /** Absent: Envoy does not wait for the decision. */
+  readonly call?: CheckCall
+}
+
+/** @throws RangeError when the CheckRequest is malformed. */
 export function logDecision(
   log: DecisionLog,
-  bytes: Buffer,
+  decided: Decided,
   entry: AuthzEntry,
   decision: Decision,
   { now, mode }: LineOptions,
 ): void {
   const fields = (): object => ({
     ...(mode !== undefined && { mode }),
-    ...lineOf(log, bytes, entry, decision, now() / 1000),
+    ...lineOf(log, decided, entry, decision, now() / 1000),
   })
   if (decision.type === 'allow') return log.allowed(MESSAGE, fields)
-  const { policy, rule } = placeOf(entry, decision)
+  const { policy, rule } = decisionPlace(entry, decision)
   const key = [mode, entry.route, decision.reason, policy, rule].join(' ')
   log.refused(key, MESSAGE, fields)
 }
 
 function lineOf(
   log: DecisionLog,
-  bytes: Buffer,
+  { bytes, call }: Decided,
   entry: AuthzEntry,
   decision: Decision,
   nowSeconds: number,
 ): object {
   const request = readCheckRequest(openCheckRequest(bytes), HEADERS)
   const hide = hider(request)
+  const [sent] = call?.metadata?.(TRACEPARENT) ?? []
   const token = decision.type === 'allow' ? decision.token : decision.by?.token
   const claims = token?.claims.json ?? unverifiedClaims(request)
   const tool = toolOf(decision)
@@ -66,8 +77,8 @@ function lineOf(
     reason: decision.reason,
     ...(decision.type === 'reply' && { status: decision.reply.status }),
     route: entry.route,
-    ...placeOf(entry, decision),
-    ...requestFields({ ...request, pathAndQuery: request.path }, hide),
+    ...decisionPlace(entry, decision),
+    ...requestFields({ ...request, pathAndQuery: request.path }, hide, sent),
     ...(tool !== undefined && tool !== '' && { tool: hide(tool) }),
     ...(claims && callerFields(claims, { asked: log.claims, verified: token !== undefined }, hide)),
     ...(claims && contrast(decision.reason, entry, claims, nowSeconds, hide)),
@@ -94,7 +105,7 @@ interface Place extends Partial<PolicySource> {
 }
 
 /** The rule that denies the request, or else the policy that does. */
-function placeOf(entry: AuthzEntry, decision: Decision): Place {
+export function decisionPlace(entry: AuthzEntry, decision: Decision): Place {
   if (decision.type === 'allow') return {}
   const { by } = decision
   if (by === undefined) return entry.policy ?? {}

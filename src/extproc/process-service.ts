@@ -10,6 +10,8 @@ import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
+import { tracedCall } from '../remote/traced-call.js'
+import { type Trace, TRACEPARENT, type Tracer } from '../tracing.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
@@ -39,6 +41,8 @@ export interface ProcessServiceDeps {
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 /**
@@ -79,7 +83,12 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {
-      createProcessor: (own) => createProcessor(entry, own, parts, guardDeps, client),
+      createProcessor: (own) => {
+        const trace = traceOf(call, deps.tracer)
+        return trace === undefined
+          ? createProcessor(entry, own, parts, guardDeps, client)
+          : createProcessor(entry, own, tracedParts(parts, trace), { ...guardDeps, trace }, client)
+      },
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => close(),
     })
@@ -100,6 +109,16 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     methods: { Process: { type: 'stream', open: process } },
     drain: (timeoutMs) => streams.drain(timeoutMs),
   }
+}
+
+function traceOf(call: StreamCall, tracer: Tracer | undefined): Trace | undefined {
+  return tracer && { tracer, parent: call.metadata(TRACEPARENT)[0] }
+}
+
+/** Calls of the provider belong to the request that needs them; documents of clients are shared by many. */
+function tracedParts(parts: ProcessorDeps, { tracer, parent }: Trace): ProcessorDeps {
+  const callRemote = tracedCall(() => tracer, parts.callRemote, parent)
+  return { ...parts, callRemote, relay: { ...parts.relay, callRemote } }
 }
 
 function entryOf(

@@ -5,6 +5,7 @@ import { createRegistry } from '@bufbuild/protobuf'
 import * as wkt from '@bufbuild/protobuf/wkt'
 import { file_envoy_config_bootstrap_v3_bootstrap } from './generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { file_envoy_config_route_v3_route } from './generated/envoy/config/route/v3/route_pb.js'
+import { file_envoy_config_trace_v3_opentelemetry } from './generated/envoy/config/trace/v3/opentelemetry_pb.js'
 import { file_envoy_extensions_access_loggers_file_v3_file } from './generated/envoy/extensions/access_loggers/file/v3/file_pb.js'
 import { file_envoy_extensions_access_loggers_filters_cel_v3_cel } from './generated/envoy/extensions/access_loggers/filters/cel/v3/cel_pb.js'
 import { file_envoy_extensions_access_loggers_stream_v3_stream } from './generated/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
@@ -33,6 +34,7 @@ import { Health } from './generated/grpc/health/v1/health_pb.js'
 const ROOTS: readonly DescFile[] = [
   file_envoy_config_bootstrap_v3_bootstrap,
   file_envoy_config_route_v3_route,
+  file_envoy_config_trace_v3_opentelemetry,
   file_envoy_extensions_access_loggers_file_v3_file,
   file_envoy_extensions_access_loggers_filters_cel_v3_cel,
   file_envoy_extensions_access_loggers_stream_v3_stream,

@@ -31,6 +31,8 @@ export const XDS_CLUSTER = 'gatehouse_xds'
 export const EXT_AUTHZ_CLUSTER = 'gatehouse_ext_authz'
 /** The cluster in the bootstrap by which ext_proc reaches Gatehouse. */
 export const EXT_PROC_CLUSTER = 'gatehouse_ext_proc'
+/** The cluster of the collector that Envoy sends its spans to. */
+export const OTLP_CLUSTER = 'gatehouse_otlp'
 /** A cluster without endpoints, for routes that ext_proc answers. */
 export const ANSWERED_CLUSTER = 'gatehouse_answered'
 /** A cluster without endpoints, for the share of traffic whose backendRef does not resolve. */

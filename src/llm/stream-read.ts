@@ -16,6 +16,7 @@ import { type SaidText, type Source, sourceOf } from './text/said.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
 import { beside, type Said, spokenAt } from './text/stream-said.js'
+import { usageOf } from './text/usage.js'
 
 /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
 export function* readStreamEvent(data: string): Work<Result<StreamEvent, string>> {
@@ -41,7 +42,7 @@ function* read(json: JsonText): Work<StreamEvent> {
     if (text.isRepeat === true) repeats.push(asRepeat(text))
     else pieces.push(text)
   }
-  return { api, json: { text: json.text }, pieces, repeats, ends: said.ends }
+  return { api, json: { text: json.text }, pieces, repeats, ends: said.ends, usage: usageOf(json) }
 }
 
 const asRepeat = ({ isRepeat: _, ...repeat }: SaidText): Repeat => repeat

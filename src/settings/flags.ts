@@ -3,16 +3,15 @@
 
 import type { CommandName } from './commands.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'
+import { LOG_FLAGS } from './log-flags.js'
 import { MESH_FLAGS } from './mesh-flags.js'
 import {
   readAllowedAddress,
   readBindHost,
-  readDecisionLog,
   readDomain,
   readDuration,
   readEnvoyAddress,
   readInteger,
-  readNames,
   readNamespacedName,
   readOneOf,
   readServerAddress,
@@ -228,37 +227,7 @@ export const FLAGS = {
     meaning: 'exit code 1 also for remarks: lines that begin with "note:" after their place',
   }),
   noTour: onOff({ commands: ['demo'], meaning: 'start the stack without taking the tour' }),
-  logLevel: oneOr(readOneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
-    value: 'LEVEL',
-    commands: SERVERS,
-    meaning: 'trace, debug, info, warn, error, fatal or silent',
-  }),
-  decisionLog: oneOr(readDecisionLog, 'refusals', {
-    value: 'WHICH',
-    commands: SERVERS,
-    meaning:
-      'which decisions leave a line at info: refusals, all, all:N (refusals, and one of N that are let in) or none',
-  }),
-  decisionLogFile: one(readText, {
-    value: 'PATH',
-    commands: ['run', 'serve'],
-    meaning:
-      'the file that these lines are appended to instead of stderr; a new one is created after it was renamed',
-  }),
-  logClaims: one(readNames, {
-    value: 'NAME,NAME',
-    commands: SERVERS,
-    meaning: 'claims of verified tokens that these lines show beside sub, iss and client_id',
-  }),
-  exposeReason: onOff({
-    commands: SERVERS,
-    meaning:
-      "the reason that a guardrail webhook gives with a reject also reaches the client, in errors of its API's form and of streams",
-  }),
-  accessLog: onOff({
-    commands: ['run', 'serve', 'translate', 'demo'],
-    meaning: 'Envoy writes a JSON line per request on its standard output',
-  }),
+  ...LOG_FLAGS,
 }
 
 /** Name of a flag's property in Settings, e.g. envoyAdmin. */

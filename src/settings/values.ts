@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import type { AllowedAddress } from '../addresses/address-rules.js'
 import { err, ok, type Result } from '../result.js'
+import { isHttpUrl } from './telemetry.js'
 
 /** Parses a value. error: what was expected, to follow "expected ". */
 export type ReadValue<T> = (text: string) => Result<T, string>
@@ -62,6 +63,18 @@ export const readNames: ReadValue<readonly string[]> = (text) => {
 /** Reads any text that is not blank. */
 export const readText: ReadValue<string> = (text) =>
   text.trim() === '' ? err('a value that is not empty') : ok(text)
+
+/** Reads an http or https URL without credentials and query. */
+export const readHttpUrl: ReadValue<string> = (text) =>
+  isHttpUrl(text)
+    ? ok(text)
+    : err('a URL with http or https and no credentials, e.g. http://127.0.0.1:4318')
+
+/** Reads a percentage. */
+export const readPercent: ReadValue<number> = (text) => {
+  const value = /^\d{1,3}(\.\d{1,4})?$/.test(text.trim()) ? Number(text) : NaN
+  return value <= 100 ? ok(value) : err('a percentage between 0 and 100, e.g. 1 or 0.1')
+}
 
 const TCP = 'HOST:PORT, e.g. 127.0.0.1:18000 or [::1]:18000, with a port between 0 and 65535'
 

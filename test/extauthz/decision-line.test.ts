@@ -68,6 +68,7 @@ test('a request without a token: what was asked for, by whom, and which policy r
     ...policy,
     requestId: 'id-1',
     traceId: 'a'.repeat(32),
+    spanId: 'b'.repeat(16),
     method: 'POST',
     host: 'gw.example',
     path: '/mcp/x',

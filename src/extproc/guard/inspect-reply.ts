@@ -11,6 +11,7 @@ import { BUSY } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import { replyAttributes } from '../webhook/gen-ai-attributes.js'
 import { looksCompressed, looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
@@ -53,6 +54,7 @@ export async function inspectReply(
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value
+  deps.span?.set(replyAttributes(conversation))
   // Embeddings, lists of models and errors have nothing to ask about.
   if (conversation.entries.length === 0) return asRead
   const { route, response: webhooks } = guard

@@ -9,6 +9,7 @@ import { encodeUtf8InTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import { requestAttributes } from '../webhook/gen-ai-attributes.js'
 import { busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
@@ -35,6 +36,7 @@ export async function inspectRequest(
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
+  deps.span?.set(requestAttributes(conversation, path))
   const llmRequest = llmRequestValue(conversation.json)
   const inspected = await inspectConversation(
     {

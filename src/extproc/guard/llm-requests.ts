@@ -4,6 +4,7 @@ import { SEAL_HEADERS } from '../../ir/names.js'
 import type { HeaderChange } from '../stream/guard-messages.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import { inPhaseSpan } from '../webhook/phase-span.js'
 import {
   busyRequest,
   inspectRequest,
@@ -24,7 +25,10 @@ export const llmRequests = (guard: Guard, deps: GuardDeps): RequestForm => ({
   tooLarge: (attributes) => requestTooLarge(requestPath(attributes)),
   tooSlow: (attributes) => requestTooSlow(requestPath(attributes)),
   busy: (attributes) => busyRequest(requestPath(attributes)),
-  inspect: (body, attributes, signal) => inspectRequest(body, { guard, attributes, signal }, deps),
+  inspect: (body, attributes, signal) =>
+    inPhaseSpan(deps, guard.route, 'request', (own) =>
+      inspectRequest(body, { guard, attributes, signal }, own),
+    ),
 })
 
 /**

@@ -12,6 +12,7 @@ import { type Framing, jsonArray } from '../streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import { inPhaseSpan } from '../webhook/phase-span.js'
 import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
 import {
   busyReply,
@@ -134,7 +135,9 @@ function createHeldReply(
     if (bytes.length === 0) return { type: 'same' }
     const attributes = request.attributes()
     const context = { guard, headers: headers(), attributes, hadBody: request.hadBody() }
-    return inspectReply(bytes, { ...context, signal: stream.signal }, deps)
+    return inPhaseSpan(deps, guard.route, 'response', (own) =>
+      inspectReply(bytes, { ...context, signal: stream.signal }, own),
+    )
   }
   const phase = createGuardedPhase('response', stream, deps, {
     tooLarge: () => refuseUnread(TOO_LARGE),

@@ -7,6 +7,7 @@ import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { inTurns, Pace } from '../../turns.js'
 import type { Aborted } from '../guard/inspection.js'
 import { askWebhooks, type Reject } from '../webhook/ask-webhooks.js'
+import { inPhaseSpan } from '../webhook/phase-span.js'
 import type { McpExchange } from './mcp-guard.js'
 
 export type MessageVerdict =
@@ -24,13 +25,11 @@ export async function inspectMessage(
   const webhooks = guard[phase]
   if (entries.length === 0 || webhooks.length === 0) return UNCHANGED
   const { route } = guard
-  const verdict = await askWebhooks(
-    {
-      ...{ route, phase, webhooks, tool, signal, attributes: attributes() },
-      entries: entries.map((entry) => ({ ...entry, isWritable: true })),
-    },
-    deps,
-  )
+  const question = {
+    ...{ route, phase, webhooks, tool, signal, attributes: attributes() },
+    entries: entries.map((entry) => ({ ...entry, isWritable: true })),
+  }
+  const verdict = await inPhaseSpan(deps, route, phase, (own) => askWebhooks(question, own))
   if (verdict.type !== 'pass') return verdict
   const edits = await inTurns(editsOf(entries, verdict.contents, new Pace()), signal)
   return edits === undefined ? ABORTED : { type: 'pass', edits }

@@ -4,6 +4,7 @@
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
+import type { Usage } from '../../llm/text/usage.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
 import { ok } from '../../result.js'
 import { type Pace, unitsOf } from '../../turns.js'
@@ -15,10 +16,14 @@ export interface EventIntake {
   readonly api: LlmApi | undefined
 }
 
-/** passesUnread: whether the rest passes unchanged from the first event that cannot be read. */
+/**
+ * passesUnread: whether the rest passes unchanged from the first event that cannot be read. onUsage: called with what
+ * events say about their model and tokens.
+ */
 export function createEventIntake(
   held: Pick<HeldReply, 'add' | 'end'>,
   passesUnread: boolean,
+  onUsage: (api: LlmApi, usage: Usage) => void,
 ): EventIntake {
   let api: LlmApi | undefined
   let isBlind = false
@@ -33,6 +38,7 @@ export function createEventIntake(
     if (event?.ok === false && !passesUnread) return event
     if (event?.ok === false) isBlind = true
     if (event?.ok === true) api = event.value.api
+    if (event?.ok === true && event.value.usage) onUsage(event.value.api, event.value.usage)
     yield* held.add(frame, event?.ok === true ? event.value : undefined, pace)
     if (isBlind || isLast) held.end()
     return ok(undefined)

@@ -5,6 +5,7 @@ import { sendText, sendTrailers } from '../stream/guard-messages.js'
 import type { BodyPart } from '../stream/process-message.js'
 import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { startPhaseSpan } from '../webhook/phase-span.js'
 import type { Framing } from './framing.js'
 import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 
@@ -30,6 +31,8 @@ export function createStreamedPhase(
   let state: 'open' | 'done' | 'refused' = 'open'
   let hasTrailers = false
   let hasSent = false
+  const span = startPhaseSpan(deps, context.guard.route, 'response')
+  stream.signal.addEventListener('abort', () => span.end('aborted'))
 
   const send = (text: string, isLast: boolean): void => {
     hasSent = true
@@ -41,12 +44,13 @@ export function createStreamedPhase(
       send: (text) => send(text, false),
       refuse: ({ error, problem }, api) => {
         state = 'refused'
+        span.end('refused')
         deps.logRefusal(context.guard.route, 'response', { reply: error, problem })
         send(framing.errorEnd(error, api, hasSent), !hasTrailers)
         if (hasTrailers) sendTrailers(stream.send, 'response')
       },
     },
-    deps,
+    span.deps,
   )
   const isOpen = (part: string): boolean => {
     if (state === 'done') throw new UnexpectedMessage(`response ${part} when done`)
@@ -56,6 +60,7 @@ export function createStreamedPhase(
     await reply.end()
     if (state === 'refused' || stream.signal.aborted) return
     state = 'done'
+    span.end('passed')
     if (hasTrailers) sendTrailers(stream.send, 'response')
     else send('', true)
   }

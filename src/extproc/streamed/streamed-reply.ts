@@ -23,6 +23,7 @@ import { nextTurn, type Work } from '../../turns.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { Hold } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { streamAttributes } from '../webhook/gen-ai-attributes.js'
 import { createEventIntake, type EventIntake } from './event-intake.js'
 import { createFrames, type Frames } from './frames.js'
 import {
@@ -100,7 +101,9 @@ class GuardedStream implements StreamedReply {
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
     this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
-    this.intake = createEventIntake(this.held, passesUnread)
+    this.intake = createEventIntake(this.held, passesUnread, (api, usage) =>
+      deps.span?.set(streamAttributes(api, usage)),
+    )
     this.hold = deps.heldBytes.open()
     const isStopped = (): boolean => this.isStopped
     const pause = (): Promise<void> => this.pause()

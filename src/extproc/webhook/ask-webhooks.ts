@@ -12,8 +12,10 @@ import type { Logger } from '../../logger.js'
 import { describeFailure } from '../../remote/remote-failure.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
 import { err, type Result } from '../../result.js'
+import type { Trace, TraceSpan } from '../../tracing.js'
 import { inTurns, Pace, type Work } from '../../turns.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
+import { callWebhook } from './call-webhook.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { LogRefusal } from './refusal-log.js'
 import { shownReason } from './verdict-reason.js'
@@ -41,6 +43,10 @@ export interface GuardDeps {
   /** Logs verdicts that change or reject. Absent: they are not logged. */
   readonly decisions?: DecisionLog | undefined
   readonly logRefusal: LogRefusal
+  /** What the spans of this stream belong to. Absent: nothing is traced. */
+  readonly trace?: Trace | undefined
+  /** The span of the phase, which calls of webhooks belong to. */
+  readonly span?: TraceSpan | undefined
 }
 
 export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'
@@ -231,21 +237,14 @@ async function verdictOf(
   deps: GuardDeps,
 ): Promise<Result<Verdict, string>> {
   const { phase, hasPassed, signal } = question
-  const { pools, maxBodyBytes } = deps
   const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
   const asking = inTurns(requestWithinBudget(question, compiled, shown, deps), signal)
   const request = asking instanceof Promise ? await asking : asking
   if (request === undefined) return err('nobody waits for its answer')
-  const answer = await pools.call({
-    backend,
-    target,
-    maxConnections,
-    keepAliveSeconds,
-    phase,
+  const answer = await callWebhook(deps, {
+    ...{ backend, target, maxConnections, keepAliveSeconds, phase },
     ...request,
-    timeoutMs: deadlineMs,
-    maxBytes: maxBodyBytes,
-    signal,
+    ...{ timeoutMs: deadlineMs, maxBytes: deps.maxBodyBytes, signal },
   })
   if (!answer.ok) return err(describeFailure(answer.error))
   const { status, body } = answer.value

@@ -5,6 +5,7 @@ import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 import { changed } from './conversation.js'
+import type { Usage } from './usage.js'
 
 /** A part of a text. The pieces of one channel, in the order of their events, make up one text. */
 export interface Piece {
@@ -48,6 +49,8 @@ export interface StreamEvent {
    * or "" for all; read by endedBy(). Repeats may follow; pieces of an ended channel begin a new text.
    */
   readonly ends: readonly string[]
+  /** The model and the tokens that it names; undefined: none. */
+  readonly usage?: Usage | undefined
 }
 
 /** Returns a test for whether a channel ends with these. */

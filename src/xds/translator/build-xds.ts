@@ -10,6 +10,7 @@ import type { Route } from '../../ir/route.js'
 import { atOnce, mapEach, mapWork, type Work } from '../../turns.js'
 import {
   encodeCluster,
+  type EncodedResource,
   encodeListener,
   encodeLoadAssignment,
   encodeSecret,
@@ -18,6 +19,7 @@ import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildSecret } from './downstream-tls.js'
 import { buildListener } from './listener.js'
 import { buildLoadAssignment } from './load-assignment.js'
+import { collectorOf } from './tracing.js'
 import { createXdsVerifier } from './verify-xds.js'
 import { createRouteConfigurationBuilder } from './virtual-host.js'
 import type { XdsOptions } from './xds-resources.js'
@@ -88,6 +90,11 @@ function presented(
 const answeredCluster = encodeCluster(buildEmptyCluster(ANSWERED_CLUSTER))
 const unresolvedCluster = encodeCluster(buildEmptyCluster(UNRESOLVED_CLUSTER))
 
+const collectorClusters = (options: XdsOptions): readonly EncodedResource[] =>
+  options.tracing === undefined
+    ? []
+    : [encodeCluster(buildCluster(collectorOf(options.tracing), options))]
+
 type BuildResources = (ir: Ir, listeners: readonly Listener[]) => Work<XdsResources>
 
 /** Creates a builder that memoises the resources of each part of the model. */
@@ -98,10 +105,11 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
   const clusterOf = memo((destination: Destination) =>
     encodeCluster(buildCluster(destination, options)),
   )
+  const own = [answeredCluster, unresolvedCluster, ...collectorClusters(options)]
   const clustersOfChunk = memoWork((chunk: Chunk<Destination>) => mapEach(chunk, clusterOf))
   const clustersOf = memoWork(function* (destinations: readonly Destination[]) {
     const clusters = yield* mapWork(namedChunks(destinations), clustersOfChunk)
-    return concat([...clusters, [answeredCluster, unresolvedCluster]])
+    return concat([...clusters, own])
   })
   const assignmentOf = memo((destination: Destination) =>
     encodeLoadAssignment(buildLoadAssignment(destination)),

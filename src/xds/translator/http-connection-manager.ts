@@ -25,6 +25,7 @@ import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
 import { buildLocalRateLimitFilter } from './local-rate-limit.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
+import { buildTracing } from './tracing.js'
 import type { XdsOptions } from './xds-resources.js'
 
 type ManagerFields = FieldsOf<typeof HttpConnectionManagerSchema>
@@ -118,6 +119,7 @@ const managerFields = (chain: FilterChain, options: XdsOptions): ManagerFields =
   serverHeaderTransformation: ServerHeaderTransformation.PASS_THROUGH,
   // Includes replies of filters and of Envoy itself: a denied client can quote the ID of the log line with the reason.
   alwaysSetRequestIdInResponse: true,
+  tracing: options.tracing && buildTracing(options.tracing),
   accessLog: options.accessLog ? [buildAccessLog()] : [],
 })
 

@@ -22,6 +22,14 @@ export type XdsByNode = ReadonlyMap<string, XdsResources>
 
 export const EVERY_GATEWAY = '*'
 
+/** Where Envoy sends the spans of requests. */
+export interface TracingOptions {
+  /** Base URL of a collector that receives OTLP over HTTP. */
+  readonly otlp: string
+  /** Percentage of the requests without a traceparent that are traced. */
+  readonly sampling: number
+}
+
 export interface XdsOptions {
   /** The IP address that Envoy's listeners bind. */
   readonly listenAddress: string
@@ -31,6 +39,8 @@ export interface XdsOptions {
   readonly systemCaFile: string
   /** Whether Envoy writes one JSON line per request to its standard output. */
   readonly accessLog: boolean
+  /** Absent: Envoy traces no request. */
+  readonly tracing?: TracingOptions
   /** Whether Envoy's ports are exclusive: a second process fails to bind one instead of sharing its traffic. */
   readonly exclusivePorts?: boolean
 }

@@ -20,6 +20,9 @@ export const litellmHome = (): string => named('GATEHOUSE_TEST_LITELLM')
 /** A Python environment with Presidio and FastAPI. */
 export const presidioHome = (): string => named('GATEHOUSE_TEST_PRESIDIO')
 
+/** An OpenTelemetry Collector. */
+export const otelCollector = (): string => named('GATEHOUSE_TEST_COLLECTOR')
+
 function named(variable: string): string {
   const value = process.env[variable]
   if (value === undefined)

@@ -1,0 +1,108 @@
+// Makes the span of a check. The request is read a second time, but only for a span that is exported.
+
+import { hider, type RequestFacts } from '../decision-log.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import { type SpanAttributes, TRACEPARENT, type Tracer } from '../tracing.js'
+import type { CheckCall } from './check-context.js'
+import { openCheckRequest, readCheckRequest } from './check-request.js'
+import type { Decision } from './decision.js'
+import { decisionPlace } from './decision-line.js'
+import { HeaderNames } from './header-names.js'
+
+const NAME = 'gatehouse.check'
+const HEADERS = new HeaderNames([
+  ...[TRACEPARENT, 'x-request-id', 'authorization', 'proxy-authorization', 'cookie'],
+  ...['mcp-method', 'mcp-name', 'mcp-protocol-version'],
+])
+
+export interface CheckedRequest {
+  /** The CheckRequest. */
+  readonly bytes: Buffer
+  readonly call: CheckCall
+  /** When it began, in milliseconds of performance.now(). */
+  readonly start: number
+}
+
+/** Records a check. entry: undefined if the route is not known. @throws RangeError when the CheckRequest is malformed. */
+export function traceCheck(
+  tracer: Tracer,
+  { bytes, call, start }: CheckedRequest,
+  entry: AuthzEntry | undefined,
+  decision: Decision,
+): void {
+  const [sent] = call.metadata?.(TRACEPARENT) ?? []
+  const request = readCheckRequest(openCheckRequest(bytes), HEADERS)
+  const parent = sent ?? oneOf(request.headers.get(TRACEPARENT))
+  const span = tracer.start(NAME, { kind: 'server', parent, startedAt: start })
+  const isFault = decision.type === 'reply' && decision.reply.status >= 500
+  if (span.isRecording) {
+    const facts = { ...request, pathAndQuery: request.path }
+    span.set({ ...requestAttributes(facts), ...decisionAttributes(decision, entry, facts) })
+  }
+  span.end(isFault ? decision.reason : undefined)
+}
+
+const oneOf = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** The path has no query, and nothing has the credentials of the request. */
+function requestAttributes(facts: RequestFacts): SpanAttributes {
+  const hide = hider(facts)
+  const { method, host, pathAndQuery, headers } = facts
+  const [path = ''] = pathAndQuery.split(/[?#]/, 1)
+  const id = oneOf(headers.get('x-request-id'))
+  return {
+    'http.request.method': hide(method),
+    'server.address': hide(host),
+    'url.path': hide(path),
+    'gatehouse.request_id': id === undefined ? undefined : hide(id),
+  }
+}
+
+function decisionAttributes(
+  decision: Decision,
+  entry: AuthzEntry | undefined,
+  facts: RequestFacts,
+): SpanAttributes {
+  const place = entry === undefined ? {} : decisionPlace(entry, decision)
+  return {
+    'gatehouse.decision': decision.type === 'allow' ? 'allow' : 'deny',
+    'gatehouse.reason': decision.reason,
+    'gatehouse.route': entry?.route,
+    'gatehouse.policy': place.policy,
+    'gatehouse.rule': place.rule,
+    'http.response.status_code': decision.type === 'reply' ? decision.reply.status : undefined,
+    ...mcpAttributes(decision, facts),
+  }
+}
+
+/** What an MCP request asks for: read from its body if rules read that, otherwise what its headers say. */
+function mcpAttributes(decision: Decision, facts: RequestFacts): SpanAttributes {
+  const hide = hider(facts)
+  const mcp = decision.type === 'allow' ? decision.mcp : decision.by?.mcp
+  const calls = mcp?.calls ?? [callInHeaders(facts)]
+  const only = (values: readonly string[]): string | undefined => {
+    const [value = '', ...others] = new Set(values)
+    return value === '' || others.length > 0 ? undefined : hide(value)
+  }
+  const tool = only(calls.map(({ toolName }) => toolName))
+  return {
+    'mcp.method.name': only(calls.map(({ method }) => method)),
+    'mcp.protocol.version': only(calls.map(({ protocolVersion }) => protocolVersion)),
+    'mcp.tool.name': tool,
+    'gen_ai.tool.name': tool,
+    'gen_ai.operation.name': tool === undefined ? undefined : 'execute_tool',
+    'gen_ai.prompt.name': only(calls.map(({ promptName }) => promptName)),
+  }
+}
+
+function callInHeaders({ headers }: RequestFacts) {
+  const method = oneOf(headers.get('mcp-method')) ?? ''
+  const name = oneOf(headers.get('mcp-name')) ?? ''
+  return {
+    method,
+    protocolVersion: oneOf(headers.get('mcp-protocol-version')) ?? '',
+    toolName: method === 'tools/call' ? name : '',
+    promptName: method === 'prompts/get' ? name : '',
+  }
+}

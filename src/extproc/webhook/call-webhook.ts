@@ -1,0 +1,37 @@
+// Calls a webhook, with a span of its own and the trace passed on where the stream is traced.
+
+import { callAttributes, errorOfStatus } from '../../remote/traced-call.js'
+import type { CallResult, PooledCall } from '../../remote/webhook-call.js'
+import type { WebhookPools } from '../../remote/webhook-pools.js'
+import { type Trace, TRACEPARENT, type TraceSpan } from '../../tracing.js'
+
+export interface WebhookCallDeps {
+  readonly pools: WebhookPools
+  readonly trace?: Trace | undefined
+  readonly span?: TraceSpan | undefined
+}
+
+export async function callWebhook(
+  { pools, trace, span: phase }: WebhookCallDeps,
+  call: PooledCall,
+): Promise<CallResult> {
+  if (trace === undefined) return pools.call(call)
+  const parent = phase?.traceparent ?? trace.parent
+  const span = trace.tracer.start(call.method, { kind: 'client', parent })
+  if (span.isRecording)
+    span.set({
+      ...callAttributes(call.method, call.target.url),
+      'gatehouse.webhook': call.backend,
+      'gatehouse.phase': call.phase,
+    })
+  let error: string | undefined = 'unexpected'
+  try {
+    const headers = { ...call.headers, [TRACEPARENT]: span.traceparent }
+    const answer = await pools.call({ ...call, headers })
+    if (answer.ok) span.set({ 'http.response.status_code': answer.value.status })
+    error = answer.ok ? errorOfStatus(answer.value.status) : answer.error.type
+    return answer
+  } finally {
+    span.end(error)
+  }
+}

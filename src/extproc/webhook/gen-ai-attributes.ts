@@ -1,0 +1,48 @@
+// Attributes of spans about LLM traffic, by the semantic conventions of OpenTelemetry for generative AI.
+
+import type { LlmApi } from '../../llm/text/api.js'
+import type { Conversation } from '../../llm/text/conversation.js'
+import { modelInPath, type Usage, usageOf } from '../../llm/text/usage.js'
+import type { SpanAttributes } from '../../tracing.js'
+
+interface ApiNames {
+  readonly provider: string
+  readonly operation: string
+}
+
+const NAMES: Readonly<Record<LlmApi, ApiNames>> = {
+  'openai-chat': { provider: 'openai', operation: 'chat' },
+  'openai-completions': { provider: 'openai', operation: 'text_completion' },
+  'openai-responses': { provider: 'openai', operation: 'chat' },
+  'openai-embeddings': { provider: 'openai', operation: 'embeddings' },
+  'anthropic-messages': { provider: 'anthropic', operation: 'chat' },
+  gemini: { provider: 'gcp.gemini', operation: 'generate_content' },
+}
+
+/** The provider is that of the API's form, which other servers speak too. */
+const ofApi = (api: LlmApi): SpanAttributes => ({
+  'gen_ai.provider.name': NAMES[api].provider,
+  'gen_ai.operation.name': NAMES[api].operation,
+})
+
+/** path: the request's. */
+export const requestAttributes = ({ api, json }: Conversation, path: string): SpanAttributes => ({
+  ...ofApi(api),
+  'gen_ai.request.model': usageOf(json)?.model ?? modelInPath(path),
+})
+
+export const replyAttributes = ({ api, json }: Conversation): SpanAttributes => ({
+  ...ofApi(api),
+  ...usageAttributes(usageOf(json)),
+})
+
+export const streamAttributes = (api: LlmApi, usage: Usage): SpanAttributes => ({
+  ...ofApi(api),
+  ...usageAttributes(usage),
+})
+
+const usageAttributes = (usage: Usage | undefined): SpanAttributes => ({
+  'gen_ai.response.model': usage?.model,
+  'gen_ai.usage.input_tokens': usage?.inputTokens,
+  'gen_ai.usage.output_tokens': usage?.outputTokens,
+})

@@ -1,0 +1,63 @@
+// The span of one phase of a guard: from the first look at a body to the last verdict about it.
+
+import type { Phase } from '../../ir/proc-entry.js'
+import type { SpanAttributes, TraceSpan } from '../../tracing.js'
+import type { GuardDeps } from './ask-webhooks.js'
+
+/** How a phase ended. */
+type PhaseOutcome = 'passed' | 'changed' | 'refused' | 'aborted'
+
+/** Outcomes by the type of a result; every other type is a refusal. */
+const OUTCOMES: Readonly<Record<string, PhaseOutcome>> = {
+  passed: 'passed',
+  pass: 'passed',
+  same: 'passed',
+  changed: 'changed',
+  aborted: 'aborted',
+}
+
+export interface PhaseSpan {
+  /** The deps of the phase, with its span. */
+  readonly deps: GuardDeps
+  set(attributes: SpanAttributes): void
+  /** Ends the span; later calls do nothing. */
+  end(outcome: PhaseOutcome): void
+}
+
+/** Starts the span of a phase; without tracing, the deps stay as they are and nothing else happens. */
+export function startPhaseSpan(deps: GuardDeps, route: string, phase: Phase): PhaseSpan {
+  if (deps.trace === undefined) return { deps, set: () => undefined, end: () => undefined }
+  const { tracer, parent } = deps.trace
+  let span: TraceSpan | undefined = tracer.start(`gatehouse.guard ${phase}`, {
+    kind: 'server',
+    parent,
+  })
+  span.set({ 'gatehouse.route': route, 'gatehouse.phase': phase })
+  return {
+    deps: { ...deps, span },
+    set: (attributes) => span?.set(attributes),
+    end(outcome) {
+      span?.set({ 'gatehouse.outcome': outcome })
+      span?.end()
+      span = undefined
+    },
+  }
+}
+
+/** Runs the work of a phase within its span. */
+export async function inPhaseSpan<T extends { readonly type: string }>(
+  deps: GuardDeps,
+  route: string,
+  phase: Phase,
+  work: (deps: GuardDeps) => Promise<T>,
+): Promise<T> {
+  if (deps.trace === undefined) return work(deps)
+  const span = startPhaseSpan(deps, route, phase)
+  try {
+    const result = await work(span.deps)
+    span.end(OUTCOMES[result.type] ?? 'refused')
+    return result
+  } finally {
+    span.end('aborted')
+  }
+}

@@ -1,0 +1,170 @@
+// The Tracer of src/tracing.ts, made of the OpenTelemetry SDK: a batch of spans at a time goes to the collector.
+
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Span as SdkSpan,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Tracer as SdkTracer,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import type { Resource } from '@opentelemetry/resources'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type Sampler,
+  type Span as StartedSpan,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { SamplerName, TelemetrySettings } from '../settings/telemetry.js'
+import {
+  readTraceparent,
+  type SpanAttributes,
+  type SpanStart,
+  type Tracer,
+  type TraceSpan,
+} from '../tracing.js'
+import { CountedExporter, type CountItems } from './counted-exporter.js'
+
+export interface OpenTracer {
+  readonly tracer: Tracer
+  /** Sends what is waiting. Rejects when the collector does not take it. */
+  close(): Promise<void>
+}
+
+/** Most characters of a text in a span. */
+const MAX_TEXT = 256
+const SCOPE = 'gatehouse'
+
+export function createTracer(
+  { url, sampler, ratio, batch }: NonNullable<TelemetrySettings['traces']>,
+  resource: Resource,
+  count: CountItems,
+): OpenTracer {
+  const exporter = new CountedExporter<ReadableSpan>(
+    new OTLPTraceExporter(url === undefined ? {} : { url }),
+    count,
+    batch.maxQueueSize,
+  )
+  const provider = new TracerProvider({
+    resource,
+    sampler: samplerOf(sampler, ratio),
+    spanLimits: { attributeValueLengthLimit: MAX_TEXT, attributeCountLimit: 64 },
+    spanProcessors: [new AdmittedSpans(exporter, new BatchSpanProcessor({ exporter, ...batch }))],
+  })
+  return {
+    tracer: new OtlpTracer(provider.getTracer(SCOPE)),
+    close: () => provider.shutdown(),
+  }
+}
+
+function samplerOf(name: SamplerName, ratio: number): Sampler {
+  const plain = name.replace('parentbased_', '')
+  const root =
+    plain === 'always_on'
+      ? new AlwaysOnSampler()
+      : plain === 'always_off'
+        ? new AlwaysOffSampler()
+        : new TraceIdRatioBasedSampler(ratio)
+  return plain === name ? root : new ParentBasedSampler({ root })
+}
+
+/** Passes on only the spans that the queue has room for. */
+class AdmittedSpans implements SpanProcessor {
+  readonly #exporter: CountedExporter<ReadableSpan>
+  readonly #inner: SpanProcessor
+
+  constructor(exporter: CountedExporter<ReadableSpan>, inner: SpanProcessor) {
+    this.#exporter = exporter
+    this.#inner = inner
+  }
+
+  onStart(span: StartedSpan, context: Context): void {
+    this.#inner.onStart(span, context)
+  }
+
+  onEnd(span: ReadableSpan): void {
+    const isSampled = (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0
+    if (isSampled && this.#exporter.admit()) this.#inner.onEnd(span)
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#inner.forceFlush()
+  }
+
+  shutdown(): Promise<void> {
+    return this.#inner.shutdown()
+  }
+}
+
+const KINDS: Readonly<Record<SpanStart['kind'], SpanKind>> = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  internal: SpanKind.INTERNAL,
+}
+
+class OtlpTracer implements Tracer {
+  readonly #tracer: SdkTracer
+
+  constructor(tracer: SdkTracer) {
+    this.#tracer = tracer
+  }
+
+  start(name: string, { kind, parent, startedAt }: SpanStart): TraceSpan {
+    const options = {
+      kind: KINDS[kind],
+      ...(startedAt !== undefined && { startTime: performance.timeOrigin + startedAt }),
+    }
+    return new OtlpSpan(this.#tracer.startSpan(name, options, contextOf(parent)))
+  }
+}
+
+function contextOf(traceparent: string | undefined): Context {
+  const parent = readTraceparent(traceparent)
+  if (parent === undefined) return ROOT_CONTEXT
+  const { traceId, spanId, isSampled } = parent
+  const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+}
+
+class OtlpSpan implements TraceSpan {
+  readonly #span: SdkSpan
+
+  constructor(span: SdkSpan) {
+    this.#span = span
+  }
+
+  get isRecording(): boolean {
+    return this.#span.isRecording()
+  }
+
+  get traceparent(): string {
+    const { traceId, spanId, traceFlags } = this.#span.spanContext()
+    return `00-${traceId}-${spanId}-0${String(traceFlags & 1)}`
+  }
+
+  set(attributes: SpanAttributes): void {
+    for (const [name, value] of Object.entries(attributes))
+      if (value !== undefined) this.#span.setAttribute(name, copyOf(value))
+  }
+
+  end(error?: string): void {
+    if (error !== undefined) {
+      this.#span.setAttribute('error.type', error)
+      this.#span.setStatus({ code: SpanStatusCode.ERROR })
+    }
+    this.#span.end()
+  }
+}
+
+const copyOf = (
+  value: NonNullable<SpanAttributes[string]>,
+): string | number | boolean | string[] => (typeof value === 'object' ? [...value] : value)
