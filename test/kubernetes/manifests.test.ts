@@ -43,6 +43,16 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
   ],
 ]
 
+/** Labels of a Service by which Gateways get its addresses. */
+function labelsOf({ metadata }: AnyObject): object {
+  const { labels } = metadata as { readonly labels: Readonly<Record<string, string | undefined>> }
+  return {
+    name: labels['gateway.networking.k8s.io/gateway-name'],
+    namespace: labels['policy.gatehouse.dev/gateway-namespace'],
+    gatewayClass: labels['policy.gatehouse.dev/gateway-class'],
+  }
+}
+
 function find(objects: readonly AnyObject[], kind: string, name: string): AnyObject {
   const found = objects.find((each) => each.kind === kind && each.metadata.name === name)
   if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
@@ -147,6 +157,29 @@ describe('the chart', () => {
     expect(text).toContain('"sni":"gatehouse.default.svc"')
     expect(JSON.stringify(bootstrap)).not.toMatch(/NODE_CLUSTER|\.invalid/)
     expect(find(objects, 'Service', 'gatehouse').spec).toMatchObject({ clusterIP: 'None' })
+  })
+
+  test.each([
+    ['shop/gateway', { name: 'gateway', namespace: 'shop' }],
+    [`shop/${'a'.repeat(64)}`, { name: undefined, namespace: undefined }],
+  ])('labels the Service of the Envoys of %s with its name where that fits', (gateway, label) => {
+    const central = render({ envoys: [{ ...ENVOYS[0], gateway }] })
+    const sidecar = render({ mode: 'sidecar', 'sidecar.gateway': gateway })
+    const services = [...central, ...sidecar].filter(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name !== 'gatehouse',
+    )
+    expect(services.map(labelsOf)).toEqual(
+      Array.from({ length: 2 }, () => ({ ...label, gatewayClass: undefined })),
+    )
+  })
+
+  test('labels the Service of sidecars that serve every Gateway with the class', () => {
+    const objects = render({ mode: 'sidecar', 'gatewayClass.name': 'own' })
+    expect(labelsOf(find(objects, 'Service', 'gatehouse-envoy'))).toEqual({
+      name: undefined,
+      namespace: undefined,
+      gatewayClass: 'own',
+    })
   })
 
   test('has no TCP port for gRPC or for the admin interface of Envoy in a sidecar', () => {
