@@ -84,6 +84,8 @@ export interface ForwardAction {
   readonly mirrors?: readonly Mirror[]
   readonly rewrite?: UrlRewrite
   readonly timeouts: Timeouts
+  /** Absent: a request has a single try. */
+  readonly retry?: Retry
   /** Whether to replace the backend's access-control-* headers (routes with mcp, decision 13a). */
   readonly replaceBackendCors: boolean
   /** Whether upgrades (CONNECT, websocket) are allowed; never on protected and guarded routes. */
@@ -129,6 +131,16 @@ export interface Timeouts {
   readonly backendRequestMs?: number
   /** Stream idle timeout; 0 on routes with mcp and guarded ones. */
   readonly idleMs?: number
+}
+
+/** HTTPRouteRetry of the Gateway API (envoy.config.route.v3.RetryPolicy). */
+export interface Retry {
+  /** Statuses after which a request is tried again; it always is if the connection fails. */
+  readonly codes: readonly number[]
+  /** Maximum number of further tries, at least 1. */
+  readonly attempts: number
+  /** Milliseconds before the first further try; absent: Envoy's default, 25 ms. */
+  readonly backoffMs?: number
 }
 
 /** HTTPRequestRedirectFilter of the Gateway API; an absent part is taken from the request. */

@@ -10,7 +10,6 @@ import type {
   Route,
   RouteAction,
   RouteMatch,
-  Timeouts,
   WeightedDestination,
 } from '../../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
@@ -23,6 +22,7 @@ import { preflightOf } from './preflights.js'
 import { splitByOrigin, type SplitRoute } from './redirect-cors.js'
 import type { RouteBackends } from './route-backends.js'
 import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
+import { retryOf, timeoutsOf } from './route-timing.js'
 import {
   coveredDocuments,
   coveredRoots,
@@ -93,6 +93,7 @@ export function actionOf(
     destinations: backends.weighted.map((one) => withoutRemoved(one, attachment)),
     ...(mirrors.length === 0 ? {} : { mirrors }),
     ...(filters.rewrite === undefined ? {} : { rewrite: filters.rewrite }),
+    ...retryOf(rule),
     timeouts: timeoutsOf(rule, backends.requestTimeoutMs, isMcp || isGuarded),
     replaceBackendCors: isMcp && filters.cors !== undefined,
     allowUpgrades: !enforcesAuthz(attachment) && !isGuarded,
@@ -112,31 +113,6 @@ function withoutRemoved(one: WeightedDestination, attachment: Attachment): Weigh
         responseHeaders: answerHeaders(one.responseHeaders, removed) ?? one.responseHeaders,
       }
 }
-
-/**
- * Returns the timeouts (decisions 13b and 21). MCP routes (endless streams) and guarded routes (which wait for
- * webhooks) have none unless the route or a policy sets one.
- */
-function timeoutsOf(
-  { timeouts }: HttpRouteRule,
-  policyMs: number | undefined,
-  isEndless: boolean,
-): Timeouts {
-  // Without a limit on the whole request, Envoy's default of 15 s would cut a longer backend timeout short.
-  const whole = timeouts.request ?? timeouts.backendRequest ?? (isEndless ? 0 : undefined)
-  const requestMs = shorter(whole, policyMs)
-  return {
-    ...(requestMs === undefined ? {} : { requestMs }),
-    ...(timeouts.backendRequest === undefined ? {} : { backendRequestMs: timeouts.backendRequest }),
-    ...(isEndless ? { idleMs: 0 } : {}),
-  }
-}
-
-/** Returns the shorter timeout; a `whole` of 0 means no limit. */
-const shorter = (whole: number | undefined, policyMs: number | undefined): number | undefined =>
-  policyMs === undefined || (whole !== undefined && whole > 0 && whole < policyMs)
-    ? whole
-    : policyMs
 
 /** The parts that all routes of a rule share. */
 export interface RuleRoutes {

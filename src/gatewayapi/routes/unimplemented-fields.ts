@@ -1,7 +1,7 @@
 // Decides which unimplemented fields of an HTTPRoute are ignored and which make their rule refuse (decision 27).
 
-/** Fields that are safe to ignore: retries and session persistence. Any other field of a rule may not be. */
-const HARMLESS = /^spec\.rules\[\d+\]\.(retry|sessionPersistence)$/
+/** The field that is safe to ignore: session persistence. Any other field of a rule may not be. */
+const HARMLESS = /^spec\.rules\[\d+\]\.sessionPersistence$/
 /** Fields of filters; the type of the filter already makes the rule refuse. */
 const IN_FILTER = /\.filters\[\d+\]\./
 

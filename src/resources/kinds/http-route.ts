@@ -46,6 +46,12 @@ const backendRef = z.object({
   filters: z.array(httpRouteFilter).max(16).default([]),
 })
 
+const retry = z.object({
+  codes: z.array(z.int().min(400).max(599)).max(64).default([]),
+  attempts: z.int().min(0).max(100).default(1),
+  backoff: duration().optional(),
+})
+
 const rule = unimplemented(
   z.object({
     name: name().optional(),
@@ -56,8 +62,9 @@ const rule = unimplemented(
     timeouts: z
       .object({ request: duration().optional(), backendRequest: duration().optional() })
       .prefault({}),
+    retry: retry.optional(),
   }),
-  ['retry', 'sessionPersistence'],
+  ['sessionPersistence'],
 )
 
 /** HTTPRoute spec (gateway.networking.k8s.io/v1). */

@@ -20,9 +20,19 @@ import type { XdsOptions } from './xds-resources.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** Limits far above Envoy's default of 1024: every open event stream holds a request (and over HTTP/1 a connection). */
+/**
+ * Limits far above Envoy's default of 1024: every open event stream holds a request (and over HTTP/1 a connection).
+ * Retries are above the default of 3 at once, but fewer: they load a backend that already fails.
+ */
 const CIRCUIT_BREAKERS: CircuitBreakers = create(CircuitBreakersSchema, {
-  thresholds: [{ maxConnections: 65_536, maxPendingRequests: 65_536, maxRequests: 65_536 }],
+  thresholds: [
+    {
+      maxConnections: 65_536,
+      maxPendingRequests: 65_536,
+      maxRequests: 65_536,
+      maxRetries: 1024,
+    },
+  ],
 })
 
 /** The key that Envoy expects in typed_extension_protocol_options. */

@@ -58,21 +58,37 @@ const mirrorPolicy = ({ destination, perMillion, host }: Mirror): RequestMirrorP
     ...(host === undefined ? {} : { hostRewriteLiteral: host }),
   })
 
-/**
- * Returns the timeouts. A backend request has a single try; its own limit takes effect only if it is shorter than that
- * of the whole request.
- */
-const timeoutFields = ({
-  requestMs,
-  idleMs,
-  backendRequestMs,
-}: Timeouts): FieldsOf<typeof RouteActionSchema> => ({
+/** What a route with retries tries again besides its codes: failures of the connection, timeouts of a single try. */
+const RETRY_ON = 'connect-failure,refused-stream,reset'
+
+/** Envoy's default maximum of the pause, as a multiple of the first one. */
+const LONGEST_BACKOFF = 10
+
+/** Returns how often a backend request is tried, and the limit of each try. Without retries there is a single one. */
+function retryFields({ timeouts, retry }: ForwardAction): FieldsOf<typeof RouteActionSchema> {
+  const limit = timeouts.backendRequestMs ?? 0
+  const perTryTimeout = limit === 0 ? {} : { perTryTimeout: durationOf(limit) }
+  if (retry === undefined)
+    return limit === 0 ? {} : { retryPolicy: { numRetries: 0, ...perTryTimeout } }
+  const { codes, attempts, backoffMs = 0 } = retry
+  const backOff = {
+    baseInterval: durationOf(backoffMs),
+    maxInterval: durationOf(backoffMs * LONGEST_BACKOFF),
+  }
+  return {
+    retryPolicy: {
+      retryOn: codes.length === 0 ? RETRY_ON : `${RETRY_ON},retriable-status-codes`,
+      numRetries: attempts,
+      retriableStatusCodes: [...codes],
+      ...perTryTimeout,
+      ...(backoffMs === 0 ? {} : { retryBackOff: backOff }),
+    },
+  }
+}
+
+const timeoutFields = ({ requestMs, idleMs }: Timeouts): FieldsOf<typeof RouteActionSchema> => ({
   timeout: requestMs === undefined ? undefined : durationOf(requestMs),
   idleTimeout: idleMs === undefined ? undefined : durationOf(idleMs),
-  retryPolicy:
-    backendRequestMs === undefined || backendRequestMs === 0
-      ? undefined
-      : { numRetries: 0, perTryTimeout: durationOf(backendRequestMs) },
 })
 
 function pathFields(action: ForwardAction, route: Route): FieldsOf<typeof RouteActionSchema> {
@@ -96,6 +112,7 @@ export const buildForward = (action: ForwardAction, route: Route): RouteAction =
     },
     ...pathFields(action, route),
     ...timeoutFields(action.timeouts),
+    ...retryFields(action),
     requestMirrorPolicies: (action.mirrors ?? []).map(mirrorPolicy),
     upgradeConfigs: action.allowUpgrades ? [{ upgradeType: 'websocket', enabled: true }] : [],
   })

@@ -311,8 +311,12 @@ describe('fields of the Gateway API that are not implemented', () => {
   it.each<[KindName, string, string[]]>([
     [
       'HTTPRoute',
-      'spec: { useDefaultGateways: All, rules: [{ retry: {}, filters: [{ type: ExternalAuth, externalAuth: {} }] }] }',
-      ['spec.useDefaultGateways', 'spec.rules[0].retry', 'spec.rules[0].filters[0].externalAuth'],
+      'spec: { useDefaultGateways: All, rules: [{ sessionPersistence: {}, filters: [{ type: ExternalAuth, externalAuth: {} }] }] }',
+      [
+        'spec.useDefaultGateways',
+        'spec.rules[0].sessionPersistence',
+        'spec.rules[0].filters[0].externalAuth',
+      ],
     ],
     [
       'Gateway',
