@@ -1,6 +1,7 @@
 // Logs each new problem in the state of the pipeline once, and one line when all problems are resolved.
 
-import { differences } from '../incremental/diff.js'
+import { partDifferences } from '../incremental/diff.js'
+import type { Parts } from '../incremental/sorted-list.js'
 import { type Condition, isBad, placeOf, type ResourceStatus } from '../ir/status.js'
 import type { Logger } from '../logger.js'
 import { problemLine } from '../resources/decode/problem-line.js'
@@ -22,7 +23,7 @@ export function createProblemLog(
     wasComplete ||= provider?.complete === true
     const problems = provider?.problems ?? []
     const isEarly = isCluster && provider?.complete !== true
-    const statuses = isEarly ? [] : (translation?.statuses ?? [])
+    const statuses = isEarly ? [] : (translation?.statusParts ?? [])
     const now = new Set([
       ...problems.map(problemLine),
       ...(problems.length > 0 && !wasComplete && !isCluster ? [NOTHING_YET] : []),
@@ -38,11 +39,11 @@ export function createProblemLog(
 const NOTHING_YET = 'nothing is published until every document has been read once'
 
 /** Returns the problems of all statuses; only those that changed since the last call are looked at. */
-function createStatusProblems(): (statuses: readonly ResourceStatus[]) => Work<readonly string[]> {
-  let known: readonly ResourceStatus[] = []
+function createStatusProblems(): (statuses: Parts<ResourceStatus>) => Work<readonly string[]> {
+  let known: Parts<ResourceStatus> = []
   const bad = new Map<ResourceStatus, readonly string[]>()
   return function* (statuses) {
-    const { removed, added } = differences(known, statuses)
+    const { removed, added } = partDifferences(known, statuses)
     for (const status of removed) bad.delete(status)
     yield* each(added, (status) => {
       const problems = problemsOf(status)

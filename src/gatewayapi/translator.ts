@@ -4,7 +4,7 @@
 import { type Chunker, concat, createChunker } from '../incremental/chunked-list.js'
 import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
 import { memo } from '../incremental/memo.js'
-import { compareText, createNamedList } from '../incremental/sorted-list.js'
+import { compareText, createNamedList, type Parts } from '../incremental/sorted-list.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Destination } from '../ir/destination.js'
 import type { Certificate, Ir } from '../ir/ir.js'
@@ -36,6 +36,8 @@ export interface Translation {
   readonly ir: Ir
   /** Status of every resource, sorted by kind, namespace and name; without conditions for kinds that have none. */
   readonly statuses: readonly ResourceStatus[]
+  /** The statuses in parts; a part without a change is the same list as in the previous translation. */
+  readonly statusParts: Parts<ResourceStatus>
   /** Sorted by id. */
   readonly wanted: readonly WantedDocument[]
   /** Host names to resolve, sorted. */
@@ -107,10 +109,15 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
   const chunks = yield* translateRoutes(context, kept.routeChunks(resources.httpRoutes))
   const isMesh = context.options.mesh !== undefined
   const ir = yield* buildIr(kept, isMesh ? [] : gateways, chunks)
+  const statusParts = yield* kept.buildStatuses(context, resources, gateways, chunks)
+  let statuses: Translation['statuses'] | undefined
   return {
     ir,
-    statuses: yield* kept.buildStatuses(context, resources, gateways, chunks),
-    wanted: yield* kept.lists.wanted(concat(chunks.map(({ wanted }) => wanted))),
+    statusParts,
+    get statuses() {
+      return (statuses ??= concat(statusParts))
+    },
+    wanted: yield* kept.lists.wanted(chunks.map(({ wanted }) => wanted)),
     names: wantedNames(context, kept.namesOf(ir.destinations)),
     ownAddresses: ownServiceAddresses(context),
     attachedRoutes: isMesh ? new Map() : sumAttached(chunks.map(({ attached }) => attached)),
@@ -146,9 +153,9 @@ function* buildIr(
   yield* placements.update(chunks)
   return {
     gateways: yield* buildGateways(memo, gateways, placements),
-    destinations: yield* lists.destinations(concat(chunks.map(({ destinations }) => destinations))),
-    certificates: yield* lists.certificates(certificatesOf(gateways)),
-    authz: yield* lists.authz(concat(chunks.map(({ authz }) => authz))),
-    proc: yield* lists.proc(concat(chunks.map(({ proc }) => proc))),
+    destinations: yield* lists.destinations(chunks.map(({ destinations }) => destinations)),
+    certificates: yield* lists.certificates([certificatesOf(gateways)]),
+    authz: yield* lists.authz(chunks.map(({ authz }) => authz)),
+    proc: yield* lists.proc(chunks.map(({ proc }) => proc)),
   }
 }

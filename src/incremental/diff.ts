@@ -13,6 +13,15 @@ export function differences<Element>(
   return unmatched(before.slice(start, before.length - end), now.slice(start, now.length - end))
 }
 
+/** Like differences(), for lists in parts. Parts that are the same list are not looked into. */
+export function partDifferences<Element>(
+  before: readonly (readonly Element[])[],
+  now: readonly (readonly Element[])[],
+): Differences<Element> {
+  const { removed, added } = differences(before, now)
+  return differences(removed.flat(), added.flat())
+}
+
 export interface CommonEnds {
   readonly start: number
   readonly end: number

@@ -1,6 +1,6 @@
 // Read-only map of named values in the order of a list. A new version shares unchanged parts with the previous one.
 
-import { differences, isSameRow } from './diff.js'
+import { commonEnds, differences } from './diff.js'
 import { type PersistentMap, persistentMap } from './persistent-map.js'
 
 interface Named {
@@ -57,7 +57,8 @@ export function namedMap<Value extends Named>(
   if (!(before instanceof NamedMap))
     return new NamedMap(list, persistentMap(new Map(list.map((value) => [value.name, value]))))
   const known = before as NamedMap<Value>
-  if (isSameRow(known.list, list)) return known
+  const { start } = commonEnds(known.list, list)
+  if (start === list.length && start === known.list.length) return known
   const { removed, added } = differences(known.list, list)
   const changes = [
     ...removed.map(({ name }) => [name, undefined] as const),

@@ -1,22 +1,26 @@
 // Sorted lists that persist between revisions: changed values are merged into the previous list, and the same values
-// return the same list.
+// return the same list. Values come in parts, such as the results of chunks, and parts that stay the same list are not
+// looked at again.
 
 import type { Work } from '../turns.js'
-import { commonEnds, type Differences, differences } from './diff.js'
+import { concat } from './chunked-list.js'
+import { commonEnds, type Differences, partDifferences } from './diff.js'
 
-export type SortedList<Value> = (values: readonly Value[]) => Work<readonly Value[]>
+export type Parts<Value> = readonly (readonly Value[])[]
+
+export type SortedList<Value> = (parts: Parts<Value>) => Work<readonly Value[]>
 
 type Compare<Value> = (a: Value, b: Value) => number
 
 export function createSortedList<Value>(compare: Compare<Value>): SortedList<Value> {
-  let past: readonly Value[] = []
+  let past: Parts<Value> = []
   let list: readonly Value[] = []
-  return function* (values) {
-    const changes = differences(past, values)
+  return function* (parts) {
+    const changes = partDifferences(past, parts)
     const count = changes.removed.length + changes.added.length
-    if (count > values.length / MANY) list = yield* sorted(values, compare)
+    if (count > list.length / MANY) list = yield* sorted(concat(parts), compare)
     else if (count > 0) list = patched(list, changes, compare)
-    past = values
+    past = parts
     return list
   }
 }
@@ -29,8 +33,8 @@ export function createNamedList<Value>(nameOf: (value: Value) => string): Sorted
   const sortAll = createSortedList<Value>((a, b) => compareText(nameOf(a), nameOf(b)))
   let all: readonly Value[] = []
   let list: readonly Value[] = []
-  return function* (values) {
-    const now = yield* sortAll(values)
+  return function* (parts) {
+    const now = yield* sortAll(parts)
     if (now !== all) list = list === all && isUnique(all, now, nameOf) ? now : unique(now, nameOf)
     all = now
     return list

@@ -31,7 +31,14 @@ const stateOf = (
   provider: { resources: collectResources([]).resources, problems, complete },
   translation: {
     ir: { gateways: [], destinations: [], certificates: [], authz: [], proc: [] },
-    ...{ statuses, attachedRoutes, wanted: [], names: [], ownAddresses: [] },
+    ...{
+      statuses,
+      statusParts: [statuses],
+      attachedRoutes,
+      wanted: [],
+      names: [],
+      ownAddresses: [],
+    },
   },
 })
 

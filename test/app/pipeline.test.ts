@@ -56,6 +56,7 @@ beforeEach(() => {
   translated = () => ({
     ir: irOf('a'),
     statuses: [],
+    statusParts: [],
     wanted: [],
     attachedRoutes: new Map(),
     names: [],
@@ -121,6 +122,7 @@ describe('resources', () => {
     translated = () => ({
       ir: irOf('b'),
       statuses: [],
+      statusParts: [],
       wanted: [],
       attachedRoutes: new Map(),
       names: [],
@@ -136,6 +138,7 @@ describe('resources', () => {
     translated = () => ({
       ir: irOf('a'),
       statuses: [],
+      statusParts: [],
       wanted: documents,
       attachedRoutes: new Map(),
       names: [],
@@ -152,6 +155,7 @@ describe('names that nobody has looked up yet', () => {
     (): Translation => ({
       ir: irOf(wantedNames.join()),
       statuses: [],
+      statusParts: [],
       wanted: [],
       attachedRoutes: new Map(),
       names: wantedNames,
@@ -202,6 +206,7 @@ describe('remote documents', () => {
     translated = () => ({
       ir: irOf('b'),
       statuses: [],
+      statusParts: [],
       wanted: [],
       attachedRoutes: new Map(),
       names: [],
@@ -219,6 +224,7 @@ describe('remote documents', () => {
     translated = () => ({
       ir: irOf('b'),
       statuses: [],
+      statusParts: [],
       wanted: [],
       attachedRoutes: new Map(),
       names: [],
@@ -248,6 +254,7 @@ describe('remote documents', () => {
 const translationTo = (name: string): Translation => ({
   ir: irOf(name),
   statuses: [],
+  statusParts: [],
   wanted: [],
   attachedRoutes: new Map(),
   names: [],
@@ -353,6 +360,7 @@ describe('a bug', () => {
     translated = () => ({
       ir: { ...odd, destinations: [destination!] },
       statuses: [],
+      statusParts: [],
       wanted: [],
       attachedRoutes: new Map(),
       names: [],
@@ -369,6 +377,7 @@ describe('a bug', () => {
     translated = () => ({
       ir: irOf('a'),
       statuses: [],
+      statusParts: [],
       wanted: [],
       attachedRoutes: new Map(),
       names: [],

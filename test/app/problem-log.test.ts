@@ -13,24 +13,28 @@ function problemLog(...options: Parameters<typeof createProblemLog>) {
   return (state: PipelineState): void => atOnce(work(state))
 }
 
-const policy = (condition: Condition): PipelineState => ({
-  translation: {
-    ir: { gateways: [], destinations: [], certificates: [], authz: [], proc: [] },
-    statuses: [
-      {
-        apiVersion: 'policy.gatehouse.dev/v1alpha1',
-        kind: 'ProxyPolicy',
-        namespace: 'default',
-        name: 'mcp',
-        conditions: [condition],
-      },
-    ],
-    wanted: [],
-    attachedRoutes: new Map(),
-    names: [],
-    ownAddresses: [],
-  },
-})
+function policy(condition: Condition): PipelineState {
+  const statuses = [
+    {
+      apiVersion: 'policy.gatehouse.dev/v1alpha1',
+      kind: 'ProxyPolicy',
+      namespace: 'default',
+      name: 'mcp',
+      conditions: [condition],
+    },
+  ]
+  return {
+    translation: {
+      ir: { gateways: [], destinations: [], certificates: [], authz: [], proc: [] },
+      statuses,
+      statusParts: [statuses],
+      wanted: [],
+      attachedRoutes: new Map(),
+      names: [],
+      ownAddresses: [],
+    },
+  }
+}
 
 const REFUSED = policy({
   type: 'Accepted',

@@ -2,9 +2,11 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { isSameRow } from '../../src/incremental/diff.js'
 import {
   createNamedList,
   createSortedList,
+  type Parts,
   type SortedList,
 } from '../../src/incremental/sorted-list.js'
 import { atOnce } from '../../src/turns.js'
@@ -22,7 +24,22 @@ interface Ranked {
 const sortingAtOnce =
   <Value>(list: SortedList<Value>) =>
   (values: readonly Value[]): readonly Value[] =>
-    atOnce(list(values))
+    atOnce(list(partsOf(values)))
+
+/** Cuts the values into parts. Equal parts are the same list, as parts without a change are. */
+function partsOf<Value>(values: readonly Value[]): Parts<Value> {
+  const parts: (readonly Value[])[] = []
+  for (let from = 0; from < values.length; from += 3) {
+    const part = values.slice(from, from + 3)
+    const known = cut.find((other) => isSameRow(other, part)) as readonly Value[] | undefined
+    if (known === undefined) cut.push(part)
+    parts.push(known ?? part)
+  }
+  return parts
+}
+
+/** The parts of earlier lists. */
+const cut: (readonly unknown[])[] = []
 
 const nameOf = ({ name }: Named): string => name
 

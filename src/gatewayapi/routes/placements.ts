@@ -5,7 +5,8 @@ import { compareText, patchSorted } from '../../incremental/sorted-list.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { each, type Work } from '../../turns.js'
 import type { RouteChunk } from './route-chunks.js'
-import { createVirtualHost, type Parts } from './virtual-hosts.js'
+import type { OrderedRoute } from './route-order.js'
+import { createVirtualHost } from './virtual-hosts.js'
 
 export interface Placements {
   /** Replaces the chunks of the previous revision. */
@@ -50,7 +51,7 @@ type Domains = RouteChunk['placed'] extends ReadonlyMap<string, infer Placed> ? 
 
 interface PlacedDomain {
   /** The routes that each chunk places at the domain. */
-  readonly parts: Map<RouteChunk, Parts[number]>
+  readonly parts: Map<RouteChunk, readonly OrderedRoute[]>
   readonly hostOf: ReturnType<typeof createVirtualHost>
 }
 

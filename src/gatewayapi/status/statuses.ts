@@ -1,7 +1,8 @@
 // Builds the status of every resource, memoised per chunk of resources as in route-chunks.ts.
 
-import { type Chunk, concat, createChunker } from '../../incremental/chunked-list.js'
+import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
 import { memo, memoWork } from '../../incremental/memo.js'
+import type { Parts } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
 import { mapEach, mapWork, type Work } from '../../turns.js'
@@ -24,7 +25,7 @@ export type BuildStatuses = (
   resources: Resources,
   gateways: readonly TranslatedGateway[],
   routes: readonly RouteChunk[],
-) => Work<readonly ResourceStatus[]>
+) => Work<Parts<ResourceStatus>>
 
 /** Creates the status builder of one translator. It memoises statuses that depend on the resource alone. */
 export function createStatusBuilder(): BuildStatuses {
@@ -33,56 +34,53 @@ export function createStatusBuilder(): BuildStatuses {
   const ownStatuses = <Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) => {
     const one = memo((resource: Resource<Spec>) => statusOf(resource, conditionsOf(resource.spec)))
     const ofChunk = memoWork((resources: Chunk<Resource<Spec>>) => mapEach(resources, one))
-    return function* (resources: readonly Resource<Spec>[]): Work<readonly ResourceStatus[]> {
-      return concat(yield* mapWork(chunksOf(resources), ofChunk))
-    }
+    return (resources: readonly Resource<Spec>[]): Work<Parts<ResourceStatus>> =>
+      mapWork(chunksOf(resources), ofChunk)
   }
   const silent = ownStatuses<unknown>(() => [])
   const backends = ownStatuses<unknown>(() => [isTrue('Accepted', 'Accepted', 'Backend accepted')])
   const parameters = ownStatuses(parametersConditions)
   const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
   /** Memoises only policies that target nothing but routes: the others depend on `uses`, derived from all routes. */
-  function* ofPolicies(
+  const ofPolicies = (
     context: Context,
     policies: readonly ProxyPolicy[],
     uses: Uses,
-  ): Work<readonly ResourceStatus[]> {
-    const statuses = yield* mapWork(chunksOf(policies), (chunk) => {
+  ): Work<Parts<ResourceStatus>> =>
+    mapWork(chunksOf(policies), (chunk) => {
       const ofChunk = (own: Context) => mapEach(chunk, (policy) => policyStatus(own, policy, uses))
       return areOnRoutesAlone(chunk)
         ? queryWork(context, 'statuses', chunk, ofChunk)
         : ofChunk(context)
     })
-    return concat(statuses)
-  }
   const users = createUsers()
   return function* (context, resources, gateways, routes) {
     let summed: HeirsOfAll | undefined
     const heirs = () => (summed ??= sumHeirs(routes.map((chunk) => chunk.heirs)))
     yield* users.update(routes)
     const isMesh = context.options.mesh !== undefined
-    return concat([
+    return [
       yield* mapEach(resources.backendTlsPolicies, (policy) =>
         isMesh && isOnOthersAlone(context, policy)
           ? statusOf(policy, [])
           : tlsPolicyStatus(context, policy, users),
       ),
-      yield* silent(resources.configMaps),
-      yield* silent(resources.endpointSlices),
+      ...(yield* silent(resources.configMaps)),
+      ...(yield* silent(resources.endpointSlices)),
       ...(isMesh
-        ? yield* mapWork(
+        ? (yield* mapWork(
             [resources.gateways, resources.gatewayClasses, resources.httpRoutes],
             silent,
-          )
+          )).flat()
         : sharedStatuses(context, resources, gateways, routes)),
-      yield* silent(resources.namespaces),
-      yield* backends(resources.proxyBackends),
-      yield* parameters(resources.proxyParameters),
-      yield* ofPolicies(context, resources.proxyPolicies, { users, heirs }),
-      yield* silent(resources.referenceGrants),
-      yield* silent(resources.secrets),
-      yield* silent(resources.services),
-    ])
+      ...(yield* silent(resources.namespaces)),
+      ...(yield* backends(resources.proxyBackends)),
+      ...(yield* parameters(resources.proxyParameters)),
+      ...(yield* ofPolicies(context, resources.proxyPolicies, { users, heirs })),
+      ...(yield* silent(resources.referenceGrants)),
+      ...(yield* silent(resources.secrets)),
+      ...(yield* silent(resources.services)),
+    ]
   }
 }
 
@@ -92,10 +90,10 @@ const sharedStatuses = (
   resources: Resources,
   gateways: readonly TranslatedGateway[],
   routes: readonly RouteChunk[],
-): readonly (readonly ResourceStatus[])[] => [
+): Parts<ResourceStatus> => [
   gatewayStatuses(context, resources, gateways),
   resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
-  concat(routes.map(({ statuses }) => statuses)),
+  ...routes.map(({ statuses }) => statuses),
 ]
 
 function gatewayStatuses(
