@@ -7,7 +7,12 @@ import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/cond
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
 import { type GatewayAddresses, gatewayAddresses } from './addresses.js'
-import { type GatewayResource, type TranslatedListener, translateListener } from './listeners.js'
+import {
+  type GatewayResource,
+  isTlsField,
+  type TranslatedListener,
+  translateListener,
+} from './listeners.js'
 import { parametersProblem } from './parameters.js'
 
 export interface TranslatedGateway {
@@ -57,21 +62,28 @@ export function gatewayStatus(
 ): ResourceStatus {
   const found = gatewayAddresses(context, gateway)
   const status = statusOf(gateway, [
-    ...gatewayConditions(gateway, listeners, found),
-    ...parametersConditions(context, gateway),
+    ...gatewayConditions(gateway, listeners, {
+      ...found,
+      unsupported: invalidParameters(context, gateway) ?? found.unsupported,
+    }),
     ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
   ])
   return found.addresses === undefined ? status : { ...status, addresses: found.addresses }
 }
 
+type Replacing = Pick<GatewayAddresses, 'unusable' | 'notes'> & {
+  /** Replaces Accepted=True. */
+  readonly unsupported: Condition | undefined
+}
+
 function gatewayConditions(
   gateway: GatewayResource,
   listeners: readonly TranslatedListener[],
-  { unsupported, unusable, notes }: GatewayAddresses,
+  { unsupported, unusable, notes }: Replacing,
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
-  // Unknown TLS fields make their listeners invalid; all others are ignored and reported here.
-  const note = unsupportedNote(gateway.unsupported.filter((field) => !field.includes('tls')))
+  // Unknown TLS fields make their HTTPS listeners invalid; all others are ignored and reported here.
+  const note = unsupportedNote(gateway.unsupported.filter((field) => !isRefused(gateway, field)))
   const isProgrammed = bad.length < listeners.length
   const accepted =
     bad.length === 0
@@ -88,14 +100,24 @@ function gatewayConditions(
   ]
 }
 
-/** Reports unreadable parameters; the defaults stay in force (decision 22). */
-function parametersConditions(context: Context, gateway: GatewayResource): readonly Condition[] {
+/** Whether an HTTPS listener is refused because of the field. */
+const isRefused = (gateway: GatewayResource, field: string): boolean =>
+  gateway.spec.listeners.some(
+    (spec) => spec.protocol === 'HTTPS' && isTlsField(gateway, spec, field),
+  )
+
+/** Reports unusable parameters. The listeners and the defaults stay in force (decision 22). */
+function invalidParameters(context: Context, gateway: GatewayResource): Condition | undefined {
   const ref = gateway.spec.infrastructure?.parametersRef
-  if (ref === undefined) return []
+  if (ref === undefined) return undefined
   const problem = parametersProblem(context, { ...ref, namespace: gateway.metadata.namespace })
   return problem === undefined
-    ? []
-    : [isFalse('ResolvedRefs', 'InvalidParameters', `infrastructure.parametersRef: ${problem}`)]
+    ? undefined
+    : isFalse(
+        'Accepted',
+        'InvalidParameters',
+        `infrastructure.parametersRef: ${problem}. The listeners stay in force, with the defaults`,
+      )
 }
 
 export function gatewayClassStatus(

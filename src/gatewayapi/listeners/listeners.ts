@@ -81,9 +81,14 @@ function refusalOf(gateway: GatewayResource, spec: ListenerSpec): Refusal | unde
   return conflict === undefined ? undefined : { ...conflict, isConflict: true }
 }
 
-const isTlsField = ({ spec }: GatewayResource, listener: ListenerSpec, field: string): boolean =>
+/** Whether an unknown field is about the TLS of the listener: of it alone, or of the whole Gateway. */
+export const isTlsField = (
+  { spec }: GatewayResource,
+  listener: ListenerSpec,
+  field: string,
+): boolean =>
   field === 'spec.tls' ||
-  field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls`)
+  field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls.`)
 
 function acceptance(spec: ListenerSpec, refusal: Refusal | undefined): readonly Condition[] {
   if (refusal === undefined)
