@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/servers.js')).serve,
   demo: async () => (await import('./commands/demo.js')).demo,
   check: async () => (await import('./commands/check.js')).check,
+  explain: async () => (await import('./commands/explain.js')).explainRequest,
   translate: async () => (await import('./commands/translate.js')).translate,
   bootstrap: async () => (await import('./commands/bootstrap.js')).bootstrap,
   crds: async () => (await import('./commands/crds.js')).crds,

@@ -5,6 +5,7 @@
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type CommandName, commandNames, COMMANDS } from './settings/commands.js'
+import { explainChecks } from './settings/explain-checks.js'
 import {
   type FlagKey,
   flagName,
@@ -222,6 +223,7 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push('--custom-provider belongs to --for istio')
   if (settings.connectTls !== undefined && settings.for !== 'envoy-gateway')
     sentences.push('--connect-tls belongs to --for envoy-gateway')
+  if (command === 'explain') sentences.push(...explainChecks(settings, settings.given.has('admin')))
   if (command === 'serve') sentences.push(...sourceOfResources(settings), ...ofMesh(settings))
   if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')

@@ -96,6 +96,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   rules: ['cel', 'mcp', 'json', 'ir'],
 
+  routing: ['xds/translator', 'cel', 'grpc', 'ir', 'result'],
+
   extauthz: ['rules', 'ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
 
   'extproc/encodings': ['result'],
@@ -158,6 +160,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['rules', 'cel', 'ir', 'incremental', 'turns', 'grpc', 'remote', ...BASE],
   ],
 
+  explain: [
+    ...['xds/translator', 'extauthz', 'routing', 'rules', 'resources/kinds', 'cel', 'oauth'],
+    ...['grpc', 'ir', ...BASE],
+  ],
   snapshot: [
     ...['xds/encode', 'xds/server', 'xds/translator', 'extauthz', 'extproc'],
     ...['ir', 'incremental', 'turns', 'result', 'logger'],
@@ -165,7 +171,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   settings: ['addresses', 'result'],
   'settings.ts': ['settings', 'result', 'similar'],
   telemetry: ['settings', 'decision-log', 'tracing'],
-  admin: ['ir', 'incremental', 'settings', 'result', 'logger', 'turns'],
+  admin: ['ir', 'incremental', 'settings', 'result', 'errors', 'logger', 'turns'],
   envoy: ['ir', 'result', 'errors', 'logger'],
   workers: [
     ...['snapshot', 'settings', 'admin', 'extauthz', 'extproc', 'extproc/stream', 'grpc', 'remote'],

@@ -1,4 +1,4 @@
-// Serves health, readiness, metrics, status, the config dump and the status page on the admin address, read-only.
+// Serves health, readiness, metrics, status, the config dump and the status page on the admin address, read-only, and explains requests.
 // Rejects requests that a browser makes for another site and, where there is a token, pages requested without it.
 
 import { createHash } from 'node:crypto'
@@ -11,7 +11,9 @@ import type { LazyJson } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
 import { nextTurn } from '../turns.js'
+import { jsonAnswer, type PageAnswer, textAnswer } from './answer.js'
 import { dumpText } from './dump-text.js'
+import { createExplainPage, type ExplainPage, type ExplainSource } from './explain-page.js'
 import { statusPage, STYLE } from './status-page.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
@@ -23,6 +25,7 @@ export interface AdminSource {
   /** Contains the unredacted model: the server redacts it. */
   configDump(): LazyJson
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
+  readonly explain: ExplainSource
 }
 
 export interface AdminOptions {
@@ -41,34 +44,14 @@ export interface AdminServer {
   close(): Promise<void>
 }
 
-interface Answer {
-  readonly status: number
-  readonly type: string
-  /** An iterable is sent piece by piece, yielding to other work in between. */
-  readonly body: string | Iterable<string>
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-const text = (status: number, body: string): Answer => ({
-  status,
-  type: 'text/plain; charset=utf-8',
-  body: `${body}\n`,
-})
-
-const json = (status: number, body: unknown): Answer => ({
-  status,
-  type: 'application/json',
-  body: `${JSON.stringify(body, null, 2)}\n`,
-})
-
-type Pages = Readonly<Record<string, (source: AdminSource) => Answer | Promise<Answer>>>
+type Pages = Readonly<Record<string, (source: AdminSource) => PageAnswer | Promise<PageAnswer>>>
 
 /** Pages for the kubelet and Prometheus, which have no token. */
 const PROBES: Pages = {
-  '/healthz': () => text(200, 'ok'),
+  '/healthz': () => textAnswer(200, 'ok'),
   '/readyz'(source) {
     const { ready, reasons } = source.readiness()
-    return ready ? text(200, 'ready') : text(503, `not ready: ${reasons.join('; ')}`)
+    return ready ? textAnswer(200, 'ready') : textAnswer(503, `not ready: ${reasons.join('; ')}`)
   },
   async '/metrics'(source) {
     const { contentType, text: body } = await source.metrics()
@@ -83,7 +66,7 @@ const PRIVATE: Pages = {
     type: 'text/html; charset=utf-8',
     body: statusPage(source.status()),
   }),
-  '/status': (source) => json(200, source.status()),
+  '/status': (source) => jsonAnswer(200, source.status()),
   '/config_dump': (source) => ({
     status: 200,
     type: 'application/json',
@@ -93,19 +76,28 @@ const PRIVATE: Pages = {
 
 const ALL: Pages = { ...PROBES, ...PRIVATE }
 
-const MISSING_TOKEN: Answer = {
-  ...text(401, 'expected the token of --admin-token-file, e.g. curl --user :TOKEN'),
+/** Path to which the description of a request is posted. */
+const EXPLAIN = '/explain'
+
+const POST_ONLY: PageAnswer = {
+  ...textAnswer(405, 'POST only; see gatehouse help explain'),
+  headers: { allow: 'POST' },
+}
+
+const MISSING_TOKEN: PageAnswer = {
+  ...textAnswer(401, 'expected the token of --admin-token-file, e.g. curl --user :TOKEN'),
   headers: { 'www-authenticate': 'Basic realm="Gatehouse", charset="UTF-8"' },
 }
 
 /** Rejects with Node's listen error when the address cannot be bound. */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
   const { address, logger } = options
+  const explain = createExplainPage(options.source.explain, logger)
   const server = createServer((request, response) => {
-    answer(request, options)
+    answer(request, { ...options, explain })
       .catch((error: unknown) => {
         logger.error({ err: error, path: request.url }, 'an admin page failed')
-        return text(500, 'internal error')
+        return textAnswer(500, 'internal error')
       })
       .then((reply) => send(request, response, reply))
       .catch((error: unknown) => logger.warn({ err: error }, 'an admin answer was not sent'))
@@ -116,19 +108,22 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
 
 async function answer(
   request: IncomingMessage,
-  { address, source, pages, token }: AdminOptions,
-): Promise<Answer> {
+  { address, source, pages, token, explain }: AdminOptions & { readonly explain: ExplainPage },
+): Promise<PageAnswer> {
   const refusal = foreign(request, address)
-  if (refusal !== undefined) return text(403, refusal)
-  if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'GET or HEAD only')
+  if (refusal !== undefined) return textAnswer(403, refusal)
   const [path = '/'] = (request.url ?? '/').split('?')
+  const isExplain = pages === 'all' && path === EXPLAIN
+  if (!(isExplain ? ['POST'] : ['GET', 'HEAD']).includes(request.method ?? ''))
+    return isExplain ? POST_ONLY : textAnswer(405, 'GET or HEAD only')
   const served = pages === 'all' ? ALL : PROBES
   const page = Object.hasOwn(served, path) ? served[path] : undefined
-  if (page === undefined) return text(404, `not found; there is ${Object.keys(served).join(' ')}`)
-  if (token !== undefined && Object.hasOwn(PRIVATE, path)) {
+  if (page === undefined && !isExplain)
+    return textAnswer(404, `not found; there is ${Object.keys(served).join(' ')}`)
+  if (token !== undefined && (isExplain || Object.hasOwn(PRIVATE, path))) {
     if (!(await token.isGiven(request.headers.authorization))) return MISSING_TOKEN
   }
-  return page(source)
+  return page === undefined ? explain(request) : page(source)
 }
 
 /**
@@ -152,7 +147,7 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  reply: Answer,
+  reply: PageAnswer,
 ): Promise<void> {
   const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body
   response.writeHead(reply.status, {

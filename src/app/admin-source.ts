@@ -6,10 +6,11 @@ import type { Metrics } from '../admin/metrics.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { Publisher } from '../snapshot/publisher.js'
+import { createExplainer, type ExplainerParts } from './explainer.js'
 import type { Pipeline } from './pipeline.js'
 import { configDump, remoteReport, resourcesReport } from './report.js'
 
-export interface AdminParts {
+export interface AdminParts extends ExplainerParts {
   readonly pipeline: Pipeline
   readonly publisher: Publisher
   readonly envoys: Envoys
@@ -17,20 +18,21 @@ export interface AdminParts {
   readonly metrics: Metrics
   /** Absent: this process answers Envoy itself. */
   readonly workers: { metrics(): Promise<readonly MetricsJson[]> } | undefined
-  readonly now: () => number
 }
 
 /** obstacles: reasons for not being ready; empty: ready. */
 export function createAdminSource(
-  { pipeline, publisher, envoys, remote, metrics, workers, now }: AdminParts,
+  parts: AdminParts,
   obstacles: () => readonly string[],
 ): AdminSource {
+  const { pipeline, publisher, envoys, remote, metrics, workers, now } = parts
   const readiness = () => {
     const reasons = obstacles()
     return { ready: reasons.length === 0, reasons }
   }
   return {
     readiness,
+    explain: createExplainer(parts),
     status: () => ({
       ...readiness(),
       ...revision(publisher.current()?.revision, pipeline.state().failure),

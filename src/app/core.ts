@@ -88,7 +88,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   metrics.state(createStateSource({ pipeline, envoys, remote }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
-  const adminParts = { pipeline, publisher, envoys, remote, metrics, workers, now }
+  const shown = { settings, pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
       ...{ writeDecision: exports.writeDecision, tracer: exports.tracer },
@@ -106,8 +106,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     },
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),
-    adminSource: (more) =>
-      createAdminSource(adminParts, () => [...obstacles(), ...late(), ...more()]),
+    adminSource: (more) => createAdminSource(shown, () => [...obstacles(), ...late(), ...more()]),
     async close() {
       stopCollecting()
       pipeline.close()

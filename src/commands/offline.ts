@@ -1,8 +1,8 @@
-// Reads resource files and translates them once, without the network, for `check` and `translate`.
+// Reads resource files and translates them once, without the network, for `check`, `translate` and `explain`.
 
 import { meshOf } from '../app/mesh.js'
 import { relayKeys } from '../app/relay-keys.js'
-import { createTranslator, type Translation } from '../gatewayapi/translator.js'
+import { createTranslator, type Translation, type Translator } from '../gatewayapi/translator.js'
 import { loadResources } from '../resources/files/load-resources.js'
 import type { ProviderState } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
@@ -15,9 +15,15 @@ export interface Offline {
 }
 
 export async function translateOffline(settings: Settings): Promise<Offline> {
-  const { paths, apiGroup, clusterDomain } = settings
-  const provider = await loadResources(paths, { apiGroup })
-  const translator = createTranslator({
+  const provider = await loadResources(settings.paths, { apiGroup: settings.apiGroup })
+  const translation = offlineTranslator(settings).translate(provider.resources, new Map())
+  return { provider, translation, isMesh: meshOf(settings).mesh !== undefined }
+}
+
+/** Creates the translator of a Gatehouse with these settings that reads files. */
+export function offlineTranslator(settings: Settings): Translator {
+  const { apiGroup, clusterDomain } = settings
+  return createTranslator({
     apiGroup,
     clusterDomain,
     mcpBodyBytes: settings.mcpBodyBytes,
@@ -28,6 +34,4 @@ export async function translateOffline(settings: Settings): Promise<Offline> {
     ...relayKeys(settings),
     ...meshOf(settings),
   })
-  const translation = translator.translate(provider.resources, new Map())
-  return { provider, translation, isMesh: meshOf(settings).mesh !== undefined }
 }

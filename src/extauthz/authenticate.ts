@@ -8,6 +8,7 @@ import { claim, type ClaimsFault, claimsFault, LEEWAY_SECONDS, readClaims } from
 import type { FreshKeys } from './fresh-keys.js'
 import { chooseKey, type Jws, parseJws, verifyJws } from './jws.js'
 import type { CompiledProvider } from './provider.js'
+import type { RecordStep, TokenHeader } from './record-step.js'
 import { type RememberedToken, tokenDigest } from './token-memory.js'
 
 export type TokenFault =
@@ -36,6 +37,8 @@ const UNANSWERED: Authentication = { type: 'unanswered' }
 
 export interface AuthenticationContext {
   readonly nowSeconds: number
+  /** Undefined in servers. */
+  readonly recordStep?: RecordStep | undefined
   /** Fetches the provider's keys again, within limits. hasKey: tests the configuration that the entry has then. */
   readonly withFreshKeys: (
     provider: CompiledProvider,
@@ -58,6 +61,7 @@ export function authenticate(
   const known = recall(jwt, unreadDigest, context)
   if (known !== undefined) return known
   const bearer = bearerToken(values)
+  context.recordStep?.({ step: 'bearer', found: bearer.type, mode: jwt.mode })
   if (bearer.type !== 'token') return withoutToken(jwt, bearer)
   const digest = bearer.token === unread ? unreadDigest : tokenDigest(bearer.token)
   return recall(jwt, digest, context) ?? verifyNew(jwt, bearer.token, digest, context)
@@ -112,15 +116,28 @@ function verifyToken(
   context: AuthenticationContext,
 ): Soon<Authentication> {
   const jws = parseJws(text)
+  const claims = jws && readClaims(jws)
+  context.recordStep?.({ step: 'token', header: jws && headerOf(jws), claims: claims?.json })
   if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }
-  const claims = readClaims(jws)
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
   const attempt = { jws, claims, size: text.length, digest, context }
   const providers = ofIssuer(jwt, claim(claims.json, 'iss'))
+  context.recordStep?.({
+    step: 'issuer',
+    accepted: jwt.providers.map(({ issuer }) => issuer),
+    claims: claims.json,
+    matching: providers.length,
+  })
   return andThen(tryProviders(providers, attempt), (outcome) =>
     outcome.type === 'unknown-key' ? tryFreshKeys(providers, outcome, attempt) : outcome,
   )
 }
+
+const headerOf = ({ algorithm, kid, type }: Jws): TokenHeader => ({
+  algorithm,
+  ...(kid !== undefined && { kid }),
+  ...(type !== undefined && { type }),
+})
 
 async function tryFreshKeys(
   providers: readonly CompiledProvider[],
@@ -134,6 +151,7 @@ async function tryFreshKeys(
       ({ keys }) => keys !== undefined && chooseKey(jws, keys) !== undefined,
     )
   const fresh = await context.withFreshKeys(provider, jws, hasKey)
+  context.recordStep?.({ step: 'refetch', result: fresh.type })
   if (fresh.type === 'unanswered') return UNANSWERED
   if (fresh.type === 'unknown') return withoutKey(providers)
   const renewed = ofIssuer(fresh.jwt, issuer)
@@ -186,17 +204,32 @@ function tryProviders(
 /** Checks the claims first: a token that they rule out costs no verification and no fetch. */
 function tryProvider(provider: CompiledProvider, attempt: Attempt): Soon<Outcome> {
   const { jws, claims, context } = attempt
-  if (provider.keys === undefined) return UNAVAILABLE
-  const fault = claimsFault(jws, claims.json, provider, context.nowSeconds)
+  const { nowSeconds, recordStep } = context
+  const { issuer, keys } = provider
+  if (keys === undefined) {
+    recordStep?.({ step: 'key', issuer, header: headerOf(jws), keys: undefined, isFound: false })
+    return UNAVAILABLE
+  }
+  const fault = claimsFault(jws, claims.json, provider, nowSeconds)
+  if (recordStep !== undefined)
+    recordStep({
+      ...{ step: 'claims', rules: provider, claims: claims.json, header: headerOf(jws) },
+      ...{ nowSeconds, fault },
+    })
   if (fault !== undefined) return { type: 'refused', fault }
-  const key = chooseKey(jws, provider.keys)
+  const key = chooseKey(jws, keys)
+  if (recordStep !== undefined) {
+    const isFound = key !== undefined
+    recordStep({ step: 'key', issuer, header: headerOf(jws), keys: keys.length, isFound })
+  }
   if (key === undefined)
     return provider.source.type === 'remote'
       ? { type: 'unknown-key', provider }
       : { type: 'refused', fault: 'unknown-key' }
-  return andThen(verifyJws(jws, key), (isGood) =>
-    isGood ? remember(provider, attempt) : { type: 'refused', fault: 'bad-signature' },
-  )
+  return andThen(verifyJws(jws, key), (isGood) => {
+    recordStep?.({ step: 'signature', isGood })
+    return isGood ? remember(provider, attempt) : { type: 'refused', fault: 'bad-signature' }
+  })
 }
 
 function remember({ memory }: CompiledProvider, { claims, size, digest }: Attempt): Authentication {

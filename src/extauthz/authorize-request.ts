@@ -29,6 +29,7 @@ import {
 } from './decision.js'
 import { type McpRequest, readMessages } from './mcp-messages.js'
 import { withoutOwnCookies } from './own-cookies.js'
+import type { RecordStep } from './record-step.js'
 import type { RememberedToken } from './token-memory.js'
 import { type CompiledValues, computeValues, type ValuesForEnvoy } from './values-for-envoy.js'
 
@@ -63,11 +64,21 @@ function judgeMessages(
 ): Decision {
   if (read === 'not sent') return refuseUnread('body-not-sent')
   if (read === 'busy') return refuseUnread('too-many-bodies')
+  context.recordStep?.({
+    step: 'messages',
+    calls: read.ok ? read.value.calls.map(tracedCall) : [],
+    ...(!read.ok && { problem: read.error.message }),
+  })
   if (!read.ok) return refuseMessage(read.error)
   const verdict =
     entry.rules === undefined ? NO_RULES : judgeAll(context, entry.rules, caller, read.value)
   return conclude(context, entry, caller, verdict, read.value)
 }
+
+const tracedCall = ({ method, toolName }: McpRequest['calls'][number]) => ({
+  method,
+  tool: toolName,
+})
 
 /** Judges all calls with one budget; each of them must be allowed. */
 function judgeAll(
@@ -100,6 +111,8 @@ function conclude(
   const { request, token } = caller
   if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
   const { fault } = verdict
+  if (context.recordStep !== undefined && (entry.rules?.scopes.length ?? 0) > 0)
+    traceScopes(context.recordStep, verdict)
   if (fault !== undefined)
     return {
       ...refusal(entry, caller, { ...verdict, fault }, mcp),
@@ -119,6 +132,11 @@ function conclude(
     ...(listRequest === undefined ? {} : { listRequest }),
     ...(values === undefined ? {} : { values }),
   }
+}
+
+/** Scopes are judged only if the rules allow the request. */
+function traceScopes(recordStep: RecordStep, { fault, needed }: RuleVerdict): void {
+  if (fault === undefined || fault === 'insufficient-scope') recordStep({ step: 'scopes', needed })
 }
 
 /** Computes the values for Envoy, or takes them from the token where they depend on it alone. */

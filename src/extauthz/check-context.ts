@@ -8,6 +8,7 @@ import type { Tracer } from '../tracing.js'
 import type { AuthzTable } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
 import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
+import type { RecordStep } from './record-step.js'
 
 export interface CheckMetrics {
   /** route: NAMESPACE/NAME, or "unknown" when no entry was found. reason: a Reason of decision.ts. */
@@ -46,6 +47,8 @@ export interface CheckContext {
   readonly bodies: BodyLine
   /** Whether the check is an audit, which reads the entry's part for policies of mode Audit. */
   readonly isAudit: boolean
+  /** Absent in servers. */
+  readonly recordStep?: RecordStep
 }
 
 /** Whether nobody waits for the answer any more. */

@@ -1,6 +1,7 @@
 // Decides an opened check by its entry: checks the path, authenticates, authorizes.
 
 import type { Attributes } from '../cel/attributes.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
 import { authenticate, type Authentication } from './authenticate.js'
 import { authorizeRequest } from './authorize-request.js'
@@ -26,6 +27,7 @@ import {
 } from './decision.js'
 import { isForeignOrigin } from './origin-check.js'
 import { pathFault } from './path-check.js'
+import type { RecordStep } from './record-step.js'
 import type { RememberedToken } from './token-memory.js'
 
 /** @throws RangeError when the message is malformed. */
@@ -41,8 +43,12 @@ export function decide(
   const request = readCheckRequest(envelope, entry.headers)
   if (context.isAudit && isCut(request)) return refuseTooLarge
   const fault = pathFault(request.path, entry.entry.paths)
+  context.recordStep?.({ step: 'path', path: request.path, accepted: entry.entry.paths, fault })
   if (fault !== undefined) return refusePath(fault)
-  if (isForeignOrigin(entry.entry, request)) return refuseOrigin
+  const isForeign = isForeignOrigin(entry.entry, request)
+  if (context.recordStep !== undefined)
+    traceOrigin(context.recordStep, entry.entry, request, isForeign)
+  if (isForeign) return refuseOrigin
   const source = entry.readsSource ? readSource(envelope) : undefined
   const asked: Asked = { context, entry, request, source, call }
   if (entry.jwt === undefined) return authorizeAs(asked, undefined)
@@ -59,6 +65,16 @@ const isCut = ({ headers }: CheckRequest): boolean => headers.get(PARTIAL_BODY_H
 /** For routes that no policy of mode Enforce concerns. */
 const LET_IN: Decision = { type: 'allow', reason: 'allowed' }
 
+function traceOrigin(
+  recordStep: RecordStep,
+  { allowedOrigins: allowed }: AuthzEntry,
+  { headers }: CheckRequest,
+  isForeign: boolean,
+): void {
+  if (allowed === undefined) return
+  recordStep({ step: 'origin', origin: headers.get('origin'), allowed, isForeign })
+}
+
 /** A check whose path and Origin are accepted. */
 interface Asked {
   readonly context: CheckContext
@@ -69,7 +85,7 @@ interface Asked {
 }
 
 function authenticateRequest(
-  { options, lookUps, isAudit }: CheckContext,
+  { options, lookUps, isAudit, recordStep }: CheckContext,
   { entry }: CompiledEntry,
   jwt: CompiledJwt,
   request: CheckRequest,
@@ -78,6 +94,7 @@ function authenticateRequest(
   const values = found === undefined ? [] : typeof found === 'string' ? [found] : found
   return authenticate(jwt, values, {
     nowSeconds: options.now() / 1000,
+    recordStep,
     // The only place where a check reads a newer table: for keys that were fetched after it began.
     withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
       lookUps.find({
@@ -91,7 +108,13 @@ function authenticateRequest(
 }
 
 function conclude(asked: Asked, authentication: Authentication): Decision | Promise<Decision> {
-  const { entry, request } = asked
+  const { context, entry, request } = asked
+  if (context.recordStep !== undefined && entry.jwt !== undefined)
+    context.recordStep({
+      step: 'authentication',
+      result: authentication.type,
+      mode: entry.jwt.mode,
+    })
   switch (authentication.type) {
     case 'unavailable':
       return refuseWithoutKeys

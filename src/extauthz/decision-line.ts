@@ -99,13 +99,13 @@ function unverifiedClaims({ headers }: CheckRequest): JsonObject | undefined {
   return jws && readClaims(jws)?.json
 }
 
-interface Place extends Partial<PolicySource> {
+export interface DecidingPlace extends Partial<PolicySource> {
   /** As the policy writes it, e.g. "matchExpressions[1]". */
   readonly rule?: string
 }
 
 /** The rule that denies the request, or else the policy that does. */
-export function decisionPlace(entry: AuthzEntry, decision: Decision): Place {
+export function decisionPlace(entry: AuthzEntry, decision: Decision): DecidingPlace {
   if (decision.type === 'allow') return {}
   const { by } = decision
   if (by === undefined) return entry.policy ?? {}
@@ -115,7 +115,7 @@ export function decisionPlace(entry: AuthzEntry, decision: Decision): Place {
 }
 
 /** The one policy that allows. Empty if several do, since no single one of them denied the request. */
-function allowing(authorization: Authorization | undefined): Place {
+function allowing(authorization: Authorization | undefined): DecidingPlace {
   const [only, ...others] =
     authorization?.policies?.filter(({ action, rules }) => action === 'Allow' && rules > 0) ?? []
   return only === undefined || others.length > 0 ? {} : { policy: only.policy, source: only.source }
@@ -123,7 +123,11 @@ function allowing(authorization: Authorization | undefined): Place {
 
 const ACTIONS = { deny: 'Deny', require: 'Require', allow: 'Allow' } as const
 
-function ruleOf(authorization: Authorization | undefined, { list, index }: RulePlace): Place {
+/** Returns the policy that a pooled rule is from, and the rule as the policy counts it. */
+export function ruleOf(
+  authorization: Authorization | undefined,
+  { list, index }: RulePlace,
+): DecidingPlace {
   let left = index
   for (const each of authorization?.policies ?? []) {
     const count = countIn(each, list)

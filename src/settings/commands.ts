@@ -2,7 +2,7 @@
 
 /** First argument of the command line. */
 export type CommandName =
-  'run' | 'serve' | 'demo' | 'check' | 'translate' | 'bootstrap' | 'crds' | 'schema'
+  'run' | 'serve' | 'demo' | 'check' | 'explain' | 'translate' | 'bootstrap' | 'crds' | 'schema'
 
 /** Help texts of a command. */
 export interface CommandText {
@@ -62,6 +62,21 @@ otherwise is a remark ("note:"). Nothing is fetched: key sets and discovery docu
 providers are not checked. Exit code 0: nothing is wrong, and with --strict there is no remark
 either; 1: there is something to mend.`,
     examples: ['gatehouse check ./gateway', 'gatehouse check --strict gateway.yaml policy.yaml'],
+  },
+  explain: {
+    summary: 'say how one request is answered, and why',
+    about: `Prints which listener, route, policies and rules meet a request, each step of its check with what it
+read, the answer that the client gets, and what would change it. The check runs the code of the
+server. With --resources it reads files, as "check" does, and takes keys from --jwks or --fetch;
+otherwise it asks a running Gatehouse at --admin, which has keys. Nothing is sent to backends or
+webhooks. The token is sent to --admin, and is never printed or logged.
+Exit code 0: the request is explained, whatever its answer is; 1: it cannot be explained.`,
+    examples: [
+      'gatehouse explain --resources ./gateway --request "POST https://mcp.example.com/mcp"',
+      'gatehouse explain --resources ./gateway --fetch --token token.txt --request "GET https://h.example/mcp"',
+      'gatehouse explain --resources ./gateway --jwks keys.json --token - --request "GET https://h.example/mcp"',
+      'gatehouse explain --admin 127.0.0.1:18001 --format json --request "GET http://127.0.0.1:8080/"',
+    ],
   },
   translate: {
     summary: 'print a static Envoy configuration (YAML)',

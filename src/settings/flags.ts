@@ -2,6 +2,7 @@
 // the help texts and the table in docs/settings.md are based on it.
 
 import type { CommandName } from './commands.js'
+import { EXPLAIN_FLAGS } from './explain-flags.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'
 import { LOG_FLAGS } from './log-flags.js'
 import { MESH_FLAGS } from './mesh-flags.js'
@@ -27,8 +28,8 @@ const TRANSLATORS = ['run', 'serve', 'demo', 'check', 'translate'] as const
 export const FLAGS = {
   resources: many(readText, {
     value: 'PATH',
-    commands: ['run', 'serve'],
-    meaning: 'a file or folder of YAML/JSON documents, watched; repeatable',
+    commands: ['run', 'serve', 'explain'],
+    meaning: 'a file or folder of YAML/JSON documents, watched (explain: read once); repeatable',
   }),
   grpc: oneOr(readServerAddress, '127.0.0.1:18000', {
     value: 'ADDRESS',
@@ -37,6 +38,7 @@ export const FLAGS = {
       'where ADS, ext_authz, ext_proc and grpc.health.v1 listen: HOST:PORT or unix:PATH (run: only if it is given, as its own Envoy comes over a private Unix socket)',
   }),
   ...MESH_FLAGS,
+  ...EXPLAIN_FLAGS,
   kubernetes: onOff({
     commands: ['serve'],
     meaning:
@@ -60,21 +62,21 @@ export const FLAGS = {
   }),
   admin: oneOr(readServerAddress, '127.0.0.1:18001', {
     value: 'ADDRESS',
-    commands: SERVERS,
+    commands: [...SERVERS, 'explain'],
     meaning:
-      'where /healthz, /readyz and /metrics listen and, without --status, the status page, /status and /config_dump',
+      'where /healthz, /readyz and /metrics listen and, without --status, the status page, /status, /config_dump and /explain (explain: the address with /explain of a running Gatehouse, where --resources is not given)',
   }),
   status: one(readServerAddress, {
     value: 'ADDRESS',
     commands: ['run', 'serve'],
     meaning:
-      'where the status page, /status and /config_dump listen; default the address of --admin; with --kubernetes 127.0.0.1:18002, and only with --admin-token-file',
+      'where the status page, /status, /config_dump and /explain listen; default the address of --admin; with --kubernetes 127.0.0.1:18002, and only with --admin-token-file',
   }),
   adminTokenFile: one(readText, {
     value: 'FILE',
-    commands: ['run', 'serve'],
+    commands: ['run', 'serve', 'explain'],
     meaning:
-      'the file with the token that these three ask for, as a bearer token or a basic password; made at the start if it is missing',
+      'the file with the token that these four ask for, as a bearer token or a basic password; made at the start if it is missing',
   }),
   envoy: one(readText, {
     value: 'PATH',
@@ -90,7 +92,7 @@ export const FLAGS = {
   }),
   apiGroup: oneOr(readDomain, 'policy.gatehouse.dev', {
     value: 'G',
-    commands: [...TRANSLATORS, 'crds', 'schema'],
+    commands: [...TRANSLATORS, 'crds', 'schema', 'explain'],
     meaning: 'the API group of ProxyPolicy, ProxyBackend and ProxyParameters',
   }),
   listenAddress: oneOr(readBindHost, '0.0.0.0', {
@@ -131,13 +133,13 @@ export const FLAGS = {
       'a key of 32 bytes for relayed logins whose policy names no keyRef; repeatable, the first seals, all open; read at the start; run and demo make one without it',
   }),
   requirePolicy: onOff({
-    commands: ['run', 'serve', 'check', 'translate'],
+    commands: ['run', 'serve', 'check', 'translate', 'explain'],
     meaning:
       'a route without a policy that decides who may use it (a token that is required, or rules) answers 503 instead of being open',
   }),
   trustedHops: oneOr(readInteger(0, 20), '0', {
     value: 'N',
-    commands: ['run', 'serve', 'translate', 'demo'],
+    commands: ['run', 'serve', 'translate', 'demo', 'explain'],
     meaning: 'how many proxies in front of Envoy are trusted with X-Forwarded-*',
   }),
   maxBodyBytes: oneOr(readSize(1024, 1 << 30, '1KiB to 1GiB'), '10MiB', {
@@ -147,7 +149,7 @@ export const FLAGS = {
   }),
   mcpBodyBytes: oneOr(readSize(1024, 1 << 24, '1KiB to 16MiB'), '1MiB', {
     value: 'SIZE',
-    commands: ['run', 'serve', 'translate', 'demo'],
+    commands: ['run', 'serve', 'translate', 'demo', 'explain'],
     meaning:
       'the largest body on a route whose rules read mcp; a larger one is answered 413, and each is held whole before it is checked',
   }),
@@ -159,13 +161,13 @@ export const FLAGS = {
   }),
   ruleSteps: oneOr(readInteger(1000, 10_000_000), '50000', {
     value: 'N',
-    commands: SERVERS,
+    commands: [...SERVERS, 'explain'],
     meaning:
       'the work that all rules of one request may do together, in steps of about 100 ns; beyond it the request is refused',
   }),
   ruleBytes: oneOr(readSize(1024, 1 << 30, '1KiB to 1GiB'), '4MiB', {
     value: 'SIZE',
-    commands: SERVERS,
+    commands: [...SERVERS, 'explain'],
     meaning: 'the texts, lists and maps that they may make meanwhile',
   }),
   heldBytes: one(readSize(1 << 20, 2 ** 40, '1MiB to 1024GiB'), {
@@ -209,8 +211,9 @@ export const FLAGS = {
   }),
   gateway: one(readNamespacedName, {
     value: 'NS/NAME',
-    commands: ['bootstrap'],
-    meaning: 'the Gateway that this Envoy serves; default every one',
+    commands: ['bootstrap', 'explain'],
+    meaning:
+      'the Gateway that this Envoy serves (explain: that the request reaches); default every one',
   }),
   connect: one(readServerAddress, {
     value: 'ADDRESS',

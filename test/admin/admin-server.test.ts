@@ -68,6 +68,7 @@ async function start(
 ): Promise<string> {
   const metrics = createMetrics()
   const source: AdminSource = {
+    explain: () => Promise.resolve({ ok: false as const, error: 'not here' }),
     status: () => REPORT,
     readiness: () => ({ ready: true, reasons: [] }),
     configDump: () => ({}),
@@ -303,6 +304,7 @@ describe('with a token', () => {
 
 describe('a Unix socket', () => {
   const source: AdminSource = {
+    explain: () => Promise.resolve({ ok: false as const, error: 'not here' }),
     status: () => REPORT,
     readiness: () => ({ ready: true, reasons: [] }),
     configDump: () => ({}),

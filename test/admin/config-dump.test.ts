@@ -16,6 +16,7 @@ afterEach(async () => {
 async function start(count: number, part: (index: number) => LazyJson, ready?: () => void) {
   const { logger, lines } = recordingLogger()
   const source = {
+    explain: () => Promise.resolve({ ok: false as const, error: 'not here' }),
     status: () => {
       throw new Error('nobody asks')
     },

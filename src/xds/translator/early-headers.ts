@@ -6,16 +6,8 @@ import {
   TypedExtensionConfigSchema,
 } from '../../grpc/generated/envoy/config/core/v3/extension_pb.js'
 import { HeaderMutationSchema } from '../../grpc/generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
+import { RESERVED_HEADERS, RESERVED_PREFIX } from '../../ir/reserved-headers.js'
 import { packed } from './messages.js'
-
-const REMOVED_PREFIX = 'x-gatehouse-'
-
-/** Envoy's own headers to ext_authz servers and backends, worth forging (CVE-2023-27487 for the path). */
-const REMOVED_HEADERS = [
-  'x-envoy-auth-partial-body',
-  'x-envoy-original-host',
-  'x-envoy-original-path',
-]
 
 /** envoy.config.core.v3.TypedExtensionConfig */
 export const buildEarlyHeaderMutation = (): TypedExtensionConfig =>
@@ -28,13 +20,13 @@ export const buildEarlyHeaderMutation = (): TypedExtensionConfig =>
             case: 'removeOnMatch',
             value: {
               keyMatcher: {
-                matchPattern: { case: 'prefix', value: REMOVED_PREFIX },
+                matchPattern: { case: 'prefix', value: RESERVED_PREFIX },
                 ignoreCase: true,
               },
             },
           },
         },
-        ...REMOVED_HEADERS.map((name) => ({
+        ...RESERVED_HEADERS.map((name) => ({
           action: { case: 'remove' as const, value: name },
         })),
       ],

@@ -6,16 +6,11 @@ import {
   type Route as EnvoyRoute,
   RouteSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { inlineString } from './messages.js'
 
 /** Envoy matches it against the path without the query. */
 const WITH_PARAMETERS = '.*;.*'
-
-/** Whether the route is protected. One that refuses traffic counts: with a valid policy it might have been. */
-export const isProtected = (route: Route): boolean =>
-  (route.authz !== undefined && route.isAudited !== true) || route.action.type === 'refuse'
 
 /** envoy.config.route.v3.Route for the virtual host of this name, which has a protected route; it must come first. */
 export const pathParameterRoute = (name: string): EnvoyRoute =>

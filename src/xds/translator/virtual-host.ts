@@ -9,6 +9,7 @@ import {
 import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
 import { memo, memoWith, memoWorkWith } from '../../incremental/memo.js'
 import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
+import { isProtected } from '../../ir/is-protected.js'
 import type { Route } from '../../ir/route.js'
 import { mapEach, mapWork, type Work } from '../../turns.js'
 import {
@@ -19,7 +20,7 @@ import {
 } from '../encode/encode-routes.js'
 import { COUNT_HOPS, tooManyHopsRoute } from './hops.js'
 import { ADS_SOURCE } from './messages.js'
-import { isProtected, pathParameterRoute } from './path-parameters.js'
+import { pathParameterRoute } from './path-parameters.js'
 import { buildRoute } from './route.js'
 import { contextKey, type RouteContext, routeContext } from './route-context.js'
 

@@ -1,0 +1,24 @@
+// Answers of the admin server.
+
+/** An answer to a request for a page. */
+export interface PageAnswer {
+  readonly status: number
+  readonly type: string
+  /** An iterable is sent piece by piece, yielding to other work in between. */
+  readonly body: string | Iterable<string>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Returns an answer in plain text; body: without a line end. */
+export const textAnswer = (status: number, body: string): PageAnswer => ({
+  status,
+  type: 'text/plain; charset=utf-8',
+  body: `${body}\n`,
+})
+
+/** Returns an answer in JSON, formatted for people. */
+export const jsonAnswer = (status: number, body: unknown): PageAnswer => ({
+  status,
+  type: 'application/json',
+  body: `${JSON.stringify(body, null, 2)}\n`,
+})

@@ -1,0 +1,73 @@
+// gatehouse explain: prints how one request is answered, from files of resources or by asking a running Gatehouse.
+
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { errorText } from '../errors.js'
+import { readExplainRequest, type RequestDescription } from '../explain/explain-request.js'
+import type { Explanation } from '../explain/explanation.js'
+import { explanationText } from '../explain/explanation-text.js'
+import { err, ok, type Result } from '../result.js'
+import type { Settings } from '../settings.js'
+import { askExplanation } from './ask-explanation.js'
+import type { CommandIo, ExitCode } from './command-io.js'
+import { explainOffline } from './explain-offline.js'
+
+/** Exit code 0 whenever the request is explained, whatever its answer is. */
+export async function explainRequest(settings: Settings, io: CommandIo): Promise<ExitCode> {
+  const described = await describeRequest(settings)
+  if (!described.ok) return fail(io, described.error, 1)
+  const request = readExplainRequest(described.value)
+  if (!request.ok) return fail(io, request.error, 2)
+  const explained =
+    settings.resources.length > 0
+      ? await explainOffline(settings, request.value, io)
+      : await askExplanation(settings, described.value, io.stop)
+  if (!explained.ok) return fail(io, explained.error, 1)
+  io.out(printed(explained.value, settings.format))
+  return 0
+}
+
+function fail(io: CommandIo, sentence: string, code: ExitCode): ExitCode {
+  io.err(`gatehouse: ${sentence}\n`)
+  return code
+}
+
+const printed = (explanation: Explanation, format: Settings['format']): string =>
+  format === 'json' ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation)
+
+/** Reads the files of the request. */
+async function describeRequest(settings: Settings): Promise<Result<RequestDescription, string>> {
+  const { request = '', header, listenerPort, gateway, source } = settings
+  const token = await readGiven('--token', settings.token)
+  if (!token.ok) return token
+  const body = await readGiven('--body', settings.body)
+  if (!body.ok) return body
+  return ok({
+    request,
+    headers: header,
+    token: token.value?.toString('utf8'),
+    body: body.value,
+    listenerPort,
+    gateway: gateway && `${gateway.namespace}/${gateway.name}`,
+    sourceAddress: source,
+  })
+}
+
+const STANDARD_INPUT = 0
+
+async function readGiven(
+  flag: string,
+  file: string | undefined,
+): Promise<Result<Buffer | undefined, string>> {
+  if (file === undefined) return ok(undefined)
+  try {
+    return ok(
+      file === '-'
+        ? await buffer(createReadStream('', { fd: STANDARD_INPUT, autoClose: false }))
+        : await readFile(file),
+    )
+  } catch (error) {
+    return err(`${flag} ${file} cannot be read: ${errorText(error)}`)
+  }
+}

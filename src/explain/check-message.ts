@@ -1,0 +1,91 @@
+// Encodes the CheckRequest that Envoy would send for a request on a protected route.
+
+import { create, toBinary } from '@bufbuild/protobuf'
+import { HeaderMapSchema } from '../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  type AttributeContext_HttpRequestSchema as HttpRequestSchema,
+  AttributeContextSchema,
+} from '../grpc/generated/envoy/service/auth/v3/attribute_context_pb.js'
+import { CheckRequestSchema } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
+import type { Field } from '../routing/client-request.js'
+import { headerValue, type RoutedRequest } from '../routing/match-route.js'
+
+/** What Envoy knows of a request besides what routes are matched by. */
+export interface CheckFacts {
+  /** Key of the AuthzEntry. */
+  readonly key: string
+  readonly request: RoutedRequest
+  /** Scheme of the connection to the listener. */
+  readonly scheme: 'http' | 'https'
+  /** The client, or the proxy in front of Envoy. */
+  readonly sourceAddress: string
+  /** --trusted-hops. */
+  readonly trustedHops: number
+  /** Absent: the route does not send bodies, or there is none. */
+  readonly body?: Uint8Array | undefined
+}
+
+/** Returns the bytes of the CheckRequest. */
+export function checkMessage(facts: CheckFacts): Buffer {
+  const { key, request, body } = facts
+  const scheme = schemeOf(facts)
+  const headers = headersOf(facts, scheme)
+  const http: Parameters<typeof create<typeof HttpRequestSchema>>[1] = {
+    method: request.method,
+    path: request.target,
+    host: request.authority,
+    scheme,
+    protocol: 'HTTP/1.1',
+    headerMap: create(HeaderMapSchema, {
+      headers: headers.map(([name, value]) => ({ key: name, rawValue: Buffer.from(value) })),
+    }),
+    ...(body !== undefined && { rawBody: body }),
+  }
+  const socketAddress = {
+    address: clientAddress(facts),
+    portSpecifier: { case: 'portValue' as const, value: 0 },
+  }
+  const message = create(CheckRequestSchema, {
+    attributes: create(AttributeContextSchema, {
+      source: { address: { address: { case: 'socketAddress', value: socketAddress } } },
+      request: { http },
+      contextExtensions: { [ROUTE_CONTEXT_KEY]: key },
+    }),
+  })
+  return Buffer.from(toBinary(CheckRequestSchema, message))
+}
+
+/** The client's headers, and those that Envoy sets before it asks. */
+function headersOf(facts: CheckFacts, scheme: string): readonly Field[] {
+  const { request, sourceAddress, trustedHops } = facts
+  const forwardedFor = headerValue(request, 'x-forwarded-for')
+  const forwardedProto = headerValue(request, 'x-forwarded-proto')
+  return [
+    [':method', request.method],
+    [':authority', request.authority],
+    [':path', request.target],
+    [':scheme', scheme],
+    ...request.headers.filter(([name]) => !SET_BY_ENVOY.has(name)),
+    [
+      'x-forwarded-for',
+      forwardedFor === undefined ? sourceAddress : `${forwardedFor},${sourceAddress}`,
+    ],
+    ['x-forwarded-proto', (trustedHops > 0 ? forwardedProto : undefined) ?? facts.scheme],
+  ]
+}
+
+const SET_BY_ENVOY = new Set(['host', 'x-forwarded-for', 'x-forwarded-proto'])
+
+/** Trusted proxies report the scheme; without them it is that of the connection. */
+function schemeOf({ request, scheme, trustedHops }: CheckFacts): string {
+  const forwarded = trustedHops > 0 ? headerValue(request, 'x-forwarded-proto') : undefined
+  return forwarded === 'http' || forwarded === 'https' ? forwarded : scheme
+}
+
+/** With trusted proxies the client is the one that the last of them names. */
+function clientAddress({ request, sourceAddress, trustedHops }: CheckFacts): string {
+  if (trustedHops === 0) return sourceAddress
+  const list = headerValue(request, 'x-forwarded-for')?.split(',') ?? []
+  return list[list.length - trustedHops]?.trim() ?? sourceAddress
+}

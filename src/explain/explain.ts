@@ -1,0 +1,242 @@
+// Explains how one request is answered: finds its route in the model, runs its check with the code of the server, and
+// says what each step read. Nothing is sent to backends, webhooks or documents' hosts.
+
+import type { Allowed } from '../extauthz/decision.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import type { Ir } from '../ir/ir.js'
+import type { RefuseAction } from '../ir/route.js'
+import { type ResourceStatus } from '../ir/status.js'
+import type { Resources } from '../resources/kinds/resources.js'
+import type { FoundRoute } from '../routing/find-route.js'
+import { pathOf, type RoutedRequest } from '../routing/match-route.js'
+import { type Reached, reachListener } from './choose-listener.js'
+import { explainCheck } from './explain-check.js'
+import type { ExplainRequest } from './explain-request.js'
+import type { ExplainedPlace, Explanation } from './explanation.js'
+import { preflightOn } from './preflight.js'
+import { redirectLocation } from './redirect-location.js'
+import { refusalReasons } from './refusal-reasons.js'
+import {
+  backendsText,
+  describeRoute,
+  documentAt,
+  entriesOf,
+  isUnresolved,
+  laterNotes,
+  policiesOf,
+  type RouteEntries,
+} from './route-parts.js'
+import type { TracedCheckDeps } from './traced-check.js'
+import { byEnvoy, unrouted } from './unrouted.js'
+
+/** What requests are explained by. */
+export interface ExplainModel extends Omit<TracedCheckDeps, 'entry'> {
+  readonly ir: Ir
+  readonly statuses: readonly ResourceStatus[]
+  readonly resources: Pick<Resources, 'httpRoutes' | 'proxyPolicies'>
+  /** --trusted-hops. */
+  readonly trustedHops: number
+  /** Whether the keys are those of the command line, not of a running Gatehouse. */
+  readonly isOffline: boolean
+  /** Whether the Gateways belong to a mesh, which chooses the routes. */
+  readonly isMesh: boolean
+}
+
+/** The parts of an explanation that depend on what the request meets. */
+type Outcome = Pick<Explanation, 'result' | 'answer'> &
+  Partial<Pick<Explanation, 'steps' | 'audit' | 'changes' | 'notes' | 'policies'>>
+
+export async function explain(model: ExplainModel, request: ExplainRequest): Promise<Explanation> {
+  const reached = reachListener(model.ir, request)
+  const place = reached.ok ? placeOf(reached.value, model) : {}
+  const outcome = reached.ok
+    ? await outcomeAt(model, request, reached.value)
+    : unreached(model, reached.error)
+  const { scheme, authority, method, target } = request
+  const { audit } = outcome
+  const notes = [...(reached.ok ? reached.value.notes : []), ...(outcome.notes ?? [])]
+  return {
+    request: { method, url: `${scheme}://${authority}${pathOf(target)}` },
+    result: outcome.result,
+    answer: outcome.answer,
+    place,
+    policies: outcome.policies ?? [],
+    steps: outcome.steps ?? [],
+    ...(audit && { audit }),
+    changes: outcome.changes ?? [],
+    notes,
+  }
+}
+
+const unreached = ({ isMesh }: ExplainModel, why: string): Outcome => ({
+  result: 'unrouted',
+  answer: { from: 'nobody', text: `the connection is refused: ${why}` },
+  changes: isMesh
+    ? ['The Gateways belong to a mesh, which chooses the route: ask about a Gatehouse of its own']
+    : ['Send the request to a port that a Gateway listens on'],
+})
+
+function placeOf({ place, found }: Reached, { resources }: ExplainModel): ExplainedPlace {
+  const { gateway, listener } = place
+  const isTls = listener.chains.some(({ tls }) => tls !== undefined)
+  const route = found.type === 'route' ? describeRoute(found.route, resources) : undefined
+  return {
+    gateway: `${gateway.namespace}/${gateway.name}`,
+    listener: { name: listener.name, port: listener.port, protocol: isTls ? 'HTTPS' : 'HTTP' },
+    ...('host' in found && { host: found.host.domains.join(', ') }),
+    ...(route && { route }),
+  }
+}
+
+async function outcomeAt(
+  model: ExplainModel,
+  request: ExplainRequest,
+  reached: Reached,
+): Promise<Outcome> {
+  const { found } = reached
+  if (found.type === 'route') return outcomeOn(model, request, { ...reached, found })
+  return { result: 'unrouted', ...unrouted(found) }
+}
+
+/** A request whose route was found. */
+interface OnRoute extends Reached {
+  readonly found: Extract<FoundRoute, { readonly type: 'route' }>
+}
+
+async function outcomeOn(
+  model: ExplainModel,
+  request: ExplainRequest,
+  reached: OnRoute,
+): Promise<Outcome> {
+  const { route } = reached.found
+  const entries = entriesOf(model.ir, route)
+  const policies = policiesOf(entries)
+  const early = beforeCheck(model, reached, entries)
+  if (early !== undefined) return { policies, ...early }
+  const { authz } = entries
+  if (authz === undefined) return { policies, ...passed(reached, entries, OPEN) }
+  const limit = route.authzBodyBytes
+  if (limit !== undefined && route.isAudited !== true && (request.body?.length ?? 0) > limit)
+    return { policies, ...tooLarge(limit) }
+  const { decision, ...check } = await explainCheck(model, request, { ...reached, authz })
+  if (decision.type === 'reply') return { policies, result: 'denied', ...check }
+  const outcome = passed(reached, entries, allowedText(authz, decision))
+  const answer = { ...outcome.answer, ...(outcome.answer.from === 'backend' && check.answer) }
+  return { policies, ...check, ...outcome, answer }
+}
+
+function allowedText({ isAudited }: AuthzEntry, { token }: Allowed): string {
+  if (isAudited === true)
+    return 'only policies of mode Audit concern this route, which refuse nothing'
+  return token === undefined ? 'allowed without claims' : 'allowed with the claims of the token'
+}
+
+const OPEN = 'no policy decides who may use this route: nothing is checked'
+
+const tooLarge = (limit: number): Outcome => ({
+  result: 'denied',
+  answer: byEnvoy(413, `the body is larger than ${String(limit)} bytes, which rules may read here`),
+  changes: ['Send a smaller body, or raise --mcp-body-bytes'],
+})
+
+/** Returns the answer of what comes before the check; undefined: the request is checked. */
+function beforeCheck(
+  model: ExplainModel,
+  { found, place, scheme }: OnRoute,
+  { authz, proc }: RouteEntries,
+): Outcome | undefined {
+  const { route, request } = found
+  const preflight = preflightOn(route, request)
+  if (preflight !== undefined) return preflightOutcome(preflight.isAllowed)
+  const { action } = route
+  if (action.type === 'redirect') {
+    const location = redirectLocation({ ...found, ...place, action }, request, scheme)
+    const answer = { ...byEnvoy(action.statusCode, `redirect to ${location}`) }
+    return authz === undefined
+      ? { result: 'redirected', answer: { ...answer, headers: [['location', location]] } }
+      : undefined
+  }
+  if (action.type === 'misdirected') return MISDIRECTED
+  if (action.type === 'refuse' && authz === undefined) return refusedRoute(action, found, model)
+  if (action.type === 'answered') return answeredOutcome(proc, request)
+  return undefined
+}
+
+const preflightOutcome = (isAllowed: boolean): Outcome => ({
+  result: 'preflight',
+  answer: byEnvoy(
+    200,
+    isAllowed
+      ? 'a CORS preflight, which needs no token: the origin is allowed'
+      : 'a CORS preflight whose origin is not allowed: without CORS headers, so the browser sends no request',
+  ),
+  changes: isAllowed ? [] : ['Add the origin to allowOrigins of the CORS filter of the HTTPRoute'],
+})
+
+const MISDIRECTED: Outcome = {
+  result: 'unrouted',
+  answer: byEnvoy(421, 'another listener of the port serves this host, on a connection of its own'),
+  changes: ['Connect with the host as server name (SNI)'],
+}
+
+function refusedRoute(
+  { status, body }: RefuseAction,
+  { route }: OnRoute['found'],
+  model: ExplainModel,
+): Outcome {
+  const reasons = refusalReasons(route, model)
+  return {
+    result: 'refused',
+    answer: { ...byEnvoy(status, 'the route refuses every request'), body },
+    changes: reasons.length > 0 ? reasons : ['`gatehouse check` says what is wrong'],
+  }
+}
+
+function answeredOutcome(proc: RouteEntries['proc'], request: RoutedRequest): Outcome {
+  const document =
+    proc?.type === 'well-known' ? documentAt(proc, pathOf(request.target)) : undefined
+  return document === undefined
+    ? {
+        result: 'answered',
+        answer: { from: 'Gatehouse', status: 404, text: 'no OAuth document has this path' },
+        changes: ['Ask for a document of the path of the MCP endpoint'],
+      }
+    : {
+        result: 'answered',
+        answer: { from: 'Gatehouse', text: `${document}, without a token (ext_proc answers)` },
+      }
+}
+
+/** The answer of an allowed request. text: why it is allowed. */
+function passed({ found, place, scheme }: OnRoute, entries: RouteEntries, text: string): Outcome {
+  const { route, request } = found
+  const { action } = route
+  const notes = laterNotes(route, entries)
+  if (action.type === 'redirect') {
+    const location = redirectLocation({ ...found, ...place, action }, request, scheme)
+    const answer = byEnvoy(action.statusCode, `redirect to ${location}; ${text}`)
+    return { result: 'redirected', answer: { ...answer, headers: [['location', location]] } }
+  }
+  if (action.type === 'forward' && isUnresolved(action)) return { ...UNRESOLVED, notes }
+  const to = action.type === 'forward' ? ` by ${backendsText(action)}` : ''
+  return { result: 'allowed', answer: { from: 'backend', text: `answered${to}; ${text}` }, notes }
+}
+
+const UNRESOLVED: Outcome = {
+  result: 'refused',
+  answer: byEnvoy(500, 'no backendRef of the rule resolves'),
+  changes: [
+    'Correct the backendRefs: the condition ResolvedRefs of the HTTPRoute says what is wrong',
+  ],
+}
+
+/** Returns the ids of the key sets that the check of a request would read (WantedDocument.id). */
+export function keySetsFor(ir: Ir, request: ExplainRequest): readonly string[] {
+  const reached = reachListener(ir, request)
+  if (!reached.ok || reached.value.found.type !== 'route') return []
+  const { authz } = entriesOf(ir, reached.value.found.route)
+  const providers = [...(authz?.jwt?.providers ?? []), ...(authz?.audit?.jwt?.providers ?? [])]
+  return providers.flatMap(({ keySet: { source } }) =>
+    source.type === 'remote' ? [source.id] : [],
+  )
+}

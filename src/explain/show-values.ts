@@ -1,0 +1,57 @@
+// Shows values that a decision read: claims, headers, parts of the request. Credentials of the request are hidden.
+
+import type { Attributes } from '../cel/attributes.js'
+import type { Reads } from '../cel/reads.js'
+import { type Hide, loggable } from '../decision-log.js'
+import { claim } from '../extauthz/claims.js'
+import type { Json, JsonObject } from '../ir/json.js'
+import { mcpRead, requestRead } from './read-attributes.js'
+
+/** Shows texts in quotes, lists in brackets, and what is absent as "absent". */
+export const shown = (value: Json | undefined): string =>
+  value === undefined ? 'absent' : JSON.stringify(value)
+
+/** Returns one claim for display; undefined: the token does not have it. */
+export function claimShown(claims: JsonObject, name: string, hide: Hide): Json | undefined {
+  const value = claim(claims, name)
+  return value === undefined ? undefined : (loggable(value, hide) as Json)
+}
+
+/** Returns what an expression reads, by name. A variable that is read as a whole is only named. */
+export function readValues(
+  { roots, requestHeaders }: Reads,
+  attributes: Attributes,
+  hide: Hide,
+): Readonly<Record<string, Json>> {
+  const read: Record<string, Json> = {}
+  for (const [root, members] of roots)
+    for (const member of members) {
+      if (root === 'request' && member === 'headers') continue
+      const name = member === '*' ? root : `${root}.${member}`
+      read[name] = valueOf(attributes, root, member, hide)
+    }
+  const headers = requestHeaders === 'all' ? [] : [...requestHeaders]
+  for (const name of headers) {
+    const value = attributes.request?.headers.get(name)
+    read[`request.headers["${name}"]`] = value === undefined ? null : shownJson(value, hide)
+  }
+  return read
+}
+
+const shownJson = (value: unknown, hide: Hide): Json => loggable(value, hide) as Json
+
+function valueOf(attributes: Attributes, root: string, member: string, hide: Hide): Json {
+  const whole = attributes[root as keyof Attributes]
+  if (whole === undefined) return null
+  if (member === '*') return '(all of it)'
+  switch (root) {
+    case 'jwt':
+      return claimShown((attributes.jwt?.json ?? {}) as JsonObject, member, hide) ?? null
+    case 'request':
+      return shownJson(requestRead(attributes.request, member), hide)
+    case 'mcp':
+      return shownJson(mcpRead(attributes.mcp, member), hide)
+    default:
+      return shownJson((whole as unknown as JsonObject)[member] ?? null, hide)
+  }
+}

@@ -1,0 +1,126 @@
+// Finds the listener, filter chain, virtual host and route of a request in the model, in the order in which Envoy does.
+
+import type { Route as EnvoyRoute } from '../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
+import { isProtected } from '../ir/is-protected.js'
+import type { Route } from '../ir/route.js'
+import { tooManyHopsRoute } from '../xds/translator/hops.js'
+import { pathParameterRoute } from '../xds/translator/path-parameters.js'
+import { buildRouteMatch } from '../xds/translator/route-match.js'
+import {
+  type ClientRequest,
+  hostNameOf,
+  withoutHostDot,
+  withoutReserved,
+} from './client-request.js'
+import { matchesRoute, type RoutedRequest } from './match-route.js'
+import { normalTarget } from './normal-path.js'
+
+/** The listener that a request reaches, and the Gateway that has it. */
+export interface ListenerPlace {
+  readonly gateway: Gateway
+  readonly listener: Listener
+}
+
+/** How far a request comes on its way to a route; each result has what was found until then. */
+export type FoundRoute =
+  /** No filter chain has its server name, or the listener expects the other of TLS and plain text. */
+  | { readonly type: 'no-chain'; readonly why: string }
+  /** Envoy answers 400 before it chooses a route. */
+  | { readonly type: 'malformed'; readonly chain: FilterChain; readonly why: string }
+  | { readonly type: 'no-host'; readonly chain: FilterChain; readonly request: RoutedRequest }
+  | {
+      readonly type: 'no-route' | 'too-many-hops' | 'path-parameters'
+      readonly chain: FilterChain
+      readonly host: VirtualHost
+      readonly request: RoutedRequest
+    }
+  | {
+      readonly type: 'route'
+      readonly chain: FilterChain
+      readonly host: VirtualHost
+      readonly route: Route
+      /** The request as filters and the backend see it. */
+      readonly request: RoutedRequest
+    }
+
+/** Returns every listener of the model, in the order in which one Envoy for all Gateways would prefer them. */
+export const listenersOf = ({ gateways }: Pick<Ir, 'gateways'>): readonly ListenerPlace[] =>
+  gateways.flatMap((gateway) => gateway.listeners.map((listener) => ({ gateway, listener })))
+
+/** Finds the route of a request that reaches the listener. */
+export function findRoute({ chains }: Listener, client: ClientRequest): FoundRoute {
+  const chain = findChain(chains, client)
+  if (typeof chain === 'string') return { type: 'no-chain', why: chain }
+  const why = headerProblem(client)
+  if (why !== undefined) return { type: 'malformed', chain, why }
+  const target = normalTarget(client.target)
+  if (!target.ok) return { type: 'malformed', chain, why: target.error }
+  const authority = withoutHostDot(client.authority)
+  const headers = withoutReserved(client.headers)
+  const request = { method: client.method, authority, target: target.value, headers }
+  const host = findHost(chain.virtualHosts, hostNameOf(authority))
+  if (host === undefined) return { type: 'no-host', chain, request }
+  return { chain, host, request, ...findIn(host, request) }
+}
+
+/** Envoy tries the routes that the translator adds to each virtual host first (xds/translator/virtual-host.ts). */
+function findIn(
+  { name, routes }: VirtualHost,
+  request: RoutedRequest,
+):
+  | { readonly type: 'no-route' | 'too-many-hops' | 'path-parameters' }
+  | { readonly type: 'route'; readonly route: Route } {
+  if (isMatched(tooManyHopsRoute(name), request)) return { type: 'too-many-hops' }
+  if (routes.some(isProtected) && isMatched(pathParameterRoute(name), request))
+    return { type: 'path-parameters' }
+  const route = routes.find(({ match }) => matchesRoute(buildRouteMatch(match), request))
+  return route === undefined ? { type: 'no-route' } : { type: 'route', route }
+}
+
+const isMatched = ({ match }: EnvoyRoute, request: RoutedRequest): boolean =>
+  match !== undefined && matchesRoute(match, request)
+
+function findChain(chains: readonly FilterChain[], client: ClientRequest): FilterChain | string {
+  const plain = chains.find(({ tls }) => tls === undefined)
+  if (client.scheme === 'http')
+    return plain ?? 'the listener expects TLS, and the client sends plain HTTP'
+  if (plain !== undefined) return plain
+  const name = hostNameOf(client.authority)
+  return (
+    best(chains, name, ({ tls }) => tls?.serverNames ?? []) ??
+    chains.find(({ tls }) => tls?.serverNames.length === 0) ??
+    `no filter chain has the server name "${name}", so the TLS handshake fails`
+  )
+}
+
+const findHost = (hosts: readonly VirtualHost[], name: string): VirtualHost | undefined =>
+  best(hosts, name, ({ domains }) => domains) ?? hosts.find(({ domains }) => domains.includes('*'))
+
+/** Returns the element with the name itself, else the one with the longest "*." pattern that covers it. */
+function best<T>(
+  list: readonly T[],
+  name: string,
+  patternsOf: (element: T) => readonly string[],
+): T | undefined {
+  const exact = list.find((element) => patternsOf(element).includes(name))
+  if (exact !== undefined) return exact
+  let found: T | undefined
+  let length = 0
+  for (const element of list)
+    for (const pattern of patternsOf(element))
+      if (pattern.length > length && covers(pattern, name)) {
+        found = element
+        length = pattern.length
+      }
+  return found
+}
+
+const covers = (pattern: string, name: string): boolean =>
+  pattern.startsWith('*.') && name.length >= pattern.length && name.endsWith(pattern.slice(1))
+
+/** Returns why Envoy rejects the headers (headers_with_underscores_action). */
+function headerProblem({ headers }: ClientRequest): string | undefined {
+  const name = headers.find(([own]) => own.includes('_'))?.[0]
+  return name === undefined ? undefined : `the name of the header "${name}" has an underscore`
+}

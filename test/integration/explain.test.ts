@@ -1,0 +1,415 @@
+// `gatehouse explain`, from files and from the running Gatehouse, and Envoy agree: for each request of a list, the same
+// route, status, redirect and challenge.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { explainRequest } from '../../src/commands/explain.js'
+import type { Explanation } from '../../src/explain/explanation.js'
+import { parseCommandLine } from '../../src/settings.js'
+import type { Backend } from '../support/backend.js'
+import { startBackend } from '../support/backend.js'
+import { eventually } from '../support/eventually.js'
+import { send } from '../support/http.js'
+import { rawBytes } from '../support/raw-request.js'
+import {
+  allow,
+  backendRef,
+  gateway,
+  httpRoute,
+  mcpRoute,
+  prefix,
+  proxyBackend,
+  proxyPolicy,
+  rule,
+} from '../support/resources.js'
+import { type Stack, startStack } from '../support/stack.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
+import { route, when } from '../support/two-backends.js'
+
+const ISSUER = 'https://idp.example/application/o/mcp/'
+
+let backend: Backend
+let stack: Stack
+let key: SigningKey
+let folder: string
+let files = 0
+
+const hosts = (): readonly object[] => [
+  route('exact', 'one.example', rule('/', 'backend')),
+  route('wild', '*.wild.example', rule('/', 'backend')),
+  route('deeper', '*.deep.wild.example', rule('/', 'backend')),
+  route('narrow', 'narrow.wild.example', rule('/', 'backend')),
+]
+
+const exact = (value: string): object => ({ path: { type: 'Exact', value } })
+const regex = (value: string): object => ({ path: { type: 'RegularExpression', value } })
+const named = (name: string, value: string, type = 'Exact'): object => ({ name, value, type })
+
+const matches = (): object =>
+  route(
+    'match',
+    'match.example',
+    when(exact('/exact'), 'backend'),
+    when(prefix('/prefix'), 'backend'),
+    when(prefix('/prefix/longer'), 'backend'),
+    when(regex('/re/[0-9]+'), 'backend'),
+    when({ ...prefix('/h'), headers: [named('X-Version', '2')] }, 'backend'),
+    when({ ...prefix('/h'), headers: [named('x-version', '2'), named('x-more', 'y')] }, 'backend'),
+    when({ ...prefix('/hr'), headers: [named('x-v', 'v[0-9]', 'RegularExpression')] }, 'backend'),
+    when({ ...prefix('/joined'), headers: [named('x-list', 'a,b')] }, 'backend'),
+    when({ ...prefix('/q'), queryParams: [named('q', 'b c')] }, 'backend'),
+    when({ ...prefix('/qr'), queryParams: [named('q', 'b+', 'RegularExpression')] }, 'backend'),
+    when({ ...prefix('/m'), method: 'PUT' }, 'backend'),
+    when(prefix('/m'), 'backend'),
+    when(exact('/sl/'), 'backend'),
+  )
+
+const redirect = (path: string, requestRedirect: object): object => ({
+  matches: [prefix(path)],
+  filters: [{ type: 'RequestRedirect', requestRedirect }],
+})
+
+const redirects = (): object =>
+  route(
+    'redirect',
+    'redirect.example',
+    redirect('/scheme', { scheme: 'https' }),
+    redirect('/host', { hostname: 'other.example', statusCode: 301 }),
+    redirect('/port', { port: 8443 }),
+    redirect('/all', { scheme: 'https', hostname: 'other.example', port: 8443 }),
+    redirect('/full', { path: { type: 'ReplaceFullPath', replaceFullPath: '/new' } }),
+    redirect('/pre', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/post' } }),
+    redirect('/none', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } }),
+  )
+
+const jwt = (more: object = {}): object => ({
+  providers: [
+    { issuer: ISSUER, audiences: ['mcp'], jwks: { inline: JSON.stringify(keySet(key)) } },
+  ],
+  ...more,
+})
+
+const protectedRoutes = (): readonly object[] => [
+  mcpRoute('mcp', 'backend', '/mcp', { hostnames: ['mcp.example'] }),
+  proxyPolicy('mcp', 'mcp', {
+    jwtAuthentication: jwt({
+      mcp: { provider: 'IdpOne', clientId: 'mcp', allowedOrigins: ['https://good.example'] },
+    }),
+    authorization: allow('jwt.team == "blue" && request.method != "PUT"'),
+  }),
+  route('tools', 'tools.example', rule('/', 'backend')),
+  proxyPolicy('tools', 'tools', {
+    authorization: {
+      action: 'Deny',
+      policy: { matchExpressions: ['mcp.tool.name == "drop"'] },
+    },
+  }),
+  route('broken', 'broken.example', rule('/', 'backend')),
+  proxyPolicy('broken', 'broken', { authorization: allow('no.such.variable') }),
+  route('open', 'open.example', rule('/', 'backend')),
+]
+
+beforeAll(async () => {
+  key = await newKey('k1')
+  backend = await startBackend()
+  folder = await mkdtemp(join(tmpdir(), 'explain-test-'))
+  stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      proxyBackend('backend', backend),
+      ...hosts(),
+      matches(),
+      redirects(),
+      ...protectedRoutes(),
+      httpRoute('unresolved', {
+        hostnames: ['unresolved.example'],
+        rules: [{ backendRefs: [backendRef('nobody')] }],
+      }),
+    ],
+    flags: ['--access-log'],
+  })
+  await eventually(async () =>
+    expect((await send(stack.origin, '/', { headers: { host: 'one.example' } })).status).toBe(200),
+  )
+})
+afterAll(async () => {
+  await stack.close()
+  await backend.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Asked {
+  /** Distinguishes requests that differ in their tokens. */
+  readonly name?: string
+  readonly method?: string
+  readonly host: string
+  readonly path: string
+  readonly headers?: readonly string[]
+  readonly body?: string
+  readonly token?: string
+}
+
+interface Seen {
+  readonly status: number
+  /** null: none. */
+  readonly route: string | null
+  readonly location?: string | undefined
+  readonly challenge?: string | undefined
+}
+
+const headerIn = (head: string, name: string): string | undefined =>
+  new RegExp(`^${name}: (.*?)\\r?$`, 'im').exec(head)?.[1]
+
+interface Sent extends Omit<Seen, 'route'> {
+  /** Envoy's id of the request, which the access log repeats; absent: no answer came. */
+  readonly id: string | undefined
+}
+
+async function sent({ method = 'GET', host, path, headers, body, token }: Asked): Promise<Sent> {
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${host}`,
+    ...(headers ?? []),
+    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    ...(body === undefined ? [] : [`Content-Length: ${String(Buffer.byteLength(body))}`]),
+  ]
+  const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`, 'latin1')
+  const { status, head } = await rawBytes(stack.origin, request)
+  return {
+    id: headerIn(head, 'x-request-id'),
+    status,
+    location: headerIn(head, 'location'),
+    challenge: headerIn(head, 'www-authenticate'),
+  }
+}
+
+/** Routes by request id, in Envoy's access log, which is written every ten seconds: the tests run concurrently. */
+function loggedRoutes(): ReadonlyMap<string, string | null> {
+  const lines = stack
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as { request_id: string; route: string | null })
+  return new Map(lines.map(({ request_id, route }) => [request_id, route]))
+}
+
+async function explained(asked: Asked): Promise<Explanation> {
+  const { method = 'GET', host, path, headers = [], body, token } = asked
+  const file = async (text: string): Promise<string> => {
+    const path = join(folder, String((files += 1)))
+    await writeFile(path, text)
+    return path
+  }
+  const port = stack.port
+  const request = [
+    ...['--listener-port', String(port), '--request', `${method} http://${host}${path}`],
+    ...headers.flatMap((header) => ['--header', header]),
+    ...(token === undefined ? [] : ['--token', await file(token)]),
+    ...(body === undefined ? [] : ['--body', await file(body)]),
+  ]
+  const offline = await explain(['--resources', stack.folder, ...request])
+  if (body !== undefined && body.length > 500_000) return offline
+  const { answer, place, result } = await explain([
+    '--admin',
+    new URL(stack.admin).host,
+    ...request,
+  ])
+  expect({ answer, place, result }).toEqual({
+    ...{ answer: offline.answer, result: offline.result },
+    place: { ...offline.place, ...(place.route && { route: place.route }) },
+  })
+  return offline
+}
+
+async function explain(args: readonly string[]): Promise<Explanation> {
+  const line = parseCommandLine(['explain', '--format', 'json', ...args], {})
+  if (line.type !== 'settings') throw new Error(JSON.stringify(line))
+  let out = ''
+  let err = ''
+  const code = await explainRequest(line.settings, {
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    stop: new AbortController().signal,
+    atExit: () => undefined,
+  })
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return JSON.parse(out) as Explanation
+}
+
+const OK = 200
+
+function asSeen({ answer, place }: Explanation): Seen {
+  const header = (name: string): string | undefined =>
+    answer.headers?.find(([own]) => own === name)?.[1]
+  return {
+    status: answer.status ?? OK,
+    route: place.route?.name ?? null,
+    location: header('location'),
+    challenge: header('www-authenticate'),
+  }
+}
+
+/** Routes that the translator adds by itself have names that explain does not show. */
+const plain = (seen: Seen): Seen =>
+  /(path-parameters|too-many-hops)$/.test(seen.route ?? '') ? { ...seen, route: null } : seen
+
+/** Asks Envoy and explain about every request; names those that they disagree about. */
+async function expectAgreement(all: readonly Asked[]): Promise<readonly Explanation[]> {
+  const answers: { readonly asked: Asked; readonly own: Explanation; readonly envoy: Sent }[] = []
+  for (const asked of all)
+    answers.push({ asked, own: await explained(asked), envoy: await sent(asked) })
+  const routes = await eventually(() => {
+    const logged = loggedRoutes()
+    for (const { envoy } of answers)
+      if (envoy.id !== undefined && !logged.has(envoy.id)) throw new Error('a line is missing')
+    return logged
+  }, 60_000)
+  for (const { asked, own: explanation } of answers)
+    if (asked.token !== undefined) expect(JSON.stringify(explanation)).not.toContain(asked.token)
+  const about = ({ token: _, ...asked }: Asked): string => JSON.stringify(asked)
+  const envoys = answers.map(({ asked, envoy: { id, ...rest } }) => {
+    return [about(asked), plain({ ...rest, route: routes.get(id ?? '') ?? null })]
+  })
+  const own = answers.map(({ asked, own: explanation }) => [about(asked), asSeen(explanation)])
+  expect(Object.fromEntries(own)).toEqual(Object.fromEntries(envoys))
+  return answers.map(({ own: explanation }) => explanation)
+}
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/)
+
+test.concurrent('hosts', async () => {
+  const names = words(`
+    one.example ONE.Example one.example. one.example:8080 one.example.:8080 two.example
+    a.wild.example a.b.wild.example wild.example narrow.wild.example x.narrow.wild.example
+    a.deep.wild.example deep.wild.example 127.0.0.1`)
+  await expectAgreement(names.map((host) => ({ host, path: '/' })))
+})
+
+test.concurrent('paths', async () => {
+  const paths = words(String.raw`
+    /exact /exact/ /exact?x=1 /Exact /%65xact /./exact /x/../exact //exact /x//../exact /exact/.
+    /prefix /prefix/ /prefixes /prefix/longer /prefix/longer/ /prefix/longest /prefix//longer
+    /prefix/%6conger /prefix%2flonger /prefix%2Flonger /prefix%5Clonger /prefix/%2e%2e/exact
+    /prefix/.%2E/exact /re/12 /re/12/ /re/x /re/1%32 /sl/ /sl /prefix;x /prefix\longer /prefix%00
+    /prefix%7Elonger /%zz /prefix/% /prefix/.. /../prefix /.. /prefix/%41 /prefix%20x /prefix/a|b
+    /prefix/"x" /prefix/{x} /nothing / /prefix/%2fexact? /prefix?x=%2f`)
+  await expectAgreement([
+    ...paths.map((path) => ({ host: 'match.example', path })),
+    ...words('/mcp;x /other;x /mcp?a;b /mcp%3bx').map((path) => ({ host: 'mcp.example', path })),
+  ])
+})
+
+test.concurrent('methods, headers and parameters', async () => {
+  const get = (path: string, ...headers: readonly string[]): Asked => ({
+    ...{ host: 'match.example', path },
+    headers,
+  })
+  await expectAgreement([
+    get('/h', 'X-Version: 2'),
+    get('/h', 'x-version: 3'),
+    get('/h'),
+    get('/h', 'x-version: 2', 'x-more: y'),
+    get('/h', 'x-version: 2', 'x-version: 2'),
+    get('/hr', 'x-v: v7'),
+    get('/hr', 'x-v: v77'),
+    get('/joined', 'x-list: a', 'x-list: b'),
+    get('/joined', 'x-list: a,b'),
+    ...words('/q?q=b%20c /q?q=b+c /q?q=%62%20c /q?q=x&q=b%20c /q?q=b%20c&q=x /q?p=1&q=b%20c').map(
+      (path) => get(path),
+    ),
+    ...words('/q?q /qr?q=bbb /qr?q=abbb /m').map((path) => get(path)),
+    { ...get('/m'), method: 'PUT' },
+    { ...get('/m'), method: 'PATCH' },
+    get('/m', 'under_score: 1'),
+    get('/m', 'gatehouse-hops: 11111'),
+    get('/m', 'gatehouse-hops: 1111'),
+    get('/m', 'x-gatehouse-route: x'),
+  ])
+})
+
+test.concurrent('redirects', async () => {
+  const paths = words(`/scheme /scheme/x?y=1 /host/x /port/x /all/x?y /full/x?y=1 /pre /pre/
+    /pre/x?y=1 /none /none/x /none/x?y=1`)
+  const hosts = ['redirect.example', 'redirect.example:80', 'redirect.example:8080']
+  await expectAgreement(hosts.flatMap((host) => paths.map((path) => ({ host, path }))))
+})
+
+test.concurrent('policies', async () => {
+  const claims = { iss: ISSUER, aud: 'mcp', team: 'blue' }
+  const token = (more: object = {}): Promise<string> =>
+    signToken({ key, claims: { ...claims, ...more } })
+  const cases: readonly (readonly [reason: string, asked: Partial<Asked>])[] = [
+    ['no-token', {}],
+    ['malformed-token', { token: 'opaque-token' }],
+    ['allowed', { token: await token() }],
+    ['wrong-audience', { token: await token({ aud: ['x'] }) }],
+    ['unknown-issuer', { token: await token({ iss: 'x' }) }],
+    ['expired', { token: await token({ exp: 1 }) }],
+    ['bad-signature', { token: await signToken({ key: await newKey('k1'), claims }) }],
+    ['unknown-key', { token: await signToken({ key, claims, header: { kid: 'k2' } }) }],
+    ['no-rule-allows', { token: await token({ team: 'red' }) }],
+    ['no-rule-allows', { method: 'PUT', token: await token() }],
+    ['origin-not-allowed', { headers: ['Origin: https://evil.example'], token: await token() }],
+    ['allowed', { headers: ['Origin: https://good.example'], token: await token() }],
+  ]
+  const explanations = await expectAgreement(
+    cases.map(([reason, asked], index) => ({
+      ...{ name: `${String(index)} ${reason}`, host: 'mcp.example', path: '/mcp' },
+      ...asked,
+    })),
+  )
+  expect(explanations.map(({ answer }) => answer.reason)).toEqual(cases.map(([reason]) => reason))
+  for (const { result, changes } of explanations)
+    expect(changes.length > 0).toBe(result !== 'allowed')
+})
+
+test.concurrent('rules on tools, with a body', async () => {
+  const call = (name: string): Asked => ({
+    ...{ host: 'tools.example', path: '/', method: 'POST' },
+    headers: ['Content-Type: application/json'],
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }),
+  })
+  const explanations = await expectAgreement([
+    call('list'),
+    call('drop'),
+    { ...call(''), body: '{' },
+    { ...call(''), body: JSON.stringify('x'.repeat(1 << 20)) },
+  ])
+  expect(explanations.map(({ answer }) => answer.reason ?? answer.status)).toEqual([
+    ...['allowed', 'denied-by-rule', 'not-a-message'],
+    413,
+  ])
+})
+
+test.concurrent('documents, preflights, and routes that refuse', async () => {
+  const mcp = (path: string, more: Partial<Asked> = {}): Asked => ({
+    ...{ host: 'mcp.example', path },
+    ...more,
+  })
+  const preflights = ['https://good.example', 'null'].flatMap((origin) =>
+    [['Access-Control-Request-Method: POST'], []].map((more) =>
+      mcp('/mcp', { method: 'OPTIONS', headers: [`Origin: ${origin}`, ...more] }),
+    ),
+  )
+  const [document, none, broken, , open] = await expectAgreement([
+    mcp('/.well-known/oauth-protected-resource/mcp'),
+    mcp('/.well-known/oauth-protected-resource/mcp/none'),
+    { host: 'broken.example', path: '/' },
+    { host: 'unresolved.example', path: '/' },
+    { host: 'open.example', path: '/' },
+    ...preflights,
+  ])
+  expect([document?.result, none?.answer.status, broken?.result]).toEqual([
+    ...['answered', 404],
+    'refused',
+  ])
+  expect(broken?.changes.join()).toContain('ProxyPolicy default/broken')
+  expect(open?.answer.text).toContain('no policy decides')
+})
+
+test('no explanation leaves a token in the log of the running Gatehouse, or a line in the decision log', () => {
+  expect(stack.log()).not.toMatch(/eyJ|opaque-token/)
+})
