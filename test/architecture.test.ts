@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
   remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
 
-  'llm/text': ['json', 'ir', 'turns'],
+  'llm/text': ['json', 'ir', 'turns', 'utf8'],
   'mcp/texts': ['mcp', 'llm/text', 'json', 'turns', 'result'],
   'llm/framing': ['turns', 'result', 'utf8'],
   'llm/apis': ['llm/text', 'json', 'turns'],

@@ -106,6 +106,10 @@ export interface Webhook {
   /** Sorted by name. */
   readonly headers: readonly WebhookHeader[]
   readonly inspectToolCalls: boolean
+  /** Whether definitions of tools are shown. */
+  readonly inspectTools: boolean
+  /** Whether text files in base64 are shown. */
+  readonly inspectFiles: boolean
   /** Maximum length of a match in streamed replies, in characters (decision 20). */
   readonly holdBack: number
   /** Minimum interval between two windows of one text, in milliseconds. */

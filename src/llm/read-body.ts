@@ -11,17 +11,21 @@ import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
-import { sourceOf } from './text/said.js'
+import { type Inspects, INSPECTS_NEITHER, sourceOf } from './text/said.js'
 
 /** A body's API and its entries. */
 type Said = readonly [LlmApi, readonly Entry[]]
 
 /** path: the request's, with its query. The error is a sentence without any text of the body. */
-export const readRequest = (body: Uint8Array, path = ''): Work<Result<Conversation, string>> =>
+export const readRequest = (
+  body: Uint8Array,
+  path = '',
+  inspects = INSPECTS_NEITHER,
+): Work<Result<Conversation, string>> =>
   read(body, function* ({ root, text }) {
     const members = asObject(root, 'the body')
     const family = familyOfRequest(members, path)
-    const entries = yield* readMembers(members, family, sourceOf(text))
+    const entries = yield* readMembers(members, family, sourceOf(text, inspects))
     return [apiOfRequest(members, family, path), entries]
   })
 
@@ -39,15 +43,16 @@ export const readReply = (
   body: Uint8Array,
   kind: ReplyKind = 'model',
   path = '',
+  inspects = INSPECTS_NEITHER,
 ): Work<Result<Conversation, string>> =>
   read(body, function* (json) {
-    if (kind === 'error') return yield* readOther(json, path, true)
+    const other = (isError: boolean): Work<Said> => readOther(json, path, isError, inspects)
+    if (kind === 'error') return yield* other(true)
     try {
-      if (isCount(json)) return yield* readOther(json, path, false)
-      return yield* readModelReply(json)
+      if (isCount(json)) return yield* other(false)
+      return yield* readModelReply(json, inspects)
     } catch (error) {
-      if (kind === 'any' && error instanceof UnreadableForm)
-        return yield* readOther(json, path, false)
+      if (kind === 'any' && error instanceof UnreadableForm) return yield* other(false)
       throw error
     }
   })
@@ -58,11 +63,17 @@ const isCount = ({ root }: JsonText): boolean =>
   ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&
   MARKS.every((name) => member(root, name) === undefined)
 
-function* readOther({ root, text }: JsonText, path: string, isError: boolean): Work<Said> {
-  return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, sourceOf(text), isError)]
+function* readOther(
+  { root, text }: JsonText,
+  path: string,
+  isError: boolean,
+  inspects: Inspects,
+): Work<Said> {
+  const source = sourceOf(text, inspects)
+  return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, source, isError)]
 }
 
-function* readModelReply({ root, text }: JsonText): Work<Said> {
+function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<Said> {
   const members = asObject(root, 'the body')
   const [mark = '', ...others] = MARKS.filter((name) => member(members, name) !== undefined)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
@@ -70,7 +81,7 @@ function* readModelReply({ root, text }: JsonText): Work<Said> {
   return yield* readMarked(
     mark === '' && isRefused ? 'promptFeedback' : mark,
     members,
-    sourceOf(text),
+    sourceOf(text, inspects),
   )
 }
 

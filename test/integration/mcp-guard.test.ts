@@ -20,15 +20,19 @@ import {
   toolCall,
 } from '../support/mcp-guards.js'
 import { proxyBackend } from '../support/resources.js'
+import { type SampleWebhook, startNodeWebhook } from '../support/sample-webhook.js'
 
 let everything: McpServer
+let copied: SampleWebhook
 let stack: McpGuardStack
 
 beforeAll(async () => {
-  everything = await startMcpServer()
+  ;[everything, copied] = await Promise.all([startMcpServer(), startNodeWebhook()])
   stack = await startMcpGuardStack((webhook) => [
     proxyBackend('everything', everything),
     ...guardedMcp('/both', 'everything', both(hook('guard'))),
+    ...service('copied', copied.port),
+    ...guardedMcp('/copied', 'everything', { response: [hook('copied')] }),
     ...guardedMcp('/results', 'everything', { response: [hook('guard')] }),
     ...guardedMcp('/raw', 'raw', both(hook('guard'))),
     ...service('hurried', webhook.port, '200ms'),
@@ -38,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stack.close()
-  await everything.close()
+  await Promise.all([everything.close(), copied.close()])
 })
 beforeEach(() => stack.reset())
 
@@ -88,6 +92,13 @@ describe.each([1, 2] as const)('the TypeScript client, version %s', (version) =>
       isError: true,
     })
   })
+})
+
+test('the webhook that users copy guards MCP as it is', async () => {
+  expect(await called(1, '/copied', 'mail bob@example.com\nnow')).toEqual(
+    text('Echo: mail [email]\nnow'),
+  )
+  expect(await called(1, '/copied', 'a swordfish')).toMatchObject({ isError: true })
 })
 
 const result = (id: unknown, said: object): string =>

@@ -10,7 +10,7 @@ import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decod
 import { BUSY } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
-import type { Guard } from '../webhook/compiled-guard.js'
+import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
 import { looksCompressed, looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
@@ -50,7 +50,10 @@ export async function inspectReply(
   // A compressed body is sent on decompressed: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const kind = isError ? 'error' : hadBody ? 'model' : 'any'
-  const read = await inTurns(readReply(body, kind, requestPath(attributes)), signal)
+  const read = await inTurns(
+    readReply(body, kind, requestPath(attributes), inspectsOf(guard.response)),
+    signal,
+  )
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value

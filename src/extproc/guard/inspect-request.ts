@@ -8,7 +8,7 @@ import { inTurns } from '../../turns.js'
 import { encodeUtf8InTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
-import type { Guard } from '../webhook/compiled-guard.js'
+import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { requestAttributes } from '../webhook/gen-ai-attributes.js'
 import { busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
@@ -32,7 +32,7 @@ export async function inspectRequest(
   deps: GuardDeps,
 ): Promise<RequestFinding> {
   const path = requestPath(attributes)
-  const read = await inTurns(readRequest(body.take(), path), signal)
+  const read = await inTurns(readRequest(body.take(), path, inspectsOf(guard.request)), signal)
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value

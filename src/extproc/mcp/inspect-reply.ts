@@ -7,6 +7,7 @@ import { inTurns } from '../../turns.js'
 import type { Aborted } from '../guard/inspection.js'
 import { filterMessage } from '../lists/filter-list.js'
 import type { Reject } from '../webhook/ask-webhooks.js'
+import { inspectsOf } from '../webhook/compiled-guard.js'
 import { inspectMessage, type MessageVerdict } from './inspect-message.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE } from './mcp-replies.js'
@@ -48,7 +49,9 @@ async function inspectMessages(
   exchange: McpExchange,
   status: 'sent' | 'unsent',
 ): Promise<TextFinding> {
-  const messages = await inTurns(readServerMessages(json, exchange.unanswered()), exchange.signal)
+  const inspects = inspectsOf(exchange.guard.response)
+  const reading = readServerMessages(json, exchange.unanswered(), inspects)
+  const messages = await inTurns(reading, exchange.signal)
   if (messages === undefined) return ABORTED
   if (!messages.ok) return { type: 'unreadable', problem: messages.error }
   const edits: Edit[] = []

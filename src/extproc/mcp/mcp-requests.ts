@@ -15,6 +15,7 @@ import { encodeUtf8InTurns } from '../../utf8.js'
 import type { RequestFinding } from '../guard/inspect-request.js'
 import type { Aborted } from '../guard/inspection.js'
 import type { RequestForm } from '../guard/request-guard.js'
+import { inspectsOf } from '../webhook/compiled-guard.js'
 import { inspectMessage } from './inspect-message.js'
 import type { McpExchange } from './mcp-guard.js'
 import {
@@ -51,7 +52,7 @@ export function mcpRequests(
       if (json === undefined) return { type: 'passed', body }
       onAsked(askedCalls(json), json.root.type === 'array')
       if (guard.request.length === 0) return { type: 'passed', body }
-      const messages = await inTurns(readClientMessages(json), signal)
+      const messages = await inTurns(readClientMessages(json, inspectsOf(guard.request)), signal)
       if (messages === undefined) return ABORTED
       if (!messages.ok)
         return unreadableMcpRequest(

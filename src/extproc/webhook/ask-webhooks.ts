@@ -100,10 +100,8 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
   let contents: readonly string[] = entries.map(({ content }) => content)
   let needed = 0
   for (const compiled of question.webhooks) {
-    const { inspectToolCalls, failureMode, holdBack } = compiled.webhook
-    const indexes = entries.flatMap(({ kind }, index) =>
-      kind === 'text' || inspectToolCalls ? [index] : [],
-    )
+    const { failureMode, holdBack } = compiled.webhook
+    const indexes = entries.flatMap(({ kind }, index) => (isShown(kind, compiled) ? [index] : []))
     if (indexes.length === 0 && entries.length > 0) continue
     const showing = inTurns(shownEntries(entries, contents, indexes), question.signal)
     const shown = showing instanceof Promise ? await showing : showing
@@ -121,6 +119,19 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     contents = changed
   }
   return { type: 'pass', contents, needed }
+}
+
+function isShown(kind: Entry['kind'], { webhook }: CompiledWebhook): boolean {
+  switch (kind) {
+    case 'text':
+      return true
+    case 'tool-call':
+      return webhook.inspectToolCalls
+    case 'definition':
+      return webhook.inspectTools
+    case 'file':
+      return webhook.inspectFiles
+  }
 }
 
 const ALLOW: Verdict = { type: 'allow' }

@@ -3,6 +3,7 @@
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type { GuardEntry, McpGuardEntry, Webhook } from '../../ir/proc-entry.js'
+import type { Inspects } from '../../llm/text/said.js'
 
 export interface Guard {
   readonly type: 'guard'
@@ -16,6 +17,12 @@ export interface Guard {
 
 /** The webhooks of each phase, compiled. */
 export type GuardWebhooks = Pick<Guard, 'request' | 'response'>
+
+/** Returns what any of the webhooks asks for. */
+export const inspectsOf = (webhooks: readonly CompiledWebhook[]): Inspects => ({
+  tools: webhooks.some(({ webhook }) => webhook.inspectTools),
+  files: webhooks.some(({ webhook }) => webhook.inspectFiles),
+})
 
 export interface CompiledWebhook {
   /** The policy that names the webhook, and the place in it; for logs. */

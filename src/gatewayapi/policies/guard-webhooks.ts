@@ -47,6 +47,8 @@ function webhookOf(
     failureMode: spec.failureMode,
     headers: headersOf(spec),
     inspectToolCalls: spec.inspectToolCalls ?? false,
+    inspectTools: spec.inspectTools,
+    inspectFiles: spec.inspectFiles,
     holdBack: spec.holdBack ?? 1,
     minIntervalMs: spec.minInterval ?? 0,
     mode: spec.mode ?? 'Sync',

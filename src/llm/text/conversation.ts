@@ -5,19 +5,28 @@ import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { quoted } from '../../json/print-json.js'
 import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
+import { base64Of } from './text-file.js'
+
+/**
+ * text: always shown. tool-call: shown where inspectToolCalls asks for it, in streams whole, never in windows (decision
+ * 19a). definition: where inspectTools does. file: where inspectFiles does.
+ */
+export type EntryKind = 'text' | 'tool-call' | 'definition' | 'file'
 
 export interface Entry {
-  /** text: always shown. tool-call: shown where inspectToolCalls asks for it (decision 19a). */
-  readonly kind: 'text' | 'tool-call'
+  readonly kind: EntryKind
   readonly role: string
   readonly content: string
   /** Where a change is written; absent: the message has no text, and none can be put into it. */
   readonly place?: Span
   /**
    * json: the place holds JSON itself, not a string (isJson is then true). tokens: log probabilities, which cannot
-   * contain another text; a change empties them. Absent: string.
+   * contain another text; a change empties them. base64: a string that holds the text in base64, after the prefix.
+   * Absent: string.
    */
-  readonly form?: 'string' | 'json' | 'tokens'
+  readonly form?: 'string' | 'json' | 'tokens' | 'base64'
+  /** Beginning of a data URL; with form base64. */
+  readonly prefix?: string
   /** The content must stay JSON. */
   readonly isJson?: boolean
   /** Places that repeat the text in another form (log probabilities, tokens); emptied when it changes. */
@@ -53,14 +62,19 @@ export function* editsOf(
     if (pace.isDue()) yield
     const content = contents[index] ?? entry.content
     if (content === entry.content || entry.place === undefined) continue
-    edits.push({ ...entry.place, json: yield* changed(content, entry.form, pace) })
+    edits.push({ ...entry.place, json: yield* changed(content, entry, pace) })
     for (const echo of entry.echoes ?? []) edits.push({ ...echo, json: 'null' })
   }
   return [...new Map(edits.map((edit) => [edit.start, edit])).values()]
 }
 
 /** Returns what replaces a text, by the form of its place. */
-export function* changed(text: string, form: Entry['form'], pace: Pace): Work<string> {
+export function* changed(
+  text: string,
+  { form, prefix = '' }: Pick<Entry, 'form' | 'prefix'>,
+  pace: Pace,
+): Work<string> {
   if (form === 'tokens') return 'null'
+  if (form === 'base64') return `"${prefix}${yield* base64Of(text, pace)}"`
   return form === 'json' ? text : yield* quoted(text, pace)
 }

@@ -56,7 +56,7 @@ export function* messageEntries(
 /** json: the body that contains them. */
 export function* entriesOf({ pace }: Source, said: readonly SaidText[]): Work<readonly Entry[]> {
   const entries: Entry[] = []
-  for (const { kind, role, text, place, form, isJson, echoes } of said) {
+  for (const { kind, role, text, place, form, isJson, echoes, prefix } of said) {
     if (pace.isDue()) yield
     entries.push({
       kind,
@@ -66,6 +66,7 @@ export function* entriesOf({ pace }: Source, said: readonly SaidText[]): Work<re
       form,
       ...(isJson === undefined ? {} : { isJson }),
       ...(echoes === undefined ? {} : { echoes }),
+      ...(prefix === undefined ? {} : { prefix }),
     })
   }
   return entries

@@ -6,6 +6,7 @@ import { plainJson } from '../../json/print-json.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import { Pace, type Work } from '../../turns.js'
 import type { Piece } from './stream-event.js'
+import { textFileIn } from './text-file.js'
 
 export interface SaidText extends Piece {
   /** It repeats, as a whole, what its channel said. */
@@ -18,12 +19,26 @@ export interface Source {
   /** Number of values that may still be read. */
   left: number
   readonly pace: Pace
+  /** What is read besides texts and tool calls. */
+  readonly inspects: Inspects
 }
+
+/** Whether a webhook asks for definitions of tools (inspectTools) and for text files (inspectFiles). */
+export interface Inspects {
+  readonly tools: boolean
+  readonly files: boolean
+}
+
+export const INSPECTS_NEITHER: Inspects = { tools: false, files: false }
 
 /** Maximum number of values, more than any conversation has; each may become an entry for the webhooks. */
 const MOST_VALUES = 30_000
 
-export const sourceOf = (text: string): Source => ({ text, left: MOST_VALUES, pace: new Pace() })
+export const sourceOf = (text: string, inspects = INSPECTS_NEITHER): Source => ({
+  ...{ text, inspects },
+  left: MOST_VALUES,
+  pace: new Pace(),
+})
 
 /** Counts values. @throws UnreadableForm when there are too many. */
 export function lookAt(count: number, json: Source): void {
@@ -62,6 +77,17 @@ export const textSaid = (node: JsonStringNode, { channel = '', role }: At): Said
 export function* callOf(node: JsonNode, at: At, isJson: boolean): Work<SaidText> {
   const said = node.type === 'string' ? textSaid(node, at) : yield* jsonSaid(node, at)
   return { ...said, kind: 'tool-call', role: 'tool_call', ...(isJson && { isJson }) }
+}
+
+/** Reads a text file in base64. undefined: it has no text. */
+export function* fileSaid(
+  node: JsonStringNode,
+  { channel = '', role, json }: At,
+): Work<SaidText | undefined> {
+  const file = yield* textFileIn(node, json.pace)
+  if (file === 'odd')
+    return { ...textSaid(node, { json, channel, role, toolRole: role }), kind: 'file' }
+  return file && { channel, kind: 'file', role, ...file, place: span(node), form: 'base64' }
 }
 
 /** Reads JSON in place; its text is shown. */

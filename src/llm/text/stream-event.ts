@@ -4,24 +4,25 @@ import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { Pace, unitsOf, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
-import { changed } from './conversation.js'
+import { changed, type EntryKind } from './conversation.js'
 import type { Usage } from './usage.js'
 
 /** A part of a text. The pieces of one channel, in the order of their events, make up one text. */
 export interface Piece {
   /** The text that it belongs to, e.g. "0 content": a choice (or item, or block), and what it says there. */
   readonly channel: string
-  /** tool-call: shown where inspectToolCalls asks for it, whole, never in windows (decision 19a). */
-  readonly kind: 'text' | 'tool-call'
+  readonly kind: EntryKind
   readonly role: string
   readonly text: string
   /** Where a change is written, in the event's data. */
   readonly place: Span
   /**
    * json: the place holds JSON itself, not a string; the text is that JSON, and a change must be JSON too. tokens: log
-   * probabilities, which a change empties.
+   * probabilities, which a change empties. base64: a string that holds the text in base64, after the prefix.
    */
-  readonly form: 'string' | 'json' | 'tokens'
+  readonly form: 'string' | 'json' | 'tokens' | 'base64'
+  /** Beginning of a data URL; with form base64. */
+  readonly prefix?: string
   /** The whole text of the channel must stay JSON. */
   readonly isJson?: boolean
   /** Places that repeat the text in another form (log probabilities, tokens); emptied on changes in or near it. */
@@ -103,7 +104,7 @@ export function* rewriteEvent(
       const now = changes[index]
       if (now === undefined || now === said.text) continue
       said.echoes?.forEach(empty)
-      edits.set(said.place.start, { ...said.place, json: yield* changed(now, said.form, pace) })
+      edits.set(said.place.start, { ...said.place, json: yield* changed(now, said, pace) })
     }
   }
   yield* change(event.pieces, texts.pieces)

@@ -5,10 +5,12 @@ import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import { PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
+import { sweepDefinitions } from './definition.js'
 import {
   type At,
   below,
   callOf,
+  fileSaid,
   jsonSaid,
   lookAt,
   type SaidText,
@@ -184,7 +186,8 @@ function sweepSoon(
   form: Form,
   out: SaidText[],
 ): Work<void> | undefined {
-  if (node.type === 'string' && node.value.length <= PIECE && !OTHERWISE.has(member.holds)) {
+  const isFast = !OTHERWISE.has(member.holds) && !isInspectedFile(member, around)
+  if (node.type === 'string' && node.value.length <= PIECE && isFast) {
     const silent = isSilent(node, member, formBelow(form, member), around.json)
     if (silent === true) return undefined
     if (silent === false) {
@@ -229,11 +232,7 @@ export function* sweepMember(
       out.push(yield* jsonSaid(node, { ...at, role: at.toolRole }))
       return
     case 'definition':
-      for (const item of node.type === 'array' ? node.items : [node]) {
-        if (at.json.pace.isDue()) yield
-        if (item.type === 'string') out.push(textSaid(item, at))
-      }
-      return
+      return yield* sweepDefinitions(node, member.name, at, out)
     case 'result':
       return yield* sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
     default:
@@ -255,6 +254,9 @@ export function* expectNoTokens(node: JsonNode, json: Source): Work<void> {
   }
 }
 
+const isInspectedFile = ({ holds }: Member, { json }: At): boolean =>
+  holds === 'file' && json.inspects.files
+
 /** Reads a member's value, or an item of it. */
 function* sweepBelow(
   node: JsonNode,
@@ -267,6 +269,10 @@ function* sweepBelow(
   if (node.type === 'string') {
     const silent = isSilent(node, member, form, at.json)
     if (!(typeof silent === 'boolean' ? silent : yield* silent)) out.push(textSaid(node, at))
+    else if (isInspectedFile(member, at)) {
+      const file = yield* fileSaid(node, at)
+      if (file !== undefined) out.push(file)
+    }
   } else if (node.type === 'array') {
     lookAt(node.items.length, at.json)
     for (const [index, item] of node.items.entries())

@@ -5,7 +5,7 @@ import type { JsonText } from '../../json/json-text.js'
 import { asObject, type JsonObjectNode, member } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Entry } from '../../llm/text/conversation.js'
-import { type Source, sourceOf } from '../../llm/text/said.js'
+import { type Inspects, INSPECTS_NEITHER, type Source, sourceOf } from '../../llm/text/said.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
 import { type Around, sweepValue } from './sweep-message.js'
@@ -53,13 +53,16 @@ interface Reader {
 /** Reads what the client sends. The error is a sentence without any text of the body. */
 export const readClientMessages = (
   json: JsonText,
-): Work<Result<readonly GuardedMessage[], string>> => readMessages(json, 'client', NOTHING_ASKED)
+  inspects = INSPECTS_NEITHER,
+): Work<Result<readonly GuardedMessage[], string>> =>
+  readMessages(json, 'client', NOTHING_ASKED, inspects)
 
 /** Reads what the server sends. asked: the requests that it may answer. */
 export const readServerMessages = (
   json: JsonText,
   asked: AskedCalls,
-): Work<Result<readonly GuardedMessage[], string>> => readMessages(json, 'server', asked)
+  inspects = INSPECTS_NEITHER,
+): Work<Result<readonly GuardedMessage[], string>> => readMessages(json, 'server', asked, inspects)
 
 export const NOTHING_ASKED: AskedCalls = new Map()
 
@@ -67,8 +70,9 @@ function* readMessages(
   { root, text }: JsonText,
   from: Reader['from'],
   asked: AskedCalls,
+  inspects: Inspects,
 ): Work<Result<readonly GuardedMessage[], string>> {
-  const reader = { json: sourceOf(text), text, from, asked }
+  const reader = { json: sourceOf(text, inspects), text, from, asked }
   const nodes = root.type === 'array' ? root.items : [root]
   if (nodes.length > MOST_MESSAGES) return err('it has too many messages')
   const messages: GuardedMessage[] = []

@@ -5,7 +5,9 @@ import { type JsonNode, span } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { plainJson } from '../../json/print-json.js'
 import type { Entry } from '../../llm/text/conversation.js'
-import { lookAt, type Source } from '../../llm/text/said.js'
+import { sweepDefinitions } from '../../llm/text/definition.js'
+import { entriesOf } from '../../llm/text/message.js'
+import { fileSaid, lookAt, type SaidText, type Source } from '../../llm/text/said.js'
 import {
   isFile,
   isPlainName,
@@ -26,7 +28,7 @@ export interface Around {
   readonly json: Source
   readonly role: string
   readonly area: Area
-  /** Members that define tools, prompts or resources: skipped. */
+  /** Members that define tools, prompts or resources. */
   readonly definitions?: ReadonlySet<string>
   readonly out: Entry[]
 }
@@ -94,10 +96,16 @@ function* sweepObject(object: JsonObjectNode, owner: string, around: Around): Wo
   // The content that a person has entered (ElicitResult).
   const isEntered = area === 'envelope' && object.members.has('action')
   for (const [name, value] of object.members) {
-    if (around.definitions?.has(name) === true) continue
+    if (around.definitions?.has(name) === true) {
+      yield* sweepListed(value, name, around)
+      continue
+    }
     const isEnvelope = area === 'envelope'
     if (isEnvelope && value.type === 'string' && isMedia(object, name))
-      if (yield* isFile(value.value, json.pace)) continue
+      if (yield* isFile(value.value, json.pace)) {
+        yield* sweepFile(value, inner)
+        continue
+      }
     const entered = isEntered && name === 'content' ? 'data' : undefined
     yield* sweepValue(value, name, owner, {
       ...{ json, out: around.out },
@@ -105,6 +113,20 @@ function* sweepObject(object: JsonObjectNode, owner: string, around: Around): Wo
       area: isEnvelope ? (entered ?? AREAS.get(name) ?? area) : area,
     })
   }
+}
+
+/** Reads a file, of which nothing is shown unless it is text and inspectFiles asks for it. */
+function* sweepFile(node: JsonStringNode, { json, role, out }: Around): Work<void> {
+  if (!json.inspects.files) return
+  const file = yield* fileSaid(node, { json, role, toolRole: role })
+  if (file !== undefined) out.push(...(yield* entriesOf(json, [file])))
+}
+
+/** Reads definitions of tools, prompts or resources, of which nothing is shown unless inspectTools asks for it. */
+function* sweepListed(node: JsonNode, name: string, { json, role, out }: Around): Work<void> {
+  const said: SaidText[] = []
+  yield* sweepDefinitions(node, name, { json, role, toolRole: role }, said)
+  out.push(...(yield* entriesOf(json, said)))
 }
 
 /** Returns the context below an object of MCP with a role. */

@@ -44,6 +44,16 @@ const webhook = z.object({
     .boolean()
     .default(false)
     .describe('Send the arguments of tool calls to the webhook too.'),
+  inspectTools: z
+    .boolean()
+    .default(false)
+    .describe('Send the texts of tool definitions to the webhook too.')
+    .meta({ since: '0.2.0' }),
+  inspectFiles: z
+    .boolean()
+    .default(false)
+    .describe('Send the text of files in base64 to the webhook too, where their bytes are text.')
+    .meta({ since: '0.2.0' }),
   holdBack: z
     .int()
     .min(1)
@@ -76,14 +86,27 @@ export const guards = z
   .default([])
 
 /** MCP messages are shown whole: the fields for tool calls and for streamed replies do not apply. */
-const mcpWebhook = webhook.pick({ backendRef: true, headers: true, failureMode: true }).extend({
-  headers: webhook.shape.headers
-    .describe('Header name, :path, :method or :authority → CEL expression over request and jwt.')
-    .meta({ example: { 'x-user': 'jwt.sub' }, since: '0.2.0' }),
-  failureMode: webhook.shape.failureMode
-    .describe('What happens to the message when the webhook is unavailable.')
-    .meta({ since: '0.2.0' }),
-})
+const mcpWebhook = webhook
+  .pick({
+    backendRef: true,
+    headers: true,
+    failureMode: true,
+    inspectTools: true,
+    inspectFiles: true,
+  })
+  .extend({
+    headers: webhook.shape.headers
+      .describe('Header name, :path, :method or :authority → CEL expression over request and jwt.')
+      .meta({ example: { 'x-user': 'jwt.sub' }, since: '0.2.0' }),
+    inspectTools: webhook.shape.inspectTools
+      .describe(
+        'Send the texts of the definitions of tools, prompts and resources to the webhook too.',
+      )
+      .meta({ since: '0.2.0' }),
+    failureMode: webhook.shape.failureMode
+      .describe('What happens to the message when the webhook is unavailable.')
+      .meta({ since: '0.2.0' }),
+  })
 
 /** Webhooks of backend.mcp.guard. */
 export const mcpGuards = z

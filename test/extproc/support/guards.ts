@@ -41,6 +41,8 @@ export const webhook = (port: number, changes: Partial<Webhook> = {}): Webhook =
   failureMode: 'FailClosed',
   headers: [],
   inspectToolCalls: false,
+  inspectTools: false,
+  inspectFiles: false,
   holdBack: 256,
   minIntervalMs: 300,
   mode: 'Sync',

@@ -12,7 +12,7 @@ import {
   type Shown,
   type Verdict,
 } from '../../../src/extproc/webhook/webhook-answer.js'
-import { webhookRequest } from '../../../src/extproc/webhook/webhook-request.js'
+import { type ShownTool, webhookRequest } from '../../../src/extproc/webhook/webhook-request.js'
 import type { Phase } from '../../../src/ir/proc-entry.js'
 import { atOnce } from '../../../src/turns.js'
 import { webhook } from '../support/guards.js'
@@ -76,17 +76,25 @@ const shownOf = ({ role, content }: Message): Shown => ({
   isWritable: true,
 })
 
+/** body.tool of a question. */
+const toolIn = (value: unknown): ShownTool | undefined =>
+  (value as { body: { tool?: ShownTool } }).body.tool
+
 const questionsOf = (phase: Phase): readonly Shown[][] =>
   Object.values(partsOf(phase).question.examples).map(({ value }) =>
     messagesIn((value as { body: unknown }).body).map(shownOf),
   )
 
 /** The JSON that is sent, and where to. */
-function asked(phase: Phase, shown: readonly Shown[]): { path: string; json: unknown } {
+function asked(
+  phase: Phase,
+  shown: readonly Shown[],
+  tool?: ShownTool,
+): { path: string; json: unknown } {
   const { url } = webhook(1).target
   const target = { ...webhook(1).target, url: url.replace('/request', `/${phase}`) }
   const compiled = compileWebhook(webhook(1, { target }))
-  const { path, body } = atOnce(webhookRequest(compiled, phase, shown, {}))
+  const { path, body } = atOnce(webhookRequest(compiled, phase, shown, {}, undefined, tool))
   return { path, json: JSON.parse(new TextDecoder().decode(body)) }
 }
 
@@ -98,7 +106,8 @@ describe.each(PHASES)('%s', (phase) => {
   const [questions, verdicts] = [schemaOf(question), schemaOf(verdict)]
 
   test('every example of a question is sent so', () => {
-    const sent = questionsOf(phase).map((shown) => asked(phase, shown))
+    const tools = Object.values(question.examples).map(({ value }) => toolIn(value))
+    const sent = questionsOf(phase).map((shown, index) => asked(phase, shown, tools[index]))
     const expected = Object.values(question.examples).map(({ value }) => ({
       path: `/${phase}`,
       json: value,

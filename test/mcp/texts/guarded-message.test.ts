@@ -283,6 +283,39 @@ describe('definitions', () => {
   })
 })
 
+describe('where webhooks inspect', () => {
+  const inspected = (message: object, method: string): readonly string[] => {
+    const asked = askedCalls(jsonOf(JSON.stringify({ jsonrpc: '2.0', id: 1, method })))
+    const json = jsonOf(JSON.stringify({ jsonrpc: '2.0', id: 1, result: message }))
+    const read = atOnce(readServerMessages(json, asked, { tools: true, files: true }))
+    if (!read.ok) throw new Error(read.error)
+    return read.value.flatMap(({ entries }) =>
+      entries.map(({ kind, role, content }) => `${kind} ${role}: ${content}`),
+    )
+  }
+
+  test('tools, definitions are shown', () => {
+    const tools = [
+      { name: 't', description: 'a tool', inputSchema: { properties: { a: { title: 'an a' } } } },
+    ]
+    expect(inspected({ tools }, 'tools/list')).toEqual([
+      'definition tool_definition: a tool',
+      'definition tool_definition: an a',
+    ])
+    const prompts = [{ name: 'p', description: 'a prompt' }]
+    expect(inspected({ prompts }, 'prompts/list')).toEqual(['definition tool_definition: a prompt'])
+  })
+
+  test('files, those whose bytes are text are shown', () => {
+    const blob = Buffer.from('a note').toString('base64')
+    expect(inspected({ contents: [{ uri: 'a:b', blob }] }, 'resources/read')).toEqual([
+      'file tool: a note',
+    ])
+    const image = { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgoAAAANSUhEUg==' }
+    expect(inspected({ content: [image] }, 'tools/call')).toEqual([])
+  })
+})
+
 test('a message whose members are spelt in another case cannot be read', () => {
   for (const name of ['Result', 'ID', 'Method', 'JSONRPC', 'Params'])
     expect(messagesOf('server', `{"jsonrpc":"2.0","id":1,"${name}":{}}`)).toBeUndefined()

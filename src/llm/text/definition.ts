@@ -1,0 +1,49 @@
+// Reads the definitions of tools, where inspectTools asks for it: every string that is not a setting.
+
+import type { JsonNode } from '../../json/json-node.js'
+import type { Work } from '../../turns.js'
+import { type At, jsonSaid, lookAt, type SaidText, textSaid } from './said.js'
+import { isPlainName, isSetting } from './settings.js'
+
+const OF_DEFINITION = { kind: 'definition', role: 'tool_definition' } as const
+
+/** Reads a definition, or a list of them. A string in its place is a text. name: the member that it is. */
+export function* sweepDefinitions(
+  node: JsonNode,
+  name: string,
+  at: At,
+  out: SaidText[],
+): Work<void> {
+  for (const item of node.type === 'array' ? node.items : [node]) {
+    if (at.json.pace.isDue()) yield
+    if (item.type === 'string') out.push(textSaid(item, at))
+    else if (at.json.inspects.tools) yield* sweepDefinition(item, name, '', at, out)
+  }
+}
+
+/** name: the member that the value is, or an item of. owner: the member that contains its object. */
+function* sweepDefinition(
+  node: JsonNode,
+  name: string,
+  owner: string,
+  at: At,
+  out: SaidText[],
+): Work<void> {
+  const { pace } = at.json
+  if (pace.isDue()) yield
+  if (node.type === 'string') {
+    const setting = isSetting(name, node.value, owner, pace)
+    if (node.value === '' || (typeof setting === 'boolean' ? setting : yield* setting)) return
+    out.push({ ...textSaid(node, at), ...OF_DEFINITION })
+  } else if (node.type === 'array') {
+    lookAt(node.items.length, at.json)
+    for (const item of node.items) yield* sweepDefinition(item, name, owner, at, out)
+  } else if (node.type === 'object') {
+    lookAt(node.members.size, at.json)
+    for (const inner of node.members.keys())
+      // A name can be text too, so the whole object is shown, as JSON.
+      if (!isPlainName(inner))
+        return void out.push({ ...(yield* jsonSaid(node, at)), ...OF_DEFINITION })
+    for (const [inner, value] of node.members) yield* sweepDefinition(value, inner, name, at, out)
+  }
+}
