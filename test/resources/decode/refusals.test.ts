@@ -168,7 +168,7 @@ describe('what is refused, where, and in which words', () => {
     [
       'ProxyPolicy',
       withWebhook('{ backendRef: { name: w, port: 80 }, timeout: 5s }'),
-      'f.yaml:9:67 spec.backend.ai.promptGuard.request[0].webhook.timeout: unknown field, expected one of backendRef, headers, failureMode, inspectToolCalls, holdBack, minInterval, mode',
+      'f.yaml:9:67 spec.backend.ai.promptGuard.request[0].webhook.timeout: unknown field, expected one of backendRef, headers, failureMode, inspectToolCalls, inspectTools, inspectFiles, holdBack, minInterval, mode',
     ],
     [
       'ProxyPolicy',
