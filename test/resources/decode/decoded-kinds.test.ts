@@ -73,6 +73,8 @@ describe('what a kind decodes to', () => {
                     headers: {},
                     failureMode: 'FailClosed',
                     inspectToolCalls: false,
+                    inspectTools: false,
+                    inspectFiles: false,
                     holdBack: 256,
                     minInterval: 300,
                     mode: 'Sync',
