@@ -2,7 +2,7 @@
 // Gateway, and istiod with an API server. They run in a separate network namespace, because some of their ports cannot
 // be chosen. Arguments are passed to vitest.
 
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
 import { goModule, runInCluster } from './kubernetes.mjs'
@@ -15,12 +15,16 @@ const say = (text) => process.stderr.write(`mesh: ${text}\n`)
 const built = (name) =>
   goProgram({ name, module: join(root, 'test/mesh', name), takes: 'five to ten minutes', say })
 
-/** Returns istiod's CRDs, of the version that is built. */
-function definitions() {
-  const [, version] = /istio\.io\/istio (v\S+)/.exec(
-    readFileSync(join(root, 'test/mesh/istiod/go.mod'), 'utf8'),
+/** Returns a path within a module, of the version that a test's program is built of. */
+function pathIn(module, name, path) {
+  const { Require: required } = JSON.parse(
+    execFileSync('go', ['mod', 'edit', '-json'], {
+      cwd: join(root, 'test/mesh', name),
+      encoding: 'utf8',
+    }),
   )
-  return goModule(`istio.io/istio@${version}`, 'manifests/charts/base/files/crd-all.gen.yaml')
+  const { Version: version } = required.find((one) => one.Path === module)
+  return goModule(`${module}@${version}`, path)
 }
 
 await runScript(async () => {
@@ -29,6 +33,15 @@ await runScript(async () => {
   return runInCluster([vitest, 'run', '--project', 'mesh', ...process.argv.slice(2)], {
     GATEHOUSE_TEST_ENVOY_GATEWAY: built('envoy-gateway'),
     GATEHOUSE_TEST_ISTIOD: built('istiod'),
-    GATEHOUSE_TEST_ISTIO_DEFINITIONS: definitions(),
+    GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS: pathIn(
+      'github.com/envoyproxy/gateway',
+      'envoy-gateway',
+      'charts/gateway-crds-helm/templates/generated',
+    ),
+    GATEHOUSE_TEST_ISTIO_DEFINITIONS: pathIn(
+      'istio.io/istio',
+      'istiod',
+      'manifests/charts/base/files',
+    ),
   })
 })

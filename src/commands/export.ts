@@ -55,20 +55,33 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
 
 /** Reads the addresses from the flags. error: what is wrong with the command line. */
 function targetsOf(settings: Settings): Result<ExportTargets, string> {
-  const { connect, connectTls, grpc, closed } = settings
-  const gatehouse = connect ?? grpc
-  if (settings.for === 'istio') return targetsOfIstio(gatehouse)
-  if (gatehouse.type === 'unix')
+  const { connect, connectTls, grpc, closed, clusterDomain } = settings
+  const address = connect ?? grpc
+  if (settings.for === 'istio') return targetsOfIstio(address)
+  if (address.type === 'unix')
     return err(
-      `the Envoys of a mesh cannot be led to ${formatAddress(gatehouse)}; expected HOST:PORT in --connect`,
+      `the Envoys of a mesh cannot be led to ${formatAddress(address)}; expected HOST:PORT in --connect`,
     )
+  const gatehouse = withService(address, clusterDomain)
   const tls = connectTls === undefined ? {} : { serverName: connectTls }
-  if (closed !== undefined) return ok({ gatehouse, ...tls, closed })
-  return isLoopback(gatehouse)
+  if (closed !== undefined)
+    return ok({ gatehouse, ...tls, closed: withService(closed, clusterDomain) })
+  return isLoopback(address)
     ? ok({ gatehouse, ...tls, closed: NOBODY })
     : err(
         '--closed is missing: beside --connect on another machine Envoys need the HOST:PORT of a Gatehouse with --closed',
       )
+}
+
+/** Finds the Service that a host names: NAME.NAMESPACE.svc.DOMAIN. */
+function withService({ host, port }: ExportAddress, domain: string): ExportAddress {
+  const suffix = `.svc.${domain}`
+  const [name, namespace, ...more] = host.endsWith(suffix)
+    ? host.slice(0, -suffix.length).split('.')
+    : []
+  return name === undefined || namespace === undefined || more.length > 0
+    ? { host, port }
+    : { host, port, service: { namespace, name } }
 }
 
 /** Requires a host name: istiod has clusters for hosts only. Routes that lead nowhere have a Service without endpoints. */

@@ -30,6 +30,8 @@ export interface ExportProblem {
 export interface ExportAddress {
   readonly host: string
   readonly port: number
+  /** The Service that the host names; absent: it names none. */
+  readonly service?: { readonly namespace: string; readonly name: string }
 }
 
 /** Addresses that an export refers to. */

@@ -95,6 +95,17 @@ test.each([
   expect(err).toContain(sentence)
 })
 
+test('an address that names a Service is referred to as one', async () => {
+  const { code, out } = await exported(
+    'an-mcp-route',
+    ...['--connect', 'gatehouse.infra.svc.cluster.local:18000'],
+    ...['--closed', '10.0.0.9:18009'],
+  )
+  const kinds = parseAllDocuments(out).map((document) => (document.toJS() as { kind: string }).kind)
+  expect([code, kinds.filter((kind) => kind === 'Backend')]).toEqual([0, ['Backend']])
+  expect(out).toMatch(/kind: Service\n +namespace: infra\n/)
+})
+
 test('for Istio, everything is printed that is needed, without a word on stderr', async () => {
   const { code, out, err } = await exportedForIstio('an-mcp-route')
   expect({ code, err }).toEqual({ code: 0, err: '' })

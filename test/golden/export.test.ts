@@ -25,6 +25,13 @@ const TARGETS: ExportTargets = {
   closed: { host: '10.0.0.9', port: 18_009 },
 }
 
+/** In the cases services-….yaml, hosts are known to be Services. */
+const SERVICE = { service: { namespace: 'gatehouse', name: 'gatehouse' } }
+const SERVICES: ExportTargets = {
+  gatehouse: { ...TARGETS.gatehouse, ...SERVICE },
+  closed: { host: TARGETS.gatehouse.host, port: 18_009, ...SERVICE },
+}
+
 function resourcesOf(text: string): Resources {
   const { resources, problems } = decodeFile(Buffer.from(text), 'case.yaml', kindsOf(API_GROUP))
   expect(problems).toEqual([])
@@ -49,9 +56,9 @@ describe.each(Object.entries(MESHES))('a mesh by %s', (mesh, exportMesh) => {
       const resources = resourcesOf(golden.input)
       const translation = translator.translate(resources, new Map())
       const exported = exportMesh(translation.mesh ?? [], resources.httpRoutes, {
-        ...TARGETS,
+        ...(golden.name.startsWith('services-') ? SERVICES : TARGETS),
         ...(golden.name.startsWith('custom-') && { customProvider: 'gatehouse' }),
-        ...(golden.name.startsWith('tls-') && { serverName: 'gatehouse.example' }),
+        ...(golden.name.includes('tls-') && { serverName: 'gatehouse.example' }),
         ...(golden.name.startsWith('sealed-') && { newSeal: () => 'a-new-secret-for-this-namespace-' }),
       })
       const { authz, proc } = translation.ir

@@ -3,29 +3,35 @@
 import { isIP } from 'node:net'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportAddress, ExportTargets, Manifest } from '../manifest.js'
-import { CLOSED_BACKEND, GATEHOUSE_BACKEND, GROUP, manifestOf } from './names.js'
+import { AUTHORITY, CLOSED_BACKEND, GATEHOUSE_BACKEND, GROUP, manifestOf } from './names.js'
 
-/** Name of the ConfigMap with the CA of Gatehouse's certificate, which the administrator creates. */
-const AUTHORITY = 'gatehouse-ca'
-
-/** Returns the Backends for the namespaces of the routes. */
+/** Returns the Backends for the namespaces of the routes; none for an address that is a Service. */
 export function backends(
   routes: readonly MeshRoute[],
   { gatehouse, serverName, closed, newSeal }: ExportTargets,
 ): readonly Manifest[] {
   const all = new Set(routes.map(({ namespace }) => namespace))
-  const closing = new Set(
-    routes
-      .filter(({ documents }) => documents !== undefined || newSeal !== undefined)
-      .map(({ namespace }) => namespace),
-  )
   return [
-    ...[...all].map((namespace) =>
+    ...(gatehouse.service === undefined ? [...all] : []).map((namespace) =>
       backend(namespace, GATEHOUSE_BACKEND, gatehouse, connectionTo(serverName)),
     ),
-    ...[...closing].map((namespace) => backend(namespace, CLOSED_BACKEND, closed)),
+    ...(closed.service === undefined ? closingNamespaces(routes, newSeal !== undefined) : []).map(
+      (namespace) => backend(namespace, CLOSED_BACKEND, closed),
+    ),
   ]
 }
+
+/** Returns the namespaces with routes that lead to the closed address. */
+export const closingNamespaces = (
+  routes: readonly MeshRoute[],
+  isSealed: boolean,
+): readonly string[] => [
+  ...new Set(
+    routes
+      .filter(({ documents }) => documents !== undefined || isSealed)
+      .map(({ namespace }) => namespace),
+  ),
+]
 
 /** Selects HTTP/2 in both cases: with TLS, Envoy Gateway sets it for every gRPC service. */
 const connectionTo = (serverName: string | undefined): object =>
@@ -33,7 +39,7 @@ const connectionTo = (serverName: string | undefined): object =>
     ? { appProtocols: [`${GROUP}/h2c`] }
     : {
         tls: {
-          caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: AUTHORITY }],
+          caCertificateRefs: [AUTHORITY],
           sni: serverName,
         },
       }

@@ -9,8 +9,9 @@ import { isSealable, sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.
 import { backends } from './backends.js'
 import { documentsManifests } from './documents.js'
 import { extensionPolicy } from './extension-policy.js'
-import { CLOSED_BACKEND, toBackend } from './names.js'
+import { backendRefs } from './names.js'
 import { securityPolicy } from './security-policy.js'
+import { servicePolicies } from './service-policies.js'
 import { clientTrafficPolicy, trafficPolicy } from './traffic-policies.js'
 
 /** Returns the manifests sorted by namespace, name and kind. */
@@ -20,18 +21,20 @@ export function exportEnvoyGateway(
 ): Result<readonly Manifest[], readonly ExportProblem[]> {
   const sealable = routes.filter(isSealable)
   const seals = targets.newSeal === undefined ? undefined : sealsOf(sealable, targets.newSeal)
+  const refs = backendRefs(targets)
   const manifests = [
     ...backends(routes, targets),
+    ...servicePolicies(routes, targets),
     ...(seals === undefined ? [] : sealSecrets(sealable, seals)),
     ...gatewaysOf(routes).map(clientTrafficPolicy),
     ...routes.flatMap((route) => [
       ...(seals === undefined || !isSealable(route)
         ? []
-        : [sealedRoute(route, seals.get(route.namespace) ?? '', toBackend(CLOSED_BACKEND))]),
-      ...securityPolicy(route, seals !== undefined),
-      ...extensionPolicy(route),
+        : [sealedRoute(route, seals.get(route.namespace) ?? '', refs.closed)]),
+      ...securityPolicy(route, refs, seals !== undefined),
+      ...extensionPolicy(route, refs),
       ...trafficPolicy(route),
-      ...documentsManifests(route),
+      ...documentsManifests(route, refs),
     ]),
   ]
   const problems = [

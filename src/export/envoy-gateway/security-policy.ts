@@ -5,7 +5,7 @@ import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { Cors } from '../../ir/route.js'
 import { durationText, policyName, targetRef } from '../gateway-api.js'
 import type { Manifest } from '../manifest.js'
-import { GATEHOUSE_BACKEND, manifestOf, toBackend } from './names.js'
+import { type BackendRefs, manifestOf } from './names.js'
 
 /** Exceeds the one second that a check may wait for the extra fetch of a key set. */
 const CHECK_TIMEOUT = '2s'
@@ -13,7 +13,11 @@ const CHECK_TIMEOUT = '2s'
 const AUDIT_TIMEOUT = '1s'
 
 /** Returns no manifest for a route that is only guarded: its CORS is left to the mesh. */
-export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Manifest[] {
+export function securityPolicy(
+  route: MeshRoute,
+  { gatehouse }: BackendRefs,
+  isSealed: boolean,
+): readonly Manifest[] {
   const { namespace, name, authz, cors } = route
   if (authz === undefined) return []
   return [
@@ -22,7 +26,7 @@ export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Ma
       ...(cors === undefined ? {} : { cors: corsSpec(cors) }),
       // An allowed request carries the mark: recomputing its route selects the rule with the backends.
       extAuth: {
-        ...extAuth(authz),
+        ...extAuth(authz, gatehouse),
         ...(isSealed && authz.isAudited !== true ? { recomputeRoute: true } : {}),
       },
     }),
@@ -30,12 +34,15 @@ export function securityPolicy(route: MeshRoute, isSealed: boolean): readonly Ma
 }
 
 /** Sets timeout and status explicitly: Envoy Gateway's defaults are 10 s and 403. */
-const extAuth = ({ key, isAudited }: NonNullable<MeshRoute['authz']>): object => ({
+const extAuth = (
+  { key, isAudited }: NonNullable<MeshRoute['authz']>,
+  gatehouse: object,
+): object => ({
   failOpen: isAudited === true,
   timeout: isAudited === true ? AUDIT_TIMEOUT : CHECK_TIMEOUT,
   statusOnError: 503,
   contextExtensions: [{ name: ROUTE_CONTEXT_KEY, type: 'Value', value: key }],
-  grpc: { backendRefs: [toBackend(GATEHOUSE_BACKEND)] },
+  grpc: { backendRefs: [gatehouse] },
 })
 
 /** CORS of a SecurityPolicy. */

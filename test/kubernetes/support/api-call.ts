@@ -75,6 +75,11 @@ const PLURALS: Readonly<Record<string, string>> = {
   BackendTLSPolicy: 'backendtlspolicies',
   NetworkPolicy: 'networkpolicies',
   AuthorizationPolicy: 'authorizationpolicies',
+  EnvoyProxy: 'envoyproxies',
+  SecurityPolicy: 'securitypolicies',
+  EnvoyExtensionPolicy: 'envoyextensionpolicies',
+  ClientTrafficPolicy: 'clienttrafficpolicies',
+  BackendTrafficPolicy: 'backendtrafficpolicies',
 }
 const CLUSTER_SCOPED = new Set([
   'GatewayClass',

@@ -1,4 +1,4 @@
-// A real Envoy Gateway that reads files and runs its Envoy on this machine: what a platform team has before Gatehouse comes.
+// A real Envoy Gateway that reads files or an API server and runs its Envoy on this machine: what a platform team has before Gatehouse comes.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
+import type { ApiServer } from '../../kubernetes/support/api-server.js'
 import { envoyPath } from '../../support/envoy.js'
 import { toYaml } from '../../support/resources.js'
 
@@ -25,26 +26,37 @@ export interface EnvoyGateway {
   close(): Promise<void>
 }
 
-/** Its resources are to be written; Gateways listen on the ports that they name. */
-export async function startEnvoyGateway(): Promise<EnvoyGateway> {
+/**
+ * Its resources are to be written; Gateways listen on the ports that they name.
+ * @param api the API server that it reads; absent: it reads the folder.
+ */
+export async function startEnvoyGateway(api?: ApiServer): Promise<EnvoyGateway> {
   const program = process.env['GATEHOUSE_TEST_ENVOY_GATEWAY'] ?? 'envoy-gateway'
   const work = await mkdtemp(join(tmpdir(), 'gatehouse-mesh-'))
   const folder = join(work, 'resources')
+  const root = join(work, 'root')
   const bin = join(work, `data/envoy-versions/${ENVOY_VERSION}/bin`)
-  await Promise.all([folder, bin].map((path) => mkdir(path, { recursive: true })))
+  await Promise.all([folder, bin, root].map((path) => mkdir(path, { recursive: true })))
   await symlink(envoyPath(), join(bin, 'envoy'))
   const configHome = join(work, 'config')
   await promisify(execFile)(program, ['certgen', '--local', '--config-home', configHome])
-  await writeFile(join(work, 'envoy-gateway.yaml'), stringify(configuration(work, folder)))
-  const log = join(work, 'log')
-  const child = spawn(
-    'sh',
-    ['-c', 'exec "$0" server --config-path "$1" > "$2" 2>&1', program].concat(
-      join(work, 'envoy-gateway.yaml'),
-      log,
-    ),
-    { stdio: 'ignore' },
+  await writeFile(
+    join(work, 'envoy-gateway.yaml'),
+    stringify(configuration(work, api ? KUBERNETES : { type: 'File', file: { paths: [folder] } })),
   )
+  const log = join(work, 'log')
+  const start = [
+    ...['sh', '-ec', 'exec "$0" server --config-path "$1" > "$2" 2>&1'],
+    ...[program, join(work, 'envoy-gateway.yaml'), log],
+  ]
+  const certificates = join(configHome, 'certs/envoy-gateway')
+  const child =
+    api === undefined
+      ? spawn('env', start, { stdio: 'ignore' })
+      : spawn('unshare', ['-m', 'sh', '-ec', IN_ROOT, 'sh', root, certificates, ...start], {
+          stdio: 'ignore',
+          env: { ...process.env, KUBECONFIG: await api.kubeconfig() },
+        })
   const writeText = async (file: string, text: string): Promise<void> => {
     const draft = join(work, `${file}.draft`)
     await writeFile(draft, text)
@@ -63,14 +75,32 @@ export async function startEnvoyGateway(): Promise<EnvoyGateway> {
   }
 }
 
-const configuration = (work: string, folder: string): object => ({
+/**
+ * A shell script that runs its further arguments in a root of their own ($1), in which /certs are the certificates ($2):
+ * with an API server, Envoy Gateway looks for them there.
+ */
+const IN_ROOT = `
+root="$1" certificates="$2"; shift 2
+mount -t tmpfs tmpfs "$root"
+for entry in /*; do
+  if [ -L "$entry" ]; then cp -P "$entry" "$root$entry"
+  elif [ -d "$entry" ]; then mkdir "$root$entry"; mount --rbind "$entry" "$root$entry"
+  fi
+done
+mkdir -p "$root/certs"
+mount --bind "$certificates" "$root/certs"
+exec chroot "$root" "$@"`
+
+const KUBERNETES = { type: 'Kubernetes', kubernetes: { leaderElection: { disable: true } } }
+
+const configuration = (work: string, resource: object): object => ({
   apiVersion: 'gateway.envoyproxy.io/v1alpha1',
   kind: 'EnvoyGateway',
   gateway: { controllerName: CONTROLLER },
   provider: {
     type: 'Custom',
     custom: {
-      resource: { type: 'File', file: { paths: [folder] } },
+      resource,
       infrastructure: {
         type: 'Host',
         host: {

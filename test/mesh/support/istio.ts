@@ -2,24 +2,18 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseAllDocuments, stringify } from 'yaml'
 import { type EnvoyChild, startEnvoy } from '../../../src/envoy/child.js'
 import type { Logger } from '../../../src/logger.js'
-import type { AnyObject } from '../../kubernetes/support/api-call.js'
-import {
-  ADDRESS,
-  type ApiServer,
-  definitions,
-  startApiServer,
-} from '../../kubernetes/support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from '../../kubernetes/support/api-server.js'
 import { endpointSlice } from '../../kubernetes/support/objects.js'
 import { startTcpProxy, type TcpProxy } from '../../kubernetes/support/tcp-proxy.js'
 import { envoyPath } from '../../support/envoy.js'
 import { eventually } from '../../support/eventually.js'
+import { furtherDefinitions } from './definitions.js'
 
 /** Where the Gateway listens. */
 export const PORT = 8090
@@ -73,7 +67,7 @@ export async function startIstio(mesh: object = {}): Promise<Istio> {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    await api.apply(...furtherDefinitions())
+    await api.apply(...furtherDefinitions('GATEHOUSE_TEST_ISTIO_DEFINITIONS'))
     // A new kind is served a moment later.
     await eventually(() => api.apply(...GATEWAY))
     await showPod(api)
@@ -110,22 +104,6 @@ export const serviceTo = (name: string, port: number, protocol = 'http'): readon
   },
   endpointSlice(name, [{ address: ADDRESS, port }]),
 ]
-
-/** Returns the CRDs that istiod reads and Gatehouse does not. */
-function furtherDefinitions(): readonly object[] {
-  const istio = process.env['GATEHOUSE_TEST_ISTIO_DEFINITIONS'] ?? ''
-  const gatewayApi = process.env['GATEHOUSE_TEST_GATEWAY_API'] ?? ''
-  const known = new Set(definitions().map(nameOf))
-  return [...readdirSync(gatewayApi).map((file) => join(gatewayApi, file)), istio]
-    .filter((file) => file.endsWith('.yaml'))
-    .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))
-    .map((document) => document.toJS() as AnyObject | null)
-    .filter((object) => object?.kind === 'CustomResourceDefinition')
-    .filter((object) => object !== null)
-    .filter((object) => !known.has(nameOf(object)))
-}
-
-const nameOf = (object: object): string => (object as AnyObject).metadata.name ?? ''
 
 /** The Gateway that a platform team has. */
 export const edge: object = {

@@ -10,7 +10,8 @@ export const PORT = 8080
 
 const named = (name: string): object => ({ name, namespace: 'default' })
 
-export const gatewayDocuments: readonly object[] = [
+/** port: where the Gateway listens. */
+export const gatewayDocumentsFor = (port: number): readonly object[] => [
   {
     apiVersion: GATEWAY_API,
     kind: 'GatewayClass',
@@ -32,10 +33,12 @@ export const gatewayDocuments: readonly object[] = [
       infrastructure: {
         parametersRef: { group: 'gateway.envoyproxy.io', kind: 'EnvoyProxy', name: 'proxy' },
       },
-      listeners: [{ name: 'http', protocol: 'HTTP', port: PORT }],
+      listeners: [{ name: 'http', protocol: 'HTTP', port }],
     },
   },
 ]
+
+export const gatewayDocuments = gatewayDocumentsFor(PORT)
 
 /** A route for one path prefix to a Backend of the same namespace. */
 export const route = (name: string, path: string, backend: string, more: object = {}): object => ({
