@@ -45,8 +45,8 @@ function another({ before, after, event, piece }: Pattern, data: string): Stream
   const text = data.slice(before.length, end)
   if (!PLAIN.test(text)) return undefined
   const place = { start: before.length - 1, end: end + 1 }
-  const { api, repeats, ends } = event
-  return { api, json: { text: data }, pieces: [{ ...piece, text, place }], repeats, ends }
+  const { api, repeats, ends, usage } = event
+  return { api, json: { text: data }, pieces: [{ ...piece, text, place }], repeats, ends, usage }
 }
 
 function patternOf(event: StreamEvent): Pattern | undefined {

@@ -71,6 +71,15 @@ test.each([
   },
 )
 
+test('a collector and the decision log are flags, where they are set', () => {
+  const collector = 'http://collector.monitoring:4318'
+  const given = containerNamed(render({ otlp: collector, decisionLog: 'all:100' }), 'gatehouse')
+  expect(given.args).toContain(`--otlp=${collector}`)
+  expect(given.args).toContain('--decision-log=all:100')
+  const { args = [] } = containerNamed(render({}), 'gatehouse')
+  expect(args.filter((arg) => /^--(otlp|decision-log)/.test(arg))).toEqual([])
+})
+
 test.each([[false], [true]])('requirePolicy: %s is a flag', (requirePolicy) => {
   const { args = [] } = containerNamed(render({ requirePolicy }), 'gatehouse')
   expect(args.includes('--require-policy')).toBe(requirePolicy)

@@ -51,6 +51,8 @@ interface Span {
   readonly attributes: Readonly<Record<string, unknown>>
   /** service.name of the sender. */
   readonly service?: unknown
+  /** gatehouse.worker of the sender. */
+  readonly worker?: unknown
 }
 
 interface LogRecord {
@@ -96,7 +98,7 @@ beforeAll(async () => {
         jwtAuthentication: { providers: [provider([key], { audiences: ['api'] })] },
       }),
     ],
-    flags: ['--otlp', `http://127.0.0.1:${String(port)}`],
+    flags: ['--otlp', `http://127.0.0.1:${String(port)}`, '--workers', '2'],
     environment: { OTEL_METRIC_EXPORT_INTERVAL: '500', OTEL_BSP_SCHEDULE_DELAY: '100' },
   })
 })
@@ -143,6 +145,7 @@ const spans = (): readonly Span[] =>
           ...span,
           attributes: plain(span.attributes),
           service: plain(resource.attributes)['service.name'],
+          worker: plain(resource.attributes)['gatehouse.worker'],
         })),
       ),
     ),
@@ -208,6 +211,37 @@ test('a guarded request is one trace, from the client to the webhook', async () 
   expect(llm.requests[0]?.headers['traceparent']).toContain(traceId)
 })
 
+test('a guarded stream: its span has the tokens that the last event says', async () => {
+  const traceId = 'd'.repeat(32)
+  const chunk = (more: object): string =>
+    `data: ${JSON.stringify({ object: 'chat.completion.chunk', model: 'm', choices: [], ...more })}\n\n`
+  const said = (content: string): string =>
+    chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
+  const counts = { prompt_tokens: 21, completion_tokens: 4 }
+  const events = [...['one', ' two', ' three'].map(said), chunk({ usage: counts })]
+  const before = llm.requests.length
+  llm.answer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end([...events, 'data: [DONE]\n\n'].join(''))
+  })
+  const answer = await send(stack.origin, '/both/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent: traceparent(traceId) },
+    body: chat('hi', { stream: true }),
+  })
+  expect(answer.body).toContain('[DONE]')
+  expect(llm.requests.length).toBe(before + 1)
+  const span = await eventually(() => {
+    const [found] = pathTo(traceId, 'gatehouse.guard response')
+    expect(found).toBeDefined()
+    return found
+  }, SENT_MS)
+  expect(span?.attributes).toMatchObject({
+    ...{ 'gatehouse.outcome': 'passed', 'gen_ai.response.model': 'm' },
+    ...{ 'gen_ai.usage.input_tokens': 21, 'gen_ai.usage.output_tokens': 4 },
+  })
+})
+
 test('a denied request: the span of its check, and the line of the decision log in the same trace', async () => {
   const traceId = 'b'.repeat(32)
   const answer = await send(stack.origin, '/api/x?code=hidden', {
@@ -236,6 +270,16 @@ test('a denied request: the span of its check, and the line of the decision log 
     ...{ 'gatehouse.reason': 'malformed-token', 'gatehouse.path': '/api/x' },
     'gatehouse.requestId': answer.headers['x-request-id'],
   })
+})
+
+test('each worker says who it is', async () => {
+  const senders = await eventually(async () => {
+    await send(stack.origin, '/api')
+    const found = new Set(spans().flatMap(({ worker }) => worker ?? []))
+    expect(found.size).toBe(2)
+    return found
+  }, SENT_MS)
+  expect([...senders].toSorted()).toEqual([1, 2])
 })
 
 test('the metrics of /metrics arrive too, and nothing secret arrives at all', async () => {

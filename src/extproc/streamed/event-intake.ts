@@ -4,6 +4,7 @@
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
+import type { StreamEvent } from '../../llm/text/stream-event.js'
 import type { Usage } from '../../llm/text/usage.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
 import { ok } from '../../result.js'
@@ -26,8 +27,16 @@ export function createEventIntake(
   onUsage: (api: LlmApi, usage: Usage) => void,
 ): EventIntake {
   let api: LlmApi | undefined
+  let last: Usage | undefined
   let isBlind = false
   const events = new EventReader()
+
+  const noteUsage = ({ api: own, usage }: StreamEvent): void => {
+    // Events that differ in a text alone share it.
+    if (usage === undefined || usage === last) return
+    last = usage
+    onUsage(own, usage)
+  }
 
   function* take(frame: EventFrame, pace: Pace): Reading {
     const { data } = frame
@@ -38,7 +47,7 @@ export function createEventIntake(
     if (event?.ok === false && !passesUnread) return event
     if (event?.ok === false) isBlind = true
     if (event?.ok === true) api = event.value.api
-    if (event?.ok === true && event.value.usage) onUsage(event.value.api, event.value.usage)
+    if (event?.ok === true) noteUsage(event.value)
     yield* held.add(frame, event?.ok === true ? event.value : undefined, pace)
     if (isBlind || isLast) held.end()
     return ok(undefined)

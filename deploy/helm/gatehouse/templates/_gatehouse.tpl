@@ -10,6 +10,9 @@
 - --cluster-domain={{ .Values.clusterDomain }}
 - --drain-timeout={{ .Values.drainTimeoutSeconds }}s
 - --log-level={{ .Values.logLevel }}
+{{- with .Values.otlp }}
+- --otlp={{ . }}
+{{- end }}
 {{- if ne .Values.decisionLog "refusals" }}
 - --decision-log={{ .Values.decisionLog }}
 {{- end }}
