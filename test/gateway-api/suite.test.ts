@@ -2,7 +2,7 @@
 // and a real Envoy per Gateway.
 
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
@@ -26,6 +26,8 @@ const folder = mkdtempSync(join(tmpdir(), 'gatehouse-gateway-api-'))
 /** Ends what beforeAll has started, the last first. */
 const endings: (() => unknown)[] = []
 let kubeconfig: string
+/** Whether nobody needs the logs. */
+let hasPassed = false
 
 beforeAll(async () => {
   const api = await startApiServer({ bare: true })
@@ -46,6 +48,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const end of endings.reverse()) await end()
+  if (hasPassed) rmSync(folder, { recursive: true })
 })
 
 it('passes the tests of core and of each feature that the GatewayClass claims', async () => {
@@ -60,6 +63,7 @@ it('passes the tests of core and of each feature that the GatewayClass claims', 
   })
   const reports = process.env['GATEHOUSE_TEST_GATEWAY_API_REPORTS']
   if (reports !== undefined) copyFileSync(join(folder, 'report.yaml'), join(reports, REPORT))
+  hasPassed = true
 })
 
 /** Every CRD of the Gateway API: the suite applies objects of more kinds than Gatehouse reads. */
