@@ -121,7 +121,8 @@ async function outcomeOn(
   const { decision, ...check } = await explainCheck(model, request, { ...reached, authz })
   if (decision.type === 'reply') return { policies, result: 'denied', ...check }
   const outcome = passed(reached, entries, allowedText(authz, decision))
-  const answer = { ...outcome.answer, ...(outcome.answer.from === 'backend' && check.answer) }
+  const isAnswered = outcome.answer.from === 'backend'
+  const answer = { ...outcome.answer, ...(isAnswered && { reason: decision.reason }) }
   return { policies, ...check, ...outcome, answer }
 }
 

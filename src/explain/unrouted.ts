@@ -26,7 +26,7 @@ export function unrouted(
     case 'malformed':
       return {
         answer: byEnvoy(400, `bad request: ${found.why}`),
-        changes: [`Send it without: ${found.why}`],
+        changes: [`Correct the request: ${found.why}`],
       }
     case 'no-host':
       return {
