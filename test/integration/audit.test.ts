@@ -100,12 +100,16 @@ test('with Audit alone a bad token passes with its request unchanged, and is log
     url: '/open/a;b?y=1',
     headers: { ...bearer(stranger), 'x-user': 'own' },
   })
-  expect(await lineOf(answer)).toMatchObject({
+  expect(await lineOf(answer)).toMatchObject({ mode: 'audit', reason: 'path-trick', status: 400 })
+  const plain = await send(stack.origin, '/open', {
+    headers: { host: 'open.example', ...bearer(stranger) },
+  })
+  expect(await lineOf(plain)).toMatchObject({
     ...{ mode: 'audit', decision: 'deny', reason: 'unknown-key', status: 401 },
-    ...{ route: 'default/open', policy: 'default/open', verified: false, path: '/open/a;b' },
+    ...{ route: 'default/open', policy: 'default/open', verified: false, path: '/open' },
   })
   expect(stack.log()).not.toContain(stranger)
-  expect(await counts('open')).toEqual({ 'deny unknown-key': 1 })
+  expect(await counts('open')).toEqual({ 'deny path-trick': 1, 'deny unknown-key': 1 })
 })
 
 test('a good token passes too, is counted as allowed and stays on the request', async () => {

@@ -93,10 +93,14 @@ describe.each([1, 2])('with --workers %i', (workers) => {
   })
 
   test('the metrics count policies by state, every state always', async () => {
-    expect(await counts()).toEqual({ attached: 2, refused: 1, without_target: 1, pending: 0 })
+    expect(await counts()).toEqual({
+      ...{ attached: 2, audited: 0, refused: 1, without_target: 1, pending: 0 },
+    })
     await stack.write('mended.yaml', httpRoute('serach', { rules: [rule('/serach', 'backend')] }))
     await eventually(async () => {
-      expect(await counts()).toEqual({ attached: 3, refused: 1, without_target: 0, pending: 0 })
+      expect(await counts()).toEqual({
+        ...{ attached: 3, audited: 0, refused: 1, without_target: 0, pending: 0 },
+      })
     })
     expect(await openRoutes()).toEqual(['optional', 'search'])
     expect(await stack.metrics()).toMatch(/^gatehouse_open_routes 2$/m)
