@@ -15,7 +15,7 @@ export interface CheckCounters {
 
 export interface GuardrailMetrics {
   /** webhook: name of its backend. */
-  verdict(webhook: string, phase: string, outcome: string, seconds: number): void
+  verdict(webhook: string, phase: string, outcome: string, seconds: number, mode?: 'audit'): void
   headerBudgetExceeded(webhook: string): void
 }
 
@@ -64,7 +64,7 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
   const verdicts = new Counter({
     name: 'gatehouse_guardrail_verdicts_total',
     help: 'Answers of guardrail webhooks, and what was done without one.',
-    labelNames: ['webhook', 'phase', 'outcome'] as const,
+    labelNames: ['webhook', 'phase', 'outcome', 'mode'] as const,
     registers,
   })
   const duration = new Histogram({
@@ -82,8 +82,8 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
   })
   return {
     headerBudgetExceeded: (webhook) => headerBudgets.inc({ webhook }),
-    verdict(webhook, phase, outcome, seconds) {
-      verdicts.inc({ webhook, phase, outcome })
+    verdict(webhook, phase, outcome, seconds, mode) {
+      verdicts.inc({ webhook, phase, outcome, ...(mode !== undefined && { mode }) })
       duration.observe({ webhook, phase }, seconds)
     },
   }

@@ -10,9 +10,15 @@ import { rulesOfLists } from '../rules/listed.js'
 import { atOnce, mapEach, type Work } from '../turns.js'
 import type { CompiledLists } from './lists/lists-processor.js'
 import type { McpGuard } from './mcp/mcp-guard.js'
-import { compileGuard, compileWebhooks, type Guard } from './webhook/compiled-guard.js'
+import {
+  compileGuard,
+  compileGuardAudit,
+  type GuardAudit,
+  compileWebhooks,
+  type Guard,
+} from './webhook/compiled-guard.js'
 
-export type CompiledProcEntry = WellKnownEntry | Guard | CompiledLists | McpGuard
+export type CompiledProcEntry = WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard
 
 export interface ProcTable {
   /** Returns the entry for a key. undefined: no such route; the stream ends with an error. */
@@ -44,6 +50,8 @@ function compile(entry: ProcEntry): CompiledProcEntry {
   switch (entry.type) {
     case 'guard':
       return compileGuard(entry)
+    case 'guard-audit':
+      return compileGuardAudit(entry)
     case 'lists':
       return compileLists(entry)
     case 'mcp-guard':

@@ -12,6 +12,7 @@ import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { tracedCall } from '../remote/traced-call.js'
 import { type Trace, TRACEPARENT, type Tracer } from '../tracing.js'
+import { createGuardAudit } from './guard/guard-audit.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
@@ -149,6 +150,8 @@ function createProcessor(
       })
     case 'guard':
       return createGuardProcessor(entry, stream, guardDeps)
+    case 'guard-audit':
+      return createGuardAudit(entry, stream, guardDeps)
     case 'mcp-guard':
       return createMcpGuardProcessor(entry, stream, guardDeps)
   }

@@ -79,6 +79,9 @@ export const listsKey = (key: string): string => `${key}/lists`
 /** Key of the entry that guards MCP traffic, separate from that of the rule's documents. */
 export const mcpGuardKey = (key: string): string => `${key}/mcp-guard`
 
+/** Key of the entry whose webhooks are audited. */
+export const guardAuditKey = (key: string): string => `${key}/guard-audit`
+
 /** Name of an Envoy route: one match of one rule of an HTTPRoute. suffix: distinguishes routes of one match. */
 export const routeName = (
   namespace: string,

@@ -8,7 +8,7 @@ import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
 /** A table entry of ext_proc: what it does for one HTTPRoute rule. */
-export type ProcEntry = WellKnownEntry | GuardEntry | ListsEntry | McpGuardEntry
+export type ProcEntry = WellKnownEntry | GuardEntry | GuardAuditEntry | ListsEntry | McpGuardEntry
 
 /** Removes from the lists of an MCP server what the rules deny to the caller. */
 export interface ListsEntry {
@@ -79,6 +79,22 @@ export interface GuardEntry {
   readonly seal?: string
 }
 
+/** Asks webhooks of mode Audit about copies of the LLM traffic of one rule of a route, which changes nothing. */
+export interface GuardAuditEntry {
+  readonly type: 'guard-audit'
+  /** guardAuditKey() of names.ts. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  readonly request: readonly AuditedWebhook[]
+  readonly response: readonly AuditedWebhook[]
+}
+
+/** A webhook whose verdict is logged and counted only. */
+export interface AuditedWebhook extends Webhook {
+  readonly policy: PolicySource
+}
+
 /** Guards the MCP traffic of one rule of a route. */
 export interface McpGuardEntry {
   readonly type: 'mcp-guard'
@@ -98,6 +114,8 @@ export interface McpGuardEntry {
 
 /** A guardrail webhook: an item of request[] or response[] in backend.ai.promptGuard or backend.mcp.guard. */
 export interface Webhook {
+  /** Its position in the policy's list; absent: as here. */
+  readonly index?: number
   /** Name of its Destination: the label in metrics and logs; webhooks of the same one share connections. */
   readonly backend: string
   /** The path is /request or /response unless a header :path says otherwise. */

@@ -16,6 +16,8 @@ export interface Route {
   readonly isBodyAudited?: true
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
+  /** Key of a GuardAuditEntry, whose webhooks get copies. Absent: no webhook is audited. */
+  readonly procAudit?: string
   /** On a redirect the match admits allowed origins alone, and the answer gets the headers for them. */
   readonly cors?: Cors
   /** Rate limits, all of which must allow a request. Absent: no limit. */

@@ -37,6 +37,7 @@ function useAll(metrics: Metrics): void {
   metrics.checks.observe('default/a', 'allow', 'allowed', 0.001)
   metrics.checks.audited('default/a', 'deny', 'rule')
   metrics.guardrails.verdict('words', 'request', 'allow', 0.001)
+  metrics.guardrails.verdict('words', 'request', 'reject', 0.001, 'audit')
   metrics.guardrails.headerBudgetExceeded('words')
   metrics.keySetFetch('success')
   metrics.translationFailed()

@@ -8,6 +8,8 @@ export interface HeldBytes {
   held(): number
   /** Opens the account of one body. */
   open(): Hold
+  /** Returns the same budget for audits, which leave the second half of it to everything else. */
+  readonly forAudits: () => HeldBytes
 }
 
 export interface Hold {
@@ -26,6 +28,7 @@ export const BUSY = 'all bodies together hold as much as they may'
 export function createHeldBytes(budget: number, tally = createTally()): HeldBytes {
   return {
     held: () => tally.own(),
+    forAudits: () => createHeldBytes(budget / 2, tally),
     open: () => {
       let own = 0
       const add = (bytes: number): boolean => {

@@ -47,13 +47,15 @@ export interface GuardDeps {
   readonly trace?: Trace | undefined
   /** The span of the phase, which calls of webhooks belong to. */
   readonly span?: TraceSpan | undefined
+  /** Set if verdicts change nothing. */
+  readonly mode?: 'audit'
 }
 
 export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'
 
 export interface GuardMetrics {
   /** Updates gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
-  verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number): void
+  verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number, mode?: 'audit'): void
   /** Increments gatehouse_guardrail_header_budget_exceeded_total. */
   headerBudgetExceeded?(webhook: string): void
 }
@@ -176,8 +178,9 @@ async function askOne(
       : 'fail-closed'
   const ms = deps.now() - start
   const { route, phase } = question
-  deps.metrics.verdict(backend, phase, outcome, ms / 1000)
-  const fields = { route, webhook: backend, phase, outcome, ms }
+  deps.metrics.verdict(backend, phase, outcome, ms / 1000, deps.mode)
+  const mode = deps.mode === undefined ? {} : { mode: deps.mode }
+  const fields = { ...mode, route, webhook: backend, phase, outcome, ms }
   const logger = deps.logger.plain ?? deps.logger
   if (!verdict.ok)
     logger.warn(
@@ -198,8 +201,8 @@ function logVerdict(
   { decisions }: GuardDeps,
 ): void {
   const { request, jwt } = question.attributes
-  const { route, webhook, phase, outcome } = fields
-  decisions?.refused(`${route} ${webhook} ${phase} ${outcome}`, 'guardrail verdict', () => {
+  const { mode = '', route, webhook, phase, outcome } = fields
+  decisions?.refused(`${mode} ${route} ${webhook} ${phase} ${outcome}`, 'guardrail verdict', () => {
     const hide = hider(request ?? NO_REQUEST)
     return {
       decision: outcome === 'reject' ? 'deny' : 'change',
@@ -225,6 +228,7 @@ function requestOf(
 }
 
 interface VerdictFields {
+  readonly mode?: 'audit'
   readonly route: string
   readonly webhook: string
   readonly phase: Phase

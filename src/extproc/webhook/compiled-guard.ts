@@ -2,7 +2,14 @@
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import type { PolicySource } from '../../ir/policy-source.js'
-import type { GuardEntry, McpGuardEntry, Webhook } from '../../ir/proc-entry.js'
+import type {
+  AuditedWebhook,
+  GuardAuditEntry,
+  GuardEntry,
+  McpGuardEntry,
+  Phase,
+  Webhook,
+} from '../../ir/proc-entry.js'
 import type { Inspects } from '../../llm/text/said.js'
 
 export interface Guard {
@@ -13,6 +20,13 @@ export interface Guard {
   readonly response: readonly CompiledWebhook[]
   /** Seal of the GuardEntry. */
   readonly seal?: string
+}
+
+/** The webhooks of a route that are audited. */
+export interface GuardAudit extends GuardWebhooks {
+  readonly type: 'guard-audit'
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
 }
 
 /** The webhooks of each phase, compiled. */
@@ -48,13 +62,28 @@ export const compileGuard = (entry: GuardEntry): Guard => ({
   ...compileWebhooks(entry, 'promptGuard'),
 })
 
+/** Throws as compileGuard() does. */
+export const compileGuardAudit = ({ route, request, response }: GuardAuditEntry): GuardAudit => ({
+  type: 'guard-audit',
+  route,
+  request: request.map((one, index) => auditedOf(one, 'request', index)),
+  response: response.map((one, index) => auditedOf(one, 'response', index)),
+})
+
+const auditedOf = (one: AuditedWebhook, phase: Phase, index: number): CompiledWebhook =>
+  placed(one, one.policy, `promptGuard.${phase}[${one.index ?? index}]`)
+
 /** field: the member of the policy that names the webhooks. Throws as compileGuard() does. */
 export const compileWebhooks = (
   { policy, request, response }: GuardEntry | McpGuardEntry,
   field: 'promptGuard' | 'mcp.guard',
 ): GuardWebhooks => ({
-  request: request.map((one, index) => placed(one, policy, `${field}.request[${index}]`)),
-  response: response.map((one, index) => placed(one, policy, `${field}.response[${index}]`)),
+  request: request.map((one, index) =>
+    placed(one, policy, `${field}.request[${one.index ?? index}]`),
+  ),
+  response: response.map((one, index) =>
+    placed(one, policy, `${field}.response[${one.index ?? index}]`),
+  ),
 })
 
 const placed = (

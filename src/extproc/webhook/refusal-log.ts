@@ -5,7 +5,13 @@ import type { LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 
 /** route: NAMESPACE/NAME of the HTTPRoute. */
-export type LogRefusal = (route: string, phase: Phase, refused: LoggedRefusal) => void
+export type LogRefusal = (
+  route: string,
+  phase: Phase,
+  refused: LoggedRefusal,
+  /** Set if nothing is refused. */
+  mode?: 'audit',
+) => void
 
 export interface LoggedRefusal {
   readonly reply: { readonly status: number }
@@ -15,11 +21,12 @@ export interface LoggedRefusal {
 
 export const createRefusalLog =
   (logger: Logger, limit: LogLimit): LogRefusal =>
-  (route, phase, { reply: { status }, problem }) => {
-    const leftOut = limit.take(`${route} ${phase} ${problem}`)
+  (route, phase, { reply: { status }, problem }, mode) => {
+    const leftOut = limit.take(`${mode ?? ''} ${route} ${phase} ${problem}`)
     if (leftOut === undefined) return
     const what = phase === 'request' ? 'request refused' : 'reply refused'
-    logger.info({ route, status, problem, leftOut }, what)
+    if (mode === undefined) logger.info({ route, status, problem, leftOut }, what)
+    else logger.info({ mode, route, status, problem, leftOut }, `${what} by an audit, and passed`)
   }
 
 /** Logs header expressions that exceeded their budget. Each is counted, but only some are logged. */

@@ -26,14 +26,14 @@ export const isAudited = ({ policy }: TranslatedPolicy): boolean => policy.spec.
 /** all: in order of precedence, highest first. enforced: the policies in force beside them. */
 export function mergeAudited(
   all: readonly TranslatedPolicy[],
-  enforced: { readonly jwt?: TranslatedPolicy; readonly guard?: TranslatedPolicy },
+  enforced: { readonly jwt?: TranslatedPolicy; readonly mcpGuard?: TranslatedPolicy },
 ): Audit {
   const conflicts = new Map<string, string>()
   const valid = all.filter(({ problems }) => problems.length === 0)
   const jwt = winnerOf(valid, JWT, conflicts)
   const guard = winnerOf(valid, PROMPT_GUARD, conflicts)
   const mcp = [enforced.jwt, jwt].find((policy) => policy?.jwt?.mcp !== undefined)
-  const isMixed = mcp !== undefined && guard !== undefined
+  const isMixed = guard !== undefined && (mcp !== undefined || enforced.mcpGuard !== undefined)
   if (isMixed) addConflict(conflicts, guard.key, MCP_AND_GUARD)
   const untokened =
     jwt === undefined && enforced.jwt === undefined ? valid.filter(asksForScopes) : []
@@ -61,7 +61,7 @@ export function auditedFieldConflicts(
 }
 
 const MCP_AND_GUARD =
-  'backend.ai.promptGuard and traffic.jwtAuthentication.mcp exclude each other: the webhooks are not asked'
+  'backend.ai.promptGuard is for LLM traffic and the route carries MCP traffic: the webhooks are not asked'
 
 const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
   policy.spec.traffic?.authorization?.policy.requiredScopes !== undefined

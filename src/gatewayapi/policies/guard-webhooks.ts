@@ -1,14 +1,20 @@
 // Translates a promptGuard or an MCP guard into the webhooks that ext_proc calls, with deadlines and limits (decisions 21 and 22).
 
 import { compareText } from '../../incremental/sorted-list.js'
-import type { GuardEntry, Webhook, WebhookHeader } from '../../ir/proc-entry.js'
+import type {
+  AuditedWebhook,
+  GuardAuditEntry,
+  GuardEntry,
+  Webhook,
+  WebhookHeader,
+} from '../../ir/proc-entry.js'
 import type { GatewayName } from '../../ir/status.js'
 import { connectionToBackend, targetAt } from '../backends/remote-targets.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { type WebhookLimits, webhookLimits } from '../listeners/parameters.js'
 import type { Context } from '../world/context.js'
 import { gatewayKey } from '../world/world.js'
-import { attachPolicies } from './attachments.js'
+import { type Attachment, attachPolicies } from './attachments.js'
 import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard.js'
 
 /** Returns the webhooks for routes on these Gateways; undefined: the guard names none. */
@@ -17,11 +23,37 @@ export function guardWebhooks(
   guard: PromptGuard,
   gateways: readonly GatewayName[],
 ): Pick<GuardEntry, 'request' | 'response'> | undefined {
-  if (guard.request.length + guard.response.length === 0) return undefined
   const limits = limitsOf(context, gateways)
   const webhooks = (phase: 'request' | 'response') =>
-    guard[phase].map((webhook) => webhookOf(context, webhook, `/${phase}`, limits))
-  return { request: webhooks('request'), response: webhooks('response') }
+    guard[phase]
+      .filter(({ isAudited }) => !isAudited)
+      .map((webhook, index) => ({
+        ...webhookOf(context, webhook, `/${phase}`, limits),
+        ...(webhook.index === index ? {} : { index: webhook.index }),
+      }))
+  const [request, response] = [webhooks('request'), webhooks('response')]
+  return request.length + response.length === 0 ? undefined : { request, response }
+}
+
+/** Returns the audited webhooks of both modes of policy; undefined: there are none. */
+export function auditedWebhooks(
+  context: Context,
+  { guard: enforced, audit }: Attachment,
+  gateways: readonly GatewayName[],
+): Pick<GuardAuditEntry, 'request' | 'response'> | undefined {
+  const limits = limitsOf(context, gateways)
+  const webhooks = (phase: 'request' | 'response'): readonly AuditedWebhook[] =>
+    [enforced, audit?.guard].flatMap((policy) =>
+      (policy?.guard?.[phase] ?? [])
+        .filter(({ isAudited }) => isAudited || policy !== enforced)
+        .map((webhook) => ({
+          ...webhookOf(context, webhook, `/${phase}`, limits),
+          index: webhook.index,
+          policy: { policy: policy?.key ?? '', source: policy?.policy.source ?? '' },
+        })),
+    )
+  const [request, response] = [webhooks('request'), webhooks('response')]
+  return request.length + response.length === 0 ? undefined : { request, response }
 }
 
 /** Returns the webhook limits; for a route of several Gateways, those of the first by name. */

@@ -28,6 +28,9 @@ export interface PromptGuard {
 export interface TranslatedWebhook {
   readonly spec: WebhookSpec
   readonly backend: Backend
+  /** Position in the policy's list. */
+  readonly index: number
+  readonly isAudited: boolean
 }
 
 export function translatePromptGuard(
@@ -39,15 +42,15 @@ export function translatePromptGuard(
 ): PromptGuard {
   const phases: Phases = { request, response }
   const found = (['request', 'response'] as const).flatMap((phase) =>
-    phases[phase].map(({ webhook }, index) => ({
-      phase,
+    phases[phase].map(({ webhook, mode }, index) => ({
+      ...{ phase, index, isAudited: mode === 'Audit' },
       spec: webhook,
       place: `${field}.${phase}[${index}].webhook`,
       backend: resolveBackend(context, from, webhook.backendRef),
     })),
   )
-  const webhooks = found.flatMap(({ phase, spec, backend }) =>
-    backend.ok ? [{ phase, spec, backend: backend.value }] : [],
+  const webhooks = found.flatMap(({ backend, ...rest }) =>
+    backend.ok ? [{ ...rest, backend: backend.value }] : [],
   )
   return {
     request: webhooks.filter(({ phase }) => phase === 'request'),
@@ -63,7 +66,13 @@ export function translatePromptGuard(
   }
 }
 
-type Phases = Readonly<Record<'request' | 'response', readonly { webhook: WebhookSpec }[]>>
+interface GuardSpec {
+  readonly webhook: WebhookSpec
+  /** Absent: Enforce. */
+  readonly mode?: ProxyPolicySpec['mode']
+}
+
+type Phases = Readonly<Record<'request' | 'response', readonly GuardSpec[]>>
 
 const NO_ASYNC =
   'Async is for streamed replies; a prompt cannot be called back, so webhooks of the request phase are Sync'

@@ -87,10 +87,11 @@ export interface MeshParents {
 }
 
 /** Reports policy fields that cannot be exported to a mesh: they must not be dropped silently. */
-const ofOwnEnvoys = ({ attachment }: RuleInput): readonly string[] =>
+const ofOwnEnvoys = ({ attachment, audited }: RuleInput): readonly string[] =>
   [
     attachment.rateLimit && 'traffic.rateLimit',
     attachment.transformation && 'traffic.transformation',
+    audited && 'backend.ai.promptGuard in mode Audit',
     attachment.mcpGuard && 'backend.mcp.guard',
   ].flatMap((field) =>
     field === undefined

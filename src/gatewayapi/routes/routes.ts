@@ -8,7 +8,7 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { guardPolicies, tokenPolicies } from '../policies/attachments.js'
-import { guardWebhooks } from '../policies/guard-webhooks.js'
+import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
@@ -141,6 +141,7 @@ function inputsOf(
 ): readonly RuleInput[] {
   const guard = attachment.guard?.guard ?? attachment.mcpGuard?.mcpGuard
   const webhooks = guard === undefined ? undefined : guardWebhooks(context, guard, gateways)
+  const audited = auditedWebhooks(context, attachment, gateways)
   return route.spec.rules.map((rule, index) => ({
     ...{ route, index, rule, attachment, lacksPolicy },
     refusals: attachment.broken,
@@ -149,6 +150,7 @@ function inputsOf(
     // Envoys of a mesh can only send the key of the rule.
     ...(name === undefined || context.options.mesh !== undefined ? {} : { scope: name }),
     ...(webhooks === undefined ? {} : { webhooks }),
+    ...(audited === undefined ? {} : { audited }),
   }))
 }
 

@@ -1,8 +1,8 @@
 // Decides what a rule of an HTTPRoute does (forward, redirect or refuse), and builds the routes of each match:
 // forwarded, answered by ext_proc (well-known paths of an MCP route), or refusing.
 
-import { listsKey, mcpGuardKey, routeKey, routeName } from '../../ir/names.js'
-import type { GuardEntry } from '../../ir/proc-entry.js'
+import { guardAuditKey, listsKey, mcpGuardKey, routeKey, routeName } from '../../ir/names.js'
+import type { GuardAuditEntry, GuardEntry } from '../../ir/proc-entry.js'
 import type {
   Cors,
   Mirror,
@@ -51,6 +51,8 @@ export interface RuleInput {
   readonly rateLimitBuckets: number
   /** Webhooks of the promptGuard or of the MCP guard; absent: nothing is guarded. */
   readonly webhooks?: Pick<GuardEntry, 'request' | 'response'>
+  /** Absent: no webhook is audited. */
+  readonly audited?: Pick<GuardAuditEntry, 'request' | 'response'>
 }
 
 /** Returns the key of the rule in both tables. */
@@ -197,6 +199,7 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
     action,
     ...authzOf(input, match),
     ...procOf(input, action),
+    ...procAuditOf(input, action),
     ...(cors === undefined ? {} : { cors }),
     ...(attachment.rateLimit === undefined
       ? {}
@@ -232,6 +235,11 @@ function procOf(input: RuleInput, action: RouteAction): Pick<Route, 'proc'> {
     return { proc: { key: mcpGuard === undefined ? key : mcpGuardKey(key), mode: 'guard' } }
   return filtersLists ? { proc: { key: listsKey(key), mode: 'lists' } } : {}
 }
+
+const procAuditOf = (input: RuleInput, action: RouteAction): Pick<Route, 'procAudit'> =>
+  input.audited === undefined || action.type !== 'forward'
+    ? {}
+    : { procAudit: guardAuditKey(keyOfRule(input)) }
 
 /** Returns the routes for a relay's pages, which precede the match and have no CORS. */
 function pagesOf(input: RuleInput, match: RouteMatch): readonly Unnamed[] {

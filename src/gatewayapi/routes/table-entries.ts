@@ -2,9 +2,10 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import { listsKey, mcpGuardKey } from '../../ir/names.js'
+import { guardAuditKey, listsKey, mcpGuardKey } from '../../ir/names.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type {
+  GuardAuditEntry,
   GuardEntry,
   ListsEntry,
   McpGuardEntry,
@@ -93,7 +94,8 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
   const modes = new Set(routes.map(({ route }) => route.proc?.mode))
   const mcp = input.attachment.jwt?.jwt?.mcp
   const guard = modes.has('guard') ? [...guardEntry(input), ...mcpGuardEntry(input)] : []
-  if (mcp === undefined) return guard
+  const isAudited = routes.some(({ route }) => route.procAudit !== undefined)
+  if (mcp === undefined) return isAudited ? [...guard, ...guardAuditEntry(input)] : guard
   return [
     ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
     ...guard,
@@ -108,6 +110,18 @@ export function guardEntry(input: RuleInput): readonly GuardEntry[] {
   const of = { key: keyOfRule(input), route: keyOf(input.route) }
   return [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
 }
+
+/** Returns no entry if no webhook is audited. */
+const guardAuditEntry = (input: RuleInput): readonly GuardAuditEntry[] =>
+  input.audited === undefined
+    ? []
+    : [
+        {
+          type: 'guard-audit',
+          ...{ key: guardAuditKey(keyOfRule(input)), route: keyOf(input.route) },
+          ...input.audited,
+        },
+      ]
 
 /** Returns no entry if no webhook guards the rule's MCP traffic. */
 function mcpGuardEntry(input: RuleInput): readonly McpGuardEntry[] {

@@ -141,7 +141,6 @@ function notAudited({ policy }: TranslatedPolicy): readonly string[] {
     traffic?.rateLimit && 'traffic.rateLimit',
     traffic?.transformation && 'traffic.transformation',
     traffic?.jwtAuthentication?.mcp && 'the documents of traffic.jwtAuthentication.mcp',
-    backend?.ai?.promptGuard && 'backend.ai.promptGuard',
     backend?.mcp?.guard && 'backend.mcp.guard',
     backend?.http?.requestTimeout && 'backend.http.requestTimeout',
   ].filter((field) => typeof field === 'string')

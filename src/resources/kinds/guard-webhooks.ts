@@ -81,7 +81,18 @@ const webhook = z.object({
 
 /** Webhooks of backend.ai.promptGuard. */
 export const guards = z
-  .array(z.object({ webhook: webhook.describe('A guardrail webhook server.') }))
+  .array(
+    z.object({
+      mode: z
+        .enum(['Enforce', 'Audit'])
+        .default('Enforce')
+        .describe(
+          'Audit: the webhook gets copies; its verdict is logged and counted, and changes nothing. In a policy of mode Audit all are audited.',
+        )
+        .meta({ example: 'Audit', since: '0.2.0' }),
+      webhook: webhook.describe('A guardrail webhook server.'),
+    }),
+  )
   .max(8)
   .default([])
 

@@ -24,7 +24,7 @@ import {
   ROUTE_METADATA_KEY,
 } from '../../ir/names.js'
 import type { ProcAttachment } from '../../ir/route.js'
-import { EXT_PROC_FILTER } from './filter-names.js'
+import { EXT_PROC_FILTER, GUARD_AUDIT_FILTER } from './filter-names.js'
 import { durationOf, type FilterServer, packed, typedConfig } from './messages.js'
 
 /** Exceeds the 10 s that a proxied registration may take. Does not apply in full duplex. */
@@ -85,6 +85,49 @@ export const buildExtProcFilter = (server: FilterServer = OWN_SERVER): HttpFilte
       metadataOptions: { forwardingNamespaces: { untyped: [CLAIMS_NAMESPACE] } },
       statPrefix: 'gatehouse',
     }),
+  })
+
+/** Time that Envoy leaves the stream of copies open after the request has ended. */
+const AUDIT_CLOSE_MS = 10_000
+
+/**
+ * The same for copies, off unless a route enables it. observability_mode: Envoy sends everything on without waiting, and
+ * ignores answers and failures.
+ */
+export const buildGuardAuditFilter = (server: FilterServer = OWN_SERVER): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: GUARD_AUDIT_FILTER,
+    disabled: true,
+    configType: typedConfig(ExternalProcessorSchema, {
+      grpcService: { targetSpecifier: { case: 'envoyGrpc', value: server } },
+      failureModeAllow: true,
+      observabilityMode: true,
+      deferredCloseTimeout: durationOf(AUDIT_CLOSE_MS),
+      processingMode: OFF,
+      metadataOptions: { forwardingNamespaces: { untyped: [CLAIMS_NAMESPACE] } },
+      statPrefix: 'gatehouse_guard_audit',
+    }),
+  })
+
+const COPIES = create(ProcessingModeSchema, {
+  requestHeaderMode: HeaderMode.SEND,
+  responseHeaderMode: HeaderMode.SEND,
+  requestBodyMode: BodyMode.STREAMED,
+  responseBodyMode: BodyMode.STREAMED,
+  requestTrailerMode: HeaderMode.SEND,
+  responseTrailerMode: HeaderMode.SEND,
+})
+
+/** ExtProcPerRoute of a route whose traffic is copied. key: of its GuardAuditEntry. */
+export const buildGuardAuditPerRoute = (key: string): Any =>
+  packed(ExtProcPerRouteSchema, {
+    override: {
+      case: 'overrides',
+      value: {
+        processingMode: COPIES,
+        grpcInitialMetadata: [{ key: ROUTE_METADATA_KEY, value: key }],
+      },
+    },
   })
 
 /** The client's address as the trusted hops determine it, as in ext_authz's source. */

@@ -5,6 +5,8 @@ export const CORS_FILTER = 'envoy.filters.http.cors'
 export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'
 /** ext_authz for routes that are only audited. */
 export const AUDIT_FILTER = 'gatehouse.audit'
+/** ext_proc for copies of traffic, whose answers Envoy ignores. */
+export const GUARD_AUDIT_FILTER = 'gatehouse.guard_audit'
 export const LOCAL_RATE_LIMIT_FILTER = 'envoy.filters.http.local_ratelimit'
 export const EXT_PROC_FILTER = 'envoy.filters.http.ext_proc'
 export const ROUTER_FILTER = 'envoy.filters.http.router'

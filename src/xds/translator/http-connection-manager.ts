@@ -20,7 +20,7 @@ import { buildAccessLog } from './access-log.js'
 import { buildCorsFilter } from './cors.js'
 import { buildEarlyHeaderMutation } from './early-headers.js'
 import { buildAuditFilter, buildExtAuthzFilter } from './ext-authz.js'
-import { buildExtProcFilter } from './ext-proc.js'
+import { buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
 import { buildLocalRateLimitFilter } from './local-rate-limit.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
@@ -47,6 +47,7 @@ const buildRouter = (): HttpFilter =>
  * ext_authz before ext_proc: only authorized requests cost a body, and the claims are available.
  * The rate limit between them: ext_authz supplies its keys, so requests without a valid token use up nobody's limit,
  * and a limited request costs no body and no webhook.
+ * Copies for audits last: webhooks in force have let the prompt pass, and the reply is as the LLM sent it.
  */
 const httpFilters = (): HttpFilter[] => [
   buildCorsFilter(),
@@ -54,6 +55,7 @@ const httpFilters = (): HttpFilter[] => [
   buildAuditFilter(),
   buildLocalRateLimitFilter(),
   buildExtProcFilter(),
+  buildGuardAuditFilter(),
   buildRouter(),
 ]
 

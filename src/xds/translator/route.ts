@@ -12,8 +12,13 @@ import { ANSWERED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
-import { buildExtProcPerRoute } from './ext-proc.js'
-import { CORS_FILTER, EXT_PROC_FILTER, LOCAL_RATE_LIMIT_FILTER } from './filter-names.js'
+import { buildExtProcPerRoute, buildGuardAuditPerRoute } from './ext-proc.js'
+import {
+  CORS_FILTER,
+  EXT_PROC_FILTER,
+  GUARD_AUDIT_FILTER,
+  LOCAL_RATE_LIMIT_FILTER,
+} from './filter-names.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
 import { buildLocalRateLimit } from './local-rate-limit.js'
@@ -57,6 +62,9 @@ const perFilterConfig = (route: Route): Record<string, Any> => ({
   ...buildExtAuthzPerRoute(route),
   ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
   ...(route.proc && { [EXT_PROC_FILTER]: buildExtProcPerRoute(route.proc) }),
+  ...(route.procAudit !== undefined && {
+    [GUARD_AUDIT_FILTER]: buildGuardAuditPerRoute(route.procAudit),
+  }),
 })
 
 const replacedResponseHeaders = (route: Route): readonly string[] =>

@@ -1,0 +1,133 @@
+// Asks webhooks of mode Audit about copies of one HTTP exchange, with the guard itself, whose answers are dropped. It never
+// keeps Envoy waiting, and nothing that happens here reaches the client or the LLM (decision 25m).
+
+import { OwnEnding } from '../../ending.js'
+import { errorKind } from '../../errors.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import { BUSY, type Hold } from '../stream/held-bytes.js'
+import type { BodyPart } from '../stream/process-message.js'
+import type { Processor, ProcessorStream } from '../stream/processor.js'
+import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { GuardAudit } from '../webhook/compiled-guard.js'
+import { createGuardProcessor } from './guard-processor.js'
+
+/** How long webhooks may take after the exchange has ended. */
+const LINGER_MS = 10_000
+
+/** Copies arrive in pieces, and the guard expects to be told that it decides about each of them. */
+const FULL_DUPLEX = {
+  requestBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
+  responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
+}
+
+export function createGuardAudit(
+  { route, request, response }: GuardAudit,
+  stream: ProcessorStream,
+  all: GuardDeps,
+  lingerMs = LINGER_MS,
+): Processor {
+  const deps: GuardDeps = {
+    ...all,
+    mode: 'audit',
+    heldBytes: all.heldBytes.forAudits(),
+    logRefusal: (of, phase, refused) => all.logRefusal(of, phase, refused, 'audit'),
+  }
+  const ending = new OwnEnding()
+  const giveUp = (problem: string): void => {
+    if (ending.aborted) return
+    ending.abort()
+    deps.logger.warn({ route, mode: 'audit', problem }, 'an audit was given up')
+  }
+  const lane = (): Lane =>
+    new Lane(ending, deps.heldBytes.open(), {
+      busy: () => giveUp(BUSY),
+      failed: (error) => giveUp(errorKind(error)),
+    })
+  const [requests, responses] = [lane(), lane()]
+  const copies: ProcessorStream = { send: () => undefined, signal: ending }
+  const guard = createGuardProcessor({ type: 'guard', route, request, response }, copies, deps)
+
+  stream.signal.addEventListener('abort', () => {
+    const timer = setTimeout(() => ending.abort(), lingerMs)
+    timer.unref()
+    void Promise.all([requests.idle(), responses.idle()]).then(() => {
+      clearTimeout(timer)
+      ending.abort()
+    })
+  })
+  return {
+    requestHeaders: (message, first) =>
+      requests.add(() => guard.requestHeaders(message, { ...first, config: FULL_DUPLEX })),
+    requestBody: (message) => requests.addBody(message, (body) => guard.requestBody(body)),
+    requestTrailers: () => requests.add(() => guard.requestTrailers()),
+    responseHeaders: (message) => responses.add(() => guard.responseHeaders(message)),
+    responseBody: (message) => responses.addBody(message, (body) => guard.responseBody(body)),
+    responseTrailers: () => responses.add(() => guard.responseTrailers()),
+    isDone: () => true,
+  }
+}
+
+type Work = () => Promise<void> | void
+
+interface LaneEvents {
+  busy(): void
+  failed(error: unknown): void
+}
+
+/** Runs the work of one phase in order. Bodies that wait count as held. */
+class Lane {
+  private tail: Promise<void> | undefined
+  private waiting = 0
+
+  constructor(
+    private readonly ending: OwnEnding,
+    private readonly hold: Hold,
+    private readonly events: LaneEvents,
+  ) {
+    ending.addEventListener('abort', () => hold.release())
+  }
+
+  add(work: Work): void {
+    if (this.ending.aborted) return
+    const done = this.tail === undefined ? this.run(work) : this.tail.then(() => this.run(work))
+    if (done !== undefined) this.follow(done)
+  }
+
+  /** Copies a body that has to wait, as it is a view into memory that is used again. */
+  addBody(message: BodyPart, work: (message: BodyPart) => Promise<void> | void): void {
+    if (this.ending.aborted) return
+    if (this.tail === undefined) return this.add(() => work(message))
+    const { length } = message.body
+    if (!this.hold.become(this.waiting + length)) return this.events.busy()
+    this.waiting += length
+    const copy = { ...message, body: Buffer.from(message.body) }
+    this.add(() => {
+      this.waiting -= length
+      this.hold.become(this.waiting)
+      return work(copy)
+    })
+  }
+
+  /** Resolves when all work that was added has been done. */
+  async idle(): Promise<void> {
+    while (this.tail !== undefined) await this.tail
+  }
+
+  private follow(done: Promise<void>): void {
+    const tail = done.then(() => {
+      if (this.tail === tail) this.tail = undefined
+    })
+    this.tail = tail
+  }
+
+  /** Never throws, and its promise never rejects. */
+  private run(work: Work): Promise<void> | undefined {
+    if (this.ending.aborted) return undefined
+    try {
+      return work()?.catch((error: unknown) => this.events.failed(error))
+    } catch (error) {
+      this.events.failed(error)
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,215 @@
+// Guardrail webhooks of mode Audit through the whole product: they get copies, and nothing that they do reaches the client
+// or the LLM.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Backend, startBackend } from '../support/backend.js'
+import { eventually } from '../support/eventually.js'
+import {
+  answerJson,
+  asked,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  type GuardedStack,
+  hook,
+  sample,
+  service,
+  startGuardedStack,
+} from '../support/guardrails.js'
+import { type Document, inAudit } from '../support/resources.js'
+import { nextReply } from '../support/streaming-llm.js'
+
+let second: Backend
+let stack: GuardedStack
+
+const auditedRoute = (path: string, guards: object): readonly object[] =>
+  guardedRoute(path, guards).map((document: Document) =>
+    document.kind === 'ProxyPolicy' ? inAudit(document) : document,
+  )
+
+const inAuditToo = (name: string): object => ({ ...hook(name), mode: 'Audit' })
+
+beforeAll(async () => {
+  second = await startBackend('second')
+  stack = await startGuardedStack([
+    ...service('second', second.port),
+    ...auditedRoute('/audited', both(hook('guard'))),
+    ...guardedRoute('/mixed', both(inAuditToo('second'), hook('guard'))),
+  ])
+})
+afterAll(async () => {
+  await stack.close()
+  await second.close()
+})
+beforeEach(() => {
+  stack.reset()
+  second.requests.length = 0
+  second.answer(sample)
+})
+
+/** The lines of the log with this text, once there are so many. */
+const lines = (text: string, count: number): Promise<readonly Record<string, unknown>[]> =>
+  eventually(() => {
+    const found = stack
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(text))
+    expect(found, stack.log()).toHaveLength(count)
+    return found.map((line) => JSON.parse(line) as Record<string, unknown>)
+  })
+
+const verdicts = async (webhook: string): Promise<Readonly<Record<string, number>>> =>
+  Object.fromEntries(
+    [
+      ...(await stack.metrics()).matchAll(
+        new RegExp(
+          `^gatehouse_guardrail_verdicts_total\\{webhook="service/default/${webhook}/80",phase="(\\w+)",outcome="([\\w-]+)",mode="audit"\\} (\\d+)$`,
+          'gm',
+        ),
+      ),
+    ].map(([, phase, outcome, count]) => [`${phase} ${outcome}`, Number(count)]),
+  )
+
+test('a prompt and a reply that would be rejected or changed pass byte for byte, and are logged and counted', async () => {
+  const reply = JSON.stringify(completion('a secret'), null, 1)
+  stack.llm.answer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(reply)
+  })
+  const prompt = chat('please block')
+  const answer = await stack.post('/audited', prompt, { 'accept-encoding': 'gzip' })
+  expect(answer).toMatchObject({ status: 200, body: reply })
+  expect(stack.llm.requests.at(-1)).toMatchObject({
+    body: prompt,
+    headers: { 'accept-encoding': 'gzip' },
+  })
+  await eventually(async () =>
+    expect(await verdicts('guard')).toEqual({ 'request reject': 1, 'response modify': 1 }),
+  )
+  const [rejected, changed] = await lines('"guardrail verdict"', 2)
+  expect(rejected).toMatchObject({
+    ...{ mode: 'audit', decision: 'deny', phase: 'request', reason: 'a word' },
+    ...{
+      policy: 'default/audited',
+      rule: 'promptGuard.request[0]',
+      path: '/audited/v1/chat/completions',
+    },
+  })
+  expect(changed).toMatchObject({ mode: 'audit', decision: 'change', phase: 'response' })
+  expect(stack.log()).not.toContain('please')
+})
+
+test('beside webhooks in force these decide, and each is named by its place in the list', async () => {
+  const blocked = await stack.post('/mixed', chat('please block'))
+  expect(blocked.status).toBe(403)
+  expect(stack.llm.requests).toHaveLength(0)
+  const [denied] = await lines('"rule":"promptGuard.request[1]"', 1)
+  expect(denied).not.toHaveProperty('mode')
+  second.answer(answerJson({ action: { body: 'no', status_code: 400 } }))
+  const answer = await stack.post('/mixed', chat('a secret'))
+  expect(answer.status).toBe(200)
+  expect(stack.llm.requests.at(-1)?.body).toBe(chat('a ****'))
+  const [audited] = await lines('"service/default/second/80","phase":"response"', 1)
+  expect(audited).toMatchObject({ mode: 'audit', rule: 'promptGuard.response[0]' })
+  // Copies are made of what the webhooks in force let pass.
+  expect(asked(second)[0]?.messages?.map(({ content }) => content)).toEqual(['a ****'])
+})
+
+test('a webhook that never answers holds up nothing, and is counted when it fails in the end', async () => {
+  const open: (() => void)[] = []
+  stack.webhook.answer((_request, response) => {
+    open.push(() => response.writeHead(500).end())
+  })
+  const before = (await verdicts('guard'))['request fail-closed'] ?? 0
+  expect((await stack.post('/audited', chat('hi'))).status).toBe(200)
+  await eventually(() => expect(open).toHaveLength(2))
+  for (const end of open) end()
+  await eventually(async () =>
+    expect((await verdicts('guard'))['request fail-closed']).toBe(before + 1),
+  )
+})
+
+test.each([
+  ['a body that is no conversation', '{"model":"m"}'],
+  ['a body that is no JSON', 'hello'],
+  ['a body beyond what a guard reads', chat('x'.repeat(11 * 1024 * 1024))],
+])('%s passes', async (_name, body) => {
+  const answer = await stack.post('/audited', body)
+  expect(answer.status).toBe(200)
+  expect(stack.llm.requests.at(-1)?.body.length).toBe(body.length)
+})
+
+test('events of a stream pass one by one, unread and unchanged, while the webhook is still asked', async () => {
+  stack.webhook.answer(() => undefined)
+  const reply = nextReply(stack.llm)
+  const answer = await fetch(`${stack.origin}/audited/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: chat('hi', { stream: true }),
+  })
+  const llm = await reply
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (const word of ['block ', 'a ', 'secret']) {
+    llm.say(word)
+    expect((await reader?.read())?.value).toContain(JSON.stringify(word))
+  }
+  llm.end()
+  expect((await reader?.read())?.value).toContain('[DONE]')
+})
+
+test('a stream that would be ended early ends as the model ends it, and is logged', async () => {
+  const before = (await verdicts('guard'))['response reject'] ?? 0
+  const reply = nextReply(stack.llm)
+  const answer = stack.post('/audited', chat('hi', { stream: true }))
+  const llm = await reply
+  llm.say('please block this')
+  llm.finish()
+  llm.end()
+  expect((await answer).body).toContain('"block t"')
+  expect((await answer).body).toContain('[DONE]')
+  await eventually(async () =>
+    expect((await verdicts('guard'))['response reject']).toBe(before + 1),
+  )
+})
+
+test('clients that leave in the middle leave nothing behind', async () => {
+  stack.webhook.answer(() => undefined)
+  const reply = nextReply(stack.llm)
+  const leaving = new AbortController()
+  await fetch(`${stack.origin}/audited/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: chat('hi', { stream: true }),
+    signal: leaving.signal,
+  })
+  ;(await reply).say('word '.repeat(1000))
+  leaving.abort()
+  await (
+    await reply
+  ).closed
+  stack.reset()
+  expect((await stack.post('/audited', chat('hi'))).status).toBe(200)
+})
+
+test('the status says that the webhooks of the policy are audited', async () => {
+  const policy = (await stack.status()).find(
+    ({ kind, name }) => kind === 'ProxyPolicy' && name === 'audited',
+  )
+  expect(policy?.conditions.find(({ type }) => type === 'Attached')).toMatchObject({
+    reason: 'Audit',
+    message: expect.not.stringContaining('promptGuard') as string,
+  })
+})
+
+test('without Gatehouse an audited route serves on', async () => {
+  const own = await startGuardedStack(auditedRoute('/alone', both(hook('guard'))))
+  try {
+    own.reset()
+    expect((await own.post('/alone', chat('hi'))).status).toBe(200)
+    own.child.kill('SIGSTOP')
+    expect((await own.post('/alone', chat('hi'))).status).toBe(200)
+  } finally {
+    own.child.kill('SIGCONT')
+    await own.close()
+  }
+})
