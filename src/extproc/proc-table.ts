@@ -13,9 +13,9 @@ import type { McpGuard } from './mcp/mcp-guard.js'
 import {
   compileGuard,
   compileGuardAudit,
-  type GuardAudit,
   compileWebhooks,
   type Guard,
+  type GuardAudit,
 } from './webhook/compiled-guard.js'
 
 export type CompiledProcEntry = WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard

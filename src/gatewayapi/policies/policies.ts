@@ -70,7 +70,7 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
         ...(mcpGuard?.problems ?? []),
       ],
       warnings: jwt?.warnings ?? [],
-      notes: jwt?.notes ?? [],
+      notes: [...(jwt?.notes ?? []), ...(guard?.notes ?? [])],
       isProtective:
         traffic !== undefined || backend?.ai !== undefined || backend?.mcp !== undefined,
       readsMcp: traffic?.authorization !== undefined && readsMcp(traffic.authorization),

@@ -23,6 +23,8 @@ export interface PromptGuard {
   readonly uses: readonly string[]
   /** If not empty, the route refuses; it is never left unguarded. */
   readonly problems: readonly string[]
+  /** Names the audited webhooks. */
+  readonly notes: readonly string[]
 }
 
 export interface TranslatedWebhook {
@@ -56,6 +58,9 @@ export function translatePromptGuard(
     request: webhooks.filter(({ phase }) => phase === 'request'),
     response: webhooks.filter(({ phase }) => phase === 'response'),
     uses: found.map(({ backend }) => (backend.ok ? backend.value.target : backend.error.target)),
+    notes: found.flatMap(({ isAudited, place }) =>
+      isAudited ? [`${place} is of mode Audit: its verdict changes nothing`] : [],
+    ),
     problems: found.flatMap(({ phase, spec, place, backend }) => [
       ...(backend.ok ? [] : [`${place}: ${backend.error.message}`]),
       ...(phase === 'request' && spec.mode === 'Async' ? [`${place}.mode: ${NO_ASYNC}`] : []),

@@ -82,7 +82,7 @@ const part = (text: string, endOfStream = true): BodyPart => ({
 const chat = (size: number): string =>
   JSON.stringify({ messages: [{ role: 'user', content: 'x'.repeat(size) }] })
 
-const begin = ({ processor }: Audit): void => {
+function begin({ processor }: Audit): void {
   expect(processor.requestHeaders({ headers: HEADERS, endOfStream: false }, {})).toBeUndefined()
 }
 
