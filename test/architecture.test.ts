@@ -139,7 +139,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
-    ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'turns'],
+    ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'errors', 'turns'],
     'utf8',
   ],
   'extproc/mcp': [

@@ -68,6 +68,7 @@ describe('what a kind decodes to', () => {
             promptGuard: {
               request: [
                 {
+                  mode: 'Enforce',
                   webhook: {
                     backendRef: { group: '', kind: 'Service', name: 'w', port: 80 },
                     headers: {},
