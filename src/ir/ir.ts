@@ -51,6 +51,16 @@ export interface DownstreamTls {
   readonly serverNames: readonly string[]
   /** Names of Ir.certificates. */
   readonly certificates: readonly string[]
+  /** Absent: clients are not asked for a certificate. */
+  readonly clients?: ClientTls
+}
+
+/** The check of clients by their certificates (Gateway tls.frontend). */
+export interface ClientTls {
+  /** PEM. */
+  readonly authorities: string
+  /** If false, clients without a valid certificate may connect too. */
+  readonly isRequired: boolean
 }
 
 /** A Gateway's certificate and private key. Never logged or dumped: config dump and goldens redact privateKey. */

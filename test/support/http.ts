@@ -17,7 +17,7 @@ export interface Request {
   readonly headers?: Record<string, string> | readonly string[]
   readonly body?: string
   /** For https: the server name (SNI) and the trusted authority (PEM). */
-  readonly tls?: { readonly servername?: string; readonly ca?: string }
+  readonly tls?: Readonly<Partial<Record<'servername' | 'ca' | 'cert' | 'key', string>>>
 }
 
 /** Sends a request on a new connection. */

@@ -17,7 +17,11 @@ type CertificateRef = NonNullable<
 
 export interface CertificateProblem {
   /** Reason of the listener's condition ResolvedRefs. */
-  readonly reason: 'InvalidCertificateRef' | 'RefNotPermitted'
+  readonly reason:
+    | 'InvalidCertificateRef'
+    | 'RefNotPermitted'
+    | 'InvalidCACertificateRef'
+    | 'InvalidCACertificateKind'
   readonly message: string
 }
 

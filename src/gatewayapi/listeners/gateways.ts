@@ -7,6 +7,7 @@ import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/cond
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
 import { type GatewayAddresses, gatewayAddresses } from './addresses.js'
+import { allowsInsecure } from './client-validation.js'
 import {
   type GatewayResource,
   isTlsField,
@@ -66,10 +67,17 @@ export function gatewayStatus(
       ...found,
       unsupported: invalidParameters(context, gateway) ?? found.unsupported,
     }),
+    ...(allowsInsecure(gateway) ? [INSECURE] : []),
     ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
   ])
   return found.addresses === undefined ? status : { ...status, addresses: found.addresses }
 }
+
+const INSECURE = isTrue(
+  'InsecureFrontendValidationMode',
+  'ConfigurationChanged',
+  'tls.frontend: mode AllowInsecureFallback lets clients in without a valid certificate',
+)
 
 type Replacing = Pick<GatewayAddresses, 'unusable' | 'notes'> & {
   /** Replaces Accepted=True. */
@@ -83,7 +91,8 @@ function gatewayConditions(
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
   // Unknown TLS fields make their HTTPS listeners invalid; all others are ignored and reported here.
-  const note = unsupportedNote(gateway.unsupported.filter((field) => !isRefused(gateway, field)))
+  const ignored = gateway.unsupported.filter((field) => !isRefused(gateway, field))
+  const note = unsupportedNote([...ignored, ...(concernsNobody(gateway) ? ['spec.tls'] : [])])
   const isProgrammed = bad.length < listeners.length
   const accepted =
     bad.length === 0
@@ -99,6 +108,10 @@ function gatewayConditions(
       : isFalse('Programmed', 'Invalid', 'No listener is valid, nothing is published'),
   ]
 }
+
+/** Whether the Gateway has settings for clients of HTTPS listeners, but no such listener. */
+const concernsNobody = ({ spec }: GatewayResource): boolean =>
+  spec.tls?.frontend !== undefined && !spec.listeners.some(({ protocol }) => protocol === 'HTTPS')
 
 /** Whether an HTTPS listener is refused because of the field. */
 const isRefused = (gateway: GatewayResource, field: string): boolean =>

@@ -1,7 +1,7 @@
 // Translates the listeners of a Gateway: certificates, whether Envoy gets them, and conditions (Gateway API, Gateway
 // listeners).
 
-import type { Certificate } from '../../ir/ir.js'
+import type { Certificate, ClientTls } from '../../ir/ir.js'
 import { routeConfigName } from '../../ir/names.js'
 import type { Condition } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
@@ -12,6 +12,7 @@ import type { Context } from '../world/context.js'
 import { isHostnamePattern } from '../world/hostnames.js'
 import { selectorProblem } from '../world/label-selector.js'
 import { type CertificateProblem, resolveCertificate } from './certificates.js'
+import { validationOf } from './client-validation.js'
 import { conflictOf, isImplemented } from './listener-conflicts.js'
 
 export type GatewayResource = Resource<GatewaySpec>
@@ -23,6 +24,8 @@ export interface TranslatedListener {
   readonly routeConfig: string
   /** The usable certificates of an HTTPS listener. */
   readonly certificates: readonly Certificate[]
+  /** How clients are checked by their certificates; absent: they need none. */
+  readonly clients?: ClientTls
   /** Whether Envoy gets the listener. */
   readonly isProgrammed: boolean
   readonly conditions: readonly Condition[]
@@ -36,20 +39,22 @@ export function translateListener(
   const { namespace, name } = gateway.metadata
   const own = spec.protocol === 'HTTPS' ? [spec.name] : []
   const { certificates, problems } = certificatesOf(context, namespace, spec)
-  const refusal = refusalOf(gateway, spec)
+  const validation = validationOf(context, gateway, spec)
+  const refusal = refusalOf(gateway, spec) ?? (validation.isUnusable ? NO_AUTHORITY : undefined)
   const hasCertificate = spec.protocol !== 'HTTPS' || certificates.length > 0
   const isProgrammed = refusal === undefined && hasCertificate
   return {
     spec,
     routeConfig: routeConfigName(namespace, name, spec.port, ...own),
     certificates,
+    ...(validation.clients === undefined ? {} : { clients: validation.clients }),
     isProgrammed,
     conditions: [
       ...acceptance(spec, refusal),
       isProgrammed
         ? isTrue('Programmed', 'Programmed', 'Listener published')
         : isFalse('Programmed', 'Invalid', 'Listener is not published'),
-      resolvedRefs(spec, problems),
+      resolvedRefs(spec, [...problems, ...validation.problems]),
     ],
   }
 }
@@ -58,6 +63,12 @@ interface Refusal {
   readonly reason: string
   readonly message: string
   readonly isConflict?: boolean
+}
+
+/** Without authorities nobody could be checked, and the port would be open to all. */
+const NO_AUTHORITY: Refusal = {
+  reason: 'NoValidCACertificate',
+  message: 'no caCertificateRef of tls.frontend for its port is valid',
 }
 
 function refusalOf(gateway: GatewayResource, spec: ListenerSpec): Refusal | undefined {
@@ -88,6 +99,7 @@ export const isTlsField = (
   field: string,
 ): boolean =>
   field === 'spec.tls' ||
+  field.startsWith('spec.tls.frontend') ||
   field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls.`)
 
 function acceptance(spec: ListenerSpec, refusal: Refusal | undefined): readonly Condition[] {

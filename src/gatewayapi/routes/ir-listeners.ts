@@ -97,7 +97,7 @@ function buildChain(
   listener: TranslatedListener,
   { own, misdirected }: ChainHosts,
 ): FilterChain {
-  const { routeConfig, spec, certificates } = listener
+  const { routeConfig, spec, certificates, clients } = listener
   const elsewhere = memo.get(`misdirected ${routeConfig}`, misdirected, () =>
     misdirectedHosts(routeConfig, misdirected),
   )
@@ -108,6 +108,7 @@ function buildChain(
           tls: {
             serverNames: spec.hostname === undefined ? [] : [spec.hostname.toLowerCase()],
             certificates: certificates.map(({ name }) => name),
+            ...(clients === undefined ? {} : { clients }),
           },
         }
       : {}),

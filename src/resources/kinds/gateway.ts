@@ -49,6 +49,41 @@ const listenerTls = z.object({
     .default([]),
 })
 
+const clientValidation = z.object({
+  caCertificateRefs: z
+    .array(
+      z.object({
+        group: group().default(''),
+        kind: kind(),
+        name: name(),
+        namespace: namespace().optional(),
+      }),
+    )
+    .min(1)
+    .max(8),
+  mode: z.enum(['AllowValidOnly', 'AllowInsecureFallback']).default('AllowValidOnly'),
+})
+
+/** A decoded check of clients by their certificates (FrontendTLSValidation). */
+export type ClientValidationSpec = z.infer<typeof clientValidation>
+
+const frontendTls = z.object({ validation: clientValidation.optional() })
+
+const gatewayTls = unimplemented(
+  z.object({
+    frontend: z
+      .object({
+        default: frontendTls.optional(),
+        perPort: z
+          .array(z.object({ port: port(), tls: frontendTls }))
+          .max(64)
+          .default([]),
+      })
+      .optional(),
+  }),
+  ['backend'],
+)
+
 const listener = z.object({
   name: name(),
   hostname: name().optional(),
@@ -73,6 +108,7 @@ export const gatewaySpec = unimplemented(
       )
       .max(16)
       .default([]),
+    tls: gatewayTls.optional(),
     infrastructure: unimplemented(
       z.object({
         parametersRef: z.object({ group: group(), kind: kind(), name: name() }).optional(),
@@ -80,7 +116,7 @@ export const gatewaySpec = unimplemented(
       ['labels', 'annotations'],
     ).optional(),
   }),
-  ['allowedListeners', 'defaultScope', 'tls'],
+  ['allowedListeners', 'defaultScope'],
 )
 
 /** A decoded Gateway spec. */

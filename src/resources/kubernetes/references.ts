@@ -22,6 +22,7 @@ export function referencedObjects(
   const found = [
     ...certificates(resources, controllerName),
     ...authorities(resources, controllerName),
+    ...clientAuthorities(resources, controllerName),
     ...relaySecrets(resources),
   ]
   const byKey = new Map(found.map((each) => [referenceKey(each), each]))
@@ -110,6 +111,27 @@ const grants = (
     ({ group, kind, name }) =>
       group === '' && kind === to.kind && (name === undefined || name === to.name),
   )
+
+/** Returns the ConfigMaps with the authorities of clients (Gateway tls.frontend). */
+const clientAuthorities = (
+  resources: Resources,
+  controllerName: string,
+): readonly ObjectReference[] =>
+  ownGateways(resources, controllerName).flatMap(({ metadata, spec }) => {
+    const { default: ofAll, perPort = [] } = spec.tls?.frontend ?? {}
+    return [ofAll, ...perPort.map(({ tls }) => tls)]
+      .flatMap((tls) => tls?.validation?.caCertificateRefs ?? [])
+      .filter(({ group, kind }) => group === '' && kind === 'ConfigMap')
+      .map(({ name, namespace = metadata.namespace }) => ({
+        ...{ kind: 'ConfigMap' as const, namespace, name },
+      }))
+      .filter(
+        (map) =>
+          map.namespace === metadata.namespace ||
+          resources.referenceGrants.some((grant) => grants(grant, metadata.namespace, map)),
+      )
+      .slice(0, MOST_SECRETS)
+  })
 
 /** Returns the Secrets of relays, in the namespace of the policy. */
 const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] =>

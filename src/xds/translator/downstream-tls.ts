@@ -5,13 +5,17 @@ import {
   type TransportSocket,
   TransportSocketSchema,
 } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import { TlsParameters_TlsProtocol } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import {
+  CertificateValidationContext_TrustChainVerification as TrustChainVerification,
+  CertificateValidationContextSchema,
+  TlsParameters_TlsProtocol,
+} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import {
   type Secret,
   SecretSchema,
 } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import type { Certificate, DownstreamTls } from '../../ir/ir.js'
+import type { Certificate, ClientTls, DownstreamTls } from '../../ir/ir.js'
 import { ADS_SOURCE, inlineString, typedConfig } from './messages.js'
 
 /** envoy.config.core.v3.TransportSocket */
@@ -19,6 +23,7 @@ export const buildDownstreamTls = (tls: DownstreamTls): TransportSocket =>
   create(TransportSocketSchema, {
     name: 'envoy.transport_sockets.tls',
     configType: typedConfig(DownstreamTlsContextSchema, {
+      ...(tls.clients?.isRequired === true ? { requireClientCertificate: true } : {}),
       commonTlsContext: {
         tlsParams: { tlsMinimumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_2 },
         alpnProtocols: ['h2', 'http/1.1'],
@@ -26,9 +31,21 @@ export const buildDownstreamTls = (tls: DownstreamTls): TransportSocket =>
           name,
           sdsConfig: ADS_SOURCE,
         })),
+        ...(tls.clients === undefined ? {} : { validationContextType: validationOf(tls.clients) }),
       },
     }),
   })
+
+const validationOf = (clients: ClientTls) =>
+  ({
+    case: 'validationContext',
+    value: create(CertificateValidationContextSchema, {
+      trustedCa: inlineString(clients.authorities),
+      trustChainVerification: clients.isRequired
+        ? TrustChainVerification.VERIFY_TRUST_CHAIN
+        : TrustChainVerification.ACCEPT_UNTRUSTED,
+    }),
+  }) as const
 
 /** envoy.extensions.transport_sockets.tls.v3.Secret. It has the private key and must never be logged or dumped. */
 export const buildSecret = (certificate: Certificate): Secret =>

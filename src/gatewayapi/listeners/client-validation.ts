@@ -1,0 +1,91 @@
+// Translates how the clients of an HTTPS listener are checked (Gateway API, FrontendTLSConfig): by their certificates,
+// per port or for all ports of the Gateway.
+
+import type { ClientTls } from '../../ir/ir.js'
+import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
+import type { ClientValidationSpec, GatewaySpec } from '../../resources/kinds/gateway.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import { err, ok, type Result } from '../../result.js'
+import type { Context } from '../world/context.js'
+import { isCertificates } from '../world/pem.js'
+import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
+import { keyIn } from '../world/world.js'
+import type { CertificateProblem } from './certificates.js'
+
+export interface ClientValidation {
+  /** Absent: clients need no certificate, or the listener is refused. */
+  readonly clients?: ClientTls
+  /** Problems of references; the others are in force. */
+  readonly problems: readonly CertificateProblem[]
+  /** Whether no reference is usable, so that the listener must be refused. */
+  readonly isUnusable: boolean
+}
+
+type Listener = GatewaySpec['listeners'][number]
+
+const NONE: ClientValidation = { problems: [], isUnusable: false }
+
+export function validationOf(
+  context: Context,
+  gateway: Resource<GatewaySpec>,
+  listener: Pick<Listener, 'port' | 'protocol'>,
+): ClientValidation {
+  const validation = listener.protocol === 'HTTPS' ? specOf(gateway, listener) : undefined
+  if (validation === undefined) return NONE
+  const refs = validation.caCertificateRefs.map((ref) =>
+    readAuthorities(context, gateway.metadata.namespace, ref),
+  )
+  const usable = refs.flatMap((ref) => (ref.ok ? [ref.value.trim()] : []))
+  const problems = refs.flatMap((ref) => (ref.ok ? [] : [ref.error]))
+  if (usable.length === 0) return { problems, isUnusable: true }
+  return {
+    clients: {
+      authorities: `${usable.join('\n')}\n`,
+      isRequired: validation.mode === 'AllowValidOnly',
+    },
+    problems,
+    isUnusable: false,
+  }
+}
+
+/** Returns the validation for the listener's port: that of the port alone, if it has a setting, else the default. */
+function specOf(
+  { spec }: Resource<GatewaySpec>,
+  { port }: Pick<Listener, 'port'>,
+): ClientValidationSpec | undefined {
+  const { perPort = [], default: ofAll } = spec.tls?.frontend ?? {}
+  const ofPort = perPort.find((one) => one.port === port)
+  return ofPort === undefined ? ofAll?.validation : ofPort.tls.validation
+}
+
+/** Whether clients of some port may connect without a valid certificate although one is asked for. */
+export const allowsInsecure = ({ spec }: Resource<GatewaySpec>): boolean =>
+  [spec.tls?.frontend?.default, ...(spec.tls?.frontend?.perPort ?? []).map(({ tls }) => tls)].some(
+    (tls) => tls?.validation?.mode === 'AllowInsecureFallback',
+  )
+
+const CA_KEY = 'ca.crt'
+
+function readAuthorities(
+  context: Context,
+  namespace: string,
+  ref: ClientValidationSpec['caCertificateRefs'][number],
+): Result<string, CertificateProblem> {
+  const to = { ...ref, namespace: ref.namespace ?? namespace }
+  if (ref.group !== '' || ref.kind !== 'ConfigMap')
+    return err({
+      reason: 'InvalidCACertificateKind',
+      message: `tls.frontend: ${ref.kind} ${ref.name} is not a ConfigMap`,
+    })
+  const from = { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace }
+  if (!isReferencePermitted(context, from, to))
+    return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
+  const key = keyIn(to.namespace, to.name)
+  const pem = context.reader.read('configMaps', key)?.spec.data[CA_KEY]
+  return pem !== undefined && isCertificates(pem)
+    ? ok(pem)
+    : err({
+        reason: 'InvalidCACertificateRef',
+        message: `tls.frontend: ConfigMap ${key} not found, or without certificates in ${CA_KEY}`,
+      })
+}
