@@ -214,6 +214,33 @@ describe('an error', () => {
   })
 })
 
+describe('headers that repeat arguments', () => {
+  const noted = toolCall(7, 'fetch', { note: 'a secret', other: 'sécret secret', n: 1 })
+
+  test('are masked with them', async () => {
+    stack.server.answer(json(result(7, {})))
+    const encoded = `=?base64?${Buffer.from('sécret secret').toString('base64')}?=`
+    const { status } = await stack.post('/raw', noted, {
+      'mcp-param-note': 'a secret',
+      'mcp-param-other': encoded,
+      'mcp-param-n': '1',
+    })
+    const { headers = {} } = stack.server.requests[0] ?? {}
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'mcp-param-note': 'a ****',
+      'mcp-param-other': `=?base64?${Buffer.from('sécret ****').toString('base64')}?=`,
+      'mcp-param-n': '1',
+    })
+  })
+
+  test('and say something else are 400', async () => {
+    const { status, body } = await stack.post('/raw', noted, { 'mcp-param-note': 'hidden words' })
+    expect([status, JSON.parse(body)]).toMatchObject([400, { id: 7, error: { code: -32_020 } }])
+    expect(stack.server.requests).toHaveLength(0)
+  })
+})
+
 describe('a webhook without an answer', () => {
   test('that fails closed: 503, before the server and after it', async () => {
     stack.webhook.answer(answerJson({}, 500))

@@ -22,9 +22,15 @@ export interface RequestContext {
   readonly signal: Ending
 }
 
-/** body: with the changes of the webhooks. */
+/** body: with the changes of the webhooks. headers: to be set; by lower-case name. */
 export type RequestFinding =
-  { readonly type: 'passed'; readonly body: Uint8Array } | Refused | Aborted
+  | {
+      readonly type: 'passed'
+      readonly body: Uint8Array
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  | Refused
+  | Aborted
 
 export async function inspectRequest(
   body: Pick<HeldBody, 'take'>,

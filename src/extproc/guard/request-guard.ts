@@ -126,14 +126,14 @@ function expectFullDuplex(what: 'request' | 'reply', mode: number | undefined): 
 function sendRequest(
   form: RequestForm,
   { send }: ProcessorStream,
-  { body }: Extract<RequestFinding, { readonly type: 'passed' }>,
+  { body, headers }: Extract<RequestFinding, { readonly type: 'passed' }>,
   hasTrailers: boolean,
 ): void {
   const change = form.change()
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }
-  sendHeaders(send, 'request', { ...change, set: { ...change.set, ...length } })
+  sendHeaders(send, 'request', { ...change, set: { ...change.set, ...headers, ...length } })
   sendBody(send, 'request', body, !hasTrailers)
   if (hasTrailers) sendTrailers(send, 'request')
 }

@@ -11,8 +11,12 @@ import { inPhaseSpan } from '../webhook/phase-span.js'
 import type { McpExchange } from './mcp-guard.js'
 
 export type MessageVerdict =
-  /** edits: of the text that the message was read from. */
-  | { readonly type: 'pass'; readonly edits: readonly Edit[] }
+  /** contents: one per entry. edits: of the text that the message was read from. */
+  | {
+      readonly type: 'pass'
+      readonly contents: readonly string[]
+      readonly edits: readonly Edit[]
+    }
   | Reject
   | { readonly type: 'unavailable' }
   | Aborted
@@ -23,7 +27,8 @@ export async function inspectMessage(
   { guard, attributes, signal, deps }: McpExchange,
 ): Promise<MessageVerdict> {
   const webhooks = guard[phase]
-  if (entries.length === 0 || webhooks.length === 0) return UNCHANGED
+  if (entries.length === 0 || webhooks.length === 0)
+    return { type: 'pass', contents: entries.map(({ content }) => content), edits: [] }
   const { route } = guard
   const question = {
     ...{ route, phase, webhooks, tool, signal, attributes: attributes() },
@@ -32,8 +37,7 @@ export async function inspectMessage(
   const verdict = await inPhaseSpan(deps, route, phase, (own) => askWebhooks(question, own))
   if (verdict.type !== 'pass') return verdict
   const edits = await inTurns(editsOf(entries, verdict.contents, new Pace()), signal)
-  return edits === undefined ? ABORTED : { type: 'pass', edits }
+  return edits === undefined ? ABORTED : { type: 'pass', contents: verdict.contents, edits }
 }
 
-const UNCHANGED: MessageVerdict = { type: 'pass', edits: [] }
 const ABORTED: Aborted = { type: 'aborted' }

@@ -1,12 +1,13 @@
 // The form of requests to an MCP server: which messages webhooks are asked about, and how their verdicts are applied.
 
 import type { Attributes } from '../../cel/attributes.js'
-import { applyEdits, type Edit } from '../../json/json-text.js'
+import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { readMcpRequest } from '../../mcp/http-message.js'
 import { McpProblem } from '../../mcp/mcp-problem.js'
 import {
   type AskedCalls,
   askedCalls,
+  type GuardedMessage,
   NOTHING_ASKED,
   readClientMessages,
 } from '../../mcp/texts/guarded-message.js'
@@ -26,6 +27,7 @@ import {
   mcpUnavailable,
   unreadableMcpRequest,
 } from './mcp-replies.js'
+import { changedParams } from './param-headers.js'
 
 /** onAsked: called with the requests of the body. */
 export function mcpRequests(
@@ -58,22 +60,38 @@ export function mcpRequests(
         return unreadableMcpRequest(
           new McpProblem('invalid-request', messages.error, read.value.id),
         )
-      const edits: Edit[] = []
-      for (const message of messages.value) {
-        const verdict = await inspectMessage(message, 'request', exchange)
-        if (verdict.type === 'pass') edits.push(...verdict.edits)
-        else if (verdict.type === 'aborted') return verdict
-        else {
-          const answered = { asked: exchange.unanswered(), isBatch: exchange.isBatch() }
-          return verdict.type === 'reject'
-            ? mcpRejected(answered, verdict)
-            : mcpUnavailable(answered)
-        }
-      }
-      return edits.length === 0
-        ? { type: 'passed', body }
-        : encoded(applyEdits(json.text, edits), exchange)
+      return inspectMessages(json, messages.value, exchange, attributes)
     },
+  }
+}
+
+/** Asks about each message of a body, and writes the changes back. */
+async function inspectMessages(
+  json: JsonText,
+  messages: readonly GuardedMessage[],
+  exchange: McpExchange,
+  attributes: Attributes,
+): Promise<RequestFinding> {
+  const edits: Edit[] = []
+  let contents: readonly string[] = []
+  for (const message of messages) {
+    const verdict = await inspectMessage(message, 'request', exchange)
+    if (verdict.type === 'aborted') return verdict
+    if (verdict.type !== 'pass') {
+      const answered = { asked: exchange.unanswered(), isBatch: exchange.isBatch() }
+      return verdict.type === 'reject' ? mcpRejected(answered, verdict) : mcpUnavailable(answered)
+    }
+    edits.push(...verdict.edits)
+    contents = verdict.contents
+  }
+  const single = exchange.isBatch() ? undefined : messages[0]
+  try {
+    const headers = changedParams(factsOf(attributes).headers, single, contents)
+    const text = edits.length === 0 ? json.text : applyEdits(json.text, edits)
+    return await encoded(text, headers, exchange)
+  } catch (error) {
+    if (error instanceof McpProblem) return unreadableMcpRequest(error)
+    throw error
   }
 }
 
@@ -87,7 +105,11 @@ const factsOf = ({
   headers: request?.headers ?? new Map(),
 })
 
-async function encoded(text: string, { signal }: McpExchange): Promise<RequestFinding> {
+async function encoded(
+  text: string,
+  headers: Readonly<Record<string, string>>,
+  { signal }: McpExchange,
+): Promise<RequestFinding> {
   const body = await inTurns(encodeUtf8InTurns(text), signal)
-  return body === undefined ? ABORTED : { type: 'passed', body }
+  return body === undefined ? ABORTED : { type: 'passed', body, headers }
 }
