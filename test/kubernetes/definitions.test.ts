@@ -136,6 +136,17 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     }),
   ],
   [
+    'backend.ai.promptGuard and backend.mcp.guard exclude each other: the route refuses all traffic',
+    ours('ProxyPolicy', {
+      targetRefs: [ROUTE],
+      backend: { ai: { promptGuard: {} }, mcp: { guard: {} } },
+    }),
+  ],
+  [
+    'backend.mcp may not be used with the target Service',
+    ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { mcp: { guard: {} } } }),
+  ],
+  [
     'jwks.remote.jwksPath "/the keys" is not a path',
     jwt({
       providers: [provider({ jwks: { remote: { ...REMOTE.remote, jwksPath: '/the keys' } } })],
