@@ -286,6 +286,18 @@ describe('imports', () => {
     expect(wrong).toEqual([])
   })
 
+  test('of the telemetry are made on demand: nobody pays for it who does not use it', () => {
+    const wrong = files
+      .filter(({ path }) => !path.startsWith('telemetry/'))
+      .filter(({ text }) =>
+        [...text.matchAll(importLine)].some(
+          ([, , type, from = '']) => type === undefined && from.includes('/telemetry/'),
+        ),
+      )
+      .map((file) => file.path)
+    expect(wrong).toEqual([])
+  })
+
   test('process is touched by the programs alone, process.env by settings.ts', () => {
     const programs = ['main.ts', 'worker-main.ts', 'envoy/keeper-main.ts']
     const wrong = files

@@ -40,6 +40,8 @@ export interface Stream {
 export interface ProcServer {
   /** key: of the table; several: as if the metadata stood there twice. */
   open(...keys: string[]): Stream
+  /** Opens a stream that Envoy traces. */
+  openTraced(key: string, traceparent: string): Stream
   close(): Promise<void>
 }
 
@@ -54,6 +56,7 @@ export async function startProcServer(service: GrpcService): Promise<ProcServer>
   const client = new Client(server.address, credentials.createInsecure())
   return {
     open: (...keys) => openStream(client, keys),
+    openTraced: (key, traceparent) => openStream(client, [key], traceparent),
     close: () => {
       client.close()
       return server.close()
@@ -61,8 +64,9 @@ export async function startProcServer(service: GrpcService): Promise<ProcServer>
   }
 }
 
-function openStream(client: Client, keys: readonly string[]): Stream {
+function openStream(client: Client, keys: readonly string[], traceparent?: string): Stream {
   const metadata = new Metadata()
+  if (traceparent !== undefined) metadata.set('traceparent', traceparent)
   for (const key of keys) metadata.add(ROUTE_METADATA_KEY, key)
   const call: ClientDuplexStream<ProcessingRequest, ProcessingResponse> =
     client.makeBidiStreamRequest(

@@ -1,0 +1,46 @@
+// Streams that Envoy traces: the calls that they need are parts of its trace.
+
+import { expect, test } from 'vitest'
+import { buildProcTable } from '../../src/extproc/proc-table.js'
+import { createProcessService } from '../../src/extproc/process-service.js'
+import type { RemoteRequest } from '../../src/remote/http-call.js'
+import { ok } from '../../src/result.js'
+import { recordingTracer } from '../support/recorded-spans.js'
+import { KEY, proxied, REGISTRATION } from './support/entries.js'
+import { guardrails } from './support/guards.js'
+import { body, replyIn, request } from './support/messages.js'
+import { silent, startProcServer } from './support/stream.js'
+
+const OF_ENVOY = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+
+test('a registration at the provider is a span of the trace, which goes on at the provider', async () => {
+  const tracer = recordingTracer()
+  const sent: RemoteRequest[] = []
+  const table = buildProcTable([proxied()])
+  const server = await startProcServer(
+    createProcessService({
+      guardrails: guardrails(),
+      table: () => table,
+      callRemote: (_target, call) => {
+        sent.push(call)
+        return Promise.resolve(ok({ status: 201, headers: {}, body: Buffer.from('{}') }))
+      },
+      now: () => 1_700_000_000_000,
+      logger: silent,
+      tracer,
+    }),
+  )
+  const stream = server.openTraced(KEY, OF_ENVOY)
+  stream.send(request('POST', REGISTRATION))
+  expect((await stream.next()).response.case).toBe('requestHeaders')
+  stream.send(body('{"redirect_uris":["http://127.0.0.1/cb"]}'))
+  expect(replyIn(await stream.next()).status).toBe(201)
+  const [span, ...others] = tracer.spans
+  expect(others).toEqual([])
+  expect(span).toMatchObject({ name: 'POST', kind: 'client', parent: OF_ENVOY })
+  expect(span?.attributes).toMatchObject({
+    ...{ 'url.full': 'https://idp.example/register', 'http.response.status_code': 201 },
+  })
+  expect(sent[0]?.headers?.['traceparent']).toBe(span?.traceparent)
+  await server.close()
+})
