@@ -1,7 +1,7 @@
 // Seals the user's own HTTPRoutes: their backends are unreachable without Gatehouse's marks, whatever happens to its
 // policies.
 
-import type { MeshRoute, MeshRule } from '../ir/mesh-route.js'
+import type { MeshRetry, MeshRoute, MeshRule } from '../ir/mesh-route.js'
 import { SEAL_HEADERS, SEAL_SECRET } from '../ir/names.js'
 import { durationText, httpRoute, routeFields } from './gateway-api.js'
 import { type Manifest, metadataOf } from './manifest.js'
@@ -72,7 +72,7 @@ const closedRule = ({ matches, filters }: MeshRule, closed: object): object => (
 })
 
 function openRule(rule: MeshRule, headers: readonly string[], seal: string): object {
-  const { name, matches, filters, backendRefs, timeouts } = rule
+  const { name, matches, filters, backendRefs, timeouts, retry } = rule
   const seals = headers.map((header) => ({ type: 'Exact', name: header, value: seal }))
   return {
     ...(name === undefined ? {} : { name }),
@@ -80,8 +80,15 @@ function openRule(rule: MeshRule, headers: readonly string[], seal: string): obj
     ...withFilters(unmarked(filters, headers)),
     ...(backendRefs.length === 0 ? {} : { backendRefs }),
     ...withTimeouts(timeouts),
+    ...(retry === undefined ? {} : { retry: retryOf(retry) }),
   }
 }
+
+const retryOf = ({ codes, attempts, backoff }: MeshRetry): object => ({
+  ...(codes.length === 0 ? {} : { codes }),
+  ...(attempts === undefined ? {} : { attempts }),
+  ...(backoff === undefined ? {} : { backoff: durationText(backoff) }),
+})
 
 /** Removes the marks through the rule's RequestHeaderModifier, as a rule may have only one. */
 function unmarked(filters: MeshRule['filters'], remove: readonly string[]): readonly object[] {

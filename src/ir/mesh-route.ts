@@ -59,6 +59,15 @@ export interface MeshRule {
   readonly backendRefs: readonly object[]
   /** Milliseconds. */
   readonly timeouts: { readonly request?: number; readonly backendRequest?: number }
+  readonly retry?: MeshRetry
+}
+
+/** HTTPRouteRetry of the Gateway API. */
+export interface MeshRetry {
+  readonly codes: readonly number[]
+  readonly attempts?: number
+  /** Milliseconds. */
+  readonly backoff?: number
 }
 
 /** HTTPHeaderFilter of the Gateway API. */

@@ -96,9 +96,14 @@ function actionPatch(name: string, route: MeshRoute, rule: MeshRule): ConfigPatc
 }
 
 /** Returns the policy's timeout, or the rule's own one if it is shorter. Without a policy's, the mesh applies its own. */
-function timeoutOf({ timeouts }: MeshRule, policyMs: number | undefined): number | undefined {
+function timeoutOf(
+  { timeouts, retry }: MeshRule,
+  policyMs: number | undefined,
+): number | undefined {
   if (policyMs === undefined) return undefined
-  const own = [timeouts.request, timeouts.backendRequest].flatMap((ms) =>
+  // With retries, that of the backend limits each try.
+  const backendMs = retry === undefined ? timeouts.backendRequest : undefined
+  const own = [timeouts.request, backendMs].flatMap((ms) =>
     ms === undefined || ms === 0 ? [] : [ms],
   )
   return Math.min(policyMs, ...own)

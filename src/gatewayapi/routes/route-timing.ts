@@ -3,14 +3,18 @@
 import type { ForwardAction, Timeouts } from '../../ir/route.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
 
+/** Returns the number of attempts after the first; the Gateway API leaves the default to implementations. */
+const attemptsOf = ({ retry }: HttpRouteRule): number =>
+  retry === undefined ? 0 : (retry.attempts ?? 1)
+
 /** Returns the retries of a rule, if it has any. */
-export const retryOf = ({ retry }: HttpRouteRule): Pick<ForwardAction, 'retry'> =>
-  retry === undefined || retry.attempts === 0
+export const retryOf = (rule: HttpRouteRule): Pick<ForwardAction, 'retry'> =>
+  rule.retry === undefined || attemptsOf(rule) === 0
     ? {}
     : {
         retry: {
-          ...{ codes: [...new Set(retry.codes)], attempts: retry.attempts },
-          ...(retry.backoff === undefined ? {} : { backoffMs: retry.backoff }),
+          ...{ codes: [...new Set(rule.retry.codes)], attempts: attemptsOf(rule) },
+          ...(rule.retry.backoff === undefined ? {} : { backoffMs: rule.retry.backoff }),
         },
       }
 
@@ -19,16 +23,15 @@ export const retryOf = ({ retry }: HttpRouteRule): Pick<ForwardAction, 'retry'> 
  * webhooks) have none unless the route or a policy sets one.
  */
 export function timeoutsOf(
-  { timeouts, retry }: HttpRouteRule,
+  rule: HttpRouteRule,
   policyMs: number | undefined,
   isEndless: boolean,
 ): Timeouts {
+  const { timeouts } = rule
   // Without a limit on the whole request, Envoy's default of 15 s would cut a longer backend timeout short. With
   // retries each try has its own limit.
   const ofBackend =
-    (retry?.attempts ?? 0) > 0 && timeouts.backendRequest !== undefined
-      ? 0
-      : timeouts.backendRequest
+    attemptsOf(rule) > 0 && timeouts.backendRequest !== undefined ? 0 : timeouts.backendRequest
   const whole = timeouts.request ?? ofBackend ?? (isEndless ? 0 : undefined)
   const requestMs = shorter(whole, policyMs)
   return {

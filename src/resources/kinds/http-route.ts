@@ -48,7 +48,7 @@ const backendRef = z.object({
 
 const retry = z.object({
   codes: z.array(z.int().min(400).max(599)).max(64).default([]),
-  attempts: z.int().min(0).max(100).default(1),
+  attempts: z.int().min(0).max(100).optional(),
   backoff: duration().optional(),
 })
 
