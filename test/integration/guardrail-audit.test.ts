@@ -17,8 +17,13 @@ import {
   service,
   startGuardedStack,
 } from '../support/guardrails.js'
-import { type Document, inAudit } from '../support/resources.js'
+import { bearer } from '../support/http.js'
+import { jwt, sign } from '../support/protected-stack.js'
+import { type Document, inAudit, proxyPolicy } from '../support/resources.js'
 import { nextReply } from '../support/streaming-llm.js'
+import { newKey } from '../support/tokens.js'
+
+const key = await newKey('k1')
 
 let second: Backend
 let stack: GuardedStack
@@ -35,6 +40,10 @@ beforeAll(async () => {
   stack = await startGuardedStack([
     ...service('second', second.port),
     ...auditedRoute('/audited', both(hook('guard'))),
+    ...guardedRoute('/claims', {
+      request: [hook('guard', { headers: { 'x-user': 'jwt.sub' } })],
+    }),
+    inAudit(proxyPolicy('claims-tokens', 'claims', { jwtAuthentication: jwt([key]) })),
     ...guardedRoute('/mixed', both(inAuditToo('second'), hook('guard'))),
   ])
 })
@@ -189,6 +198,15 @@ test('clients that leave in the middle leave nothing behind', async () => {
   ).closed
   stack.reset()
   expect((await stack.post('/audited', chat('hi'))).status).toBe(200)
+})
+
+test('a webhook in force reads the claims that audited tokens verified, and no others', async () => {
+  const userOf = async (token: string): Promise<unknown> => {
+    expect((await stack.post('/claims', chat('hi'), bearer(token))).status).toBe(200)
+    return stack.webhook.requests.at(-1)?.headers['x-user']
+  }
+  expect(await userOf(await sign(key, { sub: 'alice' }))).toBe('alice')
+  expect(await userOf(await sign(await newKey('k1'), { sub: 'mallory' }))).toBeUndefined()
 })
 
 test('the status says that the webhooks of the policy are audited', async () => {
