@@ -69,6 +69,23 @@ export function lesserCut(seen: SeenText, from: number, { needed }: Margins): Cu
   return undefined
 }
 
+/**
+ * Whether the cut cannot have been somewhere else in the changed text: nothing changed, or what is around it, up to so far away, is
+ * in both texts only once.
+ */
+export function isCertain(
+  { original, changed, changes }: SeenText,
+  { at, to }: Cut,
+  upTo: number,
+): boolean {
+  if (changes.length === 0) return true
+  const before = Math.min(at, NEAR, upTo)
+  const around = original.slice(at - before, at + Math.min(NEAR, upTo))
+  const isOnlyAt = (text: string, place: number): boolean =>
+    text.indexOf(around) === place && text.lastIndexOf(around) === place
+  return isOnlyAt(original, at - before) && isOnlyAt(changed, to - before)
+}
+
 function afterSpace(text: string, high: number, low: number): number {
   for (let at = high; at > low && at > high - NEAR; at -= 1)
     if (/\s/.test(text.charAt(at - 1))) return at

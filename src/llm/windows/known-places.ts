@@ -6,6 +6,8 @@
 export interface Place {
   readonly at: number
   readonly to: number
+  /** Found by comparing the texts: what leaves goes on there, but no window begins there. */
+  readonly isCut?: boolean
 }
 
 /** Minimum distance between the ends of windows that are kept. */
@@ -51,9 +53,14 @@ export class KnownPlaces {
     this.places = [...this.places, place].sort((a, b) => a.at - b.at)
   }
 
-  /** Returns the last place up to these offsets. */
+  /** Returns the last place up to these offsets that is no cut. */
   lastUpTo({ at, to }: Place): Place | undefined {
-    return this.places.findLast((place) => place.at <= at && place.to <= to)
+    return this.places.findLast((place) => place.isCut !== true && place.at <= at && place.to <= to)
+  }
+
+  /** Returns the places up to the ends of both texts, in order. */
+  within({ original, changed }: Seen): readonly Place[] {
+    return this.places.filter(({ at, to }) => at <= original.length && to <= changed.length)
   }
 
   placeAt(at: number): Place | undefined {
@@ -64,7 +71,7 @@ export class KnownPlaces {
   beginAt({ at, to }: Place): void {
     this.places = this.places
       .filter((place) => place.at > at)
-      .map((place) => ({ at: place.at - at, to: place.to - to }))
+      .map((place) => ({ ...place, at: place.at - at, to: place.to - to }))
     this.changed = this.changed.slice(to)
   }
 

@@ -9,9 +9,10 @@
 // An answer moves released and base (settle), in order of preference: to a clean cut, a match away from every change;
 // to a place that is known without comparing, the end of an earlier window; to a lesser cut, if much is held.
 
-import { agreementAtEnd, align, type Change, type Sliced } from './align.js'
-import { cleanCut, type Cut, lesserCut, type Margins, type SeenText } from './cut.js'
-import type { Due, HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
+import { agreementAtEnd, type Sliced } from './align.js'
+import { alignBetween, answerFrom, changesFrom, editsOf, type SeenAnswer } from './answer.js'
+import { cleanCut, type Cut, isCertain, lesserCut, type Margins } from './cut.js'
+import type { Due, HeldText, Release, WindowAnswer } from './held-text.js'
 import { KnownPlaces, type Place, type Seen } from './known-places.js'
 import { splitsPair } from './surrogates.js'
 import { endOfWindow } from './window-end.js'
@@ -26,11 +27,6 @@ const NEAR_BOUND = 64
 const MOST_PROBES = 8
 /** Number of held characters beyond which a lesser cut is enough. */
 const MUCH_HELD = 4096
-
-interface Answer extends SeenText {
-  /** Offset of its start in the whole text. */
-  readonly base: number
-}
 
 /** holdBack: maximum length of a match, in characters. */
 export const createWindowedText = (holdBack: number): HeldText => new WindowedText(holdBack)
@@ -55,7 +51,7 @@ class WindowedText implements HeldText {
   private isClean = false
   private needed: number
   private readonly places = new KnownPlaces()
-  private last: Answer = { base: 0, original: '', changed: '', changes: [] }
+  private last: SeenAnswer = { base: 0, original: '', changed: '', changes: [] }
 
   constructor(private readonly holdBack: number) {
     this.needed = holdBack - 1
@@ -99,12 +95,18 @@ class WindowedText implements HeldText {
   take(): string | undefined {
     if (this.asked !== undefined || this.unseen === 0) return undefined
     if (this.isFull()) return this.mayProbe() ? this.takeProbe() : undefined
-    const atSpace = this.endOfNext()
-    const end = this.couldFree(atSpace) ? atSpace : this.endOfNext(false)
+    const end = this.endToTake()
     if (end <= this.seen) return undefined
     this.asked = this.text.slice(0, end - this.base)
     this.seen = end
     return this.asked
+  }
+
+  /** Ends in a word only if that frees more. */
+  private endToTake(): number {
+    const [atSpace, anywhere] = [this.endOfNext(), this.endOfNext(false)]
+    const isMore = this.couldFree(anywhere) && !this.couldFree(atSpace)
+    return isMore || atSpace <= this.seen ? anywhere : atSpace
   }
 
   /** Whether the answer to a window that ends there could free the next piece. */
@@ -150,8 +152,7 @@ class WindowedText implements HeldText {
     const known = this.knownCut(last)
     this.asked = undefined
     if (known === undefined) return undefined
-    const left = places.placeAt(this.released - this.base)
-    this.last = { ...last, changes: yield* alignBetween([left, known], last) }
+    this.last = { ...last, changes: yield* alignBetween(places.within(last), last) }
     return this.cut(known, this.beginningBefore(known))
   }
 
@@ -161,8 +162,7 @@ class WindowedText implements HeldText {
     this.needed = needed ?? this.holdBack - 1
     places.compare({ changed })
     const known = this.knownCut({ original, changed })
-    const left = places.placeAt(this.released - base)
-    const changes = yield* alignBetween([left, known], { original, changed })
+    const changes = yield* alignBetween(places.within({ original, changed }), { original, changed })
     this.last = { base, original, changed, changes }
     this.asked = undefined
     return this.settle(known)
@@ -175,14 +175,22 @@ class WindowedText implements HeldText {
     if (this.isEnded && this.unseen === 0) return this.release(last.original.length)
     const clean = cleanCut(last, from, this.margins())
     this.isClean = clean !== undefined && clean.at >= last.original.length - 2 * this.holdBack
-    if (clean !== undefined && clean.at >= (known?.at ?? 0)) {
+    if (
+      clean !== undefined &&
+      clean.at >= (known?.at ?? 0) &&
+      isCertain(last, clean.next, this.holdBack)
+    ) {
       this.beginsClean = true
       return this.cut(clean, clean.next)
     }
     if (known !== undefined) return this.cut(known, this.beginningBefore(known))
     const held = this.seen - this.released
     const lesser = held > MUCH_HELD ? lesserCut(last, from, this.margins()) : undefined
-    return lesser && this.cut(lesser, undefined)
+    if (lesser === undefined) return undefined
+    // In a text that repeats itself the place may be another one in the answer. What leaves is right all the same, as long as
+    // the next window begins with the same answer.
+    const beginning = this.beginningBefore(lesser)
+    return this.cut(lesser, lesser.at - beginning.at > MOST_HELD ? undefined : beginning)
   }
 
   private margins(): Margins {
@@ -206,19 +214,26 @@ class WindowedText implements HeldText {
     return place
   }
 
-  /** next: where windows begin from now on; undefined: the hold-back before the cut, wherever that is. */
+  /**
+   * next: where windows begin from now on; undefined: the hold-back before the cut, wherever that is in the answer. Then the
+   * answer is of no further use, so windows begin where they began as long as probes may still need it.
+   */
   private cut(cut: Cut, next: Place | undefined): Release {
     this.probes = 0
     const freed = this.release(cut.at)
-    if (next === undefined) {
+    if (next === undefined && !this.isFull()) {
       this.beginsClean = false
       this.places.clear()
       this.beginAt(Math.max(0, cut.at - this.holdBack))
       return freed
     }
-    if (this.places.placeAt(cut.at) === undefined) this.places.add({ at: cut.at, to: cut.to })
-    this.places.beginAt(next)
-    this.beginAt(next.at)
+    if (this.places.placeAt(cut.at) === undefined)
+      this.places.add({ at: cut.at, to: cut.to, isCut: true })
+    if (next !== undefined) {
+      this.places.beginAt(next)
+      this.last = answerFrom(this.last, next)
+      this.beginAt(next.at)
+    }
     return freed
   }
 
@@ -249,42 +264,3 @@ class WindowedText implements HeldText {
     return this.base + endOfWindow(this.text, this.seen - this.base, most - this.base, isAtSpace)
   }
 }
-
-/** Compares the texts between places that are known to be the same in both. */
-function* alignBetween(
-  places: readonly (Place | undefined)[],
-  { original, changed }: Seen,
-): Sliced<readonly Change[]> {
-  const changes: Change[] = []
-  let { at, to }: Place = { at: 0, to: 0 }
-  for (const next of [...places, { at: original.length, to: changed.length }]) {
-    if (next === undefined) continue
-    const [first, now] = [at, to]
-    const part = yield* align(original.slice(first, next.at), changed.slice(now, next.to))
-    for (const { start, end, from, to: last } of part)
-      changes.push({ start: first + start, end: first + end, from: now + from, to: now + last })
-    at = next.at
-    to = next.to
-  }
-  return changes
-}
-
-/** from, to: offsets of the answer's text. A change that begins before from replaces what is left of its range. */
-const editsOf = (
-  { base, original, changed, changes }: Answer,
-  from: number,
-  to: number,
-): readonly TextEdit[] =>
-  changes
-    .filter(({ start, end }) => end > from || start >= from)
-    .filter(({ start }) => start < to || to === original.length)
-    .map((change) => ({
-      start: base + Math.max(change.start, from),
-      end: base + change.end,
-      text: changed.slice(change.from, change.to),
-    }))
-
-const changesFrom = ({ base, changes }: Answer, from: number): Release['ahead'] & object =>
-  changes
-    .filter(({ end }) => end >= from)
-    .map(({ start, end }) => ({ start: base + start, end: base + end }))

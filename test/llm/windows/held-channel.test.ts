@@ -176,6 +176,47 @@ test('nothing but masks with a blank or a comma between them: exact, and it leav
   expect(shown).toBeLessThan(100 * text.length)
 })
 
+/** Cut at a place near a change while as much is held as is allowed. */
+const EXAMPLE = 'wörds 😀 alone, '.repeat(4096).slice(0, 65_529) + 's' + 'secret '.repeat(9363)
+
+const REPEATED = [
+  'secret ',
+  'wörds 😀 alone, ',
+  'wörds 😀 and a secret, ',
+  'a "quoted"\n secret\u2028 ',
+  's',
+]
+
+/** Words that repeat for longer than may be held. */
+const repeating = fc
+  .array(fc.tuple(fc.constantFrom(...REPEATED), fc.integer({ min: 1, max: 40_000 })), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((parts) => parts.map(([words, length]) => repeated(words, length)).join(''))
+
+const repeated = (words: string, length: number): string =>
+  words
+    .repeat(Math.ceil(length / words.length))
+    .slice(0, length)
+    .replace(/[\ud800-\udbff]$/, '')
+
+test.each(['******', '*', '[masked secret]', ''])(
+  'a text that repeats itself, and %j for what is masked: said once',
+  (mask) => {
+    const webhook = (window: string): string => window.replaceAll('secret', mask)
+    const pieces = fc.array(fc.integer({ min: 1, max: 80_000 }), { minLength: 1, maxLength: 5 })
+    const anyHoldBack = fc.constantFrom(20, 256, 1000)
+    fc.assert(
+      fc.property(repeating, pieces, anyHoldBack, (text, sizes, holdBack) => {
+        const left = leaves(text, webhook, [...sizes, 'answer'], { holdBack })
+        if (!left.isStuck) expect(left.text === webhook(text)).toBe(true)
+      }),
+      { numRuns: 25, examples: [[EXAMPLE, [200_000], 256]] },
+    )
+  },
+)
+
 test('text in which nothing is masked leaves but for its last 256 characters and a word', () => {
   const { mostHeld } = leaves('word '.repeat(2000), (text) => text, FAST)
   expect(mostHeld).toBeLessThan(256 + 20)
