@@ -1,4 +1,5 @@
-// Joins encoded messages into a repeated field: a protobuf message is the concatenation of its fields in any order.
+// Joins encoded messages into fields of another message: a protobuf message is the concatenation of its fields in any
+// order.
 
 import type { DescMessage } from '@bufbuild/protobuf'
 
@@ -7,14 +8,14 @@ export function elementsOf(
   schema: DescMessage,
   list: string,
 ): (messages: readonly Uint8Array[]) => Buffer {
-  const number = schema.fields.find(({ name }) => name === list)?.number ?? 0
-  return (messages) =>
-    Buffer.concat(
-      messages.flatMap((bytes) => [
-        Uint8Array.from([...varint(number * 8 + LENGTH_DELIMITED), ...varint(bytes.length)]),
-        bytes,
-      ]),
-    )
+  const prefix = prefixOf(schema, list)
+  return (messages) => Buffer.concat(messages.flatMap((bytes) => [prefix(bytes.length), bytes]))
+}
+
+/** Returns a function that encodes what precedes the bytes of a field: its number, its wire type and their length. */
+export function prefixOf(schema: DescMessage, field: string): (length: number) => Uint8Array {
+  const number = schema.fields.find(({ name }) => name === field)?.number ?? 0
+  return (length) => Uint8Array.from([...varint(number * 8 + LENGTH_DELIMITED), ...varint(length)])
 }
 
 const LENGTH_DELIMITED = 2

@@ -1,7 +1,7 @@
 // Encodes pushes as responses. Keeps the bytes of resources per chunk, as hundreds of streams get the same thousands.
 
 import { create, toBinary } from '@bufbuild/protobuf'
-import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { type Any, AnySchema } from '@bufbuild/protobuf/wkt'
 import {
   DeltaDiscoveryResponseSchema,
   DiscoveryResponseSchema,
@@ -9,7 +9,7 @@ import {
 } from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
-import { elementsOf } from '../encode/elements.js'
+import { prefixOf } from '../encode/elements.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { Protocol, Push } from './type-stream.js'
 
@@ -22,26 +22,73 @@ export interface ResponseEncoders {
   readonly prepare: (chunk: Chunk<EncodedResource>) => void
 }
 
+/** Values of this many bytes and more are sent from where they are; shorter ones are joined. */
+const LARGE = 64 * 1024
+
+const PREFIX = {
+  value: prefixOf(AnySchema, 'value'),
+  world: prefixOf(DiscoveryResponseSchema, 'resources'),
+  change: prefixOf(DeltaDiscoveryResponseSchema, 'resources'),
+  resource: prefixOf(ResourceSchema, 'resource'),
+}
+
+/** A message in parts. */
+type Bytes = readonly Uint8Array[]
+
+const lengthOf = (parts: Bytes): number => parts.reduce((sum, { length }) => sum + length, 0)
+
+function anyParts({ typeUrl, value }: Any): Bytes {
+  const own = toBinary(AnySchema, create(AnySchema, { typeUrl }))
+  return value.length === 0 ? [own] : [own, PREFIX.value(value.length), value]
+}
+
+function changeParts({ name, version, any }: EncodedResource): Bytes {
+  const own = toBinary(ResourceSchema, create(ResourceSchema, { name, version }))
+  const inner = anyParts(any)
+  return [own, PREFIX.resource(lengthOf(inner)), ...inner]
+}
+
+/** Joins short parts; large ones stay as they are, without a copy. */
+function joined(parts: Bytes): readonly Buffer[] {
+  const all: Buffer[] = []
+  let short: Uint8Array[] = []
+  const join = (): void => {
+    if (short.length > 0) all.push(Buffer.concat(short))
+    short = []
+  }
+  for (const part of parts) {
+    if (part.length < LARGE) short.push(part)
+    else {
+      join()
+      all.push(Buffer.from(part.buffer, part.byteOffset, part.byteLength))
+    }
+  }
+  join()
+  return all
+}
+
 /** Creates the encoders of one server. */
 export function createResponseEncoders(): ResponseEncoders {
   const elements = (
-    of: (messages: readonly Uint8Array[]) => Buffer,
-    encode: (resource: EncodedResource) => Uint8Array,
-  ) => memo((chunk: Chunk<EncodedResource>) => of(chunk.map(encode)))
-  const inWorld = elements(elementsOf(DiscoveryResponseSchema, 'resources'), ({ any }) =>
-    toBinary(AnySchema, any),
-  )
-  const inChanges = elements(
-    elementsOf(DeltaDiscoveryResponseSchema, 'resources'),
-    ({ name, version, any }) =>
-      toBinary(ResourceSchema, create(ResourceSchema, { name, version, resource: any })),
-  )
+    prefix: (length: number) => Uint8Array,
+    partsOf: (resource: EncodedResource) => Bytes,
+  ) =>
+    memo((chunk: Chunk<EncodedResource>) =>
+      joined(
+        chunk.flatMap((resource) => {
+          const parts = partsOf(resource)
+          return [prefix(lengthOf(parts)), ...parts]
+        }),
+      ),
+    )
+  const inWorld = elements(PREFIX.world, ({ any }) => anyParts(any))
+  const inChanges = elements(PREFIX.change, changeParts)
   const of: ResponseEncoders['of'] = {
     'state-of-the-world': ({ typeUrl, version, nonce, resources }) => {
       const own = create(DiscoveryResponseSchema, { typeUrl, versionInfo: version, nonce })
       return [
         Buffer.from(toBinary(DiscoveryResponseSchema, own)),
-        ...namedChunks(resources).map(inWorld),
+        ...namedChunks(resources).flatMap(inWorld),
       ]
     },
     incremental: ({ typeUrl, version, nonce, resources, removed }) => {
@@ -51,7 +98,7 @@ export function createResponseEncoders(): ResponseEncoders {
       })
       return [
         Buffer.from(toBinary(DeltaDiscoveryResponseSchema, own)),
-        ...namedChunks(resources).map(inChanges),
+        ...namedChunks(resources).flatMap(inChanges),
       ]
     },
   }

@@ -1,0 +1,70 @@
+// Responses made of parts: they say what a message encoded as a whole says, and large resources are not copied.
+
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { expect, test } from 'vitest'
+import {
+  DeltaDiscoveryResponseSchema,
+  DiscoveryResponseSchema,
+} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import type { EncodedResource } from '../../../src/xds/encode/encode.js'
+import { VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { createResponseEncoders } from '../../../src/xds/server/responses.js'
+
+const resource = (name: string, length: number): EncodedResource => ({
+  typeUrl: VIRTUAL_HOST_TYPE,
+  name,
+  version: `v-${name}`,
+  any: create(AnySchema, {
+    typeUrl: VIRTUAL_HOST_TYPE,
+    value: new Uint8Array(length).fill(length % 251),
+  }),
+})
+
+const resources = [
+  resource('none', 0),
+  resource('short', 100),
+  resource('large', 300_000),
+  resource('last', 20_000),
+]
+const push = {
+  ...{ typeUrl: VIRTUAL_HOST_TYPE, version: '7', nonce: '3' },
+  ...{ resources, fresh: [], changed: [], removed: ['gone'] },
+}
+const { of } = createResponseEncoders()
+
+test('an incremental response is what it is as one message', () => {
+  const whole = toBinary(
+    DeltaDiscoveryResponseSchema,
+    create(DeltaDiscoveryResponseSchema, {
+      ...{ typeUrl: VIRTUAL_HOST_TYPE, systemVersionInfo: '7', nonce: '3' },
+      resources: resources.map(({ name, version, any }) => ({ name, version, resource: any })),
+      removedResources: ['gone'],
+    }),
+  )
+  const read = fromBinary(
+    DeltaDiscoveryResponseSchema,
+    Uint8Array.from(Buffer.concat(of.incremental(push))),
+  )
+  expect(
+    equals(DeltaDiscoveryResponseSchema, read, fromBinary(DeltaDiscoveryResponseSchema, whole)),
+  ).toBe(true)
+})
+
+test('a state of the world is what it is as one message', () => {
+  const parts = of['state-of-the-world'](push)
+  const { resources: read, versionInfo } = fromBinary(DiscoveryResponseSchema, Buffer.concat(parts))
+  expect(versionInfo).toBe('7')
+  expect(read.map(({ typeUrl }) => typeUrl)).toEqual(resources.map(() => VIRTUAL_HOST_TYPE))
+  expect(read.map(({ value }) => Buffer.from(value))).toEqual(
+    resources.map(({ any }) => Buffer.from(any.value)),
+  )
+})
+
+test('a large resource is sent from where it is, and short ones together', () => {
+  const parts = of.incremental(push)
+  const large = resources[2]?.any.value.buffer
+  expect(parts.filter(({ buffer }) => buffer === large)).toHaveLength(1)
+  // The response's own fields, what precedes the large one, the large one, and what follows.
+  expect(parts).toHaveLength(4)
+})
