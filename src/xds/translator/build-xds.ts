@@ -1,8 +1,9 @@
 // Builds the xDS resources from the Ir for each kind of Envoy: one that serves one Gateway, or all of them.
 
 import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
-import { isSameRow } from '../../incremental/diff.js'
+import { partDifferences } from '../../incremental/diff.js'
 import { memo, memoWork, memoWorkWith } from '../../incremental/memo.js'
+import type { Parts } from '../../incremental/sorted-list.js'
 import type { Destination } from '../../ir/destination.js'
 import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
@@ -40,6 +41,9 @@ type Reachable = (
   chains: readonly FilterChain[],
 ) => Work<readonly Destination[]>
 
+/** Hosts with more chunks of routes are looked at chunk by chunk. */
+const FEW_CHUNKS = 4
+
 function createReachable(): Reachable {
   const namedByRoutes = memo((routes: Chunk<Route>): readonly string[] =>
     routes.flatMap(({ action }) =>
@@ -50,21 +54,21 @@ function createReachable(): Reachable {
         : [],
     ),
   )
-  /** The unique names in a chunk of hosts. */
-  const namedByHosts = memoWork(function* (hosts: Chunk<VirtualHost>): Work<readonly string[]> {
+  /** The names in a chunk of hosts: those of hosts with many routes by chunk, those of all others once each. */
+  const namedByHosts = memoWork(function* (hosts: Chunk<VirtualHost>): Work<Parts<string>> {
     const named = yield* mapWork(hosts, ({ routes }) => mapEach(namedChunks(routes), namedByRoutes))
-    return [...new Set(named.flat(2))]
+    const few = named.filter((chunks) => chunks.length <= FEW_CHUNKS)
+    const many = named.filter((chunks) => chunks.length > FEW_CHUNKS)
+    return [[...new Set(few.flat(2))], ...many.flat()]
   })
   /** Recomputed only when the names differ. */
   const reachableIn = memo((destinations: readonly Destination[]) => {
-    let past: readonly (readonly string[])[] = []
+    let past: Parts<string> = []
     let found: readonly Destination[] = []
-    return (named: readonly (readonly string[])[]): readonly Destination[] => {
-      const isSame =
-        named.length === past.length &&
-        named.every((names, index) => names === past[index] || isSameRow(names, past[index] ?? []))
+    return (named: Parts<string>): readonly Destination[] => {
+      const { removed, added } = partDifferences(past, named)
       past = named
-      if (isSame) return found
+      if (removed.length + added.length === 0) return found
       const names = new Set(named.flat())
       const some = destinations.filter(({ name }) => names.has(name))
       found = some.length === destinations.length ? destinations : some
@@ -75,7 +79,7 @@ function createReachable(): Reachable {
     const named = yield* mapWork(chains, ({ virtualHosts }) =>
       mapWork(namedChunks(virtualHosts), namedByHosts),
     )
-    return reachableIn(destinations)(named.flat())
+    return reachableIn(destinations)(named.flat(2))
   }
 }
 

@@ -130,11 +130,18 @@ function factsOfFilterChain(chain: FilterChain): ChainFacts {
   }
 }
 
+/** Hosts with more chunks of routes are looked at chunk by chunk. */
+const FEW_CHUNKS = 4
+
 /** Creates the memoised facts about resources, by object, for one translator. */
 function createFacts() {
   const routeChunk = memoWork(factsOfChunk)
-  const hosts = memoWork(function* (chunk: Chunk<EncodedHost>): Work<Facts> {
-    return pooled((yield* mapWork(chunk, ({ routes }) => mapWork(routes, routeChunk))).flat())
+  /** Hosts with many routes are not pooled, as a change of one route would pool all of them again. */
+  const hosts = memoWork(function* (chunk: Chunk<EncodedHost>): Work<readonly Facts[]> {
+    const facts = yield* mapWork(chunk, ({ routes }) => mapWork(routes, routeChunk))
+    const few = facts.filter((chunks) => chunks.length <= FEW_CHUNKS)
+    const many = facts.filter((chunks) => chunks.length > FEW_CHUNKS)
+    return [pooled(few.flat()), ...many.flat()]
   })
   const nameSet = memo((resources: readonly Named[]) => new Set(names(resources)))
   const undefinedNames = (
@@ -163,8 +170,9 @@ function createFacts() {
       decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
     ),
     /** Facts about everything below a route configuration, chunk by chunk. */
-    below: (configuration: EncodedRoutes): Work<readonly Facts[]> =>
-      mapWork(configuration.hosts, hosts),
+    *below(configuration: EncodedRoutes): Work<readonly Facts[]> {
+      return (yield* mapWork(configuration.hosts, hosts)).flat()
+    },
     nameSet,
     undefinedNames,
     /** Undefined clusters of a chunk, computed once per set of clusters. */
