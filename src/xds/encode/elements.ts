@@ -8,12 +8,12 @@ export function elementsOf(
   schema: DescMessage,
   list: string,
 ): (messages: readonly Uint8Array[]) => Buffer {
-  const prefix = prefixOf(schema, list)
+  const prefix = fieldPrefixOf(schema, list)
   return (messages) => Buffer.concat(messages.flatMap((bytes) => [prefix(bytes.length), bytes]))
 }
 
 /** Returns a function that encodes what precedes the bytes of a field: its number, its wire type and their length. */
-export function prefixOf(schema: DescMessage, field: string): (length: number) => Uint8Array {
+export function fieldPrefixOf(schema: DescMessage, field: string): (length: number) => Uint8Array {
   const number = schema.fields.find(({ name }) => name === field)?.number ?? 0
   return (length) => Uint8Array.from([...varint(number * 8 + LENGTH_DELIMITED), ...varint(length)])
 }

@@ -9,7 +9,7 @@ import {
 } from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
-import { prefixOf } from '../encode/elements.js'
+import { fieldPrefixOf } from '../encode/elements.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { Protocol, Push } from './type-stream.js'
 
@@ -26,10 +26,10 @@ export interface ResponseEncoders {
 const LARGE = 64 * 1024
 
 const PREFIX = {
-  value: prefixOf(AnySchema, 'value'),
-  world: prefixOf(DiscoveryResponseSchema, 'resources'),
-  change: prefixOf(DeltaDiscoveryResponseSchema, 'resources'),
-  resource: prefixOf(ResourceSchema, 'resource'),
+  value: fieldPrefixOf(AnySchema, 'value'),
+  world: fieldPrefixOf(DiscoveryResponseSchema, 'resources'),
+  change: fieldPrefixOf(DeltaDiscoveryResponseSchema, 'resources'),
+  resource: fieldPrefixOf(ResourceSchema, 'resource'),
 }
 
 /** A message in parts. */
