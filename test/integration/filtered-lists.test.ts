@@ -12,7 +12,9 @@ import { type Backend, startBackend } from '../support/backend.js'
 import { pythonCall } from '../support/clients/python-call.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
+import { hook, sample, service } from '../support/guardrails.js'
 import { type Answer, initialize, send } from '../support/http.js'
+import { mcpGuardPolicy, questions } from '../support/mcp-guards.js'
 import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
@@ -21,14 +23,16 @@ const ISSUER = 'https://idp.example/o/mcp/'
 
 let everything: McpServer
 let backend: Backend
+let webhook: Backend
 let idp: DocumentServer
 let key: SigningKey
 let stack: Stack
 
 beforeAll(async () => {
-  ;[everything, backend, idp, key] = await Promise.all([
+  ;[everything, backend, webhook, idp, key] = await Promise.all([
     startMcpServer(),
     startBackend(),
+    startBackend('webhook'),
     startDocumentServer(),
     newKey('k1'),
   ])
@@ -63,17 +67,21 @@ beforeAll(async () => {
       ],
       ...[mcpRoute('mcp', 'everything', '/mcp'), mcpRoute('raw', 'backend', '/raw')],
       ...[policy('mcp'), policy('raw')],
+      mcpRoute('guarded', 'backend', '/guarded'),
+      policy('guarded'),
+      ...service('guard', webhook.port),
+      mcpGuardPolicy('guarded', { response: [hook('guard', { inspectTools: true })] }),
     ],
   })
   await eventually(async () => {
-    for (const path of ['/mcp', '/raw'])
+    for (const path of ['/mcp', '/raw', '/guarded'])
       expect((await send(stack.origin, path, initialize)).status).toBe(401)
   })
 })
 
 afterAll(async () => {
   await stack.close()
-  await Promise.all([everything.close(), backend.close(), idp.close()])
+  await Promise.all([everything.close(), backend.close(), webhook.close(), idp.close()])
 })
 
 const tokenOf = (sub: string): Promise<string> =>
@@ -117,13 +125,13 @@ test.each([
 async function answered(
   method: string,
   answer: string,
-  { type = 'application/json', status = 200, headers = {} } = {},
+  { type = 'application/json', status = 200, headers = {}, path = '/raw' } = {},
 ): Promise<Answer> {
   backend.answer((_request, response) => {
     response.writeHead(status, { 'content-type': type, ...headers }).end(answer)
   })
   const isGet = method === 'GET'
-  return send(stack.origin, '/raw', {
+  return send(stack.origin, path, {
     method: isGet ? 'GET' : 'POST',
     headers: {
       authorization: `Bearer ${await tokenOf('alice')}`,
@@ -203,6 +211,24 @@ describe('the rest is as it was, byte for byte', () => {
     })
     expect(body).toBe(`${endpoint}data: ${tools(9, 'a')}\n\n`)
   })
+})
+
+test('on a guarded route, webhooks see the filtered list and mask it', async () => {
+  webhook.answer(sample)
+  const list = (...names: readonly string[]): string =>
+    `{"jsonrpc":"2.0","id":7,"result":{"tools":[${names
+      .map((name) => `{"name":"${name}","description":"the secret of ${name}"}`)
+      .join()}]}}`
+  const masked = list('a').replace('secret', '****')
+  const path = '/guarded'
+  expect((await answered('tools/list', list('get-sum', 'a'), { path })).body).toBe(masked)
+  const type = 'text/event-stream'
+  const events = `data: ${list('a', 'get-sum')}\n\n`
+  expect((await answered('tools/list', events, { path, type })).body).toBe(`data: ${masked}\n\n`)
+  expect(questions(webhook)).toEqual([
+    '/response tools/list | tool_definition: the secret of a',
+    '/response tools/list | tool_definition: the secret of a',
+  ])
 })
 
 describe('what cannot be read is 502', () => {

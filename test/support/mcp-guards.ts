@@ -49,17 +49,20 @@ export function guardedMcp(path: string, backend: string, guard: object): Docume
         },
       ],
     }),
-    {
-      apiVersion: `${API_GROUP}/v1alpha1`,
-      kind: 'ProxyPolicy',
-      metadata: { name },
-      spec: {
-        targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
-        backend: { mcp: { guard } },
-      },
-    },
+    mcpGuardPolicy(name, guard),
   ]
 }
+
+/** A policy whose webhooks guard the MCP traffic of a route. */
+export const mcpGuardPolicy = (route: string, guard: object): Document => ({
+  apiVersion: `${API_GROUP}/v1alpha1`,
+  kind: 'ProxyPolicy',
+  metadata: { name: `${route}-guard` },
+  spec: {
+    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: route }],
+    backend: { mcp: { guard } },
+  },
+})
 
 export interface McpGuardStack extends Stack {
   /** The MCP server, at the ProxyBackend "raw". */
