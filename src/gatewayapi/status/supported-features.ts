@@ -9,6 +9,8 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'BackendTLSPolicySANValidation',
   'Gateway',
   'GatewayAddressEmpty',
+  'GatewayFrontendClientCertificateValidation',
+  'GatewayFrontendClientCertificateValidationInsecureFallback',
   'GatewayHTTPListenerIsolation',
   'GatewayHTTPSListenerDetectMisdirectedRequests',
   'GatewayPort8080',
