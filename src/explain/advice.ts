@@ -106,7 +106,7 @@ const noRuleAllows: Advise = ({ entry, steps }) => {
 
 const scopes: Advise = (input) => {
   const step = find(input.steps, 'scopes')
-  const held = find(input.steps, 'token')?.claims
+  const held = step?.claims
   const [scope, scp] = held
     ? [claimShown(held, 'scope', input.hide), claimShown(held, 'scp', input.hide)]
     : []

@@ -5,7 +5,7 @@ import { LEEWAY_SECONDS } from '../extauthz/claims.js'
 import { ruleOf } from '../extauthz/decision-line.js'
 import type { CheckStep, TokenHeader } from '../extauthz/record-step.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
-import type { Json, JsonObject } from '../ir/json.js'
+import type { Json } from '../ir/json.js'
 import type { PathMatch } from '../ir/route.js'
 import type { RulePlace } from '../rules/judge.js'
 import type { ExplainedStep } from './explanation.js'
@@ -46,7 +46,7 @@ export function explainStep(step: TracedStep, context: StepContext): ExplainedSt
 
 function laterStep(
   step: Exclude<CheckStep, Of<EarlyStep>>,
-  { isOffline }: StepContext,
+  { isOffline, hide }: StepContext,
 ): ExplainedStep {
   switch (step.step) {
     case 'key':
@@ -64,7 +64,7 @@ function laterStep(
     case 'messages':
       return messagesStep(step)
     case 'scopes':
-      return scopesStep(step)
+      return scopesStep(step, hide)
   }
 }
 
@@ -250,10 +250,16 @@ function messagesStep({ calls, problem }: Of<'messages'>): ExplainedStep {
 
 const MAX_CALLS = 8
 
-const scopesStep = ({ needed }: Of<'scopes'>): ExplainedStep =>
-  needed === undefined
-    ? of('scopes', true, 'the caller has the scopes that the request needs')
-    : of('scopes', false, `the request needs the scopes ${shown(needed)}`)
+function scopesStep({ needed, claims = {} }: Of<'scopes'>, hide: Hide): ExplainedStep {
+  const read: Record<string, Json> = {}
+  for (const name of ['scope', 'scp']) {
+    const value = claimShown(claims, name, hide)
+    if (value !== undefined) read[name] = value
+  }
+  return needed === undefined
+    ? of('scopes', true, 'the caller has the scopes that the request needs', read)
+    : of('scopes', false, `the request needs the scopes ${shown(needed)}`, read)
+}
 
 /** Whether a result of this list lets the request continue, for now. */
 function isPassed({ list }: RulePlace, result: RuleStep['result']): boolean {
@@ -284,10 +290,4 @@ export function rulePlaceText({ authorization }: AuthzEntry, place: RulePlace): 
   return policy === undefined
     ? `${place.list}[${String(place.index)}]`
     : `${policy} ${rule ?? ''} (${source ?? ''})`
-}
-
-/** Reads the claims of a token that was parsed in these steps. */
-export function claimsOf(steps: readonly TracedStep[]): JsonObject | undefined {
-  const found = steps.find((step): step is Of<'token'> => step.step === 'token')
-  return found?.claims
 }

@@ -112,7 +112,7 @@ function conclude(
   if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
   const { fault } = verdict
   if (context.recordStep !== undefined && (entry.rules?.scopes.length ?? 0) > 0)
-    traceScopes(context.recordStep, verdict)
+    recordScopes(context.recordStep, verdict, token)
   if (fault !== undefined)
     return {
       ...refusal(entry, caller, { ...verdict, fault }, mcp),
@@ -135,8 +135,13 @@ function conclude(
 }
 
 /** Scopes are judged only if the rules allow the request. */
-function traceScopes(recordStep: RecordStep, { fault, needed }: RuleVerdict): void {
-  if (fault === undefined || fault === 'insufficient-scope') recordStep({ step: 'scopes', needed })
+function recordScopes(
+  recordStep: RecordStep,
+  { fault, needed }: RuleVerdict,
+  token: RememberedToken | undefined,
+): void {
+  if (fault !== undefined && fault !== 'insufficient-scope') return
+  recordStep({ step: 'scopes', needed, claims: token?.claims.json })
 }
 
 /** Computes the values for Envoy, or takes them from the token where they depend on it alone. */

@@ -74,7 +74,12 @@ export type CheckStep =
       readonly problem?: string
     }
   /** needed: absent if the token has the scopes that the request needs. */
-  | { readonly step: 'scopes'; readonly needed?: readonly string[] | undefined }
+  | {
+      readonly step: 'scopes'
+      readonly needed?: readonly string[] | undefined
+      /** Claims of the verified token. */
+      readonly claims: JsonObject | undefined
+    }
 
 /** The parts of a token's header that verification reads. */
 export interface TokenHeader {
