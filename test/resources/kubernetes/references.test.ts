@@ -183,3 +183,40 @@ test('authorities of a BackendTLSPolicy are read only where a Gateway or policy 
     'ConfigMap/shop/of-webhook',
   ])
 })
+
+test('authorities of clients are read for the Gateways of this controller, in other namespaces with a grant', () => {
+  const configMap = (name: string, namespace?: string): object => ({
+    ...{ group: '', kind: 'ConfigMap', name },
+    ...(namespace === undefined ? {} : { namespace }),
+  })
+  const withClients = (name: string, gatewayClassName: string): PlainMap => ({
+    ...shop,
+    metadata: { name, namespace: 'shop' },
+    spec: {
+      ...{ gatewayClassName, listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }] },
+      tls: {
+        frontend: {
+          default: {
+            validation: {
+              caCertificateRefs: [configMap(name), configMap('granted', 'bank')],
+            },
+          },
+          perPort: [
+            {
+              port: 443,
+              tls: { validation: { caCertificateRefs: [configMap('secret', 'bank')] } },
+            },
+          ],
+        },
+      },
+    },
+  })
+  const granted = grant({ kind: 'ConfigMap', name: 'granted' })
+  const resources = resourcesOf(
+    ...[withClients('own', 'gatehouse'), withClients('foreign', 'other'), granted],
+  )
+  expect(referencedObjects(resources, CONTROLLER).map(referenceKey)).toEqual([
+    'ConfigMap/bank/granted',
+    'ConfigMap/shop/own',
+  ])
+})
