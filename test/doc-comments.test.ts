@@ -1,5 +1,5 @@
-// Exported names of these rooms have doc comments, as readers begin there; no doc comment of src begins in the middle of
-// a sentence.
+// Checks that exported names in some folders have doc comments, and that every doc comment in src begins with what the
+// thing is or does.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

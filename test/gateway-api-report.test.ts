@@ -1,4 +1,4 @@
-// The committed conformance report: of a run that passed, about the features that Gatehouse claims.
+// The committed conformance report comes from a run that passed, and covers the features that Gatehouse claims.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,5 @@
-// "Did you mean": which word is near enough, and that the answer does not depend on how the distance is bounded.
+// Suggestions ("Did you mean"): which word is close enough, and that the result does not depend on how the distance is
+// bounded.
 
 import { expect, test } from 'vitest'
 import { similarWord } from '../src/similar.js'

@@ -1,4 +1,4 @@
-// What the tests of expressions share: attributes of a request, and rules run over them.
+// Helpers for tests of expressions: request attributes, and rules evaluated with them.
 
 import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
 import { compileRule } from '../../src/cel/rule.js'

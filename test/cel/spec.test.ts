@@ -1,5 +1,6 @@
-// The CEL specification's own tests, but for those about protobuf messages: how many pass, section by section. What
-// fails are ranges of timestamps, corner cases of uint and map literals (none of them in rules as people write them).
+// Runs the conformance tests of the CEL specification, except those about protobuf messages, and asserts how many pass
+// in each section. The failures are about ranges of timestamps and corner cases of uint and map literals, which rules
+// in practice do not contain.
 
 import type { Value } from '@bufbuild/cel-spec/cel/expr/value_pb.js'
 import {

@@ -1,4 +1,5 @@
-// gatehouse explain for a user or a script: keys from files or fetched, what is wrong with the flags and files, exit codes.
+// gatehouse explain as users and scripts run it: keys from files or from their providers, errors in flags and files,
+// and exit codes.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

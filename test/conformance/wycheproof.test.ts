@@ -1,5 +1,5 @@
-// Project Wycheproof's vectors for JSON Web Signatures against the verifier, at JWS level. Runs where
-// GATEHOUSE_WYCHEPROOF names the folder with the three json_web_*_test.json files; not a part of the unit tests.
+// Verifies Project Wycheproof's vectors for JSON Web Signatures at JWS level. Not part of the unit tests: runs only if
+// GATEHOUSE_WYCHEPROOF names the folder with the three json_web_*_test.json files.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

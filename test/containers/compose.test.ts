@@ -1,5 +1,5 @@
-// The stacks of the compose files as a team brings them up: the tour's login and tool call, masked and blocked prompts,
-// and an end by SIGTERM.
+// The stacks of the compose files as a team starts them: the tour's login and tool call, masked and blocked prompts,
+// and shutdown on SIGTERM.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPrint } from '../../src/demo/print.js'

@@ -1,5 +1,5 @@
-// How the request to explain is read from the command line and from the admin address: what is wrong is a sentence,
-// without the token.
+// Reads the request to explain from the command line or the admin address: an error is a sentence that never contains
+// the token.
 
 import { expect, test } from 'vitest'
 import { readExplainRequest } from '../../src/explain/explain-request.js'

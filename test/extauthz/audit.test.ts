@@ -1,5 +1,5 @@
-// Policies of mode Audit (decision 25m): what they would refuse is logged and counted, and every request goes on as it
-// would without them.
+// Policies of mode Audit (decision 25m): what they would deny is logged and counted, and every request proceeds as if
+// they did not exist.
 
 import { expect, test, vi } from 'vitest'
 import { createDecisionLog } from '../../src/decision-log.js'

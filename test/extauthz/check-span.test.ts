@@ -1,4 +1,4 @@
-// The span of a check: what it belongs to, what it shows, and what it never shows.
+// The span of a check: its parent, its attributes, and the values that it must never contain.
 
 import { expect, test } from 'vitest'
 import type { CheckCall } from '../../src/extauthz/check-context.js'

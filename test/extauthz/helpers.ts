@@ -1,4 +1,5 @@
-// What the tests of ext_authz share: a provider that signs tokens, entries, requests as Envoy encodes them, answers read back.
+// Helpers for tests of ext_authz: a provider that signs tokens, table entries, requests as Envoy encodes them, and
+// decoded answers.
 
 import { create, fromBinary, type JsonObject as ProtoJson, toBinary } from '@bufbuild/protobuf'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'

@@ -1,4 +1,4 @@
-// Verification of a JWS by a key set, as ext_authz does it before it looks at any claim.
+// Verifies a JWS with a key set, as ext_authz does before it reads any claim.
 
 import { chooseKey, parseJws, verifyJws } from '../../src/extauthz/jws.js'
 import { importKeys } from '../../src/extauthz/provider.js'

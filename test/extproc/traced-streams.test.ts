@@ -1,4 +1,4 @@
-// Streams that Envoy traces: the calls that they need are parts of its trace.
+// Streams that Envoy traces: the calls that Gatehouse makes for a stream belong to its trace.
 
 import { expect, test } from 'vitest'
 import { buildProcTable } from '../../src/extproc/proc-table.js'

@@ -1,5 +1,5 @@
-// Golden test of exports: resources of a mesh, with our policies → the manifests, or why there are none; and the parts of a
-// configuration for an Envoy that somebody configures.
+// Golden test of exports: resources of a mesh with Gatehouse's policies → the manifests, or the reasons why there are
+// none; and the parts of a static configuration for a user-configured Envoy.
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

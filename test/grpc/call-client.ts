@@ -1,4 +1,4 @@
-// A server of gRPC, and a client that speaks to it byte by byte over Node's HTTP/2.
+// A gRPC server, and a client that talks to it byte by byte over Node's HTTP/2.
 
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'

@@ -1,4 +1,4 @@
-// Names of .proto files → what the official descriptors say of them, by way of Python packages in .cache.
+// Reads the official descriptors of .proto files, by file name, from Python packages in .cache.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// A logger that keeps what it is told.
+// A logger that records its lines.
 
 import type { Logger } from '../../src/logger.js'
 

@@ -1,4 +1,4 @@
-// test/nightly/http2.test.ts runs many more of these.
+// Runs HTTP/2 conversations that are almost valid. test/nightly/http2.test.ts runs many more.
 
 import { test } from 'vitest'
 import { fuzzConversations } from './fuzz.js'

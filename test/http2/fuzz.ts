@@ -1,4 +1,5 @@
-// Conversations that are almost right: frames of a client, bent, dropped, doubled and cut anywhere.
+// Generates HTTP/2 conversations that are almost valid: frames of a client, altered, dropped, duplicated and cut
+// anywhere.
 
 import fc from 'fast-check'
 import { FrameType, PREFACE, Setting } from '../../src/http2/protocol.js'

@@ -1,4 +1,5 @@
-// The client's end of a connection without a socket: frames as a test writes them, and those that came back.
+// The client's end of a connection without a socket: sends frames as the test writes them, and records the frames that
+// it receives.
 
 import { Connection, type ConnectionOptions } from '../../src/http2/connection.js'
 import { encodeHeaderBlock } from '../../src/http2/hpack-encoder.js'

@@ -1,5 +1,5 @@
-// `gatehouse check` as a person or a CI job runs it: what cannot work is exit code 1, what may be meant a remark and exit code 0,
-// and with --strict every remark is exit code 1 too.
+// `gatehouse check` as a person or a CI job runs it: a configuration that cannot work exits 1; a remark exits 0, or 1
+// with --strict.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

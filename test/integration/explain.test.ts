@@ -1,5 +1,5 @@
-// `gatehouse explain`, from files and from the running Gatehouse, and Envoy agree: for each request of a list, the same
-// route, status, redirect and challenge.
+// `gatehouse explain`, from files and from the running Gatehouse, agrees with Envoy: the same route, status, redirect
+// and challenge for each request of a list.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Guardrail webhooks of mode Audit through the whole product: they get copies, and nothing that they do reaches the client
-// or the LLM.
+// Guardrail webhooks of mode Audit through the whole product: they get copies, and nothing that they do affects the
+// client or the LLM.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

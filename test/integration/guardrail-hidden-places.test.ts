@@ -1,5 +1,5 @@
-// What a client can ask servers of its own choice to say once more beside the reply, and to read beside the prompt,
-// through the whole product: a mask holds there too.
+// Places outside the prompt that some servers read, and places outside the reply where some repeat it, through the
+// whole product: masks apply there too.
 
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// HTTP on guarded routes: large bodies, encodings, versions, trailers and what else a client or an LLM may do; the length
-// that is said is always the length that comes.
+// HTTP on guarded routes: large bodies, encodings, versions, trailers, and other things that a client or an LLM may do.
+// The length that is declared is always the length that is sent.
 
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
-// A reject with a status that has no content by definition: the webhook's text may not follow it, where a client would
-// take it for the beginning of the next reply.
+// A reject with a status that has no content by definition: the webhook's text is not sent, because a client would take
+// it for the beginning of the next reply.
 
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'

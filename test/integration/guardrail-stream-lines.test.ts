@@ -1,5 +1,5 @@
-// Lines of an event stream that clients split in other ways than the standard says: Python's splitlines() knows eleven line
-// ends. What such a client reads as an event, the webhook has seen.
+// Event streams whose lines some clients split differently from the standard: Python's splitlines() recognises eleven
+// line endings. The webhook has seen whatever such a client reads as an event.
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

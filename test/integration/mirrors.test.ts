@@ -1,4 +1,4 @@
-// Copies of requests (RequestMirror), through a real Envoy: which backend gets them, and with what.
+// Mirrored requests (RequestMirror) through a real Envoy: which backends get copies, and what a copy contains.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../support/backend.js'

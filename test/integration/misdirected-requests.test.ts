@@ -1,5 +1,5 @@
-// A connection that was made for one host name and a request on it for another, as browsers send them over HTTP/2 where
-// a certificate has both names: only the listener of the request's own name may answer it.
+// A request for one host name on a connection made for another, which browsers send over HTTP/2 if one certificate has
+// both names: only the listener of the request's own host name may answer it.
 
 import { once } from 'node:events'
 import { connect } from 'node:http2'

@@ -1,5 +1,5 @@
-// Regular expressions as paths of protected routes, through a real Envoy: what they match needs a token, and what
-// cannot be compiled refuses.
+// Regular expressions as paths of protected routes, through a real Envoy: a matching path needs a token, and a route
+// whose expression cannot be compiled refuses its requests.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bearer } from '../support/http.js'

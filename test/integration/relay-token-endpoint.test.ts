@@ -1,5 +1,6 @@
-// A relay whose provider has its token endpoint at another origin than its issuer, as Amazon Cognito has: nobody logs in until the
-// policy names that origin, and then the official client does, straight or through the backend that the policy names.
+// A relay whose provider has its token endpoint at another origin than its issuer, as Amazon Cognito does: logins fail
+// until the policy names that origin. The official client then logs in, directly or through the backend that the policy
+// names.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'

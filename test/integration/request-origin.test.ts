@@ -1,5 +1,5 @@
-// A policy without a configured resource: every URL that clients get comes from the request, of which only trusted
-// proxies may say that it was https; the second path of the server metadata; and the exact bodies of refusals.
+// A policy without a configured resource: every URL that clients get is derived from the request, and only trusted
+// proxies may declare that it was https. Also the second path of the server metadata, and the exact bodies of refusals.
 
 import { once } from 'node:events'
 import { connect } from 'node:http2'

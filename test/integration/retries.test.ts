@@ -1,4 +1,4 @@
-// Retries of an HTTPRoute, through a real Envoy: what is tried again, how often, and what is not.
+// Retries of an HTTPRoute, through a real Envoy: which requests are tried again, how often, and which are not.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { gateway, prefix } from '../support/resources.js'

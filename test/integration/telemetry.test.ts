@@ -1,4 +1,4 @@
-// A collector that is gone or hangs: requests through Envoy are decided as ever, and the metrics say what was lost.
+// A collector that is down or hangs: requests through Envoy are decided as usual, and the metrics show what was lost.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'

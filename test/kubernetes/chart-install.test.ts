@@ -1,4 +1,4 @@
-// The chart as Helm installs it: what it says afterwards, its own test, and what the Prometheus operator and the autoscaler get.
+// The chart as Helm installs it: its notes, its own test, and what the Prometheus operator and the autoscaler get.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

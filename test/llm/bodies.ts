@@ -1,4 +1,4 @@
-// Bodies of LLM APIs for the tests, and what the readers find in them, in short.
+// Reads bodies of LLM APIs for tests, and shows in short what the readers find.
 
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'

@@ -1,4 +1,4 @@
-// Counts what is looked at between two turns.
+// Counts how many JSON values a piece of work examines between two yields.
 
 import type { JsonNode } from '../../src/json/json-node.js'
 import type { Work } from '../../src/turns.js'

@@ -1,4 +1,4 @@
-// Bodies and events as servers and clients of every API write them, with as many of their members as fit.
+// Bodies and events as servers and clients of every API write them, with as many members as possible.
 
 const TOOLS = [{ type: 'function', function: { name: 'f', description: 'd', parameters: {} } }]
 

@@ -1,4 +1,4 @@
-// Events of streams for the tests, and what readStreamEvent finds in them, in short.
+// Reads events of streams for tests, and shows in short what readStreamEvent finds.
 
 import type {
   EventFrame,

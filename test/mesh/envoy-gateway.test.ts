@@ -1,4 +1,5 @@
-// Gatehouse beside a real Envoy Gateway: its own Gateway and routes, our policies, and what `translate --for envoy-gateway` prints.
+// Gatehouse beside a real Envoy Gateway: the mesh's own Gateway and routes, Gatehouse's policies, and the output of
+// `translate --for envoy-gateway`.
 
 import { Agent, request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// An AuthorizationPolicy with action CUSTOM in a real Istio mesh instead of a filter of Gatehouse's own: what it
-// checks, what pages in browsers lose, and that sealed routes stay closed without it.
+// An AuthorizationPolicy with action CUSTOM in a real Istio mesh, in place of Gatehouse's own filter: what it checks,
+// what pages in browsers lose, and that sealed routes stay closed without it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'

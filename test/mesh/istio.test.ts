@@ -1,4 +1,5 @@
-// Gatehouse beside a real istiod: the mesh's own Gateway and routes, policies, and what `translate --for istio` prints.
+// Gatehouse beside a real istiod: the mesh's own Gateway and routes, Gatehouse's policies, and the output of `translate
+// --for istio`.
 
 import { Agent, request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

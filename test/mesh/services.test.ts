@@ -1,5 +1,5 @@
-// Gatehouse as a Service of another namespace beside a real Envoy Gateway with an API server, without TLS and with it: checks, guards, and
-// sealed routes that lead to its closed port.
+// Gatehouse as a Service in another namespace, beside a real Envoy Gateway with an API server, with and without TLS:
+// checks, guards, and sealed routes that lead to its closed port.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

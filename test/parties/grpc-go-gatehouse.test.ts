@@ -1,4 +1,4 @@
-// A grpc-go client with the whole of Gatehouse: a check, a document, its configuration, and its health until it ends.
+// A grpc-go client with a complete Gatehouse: a check, a document, its configuration, and its health until it ends.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Status } from '../../src/grpc/status.js'

@@ -1,4 +1,5 @@
-// h2spec against Gatehouse's server: each of its cases, of RFC 9113 (as it was in RFC 7540) and RFC 7541, passes.
+// h2spec against Gatehouse's server: every case passes, both of RFC 9113 (in its former version, RFC 7540) and of RFC
+// 7541.
 
 import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'

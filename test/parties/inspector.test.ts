@@ -1,4 +1,4 @@
-// The MCP Inspector, with which people look at an MCP server: its command line, its web page, and version 1 in direct mode.
+// The MCP Inspector, a tool to examine MCP servers: its command line, its web page, and version 1 in direct mode.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// MCP clients before Keycloak, which sends iss: at Keycloak itself (Provider; its realm lets them register) and at the gateway
+// MCP clients with Keycloak, which sends iss: directly (Provider; its realm lets them register) and through the gateway
 // (Relay; one confidential client with one redirect URI).
 
 import type { Browser } from 'playwright-core'

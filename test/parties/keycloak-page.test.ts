@@ -1,5 +1,5 @@
-// docs/providers/keycloak.md, step by step: its realm in a Keycloak, its resources in a gateway, both with free ports in the place
-// of those of the page; the official clients log in and call a tool.
+// docs/providers/keycloak.md, step by step: its realm in a Keycloak and its resources in a gateway, on free ports
+// instead of those of the page. The official clients log in and call a tool.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'

@@ -1,4 +1,4 @@
-// MCP clients before oidc-provider, which sends iss: at the provider itself (Provider) and at the gateway (Relay; one public
+// MCP clients with oidc-provider, which sends iss: directly (Provider) and through the gateway (Relay; one public
 // client with one redirect URI).
 
 import type { Browser } from 'playwright-core'

@@ -1,4 +1,5 @@
-// A relay over https, in Chromium: its cookies are of this host alone (__Host-), and a login comes back with its own.
+// A relay over https, in Chromium: its cookies are bound to its host (__Host-), and the browser sends the cookie of a
+// login back.
 
 import { createHash, X509Certificate } from 'node:crypto'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'

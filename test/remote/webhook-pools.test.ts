@@ -1,4 +1,5 @@
-// Pooled webhook calls: how many connections, how long, where they may go, and what remains when they end.
+// Pooled webhook calls: the number and lifetime of connections, the addresses that they may reach, and what remains
+// when they end.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Which filter chain of an HTTPS listener has a request, by server name; the rest is compared with a real Envoy
-// (test/integration/explain.test.ts).
+// Which filter chain of an HTTPS listener a request reaches, by server name. test/integration/explain.test.ts compares
+// the rest with a real Envoy.
 
 import { expect, test } from 'vitest'
 import type { FilterChain, Listener } from '../../src/ir/ir.js'

@@ -1,5 +1,5 @@
-// Hundreds of routes on several host names, of which some are added, removed, moved and changed: results from reused
-// chunks equal those from scratch, in the snapshot and in what is served while it is taken over.
+// Hundreds of routes on several host names, some of which are added, removed, moved and changed: reused chunks give the
+// same results as a translation from scratch, in the snapshot and in what is served during the takeover.
 
 import { describe, expect, test } from 'vitest'
 import { createTranslator } from '../../src/gatewayapi/translator.js'

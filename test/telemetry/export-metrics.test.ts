@@ -1,4 +1,4 @@
-// The metrics of prom-client in the form of OTLP.
+// Converts the metrics of prom-client to OTLP.
 
 import { DataPointType } from '@opentelemetry/sdk-metrics'
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client'

@@ -1,4 +1,4 @@
-// A compose file's stack, from `up` to `down`. The images are there: scripts/test-containers.mjs has built them.
+// Runs the stack of a compose file, from `up` to `down`. scripts/test-containers.mjs has built the images.
 
 import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'

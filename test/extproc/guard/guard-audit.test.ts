@@ -1,4 +1,5 @@
-// Audits of guards: what fails, hangs, is too much or is left alone stays within the audit (decision 25m).
+// Audits of guards (decision 25m): webhooks that fail or hang, bodies over the limit, and clients that disconnect
+// affect nothing outside the audit.
 
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'

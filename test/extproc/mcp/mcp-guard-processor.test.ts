@@ -1,5 +1,5 @@
-// The processor for guarded MCP traffic: any chunking, limits, webhooks that hang, throw or are left, and nothing after
-// the end.
+// The processor for guarded MCP traffic: any chunking, limits, webhooks that hang or throw, streams that end early, and
+// nothing sent after the end.
 
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'

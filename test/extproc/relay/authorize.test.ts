@@ -1,5 +1,5 @@
-// The authorization endpoint and the callback of a relay, request by request: nobody reaches the provider, and no
-// answer of it reaches a client, without one person's consent in that person's browser.
+// The authorization endpoint and the callback of a relay, request by request: without the user's consent in the same
+// browser, no login reaches the provider and no answer of the provider reaches a client.
 
 import { describe, expect, test } from 'vitest'
 import type { RelayRequest } from '../../../src/extproc/relay/relay-request.js'

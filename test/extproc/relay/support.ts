@@ -1,4 +1,5 @@
-// A relay without sockets: requests to its endpoints, a browser that keeps cookies, and a provider that answers as it is told.
+// A relay without sockets: requests to its endpoints, a browser that keeps cookies, and a provider whose answers the
+// test defines.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { createRelayBounds } from '../../../src/extproc/relay/bounds.js'

@@ -1,5 +1,6 @@
-// How much later a guarded stream says what the model said, by a clock of the test's own: no machine is slow on it. What a
-// webhook needs behind a text takes (holdBack - 1) / rate, and then it answers: nothing that waits for it can come sooner.
+// How much later a guarded stream sends a text than the model does, measured with a simulated clock, so the speed of
+// the machine does not matter. The text behind it that a webhook needs takes (holdBack - 1) / rate to arrive, and then
+// the webhook answers: no text that waits for both can be sent earlier.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { identity } from '../../../src/extproc/encodings/decoder.js'

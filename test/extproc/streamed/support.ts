@@ -1,4 +1,5 @@
-// A streamed reply whose webhook a test answers for: what was asked, what was sent, and how it was refused.
+// Runs a streamed reply whose webhook the test answers for, and records what was asked, what was sent and how the reply
+// was rejected.
 
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import { type Decoder, identity } from '../../../src/extproc/encodings/decoder.js'

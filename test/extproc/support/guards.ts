@@ -1,4 +1,4 @@
-// A guard of a route and its webhooks, as the model has them, and what the service needs to ask them.
+// Builds guards and webhooks in the form of the model, and the dependencies with which the service calls webhooks.
 
 import { createSecureContext } from 'node:tls'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'

@@ -1,4 +1,4 @@
-// Messages as Envoy sends them, and what a response says in plain values.
+// Builds messages as Envoy sends them, and reads responses into plain values.
 
 import { create } from '@bufbuild/protobuf'
 import {

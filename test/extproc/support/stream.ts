@@ -1,4 +1,5 @@
-// An ext_proc server in this process, and a client that plays Envoy: streams of messages, and what came back on each.
+// Runs an ext_proc server in this process, and a client in the role of Envoy that sends streams of messages and records
+// the responses.
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import {

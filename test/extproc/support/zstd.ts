@@ -1,4 +1,4 @@
-// Zstandard frames made by hand (RFC 8878), for what no encoder would write.
+// Builds Zstandard frames (RFC 8878) that no encoder would write.
 
 export interface Block {
   readonly type: 'raw' | 'repeat' | 'compressed'

@@ -1,4 +1,4 @@
-// Repeats a look at the cluster, as a controller does: what fails once is written to a file, and the next look tries again.
+// Runs a function repeatedly, as a controller reconciles: a failure is written to a file, and the next run tries again.
 
 import { appendFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-// A machine's network for pods: a bridge, and a network namespace with an address for each pod.
+// Sets up a machine's network for pods: a bridge, and a network namespace with an address for each pod.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

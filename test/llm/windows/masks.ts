@@ -1,4 +1,4 @@
-// Texts, masks of them, and a webhook that applies a mask: what property tests of streams are made of.
+// Building blocks for property tests of streams: texts, masks, and a webhook that applies a mask.
 
 import * as fc from 'fast-check'
 

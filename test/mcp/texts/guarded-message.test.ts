@@ -1,5 +1,5 @@
 // The texts of MCP messages: a secret in any string or new member is shown or makes the message unreadable, settings
-// are silent, and a change reaches its place alone.
+// are not shown, and a change affects only its own place.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

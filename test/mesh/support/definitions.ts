@@ -1,4 +1,4 @@
-// CRDs that a mesh's control plane reads, beside those of the tests' API server.
+// The CRDs that a mesh's control plane reads, in addition to those of the tests' API server.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

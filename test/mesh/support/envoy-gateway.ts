@@ -1,4 +1,5 @@
-// A real Envoy Gateway that reads files or an API server and runs its Envoy on this machine: what a platform team has before Gatehouse comes.
+// Runs a real Envoy Gateway that reads files or an API server, with its Envoy on this machine: a mesh before Gatehouse
+// is added.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

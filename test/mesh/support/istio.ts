@@ -1,4 +1,4 @@
-// A real istiod with a real API server, and an Envoy as one of its gateways: what a platform team has before Gatehouse comes.
+// Runs a real istiod with a real API server, and an Envoy as one of its gateways: a mesh before Gatehouse is added.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

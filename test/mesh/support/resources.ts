@@ -1,4 +1,4 @@
-// What a platform team has in its mesh: a class, a Gateway, routes and backends. Nothing of Gatehouse in it.
+// The resources of a mesh before Gatehouse is added: a class, a Gateway, routes and backends.
 
 import { CONTROLLER, ENVOY_VERSION } from './envoy-gateway.js'
 

@@ -1,4 +1,4 @@
-// `gatehouse translate --for …` as a person runs it.
+// Runs `gatehouse translate --for …` as a user would.
 
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// What a running process holds in memory, by its inspector: after a full collection, which a garbage collector alone delays.
+// Measures the memory of a running process through its inspector, after a full garbage collection.
 
 export interface Memory {
   readonly heapUsed: number

@@ -1,5 +1,5 @@
-// Traffic of all kinds at once, for as long as it is wanted: checks, guarded chats and streams through an Envoy, and peers
-// of every sort at the gRPC address itself.
+// Sends traffic of all kinds at once until it is stopped: checks, guarded chats and streams through an Envoy, and peers
+// of every kind directly to the gRPC address.
 
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

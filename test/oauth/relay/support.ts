@@ -1,4 +1,4 @@
-// A relay as the model has it, and its vault.
+// A relay in the form of the model, and its vault.
 
 import { randomBytes } from 'node:crypto'
 import type { Relay } from '../../../src/ir/relay.js'

@@ -1,4 +1,4 @@
-// Servers that tests call, closed after each test, and the calls in one word.
+// Starts servers that are closed after each test, and makes calls to them.
 
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'

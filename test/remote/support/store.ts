@@ -1,4 +1,4 @@
-// A remote store with a clock, timers and parties that the test moves.
+// A remote store whose clock, timers and parties the test controls.
 
 import type { JsonObject } from '../../../src/ir/json.js'
 import type { RemoteState, RemoteTarget, WantedDocument } from '../../../src/ir/remote-target.js'

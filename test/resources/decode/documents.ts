@@ -1,4 +1,4 @@
-// A document as a user writes it → what it decodes to, or the problems that it has.
+// Decodes documents as users write them, and lists their problems.
 
 import { decodeFile } from '../../../src/resources/files/file-record.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'

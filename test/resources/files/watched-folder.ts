@@ -1,4 +1,4 @@
-// A folder of resources that a provider watches, for the tests of one file: made before each test, removed after it.
+// A folder of resources that a provider watches, for one test file: created before each test and removed after it.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

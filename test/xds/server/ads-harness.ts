@@ -1,4 +1,4 @@
-// The ADS service behind a real gRPC server, and what its tests say of responses.
+// Runs the ADS service behind a real gRPC server, and shows responses in short.
 
 import { fromBinary, toJson } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'

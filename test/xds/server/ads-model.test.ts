@@ -1,5 +1,6 @@
-// Any sequence of snapshots, answers, refusals, drains and new streams: an Envoy that takes virtual hosts by themselves
-// ends up with the last snapshot, nothing in it waits, and on the way no host names a cluster that is not there.
+// Any sequence of snapshots, ACKs, NACKs, drains and new streams: an Envoy that subscribes to virtual hosts separately
+// ends up with the last snapshot, none of its resources keeps warming, and at no time does a virtual host name a
+// cluster that Envoy does not have.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// An answer is overdue between two looks at the clock: what waits for it must still go out.
+// An answer becomes overdue between two readings of the clock: whatever waits for it must still be sent.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'

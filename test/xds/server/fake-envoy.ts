@@ -1,4 +1,4 @@
-// An ADS client that does what it is told, in place of Envoy; and small snapshots to serve to it.
+// An ADS client that the test controls, in place of Envoy, and small snapshots to serve to it.
 
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'

@@ -1,5 +1,5 @@
-// An Envoy as far as the order of what it is sent matters: what it asks for by itself, drops without a word, and keeps
-// for listeners that drain. It refuses every resource whose content is "bad".
+// A model of Envoy, limited to the order of resources: what it requests on its own, drops silently, and keeps for
+// draining listeners. It NACKs every resource whose content is "bad".
 
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'

@@ -1,4 +1,4 @@
-// Responses made of parts: they say what a message encoded as a whole says, and large resources are not copied.
+// Responses assembled from parts equal the message encoded as a whole, and large resources are not copied.
 
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'

@@ -1,4 +1,4 @@
-// What remembering must not mix up, and what it must give back.
+// Memoised xDS: which results must not be mixed up, and which must be reused.
 
 import { describe, expect, test } from 'vitest'
 import type { Ir } from '../../../src/ir/ir.js'
