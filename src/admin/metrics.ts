@@ -5,6 +5,7 @@ import { CheckCounts } from './check-counts.js'
 import { CheckDurations } from './check-durations.js'
 import { mergedText, type MetricsJson } from './merged-metrics.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
+import { type ReplyTokens, TokenCounts } from './token-counts.js'
 
 export interface CheckCounters {
   /** route: NAMESPACE/NAME of the HTTPRoute. */
@@ -17,6 +18,8 @@ export interface GuardrailMetrics {
   /** webhook: name of its backend. */
   verdict(webhook: string, phase: string, outcome: string, seconds: number, mode?: 'audit'): void
   headerBudgetExceeded(webhook: string): void
+  /** Counts the tokens that a reply says were used. */
+  tokens(route: string, reply: ReplyTokens): void
 }
 
 export interface Metrics {
@@ -80,7 +83,9 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
     labelNames: ['webhook'] as const,
     registers,
   })
+  const tokens = new TokenCounts(registers)
   return {
+    tokens: (route, reply) => tokens.add(route, reply),
     headerBudgetExceeded: (webhook) => headerBudgets.inc({ webhook }),
     verdict(webhook, phase, outcome, seconds, mode) {
       verdicts.inc({ webhook, phase, outcome, ...(mode !== undefined && { mode }) })

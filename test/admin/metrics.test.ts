@@ -12,7 +12,7 @@ const stateWith = (more: Partial<StateSource>): StateSource => ({
 })
 
 const seriesOf = async (
-  metrics: ReturnType<typeof createMetrics>,
+  metrics: Pick<ReturnType<typeof createMetrics>, 'text'>,
   name: string,
 ): Promise<readonly string[]> =>
   (await metrics.text()).split('\n').filter((line) => new RegExp(`^${name}[{ ]`).test(line))
@@ -143,4 +143,44 @@ test('what may be held is not multiplied by workers', async () => {
   const text = await createMetrics(() => 1, 100).text([await worker.json()])
   expect(text).toContain('\ngatehouse_held_bytes 6\n')
   expect(text).toContain('\ngatehouse_held_bytes_limit 100\n')
+})
+
+const TOKENS = 'gatehouse_llm_tokens_total'
+
+test('tokens are counted by route, model and type', async () => {
+  const { guardrails, ...metrics } = createMetrics()
+  guardrails.tokens('default/a', { model: 'm', inputTokens: 10, outputTokens: 5 })
+  guardrails.tokens('default/a', { model: 'm', inputTokens: 1, outputTokens: 0 })
+  guardrails.tokens('default/b', { inputTokens: 7 })
+  guardrails.tokens('default/c', { model: 'said no counts' })
+  expect(await seriesOf(metrics, TOKENS)).toEqual([
+    `${TOKENS}{route="default/a",model="m",type="input"} 11`,
+    `${TOKENS}{route="default/a",model="m",type="output"} 5`,
+    `${TOKENS}{route="default/b",model="unknown",type="input"} 7`,
+  ])
+})
+
+test('models that a server makes up make 100 series of a route and "other", in text that can be scraped', async () => {
+  const { guardrails, ...metrics } = createMetrics()
+  for (let index = 0; index < 5000; index++)
+    guardrails.tokens('default/a', { model: `${index} ${'x'.repeat(1000)}`, inputTokens: 1 })
+  guardrails.tokens('default/b', { model: '\ud800\n"\\', inputTokens: 2 })
+  guardrails.tokens('default/b', { model: '\udfff\r"\\', inputTokens: 3 })
+  const lines = await seriesOf(metrics, TOKENS)
+  const ofA = lines.filter((line) => line.includes('route="default/a"'))
+  expect(ofA).toHaveLength(101)
+  expect(ofA).toContain(`${TOKENS}{route="default/a",model="other",type="input"} 4900`)
+  expect(ofA.join('').length).toBeLessThan(20_000)
+  expect(lines.filter((line) => line.includes('route="default/b"'))).toEqual([
+    `${TOKENS}{route="default/b",model="\ufffd\ufffd\\"\\\\",type="input"} 5`,
+  ])
+})
+
+test('counts that no reply can have neither break the counter nor use it up', async () => {
+  const { guardrails, ...metrics } = createMetrics()
+  for (const inputTokens of [-1, 0.5, Number.NaN, Infinity, 2 ** 60, Number.MAX_SAFE_INTEGER, 1])
+    guardrails.tokens('default/a', { model: 'm', inputTokens })
+  expect(await seriesOf(metrics, TOKENS)).toEqual([
+    `${TOKENS}{route="default/a",model="m",type="input"} 100000001`,
+  ])
 })

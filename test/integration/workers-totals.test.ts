@@ -7,7 +7,9 @@ import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import {
+  answerJson,
   chat,
+  completion,
   guardedRoute,
   type GuardedStack,
   hook,
@@ -83,6 +85,29 @@ describe.each([1, 4])('with %i', (workers) => {
     expect(new Set(await answers)).toEqual(new Set([200]))
     expect(most).toBe(3)
     stack.reset()
+  })
+
+  test('tokens of replies and streams are counted once, whoever guards them', async () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }
+    stack.llm.answer(answerJson({ ...completion('hello'), usage }))
+    const asked = () => stack.post('/both', chat('hi'), { connection: 'close' })
+    const statuses = await Promise.all(Array.from({ length: 20 }, asked))
+    stack.llm.answer((_request, response) => {
+      const chunk = { object: 'chat.completion.chunk', model: 'm' }
+      const choices = [{ index: 0, delta: { content: 'hello' } }]
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify({ ...chunk, choices })}\n\n`)
+      response.write(`data: ${JSON.stringify({ ...chunk, choices: [], usage })}\n\n`)
+      response.end('data: [DONE]\n\n')
+    })
+    statuses.push(await asked(), await asked())
+    stack.reset()
+    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([200]))
+    const series = (await stack.metrics()).match(/^gatehouse_llm_tokens_total.*$/gm)
+    expect(series?.toSorted()).toEqual([
+      'gatehouse_llm_tokens_total{route="default/both",model="m",type="input"} 220',
+      'gatehouse_llm_tokens_total{route="default/both",model="m",type="output"} 66',
+    ])
   })
 
   const heldBytes = async (): Promise<number> =>

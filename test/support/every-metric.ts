@@ -39,6 +39,7 @@ function useAll(metrics: Metrics): void {
   metrics.guardrails.verdict('words', 'request', 'allow', 0.001)
   metrics.guardrails.verdict('words', 'request', 'reject', 0.001, 'audit')
   metrics.guardrails.headerBudgetExceeded('words')
+  metrics.guardrails.tokens('default/a', { model: 'm', inputTokens: 1, outputTokens: 1 })
   metrics.keySetFetch('success')
   metrics.translationFailed()
   metrics.exported('file', 'decisions', 'sent', 1)

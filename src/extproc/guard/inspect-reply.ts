@@ -4,6 +4,7 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readReply } from '../../llm/read-body.js'
+import { usageOf } from '../../llm/text/usage.js'
 import { inTurns, type Work } from '../../turns.js'
 import { encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
@@ -12,6 +13,7 @@ import type { Headers } from '../stream/process-message.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
+import { countTokens } from '../webhook/token-usage.js'
 import { looksCompressed, looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
@@ -57,7 +59,9 @@ export async function inspectReply(
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value
-  deps.span?.set(replyAttributes(conversation))
+  const usage = usageOf(conversation.json)
+  countTokens(deps, guard.route, usage)
+  deps.span?.set(replyAttributes(conversation.api, usage))
   // Embeddings, lists of models and errors have nothing to ask about.
   if (conversation.entries.length === 0) return asRead
   const { route, response: webhooks } = guard

@@ -23,7 +23,8 @@ import { nextTurn, type Work } from '../../turns.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { Hold } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
-import { streamAttributes } from '../webhook/gen-ai-attributes.js'
+import { replyAttributes } from '../webhook/gen-ai-attributes.js'
+import { StreamTokens } from '../webhook/token-usage.js'
 import { createEventIntake, type EventIntake } from './event-intake.js'
 import { createFrames, type Frames } from './frames.js'
 import {
@@ -75,6 +76,7 @@ class GuardedStream implements StreamedReply {
   private readonly route: string
   private readonly held: HeldReply
   private readonly intake: EventIntake
+  private readonly tokens: StreamTokens
   private readonly frames: Frames
   private readonly hold: Hold
   private readonly windows: Windows
@@ -101,9 +103,11 @@ class GuardedStream implements StreamedReply {
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
     this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
-    this.intake = createEventIntake(this.held, passesUnread, (api, usage) =>
-      deps.span?.set(streamAttributes(api, usage)),
-    )
+    this.tokens = new StreamTokens(deps, guard.route)
+    this.intake = createEventIntake(this.held, passesUnread, (api, usage) => {
+      this.tokens.note(usage)
+      deps.span?.set(replyAttributes(api, usage))
+    })
     this.hold = deps.heldBytes.open()
     const isStopped = (): boolean => this.isStopped
     const pause = (): Promise<void> => this.pause()
@@ -260,6 +264,7 @@ class GuardedStream implements StreamedReply {
     this.watching?.close()
     this.frames.close()
     this.hold.release()
+    this.tokens.end()
     this.wake()
   }
 }

@@ -8,6 +8,7 @@ import type { Ending } from '../../ending.js'
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
+import type { Usage } from '../../llm/text/usage.js'
 import type { Logger } from '../../logger.js'
 import { describeFailure } from '../../remote/remote-failure.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
@@ -58,6 +59,8 @@ export interface GuardMetrics {
   verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number, mode?: 'audit'): void
   /** Increments gatehouse_guardrail_header_budget_exceeded_total. */
   headerBudgetExceeded?(webhook: string): void
+  /** Updates gatehouse_llm_tokens_total. */
+  tokens?(route: string, usage: Usage): void
 }
 
 /** One text that may be shown. */

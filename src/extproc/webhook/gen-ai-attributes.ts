@@ -31,17 +31,8 @@ export const requestAttributes = ({ api, json }: Conversation, path: string): Sp
   'gen_ai.request.model': usageOf(json)?.model ?? modelInPath(path),
 })
 
-export const replyAttributes = ({ api, json }: Conversation): SpanAttributes => ({
+export const replyAttributes = (api: LlmApi, usage: Usage | undefined): SpanAttributes => ({
   ...ofApi(api),
-  ...usageAttributes(usageOf(json)),
-})
-
-export const streamAttributes = (api: LlmApi, usage: Usage): SpanAttributes => ({
-  ...ofApi(api),
-  ...usageAttributes(usage),
-})
-
-const usageAttributes = (usage: Usage | undefined): SpanAttributes => ({
   'gen_ai.response.model': usage?.model,
   'gen_ai.usage.input_tokens': usage?.inputTokens,
   'gen_ai.usage.output_tokens': usage?.outputTokens,

@@ -52,8 +52,11 @@ function first(node: JsonNode | undefined, names: readonly string[]): JsonNode |
   return undefined
 }
 
+/** Characters of the longest number that is read. */
+const MOST_DIGITS = 20
+
 function numberIn(node: JsonNode | undefined, text: string): number | undefined {
-  if (node?.type !== 'number') return undefined
+  if (node?.type !== 'number' || node.end - node.start > MOST_DIGITS) return undefined
   const value = Number(text.slice(node.start, node.end))
   return Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

@@ -12,7 +12,7 @@ import type { Webhook } from '../../../src/ir/proc-entry.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { err, ok } from '../../../src/result.js'
-import { guardEntry, guardrails, webhook } from '../support/guards.js'
+import { type CountedTokens, guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 
 type Call = Parameters<WebhookPools['call']>[0]
@@ -30,6 +30,7 @@ export let asked: Asked[]
 export let sent: string
 export let refused: string[]
 export let leaving: AbortController
+export let tokens: CountedTokens[]
 
 const pools: WebhookPools = {
   call: ({ body, signal }: Call) =>
@@ -86,7 +87,7 @@ function openGuard(decoder: Decoder, response: readonly Webhook[]): StreamedRepl
       send: (text) => (sent += text),
       refuse: ({ error }) => refused.push(error.code),
     },
-    { ...guardrails(pools), now: () => 0, logger: silent, logRefusal: () => {} },
+    { ...guardrails(pools, [], tokens), now: () => 0, logger: silent, logRefusal: () => {} },
   )
 }
 
@@ -108,6 +109,7 @@ beforeEach(() => {
   sent = ''
   refused = []
   leaving = new AbortController()
+  tokens = []
 })
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0)

@@ -4,6 +4,7 @@ import { createSecureContext } from 'node:tls'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import type { GuardDeps, Outcome } from '../../../src/extproc/webhook/ask-webhooks.js'
 import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
+import type { Usage } from '../../../src/llm/text/usage.js'
 import { systemLookup } from '../../../src/remote/http-call.js'
 import type { Lookup } from '../../../src/remote/resolve.js'
 import { createWebhookPools, type WebhookPools } from '../../../src/remote/webhook-pools.js'
@@ -18,10 +19,15 @@ export interface CountedVerdict {
   readonly outcome: Outcome
 }
 
-/** verdicts: filled as they come. */
+export interface CountedTokens extends Usage {
+  readonly route: string
+}
+
+/** verdicts and tokens: filled as they come. */
 export const guardrails = (
   pools: WebhookPools = plainPools(),
   verdicts: CountedVerdict[] = [],
+  tokens: CountedTokens[] = [],
 ): Omit<GuardDeps, 'now' | 'logger' | 'logRefusal'> => ({
   pools,
   maxBodyBytes: 1024 * 1024,
@@ -29,6 +35,7 @@ export const guardrails = (
   bodyTimeoutMs: 60_000,
   metrics: {
     verdict: (webhook, phase, outcome) => verdicts.push({ webhook, phase, outcome }),
+    tokens: (route, usage) => tokens.push({ route, ...usage }),
   },
 })
 

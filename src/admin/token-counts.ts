@@ -1,0 +1,64 @@
+// Counts the tokens of guarded LLM traffic. Models name themselves, so the number and length of their labels are
+// bounded.
+
+import { Counter, type Registry } from 'prom-client'
+
+/** What a reply says about itself; absent: it does not say. */
+export interface ReplyTokens {
+  readonly model?: string | undefined
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+}
+
+const MAX_MODELS = 100
+const MAX_MODEL_LENGTH = 100
+/** Limit for one reply, far above what a model can use: a false count must not use up the counter's precision. */
+const MAX_TOKENS = 100_000_000
+
+const UNKNOWN = 'unknown'
+const OTHER = 'other'
+
+export class TokenCounts {
+  readonly #counter: Counter<'route' | 'model' | 'type'>
+  /** Models that have series, by route. */
+  readonly #models = new Map<string, Set<string>>()
+
+  constructor(registers: Registry[]) {
+    this.#counter = new Counter({
+      name: 'gatehouse_llm_tokens_total',
+      help: 'Tokens that guarded LLM replies say were used.',
+      labelNames: ['route', 'model', 'type'] as const,
+      registers,
+    })
+  }
+
+  /** route: NAMESPACE/NAME of the HTTPRoute. */
+  add(route: string, { model, inputTokens, outputTokens }: ReplyTokens): void {
+    if (inputTokens === undefined && outputTokens === undefined) return
+    const label = this.#labelOf(route, model)
+    this.#inc(route, label, 'input', inputTokens)
+    this.#inc(route, label, 'output', outputTokens)
+  }
+
+  #inc(route: string, model: string, type: 'input' | 'output', tokens: number | undefined): void {
+    const counted = countOf(tokens)
+    if (counted !== undefined) this.#counter.inc({ route, model, type }, counted)
+  }
+
+  #labelOf(route: string, model: string | undefined): string {
+    const label = printable(model ?? '') || UNKNOWN
+    const known = this.#models.get(route) ?? new Set()
+    this.#models.set(route, known)
+    if (known.size < MAX_MODELS) known.add(label)
+    return known.has(label) ? label : OTHER
+  }
+}
+
+const countOf = (tokens: number | undefined): number | undefined =>
+  tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0
+    ? Math.min(tokens, MAX_TOKENS)
+    : undefined
+
+/** Replaces control characters, which could break a line, and lone surrogates, which UTF-8 cannot tell apart. */
+const printable = (model: string): string =>
+  model.slice(0, MAX_MODEL_LENGTH).replaceAll(/[\p{Cc}\p{Cs}]/gu, '\ufffd')

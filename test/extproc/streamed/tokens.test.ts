@@ -1,0 +1,65 @@
+// What a streamed reply says about its tokens is counted once, at its end.
+
+import { expect, test } from 'vitest'
+import { ALLOW, asked, leaving, open, says, settled, tokens } from './support.js'
+
+const event = (data: object): Buffer => Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
+const usage = (model: string, input: number, output: number): Buffer =>
+  event({ model, choices: [], usage: { prompt_tokens: input, completion_tokens: output } })
+
+async function allowAll(): Promise<void> {
+  for (const question of asked) question.answer(ALLOW)
+  await settled()
+}
+
+test('the counts of the last event are those of the reply', async () => {
+  const reply = open('FailClosed')
+  await reply.push(Buffer.concat([says('hello'), usage('m', 12, 34)]))
+  expect(tokens).toEqual([])
+  const ended = reply.end()
+  await settled()
+  await allowAll()
+  await ended
+  expect(tokens).toEqual([{ route: 'default/llm', model: 'm', inputTokens: 12, outputTokens: 34 }])
+})
+
+test('counts that grow from event to event are not added up', async () => {
+  const reply = open('FailClosed')
+  await reply.push(
+    Buffer.concat([
+      event({
+        type: 'message_start',
+        message: {
+          ...{ id: 'm1', type: 'message', role: 'assistant', model: 'claude', content: [] },
+          usage: { input_tokens: 12, output_tokens: 1 },
+        },
+      }),
+      event({ type: 'message_delta', delta: {}, usage: { output_tokens: 20 } }),
+      event({ type: 'message_delta', delta: {}, usage: { input_tokens: 0, output_tokens: 34 } }),
+      event({ type: 'message_stop' }),
+    ]),
+  )
+  await reply.end()
+  expect(tokens).toEqual([
+    { route: 'default/llm', model: 'claude', inputTokens: 12, outputTokens: 34 },
+  ])
+})
+
+test('of a reply whose client leaves, what was said so far counts', async () => {
+  const reply = open('FailClosed')
+  await reply.push(Buffer.concat([usage('m', 12, 1), says('hello')]))
+  leaving.abort()
+  leaving.abort()
+  await reply.end()
+  expect(tokens).toEqual([{ route: 'default/llm', model: 'm', inputTokens: 12, outputTokens: 1 }])
+})
+
+test('a stream that says nothing of tokens counts none', async () => {
+  const reply = open('FailClosed')
+  await reply.push(says('hello'))
+  const ended = reply.end()
+  await settled()
+  await allowAll()
+  await ended
+  expect(tokens).toEqual([])
+})
