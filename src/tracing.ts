@@ -28,7 +28,7 @@ export interface Tracer {
   start(name: string, options: SpanStart): TraceSpan
 }
 
-/** What a request's spans belong to. */
+/** The trace that a request's spans belong to. */
 export interface Trace {
   readonly tracer: Tracer
   /** The traceparent that Envoy sent with its call. */

@@ -110,7 +110,7 @@ function oneSlice<T>(work: Work<T>, slice: Slice): IteratorResult<undefined, T> 
   }
 }
 
-/** Does the same to each element, with a yield after each. */
+/** Calls a function for each element, with a yield after each. */
 export function* each<Element>(
   elements: Iterable<Element>,
   use: (element: Element) => void,

@@ -1,4 +1,5 @@
-// Serves health, readiness, metrics, status, the config dump and the status page on the admin address, read-only, and explains requests.
+// Serves health, readiness, metrics, status, the config dump and the status page on the admin address, read-only, and
+// explains requests.
 // Rejects requests that a browser makes for another site and, where there is a token, pages requested without it.
 
 import { createHash } from 'node:crypto'
@@ -76,7 +77,7 @@ const PRIVATE: Pages = {
 
 const ALL: Pages = { ...PROBES, ...PRIVATE }
 
-/** Path to which the description of a request is posted. */
+/** Path to which clients POST the description of a request. */
 const EXPLAIN = '/explain'
 
 const POST_ONLY: PageAnswer = {

@@ -9,7 +9,7 @@ export interface PageAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Returns an answer in plain text; body: without a line end. */
+/** Returns an answer in plain text. body: without a line end. */
 export const textAnswer = (status: number, body: string): PageAnswer => ({
   status,
   type: 'text/plain; charset=utf-8',

@@ -1,5 +1,5 @@
-// Answers POST /explain, the description of a request that is to be explained. Bounded, as the description is held
-// whole; nothing of it is logged, as it may hold a token.
+// Answers POST /explain, whose body describes the request to explain. Bodies are bounded because they are held whole,
+// and never logged because they may contain a token.
 
 import type { IncomingMessage } from 'node:http'
 import { errorKind } from '../errors.js'
@@ -10,10 +10,10 @@ import { jsonAnswer, type PageAnswer, textAnswer } from './answer.js'
 /** Explains a request. description: JSON text. error: what is wrong with it, or why nothing can be explained now. */
 export type ExplainSource = (description: Buffer) => Promise<Result<object, string>>
 
-/** Largest description in bytes, and how long it may take to arrive. */
+/** Maximum size of a description in bytes, and how long it may take to arrive. */
 const MAX_BYTES = 1024 * 1024
 const MAX_MS = 10_000
-/** Descriptions that are read and explained at once. */
+/** Maximum number of descriptions that are read and explained at once. */
 const AT_ONCE = 4
 
 const BUSY: PageAnswer = {

@@ -116,7 +116,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   }
 }
 
-/** Creates what counts in this process. */
+/** Creates the metrics of this process, and what they read. */
 function createMeasures({ heldBytes: given }: Settings) {
   const budget = given ?? defaultHeldBytes()
   const heldBytes = createHeldBytes(budget)
@@ -127,7 +127,7 @@ function createMeasures({ heldBytes: given }: Settings) {
   }
 }
 
-/** Creates what this process hands on, with the metrics of all processes. */
+/** Creates the exports of this process, which include the metrics of all processes. */
 const createExports = (
   settings: Settings,
   metrics: Metrics,

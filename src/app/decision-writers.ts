@@ -1,4 +1,4 @@
-// Where the lines of the decision log go: to stderr, or to the file of --decision-log-file.
+// Writes the lines of the decision log to stderr, or to the file of --decision-log-file.
 
 import type { WriteDecision } from '../decision-log.js'
 import { errorText } from '../errors.js'
@@ -13,13 +13,13 @@ export interface DecisionWriterDeps {
   readonly now: () => number
   /** Counts lines that reached the file, or were dropped. */
   readonly onLines: (result: 'sent' | 'dropped', lines: number) => void
-  /** Fields of every line, besides its own. */
+  /** Additional fields of every line. */
   readonly fields?: object
 }
 
 export interface DecisionWriter {
   readonly write: WriteDecision
-  /** Writes what is waiting, for a moment at most. */
+  /** Writes the waiting lines; gives up after a short time. */
   close(): Promise<void>
 }
 
@@ -35,8 +35,8 @@ export function createDecisionWriter(
 }
 
 /**
- * Secrets in the fields are hidden by the decision log, by name and content; redaction would also hide claims that were
- * asked for.
+ * The decision log itself hides secrets in its fields, by name and content. The logger's redaction would also hide
+ * claims that the operator asked for.
  */
 function logWriter(logger: Logger): WriteDecision {
   const lines = logger.plain ?? logger

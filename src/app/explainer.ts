@@ -1,4 +1,4 @@
-// Explains requests by the configuration that is in force, for the admin server.
+// Explains requests with the configuration in force, for the admin server.
 
 import type { ExplainSource } from '../admin/explain-page.js'
 import { explain, type ExplainModel } from '../explain/explain.js'
@@ -33,7 +33,7 @@ export const createExplainer =
     const model: ExplainModel = {
       ...keySets,
       now,
-      // Read anew at each use: a check may have keys fetched.
+      // Read at each use: a check may cause keys to be fetched.
       get ir() {
         return publisher.current()?.ir ?? snapshot.ir
       },

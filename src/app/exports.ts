@@ -1,4 +1,4 @@
-// What a process hands on: the lines of its decision log, to stderr or a file, and telemetry, to a collector.
+// Outputs of a process: the lines of its decision log, to stderr or a file, and its telemetry, to a collector.
 
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -44,7 +44,7 @@ export class Exports {
     })
   }
 
-  /** Starts the export of telemetry, if the settings ask for any. To be called before the two getters. */
+  /** Starts the export of telemetry, if the settings ask for any. Must be called before the two getters are used. */
   async start(): Promise<void> {
     const { environment, otlp } = this.#settings
     const settings = readTelemetry(environment, otlp)
@@ -72,7 +72,7 @@ export class Exports {
     }
   }
 
-  /** Hands on what is waiting, for a moment at most. */
+  /** Sends and writes whatever waits; gives up after a short time. */
   async close(): Promise<void> {
     const sent = this.#telemetry?.close()
     await Promise.all([

@@ -31,9 +31,9 @@ const MAX_WAITING = 4 * 1024 * 1024
 const PAUSE_MS = 100
 const RETRY_MS = 1_000
 const CLOSE_MS = 1_000
-/** Most characters of one write. */
+/** Maximum number of characters in one write. */
 const MAX_BATCH = 256 * 1024
-/** Readable by the group, as log collectors often have a user of their own. */
+/** Readable by the group, because log collectors often run as another user. */
 const MODE = 0o640
 
 /** @throws {Error} for a person when the file cannot be opened for appending. */
@@ -53,7 +53,7 @@ class AppendedFile implements LineFile {
   readonly #waiting: string[] = []
   /** Characters of the waiting lines. */
   #characters = 0
-  /** What is being written; after a failure, what remains of it. */
+  /** The text that is being written; after a failure, the rest of it. */
   #batch: Batch = EMPTY
   #handle: FileHandle | undefined
   #writing: Promise<void> | undefined
@@ -124,7 +124,7 @@ class AppendedFile implements LineFile {
     return { bytes: Buffer.from(this.#waiting.splice(0, lines).join('')), lines }
   }
 
-  /** Returns the file that has the path now: the open one, unless it was renamed or removed. */
+  /** Returns the file at the path: the open one, unless it was renamed or removed. */
   async #current(): Promise<FileHandle> {
     const { path } = this.#options
     if (this.#handle !== undefined) {
@@ -147,7 +147,7 @@ class AppendedFile implements LineFile {
 
 interface Batch {
   readonly bytes: Buffer
-  /** Lines that the batch had at first. */
+  /** Number of lines in the batch when it began. */
   readonly lines: number
 }
 

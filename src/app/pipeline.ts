@@ -32,14 +32,14 @@ export interface PipelineDeps {
   readonly slice: Slice
   /** Called when a change could not be turned into a snapshot, which is a bug. */
   onFailure(): void
-  /** What follows every run, in its slices. */
+  /** Called after every run; its work is part of the run's slices. */
   onRun(state: PipelineState): Work<void>
   /** Calls back once after `ms` milliseconds, unless the returned function is called first. */
   startTimer(callback: () => void, ms: number): () => void
 }
 
 export interface PipelineState {
-  /** What the last run translated; what was read, until a run has succeeded. Absent: nothing has been read yet. */
+  /** Input of the last run, or the state that was read if no run has succeeded. Absent: nothing has been read yet. */
   readonly provider?: ProviderState
   /** Result of the last run that succeeded. */
   readonly translation?: Translation
@@ -51,7 +51,7 @@ export interface Pipeline {
   resourcesChanged(state: ProviderState): void
   /** Reports that documents or names have changed. */
   remoteChanged(): void
-  /** Resolves when what was changed by now is in force. Begins the run that remoteChanged() has scheduled. */
+  /** Resolves when all changes so far are in force. Begins the run that remoteChanged() has scheduled. */
   flush(): Promise<void>
   state(): PipelineState
   close(): void

@@ -11,7 +11,7 @@ import { err, ok, type Result } from '../result.js'
 import type { Settings } from '../settings.js'
 import { formatAddress, type ServerAddress } from '../settings/values.js'
 
-/** Exceeds the time that a check may wait for keys. */
+/** Timeout of the request; longer than a check may wait for keys. */
 const TIMEOUT_MS = 10_000
 
 /** error: why there is no explanation. */

@@ -1,4 +1,4 @@
-// Says for each reason of a check what would change the decision.
+// Gives advice for each reason of a check: what would change the decision.
 
 import type { Hide } from '../decision-log.js'
 import { LEEWAY_SECONDS } from '../extauthz/claims.js'
@@ -8,7 +8,7 @@ import { rulePlaceText, timeText } from './check-steps.js'
 import { claimShown, shown } from './show-values.js'
 import type { RuleStep, TracedStep } from './traced-check.js'
 
-/** What advice is based on. */
+/** The facts that advice is based on. */
 export interface AdviceInput {
   readonly entry: AuthzEntry
   readonly decision: Decision

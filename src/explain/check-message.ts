@@ -11,7 +11,7 @@ import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import type { Field } from '../routing/client-request.js'
 import { headerValue, type RoutedRequest } from '../routing/match-route.js'
 
-/** What Envoy knows of a request besides what routes are matched by. */
+/** The parts of a request that Envoy knows in addition to those that routes match. */
 export interface CheckFacts {
   /** Key of the AuthzEntry. */
   readonly key: string
@@ -77,13 +77,13 @@ function headersOf(facts: CheckFacts, scheme: string): readonly Field[] {
 
 const SET_BY_ENVOY = new Set(['host', 'x-forwarded-for', 'x-forwarded-proto'])
 
-/** Trusted proxies report the scheme; without them it is that of the connection. */
+/** Returns the scheme that trusted proxies report; without them, that of the connection. */
 function schemeOf({ request, scheme, trustedHops }: CheckFacts): string {
   const forwarded = trustedHops > 0 ? headerValue(request, 'x-forwarded-proto') : undefined
   return forwarded === 'http' || forwarded === 'https' ? forwarded : scheme
 }
 
-/** With trusted proxies the client is the one that the last of them names. */
+/** Returns the client's address; with trusted proxies, the one that the last of them names. */
 function clientAddress({ request, sourceAddress, trustedHops }: CheckFacts): string {
   if (trustedHops === 0) return sourceAddress
   const list = headerValue(request, 'x-forwarded-for')?.split(',') ?? []

@@ -14,7 +14,7 @@ import type { RuleStep, TracedStep } from './traced-check.js'
 
 type Of<S extends TracedStep['step']> = Extract<TracedStep, { readonly step: S }>
 
-/** What sentences need besides the steps. */
+/** The context of the sentences, in addition to the steps. */
 export interface StepContext {
   readonly entry: AuthzEntry
   readonly hide: Hide
@@ -141,7 +141,7 @@ function issuerStep({ accepted, claims, matching }: Of<'issuer'>, hide: Hide): E
 
 const unique = (list: readonly string[]): readonly string[] => [...new Set(list)]
 
-/** Claims in the order in which they are read; the fault is that of the last one. */
+/** Claims that are read until each fault is found, in order; the last one has the fault. */
 const CLAIMS_READ: Readonly<Record<string, readonly string[]>> = {
   'wrong-type': [],
   'wrong-issuer': [],
@@ -261,7 +261,7 @@ function scopesStep({ needed, claims = {} }: Of<'scopes'>, hide: Hide): Explaine
     : of('scopes', false, `the request needs the scopes ${shown(needed)}`, read)
 }
 
-/** Whether a result of this list lets the request continue, for now. */
+/** Whether a result of this list lets the request continue to the next step. */
 function isPassed({ list }: RulePlace, result: RuleStep['result']): boolean {
   if (list === 'deny') return result === false
   return list === 'requiredScopes' || result === true

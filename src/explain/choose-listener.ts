@@ -11,7 +11,7 @@ import {
 } from '../routing/find-route.js'
 import type { ExplainRequest } from './explain-request.js'
 
-/** The listener and what the request finds there. */
+/** A listener that a request reaches, and the route that it finds there. */
 export interface Reached {
   readonly place: ListenerPlace
   /** Scheme of the connection to the listener. */
@@ -61,7 +61,7 @@ function urlPort(authority: string): number | undefined {
 const isTls = ({ listener }: ListenerPlace): boolean =>
   listener.chains.some(({ tls }) => tls !== undefined)
 
-/** The only listener that can be meant by a URL without a port. */
+/** Returns the listener for a URL without a port, if only one is possible. */
 function onlyListener(
   all: readonly ListenerPlace[],
   scheme: 'http' | 'https',
@@ -71,7 +71,7 @@ function onlyListener(
   return fitting[0] ?? (all.length === 1 ? all[0] : undefined)
 }
 
-/** Several Gateways may have the port, each on Envoys of its own: the first that has a route is taken. */
+/** Chooses the first Gateway with a route, because several may have the port, each on its own Envoys. */
 function bestOf(
   places: readonly ListenerPlace[],
   request: ExplainRequest,

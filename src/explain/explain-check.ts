@@ -16,7 +16,7 @@ import type { ExplainRequest } from './explain-request.js'
 import type { ExplainedAnswer, ExplainedAudit, Explanation } from './explanation.js'
 import { tracedCheck, type TracedCheckDeps, type TracedDecision } from './traced-check.js'
 
-/** What checks are explained by. */
+/** The configuration with which checks are explained. */
 export interface CheckModel extends Omit<TracedCheckDeps, 'entry'> {
   readonly ir: Pick<Ir, 'authz'>
   readonly trustedHops: number
@@ -36,7 +36,7 @@ export type ExplainedCheck = Pick<Explanation, 'steps' | 'changes' | 'audit'> & 
   readonly answer: ExplainedAnswer
 }
 
-/** Explains the check; the audit only if the request is allowed, as in the server. */
+/** Explains the check, and the audit if the request is allowed, as in the server. */
 export async function explainCheck(
   model: CheckModel,
   request: ExplainRequest,

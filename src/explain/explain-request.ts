@@ -15,7 +15,7 @@ export interface ExplainRequest {
   /** Includes Authorization if a token was given. */
   readonly headers: readonly Field[]
   readonly body?: Uint8Array
-  /** Port of the listener; absent: that of the URL. */
+  /** Port of the listener; absent: the port of the URL. */
   readonly listenerPort?: number
   /** NAMESPACE/NAME of the Gateway; absent: any. */
   readonly gateway?: string
@@ -23,7 +23,7 @@ export interface ExplainRequest {
   readonly sourceAddress: string
 }
 
-/** The description of a request, as texts. */
+/** The description of a request, as strings. */
 export interface RequestDescription {
   /** "METHOD URL". */
   readonly request: string
@@ -41,7 +41,7 @@ const REQUEST = /^([A-Z]{1,20}) +(https?):\/\/([^/?#\s]+)((?:[/?][^#\s]*)?)(?:#\
 const EXPECTED = 'METHOD URL, e.g. "POST https://mcp.example.com/mcp"'
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\0\r\n]*)$/
 const PRINTABLE = /^[\x21-\x7e]*$/
-/** The client if none is given. */
+/** Default address of the client. */
 const LOOPBACK = '127.0.0.1'
 
 /** error: which part is wrong, and what was expected. Never quotes a token. */
@@ -86,5 +86,5 @@ function readHeaders({ headers, token }: RequestDescription): Result<readonly Fi
   return ok([...fields, ['authorization', `Bearer ${plain}`]])
 }
 
-/** The part before the colon, as the value may be a secret. */
+/** Returns the part before the colon, because the value may be a secret. */
 const nameIn = (text: string): string => text.split(':', 1)[0]?.slice(0, 64) ?? ''

@@ -29,7 +29,7 @@ import {
 import type { TracedCheckDeps } from './traced-check.js'
 import { byEnvoy, unrouted } from './unrouted.js'
 
-/** What requests are explained by. */
+/** The configuration with which requests are explained. */
 export interface ExplainModel extends Omit<TracedCheckDeps, 'entry'> {
   readonly ir: Ir
   readonly statuses: readonly ResourceStatus[]
@@ -42,7 +42,7 @@ export interface ExplainModel extends Omit<TracedCheckDeps, 'entry'> {
   readonly isMesh: boolean
 }
 
-/** The parts of an explanation that depend on what the request meets. */
+/** The parts of an explanation that depend on the route of the request. */
 type Outcome = Pick<Explanation, 'result' | 'answer'> &
   Partial<Pick<Explanation, 'steps' | 'audit' | 'changes' | 'notes' | 'policies'>>
 
@@ -140,7 +140,7 @@ const tooLarge = (limit: number): Outcome => ({
   changes: ['Send a smaller body, or raise --mcp-body-bytes'],
 })
 
-/** Returns the answer of what comes before the check; undefined: the request is checked. */
+/** Returns the answer if something before the check answers; undefined: the request is checked. */
 function beforeCheck(
   model: ExplainModel,
   { found, place, scheme }: OnRoute,
@@ -208,7 +208,7 @@ function answeredOutcome(proc: RouteEntries['proc'], request: RoutedRequest): Ou
       }
 }
 
-/** The answer of an allowed request. text: why it is allowed. */
+/** Returns the answer of an allowed request. text: why it is allowed. */
 function passed({ found, place, scheme }: OnRoute, entries: RouteEntries, text: string): Outcome {
   const { route, request } = found
   const { action } = route

@@ -1,4 +1,4 @@
-// What `gatehouse explain` says about one request. Its JSON form is the output of --format json: members are only added.
+// The explanation of one request. Its JSON form is the output of --format json; later versions only add members.
 
 import type { Json } from '../ir/json.js'
 
@@ -12,9 +12,9 @@ export interface Explanation {
   readonly result: ExplainedResult
   readonly answer: ExplainedAnswer
   readonly place: ExplainedPlace
-  /** The policies of the route that decide about it, each with its source. */
+  /** The policies that decide about the route, each with its source. */
   readonly policies: readonly ExplainedPolicy[]
-  /** In the order in which they are taken; the last one decides. */
+  /** Steps in the order of the check; the last one decides. */
   readonly steps: readonly ExplainedStep[]
   /** What policies of mode Audit decide; absent: none concerns the request, or it is denied before. */
   readonly audit?: ExplainedAudit
@@ -32,20 +32,20 @@ export interface Explanation {
 export type ExplainedResult =
   'allowed' | 'denied' | 'answered' | 'redirected' | 'preflight' | 'refused' | 'unrouted'
 
-/** What the client gets. */
+/** The answer that the client gets. */
 export interface ExplainedAnswer {
   /** nobody: the connection is refused or closed. */
   readonly from: 'backend' | 'Gatehouse' | 'Envoy' | 'nobody'
   /** Absent: the backend or the document decides. */
   readonly status?: number
-  /** Word of metrics and logs; absent where no check is made. */
+  /** The reason in metrics and logs; absent if no check is made. */
   readonly reason?: string
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string
   readonly text: string
 }
 
-/** What the request meets on its way; absent parts were not reached. */
+/** The path of the request through the configuration; absent parts were not reached. */
 export interface ExplainedPlace {
   /** NAMESPACE/NAME. */
   readonly gateway?: string
@@ -74,7 +74,7 @@ export interface ExplainedPolicy {
   readonly policy: string
   /** FILE:LINE, or "kubernetes". */
   readonly source: string
-  /** The parts of it that take part. */
+  /** The parts of the policy that apply. */
   readonly parts: readonly string[]
 }
 

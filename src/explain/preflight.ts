@@ -1,4 +1,4 @@
-// Tells what Envoy's CORS filter does with a request on a route with CORS.
+// Determines what Envoy's CORS filter does with a request on a route with CORS.
 
 import { matchesWhole } from '../cel/patterns.js'
 import type { Cors, Route } from '../ir/route.js'

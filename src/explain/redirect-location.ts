@@ -1,4 +1,4 @@
-// Computes the Location that Envoy makes of a route's RedirectAction.
+// Computes the Location header that Envoy derives from a route's RedirectAction.
 
 import type { FilterChain, Listener, VirtualHost } from '../ir/ir.js'
 import type { RedirectAction, Route } from '../ir/route.js'
@@ -35,7 +35,7 @@ export function redirectLocation(
   return `${newScheme}://${newHost}${port}${newTarget(redirect, route, request)}`
 }
 
-/** Drops the port of the request's host where it is replaced, or is the default of a scheme that is replaced. */
+/** Drops the port of the request's host if it is replaced, or if it is the default of a scheme that is replaced. */
 function keptHost(
   authority: string,
   change: {

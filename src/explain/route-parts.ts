@@ -50,7 +50,7 @@ export function describeRoute(
 const valueText = ({ name, type, value }: ValueMatch): string =>
   `${name} ${type === 'Exact' ? 'is' : 'matches'} ${JSON.stringify(value)}`
 
-/** Returns the policies of the entries, each once, with the parts that are from it. */
+/** Returns the policies of the entries, each once, with the parts that come from it. */
 export function policiesOf({ authz, proc }: RouteEntries): readonly ExplainedPolicy[] {
   const found = new Map<string, { readonly from: PolicySource; readonly parts: string[] }>()
   const add = (from: PolicySource | undefined, part: string): void => {
@@ -105,7 +105,7 @@ export function documentAt({ paths, relay }: WellKnownEntry, path: string): stri
   return endpoint === undefined ? undefined : `the endpoint "${endpoint}" of the relayed login`
 }
 
-/** What happens to an allowed request that is not explained further. */
+/** Describes, in notes, how an allowed request is processed after the check. */
 export function laterNotes(route: Route, { proc }: RouteEntries): readonly string[] {
   const notes: string[] = []
   if (route.limits !== undefined)

@@ -1,4 +1,4 @@
-// Shows values that a decision read: claims, headers, parts of the request. Credentials of the request are hidden.
+// Formats the values that a decision read: claims, headers, parts of the request. Hides credentials.
 
 import type { Attributes } from '../cel/attributes.js'
 import type { Reads } from '../cel/reads.js'
@@ -7,7 +7,7 @@ import { claim } from '../extauthz/claims.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { mcpRead, requestRead } from './read-attributes.js'
 
-/** Shows texts in quotes, lists in brackets, and what is absent as "absent". */
+/** Formats texts in quotes, lists in brackets, and missing values as "absent". */
 export const shown = (value: Json | undefined): string =>
   value === undefined ? 'absent' : JSON.stringify(value)
 

@@ -41,7 +41,7 @@ export interface TracedCheck extends TracedDecision {
   readonly audit?: TracedDecision
 }
 
-/** What a traced check takes from its surroundings. */
+/** The dependencies of a traced check. */
 export interface TracedCheckDeps extends FreshKeysOptions {
   /** The entry as it is now, which may be newer than the one that the check began with. */
   readonly entry: (key: string) => AuthzEntry | undefined

@@ -1,4 +1,4 @@
-// The answers to requests that no route has.
+// Determines how Envoy answers a request that matches no route.
 
 import type { FilterChain } from '../ir/ir.js'
 import type { Route } from '../ir/route.js'

@@ -1,4 +1,4 @@
-// Parts of manifests that are in the Gateway API's own form, for every mesh.
+// Builds the parts of manifests that are plain Gateway API, for every mesh.
 
 import type { MeshDocuments, MeshParent, MeshRoute } from '../ir/mesh-route.js'
 import { type Manifest, metadataOf } from './manifest.js'
@@ -43,7 +43,7 @@ export const httpRoute = (metadata: Manifest['metadata'], spec: object): Manifes
 export const DOCUMENTS_RULES = { documents: 'documents', pages: 'pages' } as const
 
 /**
- * The HTTPRoute of the OAuth documents, which leads to a backend that nobody answers in: ext_proc answers before that.
+ * The HTTPRoute of the OAuth documents, which leads to a backend that never answers: ext_proc answers before that.
  * Direct responses would not do: Envoy's CORS filter skips them, and clients in browsers could not read the documents.
  * @param closed reference to that backend.
  */

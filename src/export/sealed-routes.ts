@@ -45,7 +45,7 @@ export function sealSecrets(routes: readonly MeshRoute[], seals: Seals): readonl
 /**
  * Returns the sealed version of a route: each rule, in its order, is followed by one that also matches the seal and has
  * the backends.
- * @param closed reference to a backend that nobody answers in.
+ * @param closed reference to a backend that never answers.
  */
 export function sealedRoute(route: MeshRoute, seal: string, closed: object): Manifest {
   const { namespace, name, rules, sealing } = route

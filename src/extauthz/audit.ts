@@ -10,7 +10,7 @@ import { type Decision, refuseUnchecked } from './decision.js'
 import { logDecision } from './decision-line.js'
 import type { RememberedToken } from './token-memory.js'
 
-/** Nobody waits for an audit; this bounds how long one may take. */
+/** Maximum duration of an audit. No request waits for it. */
 const AUDIT_MS = 2_000
 
 /**

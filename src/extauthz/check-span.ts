@@ -1,4 +1,4 @@
-// Makes the span of a check. The request is read a second time, but only for a span that is exported.
+// Creates the span of a check. The request is parsed a second time, but only if the span is exported.
 
 import { hider, type RequestFacts } from '../decision-log.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
@@ -45,7 +45,7 @@ export function traceCheck(
 const oneOf = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined
 
-/** The path has no query, and nothing has the credentials of the request. */
+/** Returns the attributes of a request: the path without its query, and no credentials. */
 function requestAttributes(facts: RequestFacts): SpanAttributes {
   const hide = hider(facts)
   const { method, host, pathAndQuery, headers } = facts
@@ -76,7 +76,7 @@ function decisionAttributes(
   }
 }
 
-/** What an MCP request asks for: read from its body if rules read that, otherwise what its headers say. */
+/** Returns what an MCP request asks for: from its body if rules read it, otherwise from its headers. */
 function mcpAttributes(decision: Decision, facts: RequestFacts): SpanAttributes {
   const hide = hider(facts)
   const mcp = decision.type === 'allow' ? decision.mcp : decision.by?.mcp

@@ -116,7 +116,7 @@ function traceOf(call: StreamCall, tracer: Tracer | undefined): Trace | undefine
   return tracer && { tracer, parent: call.metadata(TRACEPARENT)[0] }
 }
 
-/** Calls of the provider belong to the request that needs them; documents of clients are shared by many. */
+/** Traces calls to the provider as parts of the request; not those for clients' documents, which requests share. */
 function tracedParts(parts: ProcessorDeps, { tracer, parent }: Trace): ProcessorDeps {
   const callRemote = tracedCall(() => tracer, parts.callRemote, parent)
   return { ...parts, callRemote, relay: { ...parts.relay, callRemote } }

@@ -6,7 +6,7 @@ export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
 export const CLIENT_METADATA_KEY = 'x-gatehouse-client'
 /** context_extensions (ext_authz) that carries the table key. */
 export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
-/** Header with which Envoy tells ext_authz that a body is not whole. */
+/** Header in which Envoy tells ext_authz that a body is truncated. */
 export const PARTIAL_BODY_HEADER = 'x-envoy-auth-partial-body'
 /** Namespace of the dynamic metadata that holds the verified claims (decision 6). */
 export const CLAIMS_NAMESPACE = 'envoy.filters.http.ext_authz'

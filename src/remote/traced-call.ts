@@ -1,9 +1,9 @@
-// Makes a client span of each call of a remote target, and passes the trace on to it.
+// Creates a client span for each call to a remote target, and passes the trace context on.
 
 import { type SpanAttributes, TRACEPARENT, type Tracer } from '../tracing.js'
 import type { CallRemote } from './http-call.js'
 
-/** tracer: read at each call; undefined: nothing is traced. parent: the traceparent of what the calls belong to. */
+/** tracer: read at each call; undefined: nothing is traced. parent: the traceparent of the calls' parent span. */
 export const tracedCall =
   (tracer: () => Tracer | undefined, callRemote: CallRemote, parent?: string): CallRemote =>
   async (target, request) => {
@@ -22,7 +22,7 @@ export const tracedCall =
     }
   }
 
-/** Returns the attributes of a client's span by the conventions of OpenTelemetry, without the query of the URL. */
+/** Returns the attributes of a client span, by OpenTelemetry's conventions and without the query of the URL. */
 export function callAttributes(method: string, url: string): SpanAttributes {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined) return { 'http.request.method': method }

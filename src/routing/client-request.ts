@@ -1,4 +1,4 @@
-// A request as its client sends it, and what Envoy makes of its host and headers before it chooses a route.
+// A request as its client sends it, and its host and headers as Envoy changes them before it chooses a route.
 
 import { RESERVED_HEADERS, RESERVED_PREFIX } from '../ir/reserved-headers.js'
 

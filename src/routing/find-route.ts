@@ -22,9 +22,9 @@ export interface ListenerPlace {
   readonly listener: Listener
 }
 
-/** How far a request comes on its way to a route; each result has what was found until then. */
+/** How far a request gets in the search for a route; each result has what was found until then. */
 export type FoundRoute =
-  /** No filter chain has its server name, or the listener expects the other of TLS and plain text. */
+  /** No filter chain has the server name, or the client uses TLS on a plain listener or the reverse. */
   | { readonly type: 'no-chain'; readonly why: string }
   /** Envoy answers 400 before it chooses a route. */
   | { readonly type: 'malformed'; readonly chain: FilterChain; readonly why: string }

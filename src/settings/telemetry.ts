@@ -8,7 +8,7 @@ export type Variables = Readonly<Record<string, string | undefined>>
 
 /** A signal that is exported. */
 export interface ExportedSignal {
-  /** Where to; absent: where the variables say. */
+  /** Endpoint; absent: the one in the variables. */
   readonly url?: string
 }
 
@@ -20,7 +20,7 @@ export interface BatchLimits {
   readonly exportTimeoutMillis: number
 }
 
-/** What is exported, by signal. */
+/** The exported signals. */
 export interface TelemetrySettings {
   readonly traces?: ExportedSignal & {
     /** Value of OTEL_TRACES_SAMPLER. */
@@ -48,7 +48,7 @@ export type SamplerName = (typeof SAMPLERS)[number]
 const SIGNALS = ['traces', 'metrics', 'logs'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** otlp: the URL of --otlp. Returns undefined if nothing is exported. error: what is wrong, for a person. */
+/** otlp: the URL of --otlp. Returns undefined if nothing is exported. error: a sentence for the user. */
 export function readTelemetry(
   variables: Variables,
   otlp: string | undefined,
@@ -121,7 +121,7 @@ function batchOf(prefix: string, delayMs: number, reader: VariableReader): Batch
 
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Reads variables, and collects what is wrong with them. An empty variable counts as absent. */
+/** Reads variables, and collects the mistakes in them. An empty variable counts as absent. */
 class VariableReader {
   readonly problems: string[] = []
   readonly #variables: Variables

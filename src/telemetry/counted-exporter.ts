@@ -1,5 +1,5 @@
-// Counts what becomes of the items that are handed to an exporter of the SDK, and of those that do not fit into its
-// queue. The SDK reports neither.
+// Counts the items that an exporter of the SDK sends or fails to send, and those that do not fit into its queue. The
+// SDK reports neither.
 
 /** result: sent to the collector, failed there, or dropped because too many waited. */
 export type CountItems = (result: 'sent' | 'failed' | 'dropped', items: number) => void
@@ -22,7 +22,7 @@ export class CountedExporter<T> {
   readonly #max: number
   #waiting = 0
 
-  /** max: the most items that may wait. */
+  /** max: maximum number of items that may wait. */
   constructor(inner: Exporter<T>, count: CountItems, max: number) {
     this.#inner = inner
     this.#count = count

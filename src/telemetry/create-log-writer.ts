@@ -23,7 +23,7 @@ import { CountedExporter, type CountItems } from './counted-exporter.js'
 
 export interface OpenLogWriter {
   readonly write: WriteDecision
-  /** Sends what is waiting. Rejects when the collector does not take it. */
+  /** Sends the waiting records. Rejects if the collector does not accept them. */
   close(): Promise<void>
 }
 

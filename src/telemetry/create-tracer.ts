@@ -1,4 +1,4 @@
-// The Tracer of src/tracing.ts, made of the OpenTelemetry SDK: a batch of spans at a time goes to the collector.
+// Implements the Tracer of src/tracing.ts with the OpenTelemetry SDK, which sends spans to the collector in batches.
 
 import {
   type Context,
@@ -36,11 +36,11 @@ import { CountedExporter, type CountItems } from './counted-exporter.js'
 
 export interface OpenTracer {
   readonly tracer: Tracer
-  /** Sends what is waiting. Rejects when the collector does not take it. */
+  /** Sends the waiting spans. Rejects if the collector does not accept them. */
   close(): Promise<void>
 }
 
-/** Most characters of a text in a span. */
+/** Maximum number of characters of a text in a span. */
 const MAX_TEXT = 256
 const SCOPE = 'gatehouse'
 

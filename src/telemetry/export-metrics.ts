@@ -1,4 +1,4 @@
-// Sends what /metrics shows as OTLP metrics, under the same names.
+// Sends the metrics of /metrics by OTLP, under the same names.
 
 import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
@@ -32,7 +32,7 @@ interface PlainValue {
   readonly metricName?: string
 }
 
-/** Starts sending. The result stops it, after a last time; it rejects when the collector does not take the metrics. */
+/** Starts sending. The result sends a last time and stops; it rejects if the collector does not accept the metrics. */
 export function exportMetrics(
   { url, intervalMs, timeoutMs }: NonNullable<TelemetrySettings['metrics']>,
   resource: Resource,

@@ -1,4 +1,4 @@
-// Describes this process to a collector: who sends the spans, lines and metrics.
+// Describes this process to a collector, as the sender of spans, lines and metrics.
 
 import { randomUUID } from 'node:crypto'
 import {

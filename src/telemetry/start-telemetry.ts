@@ -1,4 +1,4 @@
-// Starts what is exported by OTLP. Loaded only if something is, so that everybody else pays neither time nor memory.
+// Starts the exports by OTLP. This module is loaded only if something is exported, as it costs time and memory.
 
 import type { WriteDecision } from '../decision-log.js'
 import type { TelemetrySettings } from '../settings/telemetry.js'
@@ -23,7 +23,7 @@ export interface Telemetry {
   readonly tracer?: Tracer
   /** Writes a line of the decision log. */
   readonly write?: WriteDecision
-  /** Sends what is waiting. Never rejects; the caller decides how long to wait. */
+  /** Sends whatever waits. Never rejects; the caller decides how long to wait. */
   close(): Promise<void>
 }
 

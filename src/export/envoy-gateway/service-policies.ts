@@ -1,4 +1,4 @@
-// What Services of an export need: a ReferenceGrant for routes of other namespaces, and a BackendTLSPolicy.
+// Exports the policies for the Services: a ReferenceGrant for routes of other namespaces, and a BackendTLSPolicy.
 
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import { type ExportAddress, type ExportTargets, type Manifest, metadataOf } from '../manifest.js'
@@ -7,7 +7,7 @@ import { AUTHORITY, GROUP } from './names.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 
-/** Returns no manifests for addresses that are no Services. */
+/** Returns no manifests for addresses that are not Services. */
 export function servicePolicies(
   routes: readonly MeshRoute[],
   { gatehouse, serverName, closed, newSeal }: ExportTargets,

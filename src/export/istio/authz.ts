@@ -30,7 +30,7 @@ export function customPolicy(
         targetRefs: [targetRef('Gateway', name)],
         action: 'CUSTOM',
         provider: { name: provider },
-        // Of any host: one that is compared otherwise than Envoy compares it would open the route.
+        // Applies to all hosts: if Istio compared a host differently from Envoy's routes, the route would be open.
         rules: [{ to: [{ operation: { paths: [...new Set(paths)].sort() } }] }],
       },
     },

@@ -1,5 +1,5 @@
-// Asks webhooks of mode Audit about copies of one HTTP exchange, with the guard itself, whose answers are dropped. It never
-// keeps Envoy waiting, and nothing that happens here reaches the client or the LLM (decision 25m).
+// Asks webhooks of mode Audit about copies of one HTTP exchange. Runs the guard itself and drops its answers: Envoy
+// never waits, and no outcome affects the client or the LLM (decision 25m).
 
 import { OwnEnding } from '../../ending.js'
 import { errorKind } from '../../errors.js'
@@ -11,10 +11,10 @@ import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { GuardAudit } from '../webhook/compiled-guard.js'
 import { createGuardProcessor } from './guard-processor.js'
 
-/** How long webhooks may take after the exchange has ended. */
+/** Time that webhooks have after the end of the exchange. */
 const LINGER_MS = 10_000
 
-/** Copies arrive in pieces, and the guard expects to be told that it decides about each of them. */
+/** Body modes of the copies: the guard requires modes in which it decides about each piece. */
 const FULL_DUPLEX = {
   requestBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
   responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,

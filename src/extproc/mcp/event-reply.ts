@@ -24,7 +24,7 @@ export interface McpEventReply {
   isDone(): boolean
 }
 
-/** Copies held of each byte: the byte itself, its text, and what the webhooks are asked. */
+/** Number of copies held of each byte: the byte itself, its text, and the question to the webhooks. */
 const HELD_FOR_EACH = 3
 
 export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStream): McpEventReply {

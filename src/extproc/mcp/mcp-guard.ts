@@ -1,4 +1,4 @@
-// What guards the MCP traffic of a route, compiled, and what one exchange of it is inspected with.
+// The compiled guard of a route's MCP traffic, and the context in which it inspects one exchange.
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'

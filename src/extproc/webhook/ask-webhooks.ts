@@ -44,7 +44,7 @@ export interface GuardDeps {
   /** Logs verdicts that change or reject. Absent: they are not logged. */
   readonly decisions?: DecisionLog | undefined
   readonly logRefusal: LogRefusal
-  /** What the spans of this stream belong to. Absent: nothing is traced. */
+  /** The trace of this stream. Absent: nothing is traced. */
   readonly trace?: Trace | undefined
   /** The span of the phase, which calls of webhooks belong to. */
   readonly span?: TraceSpan | undefined
@@ -76,7 +76,7 @@ export interface Question {
   readonly webhooks: readonly CompiledWebhook[]
   readonly entries: readonly AskedEntry[]
   readonly attributes: Attributes
-  /** What a message of MCP is about; absent: LLM traffic. */
+  /** The subject of an MCP message; absent: LLM traffic. */
   readonly tool?: ShownTool
   /** Whether the text has already passed; changing it is not a valid verdict then. */
   readonly hasPassed?: boolean

@@ -32,7 +32,7 @@ export interface GuardAudit extends GuardWebhooks {
 /** The webhooks of each phase, compiled. */
 export type GuardWebhooks = Pick<Guard, 'request' | 'response'>
 
-/** Returns what any of the webhooks asks for. */
+/** Returns the additional texts that at least one of the webhooks asks for. */
 export const inspectsOf = (webhooks: readonly CompiledWebhook[]): Inspects => ({
   tools: webhooks.some(({ webhook }) => webhook.inspectTools),
   files: webhooks.some(({ webhook }) => webhook.inspectFiles),

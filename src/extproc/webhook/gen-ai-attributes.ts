@@ -1,4 +1,4 @@
-// Attributes of spans about LLM traffic, by the semantic conventions of OpenTelemetry for generative AI.
+// Span attributes for LLM traffic, as OpenTelemetry's semantic conventions for generative AI define them.
 
 import type { LlmApi } from '../../llm/text/api.js'
 import type { Conversation } from '../../llm/text/conversation.js'

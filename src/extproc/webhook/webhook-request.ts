@@ -17,7 +17,7 @@ export interface WebhookRequest {
   readonly body: Uint8Array
 }
 
-/** body.tool: what a message of MCP is about. */
+/** body.tool: the subject of an MCP message. */
 export interface ShownTool {
   readonly method?: string
   readonly name?: string

@@ -1,4 +1,4 @@
-// Finds the addresses of a Gateway: those of the Services of its Envoys, of which spec.addresses can ask for some.
+// Determines the addresses of a Gateway: those of its Envoys' Services, from which spec.addresses can select some.
 
 import { isIP } from 'node:net'
 import { isPlainAddress } from '../../addresses/host.js'
@@ -14,7 +14,7 @@ import type { GatewayResource } from './listeners.js'
 import { envoyServiceOf, parametersOfClass, parametersOfGateway } from './parameters.js'
 
 export interface GatewayAddresses {
-  /** Absent: nothing says where the Envoys are, and whoever knows may write them into the status. */
+  /** Absent: the addresses of the Envoys are unknown, and another writer may set them in the status. */
   readonly addresses?: readonly GatewayAddress[]
   /** Replaces Accepted=True: an address in the spec has a type that Gatehouse does not support. */
   readonly unsupported?: Condition
@@ -75,7 +75,7 @@ function ofRequest(
   return { ...limited(addresses), unusable: isFalse('Programmed', reason, message) }
 }
 
-/** Returns the requested addresses of a Gateway whose Envoys no Service names: its author says where they are. */
+/** Returns the requested addresses of a Gateway without a Service for its Envoys: its author knows the addresses. */
 function declared(requested: Requested): Omit<GatewayAddresses, 'notes'> {
   const named = requested.filter(({ value }) => value !== '')
   const index = named.findIndex((address) => !isValid(address))
@@ -107,8 +107,8 @@ interface EnvoyServices {
 }
 
 /**
- * Returns the Services of the nearest that names some: the Gateway's ProxyParameters, labels with the Gateway's name,
- * labels with its class, the ProxyParameters of the class.
+ * Returns the Services from the first source that names any: the Gateway's ProxyParameters, labels with the Gateway's
+ * name, labels with its class, the ProxyParameters of the class.
  */
 function envoyServices(context: Context, gateway: GatewayResource): EnvoyServices {
   const { namespace, name } = gateway.metadata
@@ -151,8 +151,8 @@ const pending = (context: Context, services: readonly Resource<ServiceSpec>[]): 
     .map((service) => `Service ${keyOf(service)} of its Envoys has no address yet`)
 
 /**
- * Returns the addresses of a Service that are reachable from farthest: those of its load balancer, else its cluster IP,
- * else those of its ready pods.
+ * Returns the addresses of a Service with the widest reach: those of its load balancer, else its cluster IP, else those
+ * of its ready pods.
  */
 function addressesOf(context: Context, service: Resource<ServiceSpec>): readonly GatewayAddress[] {
   const { type, clusterIP = '', externalIPs, ingress } = service.spec

@@ -15,7 +15,7 @@ export interface Mirrors {
   /** targetKey() of each backend. */
   readonly uses: readonly string[]
   readonly refProblems: readonly BackendProblem[]
-  /** Messages about backends that are in use nevertheless. */
+  /** Messages about backends that are used nevertheless. */
   readonly refNotes: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export function translateMirrors(
   }
 }
 
-/** Returns the share of requests, rounded to what Envoy can express but never to none. */
+/** Returns the share of requests, rounded to a value that Envoy can express, but never to zero. */
 function perMillion({ percent = 100, fraction }: MirrorSpec): number {
   if (fraction === undefined) return percent * 10_000
   const exact = (fraction.numerator / fraction.denominator) * 1_000_000

@@ -9,7 +9,7 @@ import { matchesWhole, patternSize } from '../../cel/patterns.js'
 const MAX_PATTERN_SIZE = 500
 
 /**
- * Whether Envoy can compile the pattern; otherwise it would NACK the whole route configuration, everybody's routes.
+ * Whether Envoy can compile the pattern. If not, Envoy would NACK the whole route configuration, with all its routes.
  * Envoy compiles bytes, not characters: code points beyond 255 and Unicode classes have no meaning or are errors.
  */
 export function isPattern(pattern: string): boolean {

@@ -214,7 +214,7 @@ function authzOf(input: RuleInput, match: RouteMatch): Partial<Route> {
   const { attachment, mcpBodyBytes } = input
   if (!asksAuthz(attachment)) return {}
   const isEnforced = enforcesAuthz(attachment)
-  // The policy in force would let everybody read the documents.
+  // The policy in force would make the documents public.
   if (!isEnforced && attachment.audit?.jwt?.jwt?.mcp !== undefined && isWellKnown(match.path))
     return {}
   const isBodyAudited = !attachment.readsMcp && attachment.audit?.readsMcp === true

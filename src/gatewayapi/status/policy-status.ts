@@ -134,7 +134,7 @@ const ATTACHED = 'Attached to all targets'
 const IN_AUDIT =
   'Mode Audit: what the policy would refuse is logged and counted, and nothing is refused'
 
-/** Reports the fields that do nothing in mode Audit. */
+/** Reports the fields that have no effect in mode Audit. */
 function notAudited({ policy }: TranslatedPolicy): readonly string[] {
   const { traffic, backend } = policy.spec
   const fields = [

@@ -41,7 +41,7 @@ export interface World {
   readonly tlsPoliciesOn: Group<BackendTlsPolicySpec>
   /** EndpointSlices by "NAMESPACE/SERVICE". */
   readonly endpointSlices: Group<EndpointSliceData>
-  /** Services that lead to Envoys, by their labels: envoyServiceKeys(). */
+  /** Services that lead to Envoys, by the keys of their labels (envoyServiceKeys()). */
   readonly envoyServices: Group<ServiceSpec>
   /** ReferenceGrants by their namespace. */
   readonly referenceGrants: Group<ReferenceGrantSpec>

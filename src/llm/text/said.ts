@@ -19,7 +19,7 @@ export interface Source {
   /** Number of values that may still be read. */
   left: number
   readonly pace: Pace
-  /** What is read besides texts and tool calls. */
+  /** Options for reading more than texts and tool calls. */
   readonly inspects: Inspects
 }
 

@@ -12,12 +12,12 @@ export interface TextFile {
 
 /** At most 128 characters of media type, and four parameters. */
 const DATA_URL = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/
-/** Characters that text has not. */
+/** Characters that do not occur in text. */
 const BINARY = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
 /** A multiple of four, so that each piece decodes by itself. */
 const PIECE = 64 * 1024
 
-/** Characters of both alphabets. Others are in addresses of files. */
+/** Characters of both base64 alphabets. Addresses of files contain others. */
 const FOREIGN = /[^A-Za-z0-9+/=_-]/
 
 /**

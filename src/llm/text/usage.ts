@@ -1,9 +1,9 @@
-// Reads which model a body or event of an LLM names, and how many tokens it says were used.
+// Reads the model and the token counts from a body or event of an LLM.
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonText } from '../../json/json-text.js'
 
-/** What is absent is not said by the body. */
+/** The model and token counts; members that the body does not have are absent. */
 export interface Usage {
   readonly model?: string
   readonly inputTokens?: number
@@ -13,7 +13,7 @@ export interface Usage {
 /** Members that hold a reply within an event: Anthropic's message_start, and the Responses API. */
 const WRAPPERS = ['message', 'response']
 
-/** Names of the same value in the APIs. */
+/** Names of each value in the APIs. */
 const NAMES = {
   model: ['model', 'modelVersion'],
   usage: ['usage', 'usageMetadata'],
@@ -21,7 +21,7 @@ const NAMES = {
   output: ['completion_tokens', 'output_tokens', 'candidatesTokenCount'],
 } as const
 
-/** Returns undefined if the body says none of it. */
+/** Returns undefined if the body contains none of the values. */
 export function usageOf({ root, text }: Pick<JsonText, 'root' | 'text'>): Usage | undefined {
   const holders = [root, ...WRAPPERS.map((name) => memberOf(root, name))]
   let usage: Usage | undefined

@@ -10,7 +10,7 @@ export interface SeenAnswer extends SeenText {
   readonly base: number
 }
 
-/** Returns what the answer says from a place on that no change crosses. */
+/** Returns the rest of the answer from a place that no change crosses. */
 export const answerFrom = (
   { base, original, changed, changes }: SeenAnswer,
   { at, to }: Place,

@@ -70,8 +70,8 @@ export function lesserCut(seen: SeenText, from: number, { needed }: Margins): Cu
 }
 
 /**
- * Whether the cut cannot have been somewhere else in the changed text: nothing changed, or what is around it, up to so far away, is
- * in both texts only once.
+ * Whether the position of the cut in the changed text is unambiguous: nothing changed, or the text around the cut, up
+ * to `upTo` characters away, occurs only once in both texts.
  */
 export function isCertain(
   { original, changed, changes }: SeenText,

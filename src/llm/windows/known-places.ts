@@ -6,7 +6,7 @@
 export interface Place {
   readonly at: number
   readonly to: number
-  /** Found by comparing the texts: what leaves goes on there, but no window begins there. */
+  /** Set if the place was found by comparing the texts: releases continue there, but no window begins there. */
   readonly isCut?: boolean
 }
 

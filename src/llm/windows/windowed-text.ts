@@ -102,7 +102,7 @@ class WindowedText implements HeldText {
     return this.asked
   }
 
-  /** Ends in a word only if that frees more. */
+  /** Returns the end of the next window, which is within a word only if that releases more text. */
   private endToTake(): number {
     const [atSpace, anywhere] = [this.endOfNext(), this.endOfNext(false)]
     const isMore = this.couldFree(anywhere) && !this.couldFree(atSpace)
@@ -187,8 +187,8 @@ class WindowedText implements HeldText {
     const held = this.seen - this.released
     const lesser = held > MUCH_HELD ? lesserCut(last, from, this.margins()) : undefined
     if (lesser === undefined) return undefined
-    // In a text that repeats itself the place may be another one in the answer. What leaves is right all the same, as long as
-    // the next window begins with the same answer.
+    // In a repetitive text the cut may correspond to another place in the answer. The released text is correct
+    // nevertheless, as long as the next window begins with the same answer.
     const beginning = this.beginningBefore(lesser)
     return this.cut(lesser, lesser.at - beginning.at > MOST_HELD ? undefined : beginning)
   }
@@ -215,8 +215,8 @@ class WindowedText implements HeldText {
   }
 
   /**
-   * next: where windows begin from now on; undefined: the hold-back before the cut, wherever that is in the answer. Then the
-   * answer is of no further use, so windows begin where they began as long as probes may still need it.
+   * next: where the next windows begin; undefined: one hold-back before the cut, wherever that is in the answer. The
+   * answer becomes unusable then, so the windows keep their beginning while probes may still need the answer.
    */
   private cut(cut: Cut, next: Place | undefined): Release {
     this.probes = 0

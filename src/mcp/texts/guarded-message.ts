@@ -1,4 +1,4 @@
-// Reads the JSON-RPC messages of an MCP body or event as webhooks see them: each with what it belongs to and its texts.
+// Reads the JSON-RPC messages of an MCP body or event as webhooks see them: each with its subject and its texts.
 
 import { type JsonNode, type Span, span } from '../../json/json-node.js'
 import type { JsonText } from '../../json/json-text.js'
@@ -10,7 +10,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
 import { type Around, sweepValue } from './sweep-message.js'
 
-/** What a message is about: body.tool of what webhooks are asked. */
+/** The subject of a message: body.tool in the webhooks' requests. */
 export interface ToolOfMessage {
   /** Method of the request or notification; of an answer, that of its request. Absent: unknown. */
   readonly method?: string
@@ -114,7 +114,7 @@ function* readOther(node: JsonNode, { json, from }: Reader): Work<GuardedMessage
   return { type: 'other', id: undefined, tool: {}, entries, place: span(node) }
 }
 
-/** Members of a message that have its texts. The own members of the first two may be definitions. */
+/** Members of a message that contain its texts. Members of the first two may be definitions. */
 const PARTS = ['params', 'result', 'error'] as const
 
 /** Method → the member that defines tools, prompts or resources, in its result or (sampling) its parameters. */

@@ -1,9 +1,9 @@
-// JSON-RPC answers in place of those that a guard does not let pass.
+// Builds JSON-RPC answers in place of messages that a guard rejects.
 
 import { errorBody, FORBIDDEN_CODE, NO_ID } from '../mcp-problem.js'
 import type { AskedCall } from './guarded-message.js'
 
-/** What a webhook says when it rejects. text: may be "". */
+/** A webhook's reject. text: may be "". */
 export interface Rejection {
   readonly status: number
   readonly text: string

@@ -1,5 +1,5 @@
-// Finds the Services that Gatehouse's own Gateways and policies lead to. A BackendTLSPolicy of any other Service is the
-// business of another controller.
+// Finds the Services that Gatehouse's own Gateways and policies lead to. BackendTLSPolicies of other Services belong to
+// other controllers.
 
 import { memo } from '../../incremental/memo.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'

@@ -45,7 +45,7 @@ export class Delivery {
   #wanted: ResourceMap | undefined
   /** Names whose held version may differ from the wanted one; all others need no check. */
   readonly #open = new Set<string>()
-  /** Whether all wanted names are open without being in the set: Envoy has nothing yet. */
+  /** Whether all wanted names are implicitly open, without being in the set: Envoy has nothing yet. */
   #isAllOpen = false
   readonly #inFlight = new InFlightResponses()
 

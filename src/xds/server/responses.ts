@@ -22,7 +22,7 @@ export interface ResponseEncoders {
   readonly prepare: (chunk: Chunk<EncodedResource>) => void
 }
 
-/** Values of this many bytes and more are sent from where they are; shorter ones are joined. */
+/** Minimum size in bytes of values that are sent without a copy; shorter ones are joined. */
 const LARGE = 64 * 1024
 
 const PREFIX = {

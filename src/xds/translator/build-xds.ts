@@ -41,7 +41,7 @@ type Reachable = (
   chains: readonly FilterChain[],
 ) => Work<readonly Destination[]>
 
-/** Hosts with more chunks of routes are looked at chunk by chunk. */
+/** Maximum number of chunks of routes in hosts that are examined as a whole; others are examined by chunk. */
 const FEW_CHUNKS = 4
 
 function createReachable(): Reachable {

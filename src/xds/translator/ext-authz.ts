@@ -68,7 +68,7 @@ export const buildExtAuthzFilter = ({
     }),
   })
 
-/** Fields that checks need, of whatever filter makes them. */
+/** Fields that checks need in any filter that makes them. */
 const filterFields = (clearRouteCache: boolean): FieldsOf<typeof ExtAuthzSchema> => ({
   statusOnError: { code: StatusCode.ServiceUnavailable },
   encodeRawHeaders: true,

@@ -2,7 +2,7 @@
 
 import { escapeRegex } from '../../ir/regex.js'
 
-/** Characters that mean something else in a query unless they are percent-encoded. */
+/** Characters with a special meaning in a query unless they are percent-encoded. */
 const ALWAYS_ENCODED = new Set(['+', '%', '&', '#'])
 
 /** Returns a regular expression for all forms of the value: characters or percent-encoded bytes, "+" for a space. */

@@ -1,4 +1,4 @@
-// Builds what makes Envoy trace requests: the tracer of a connection manager, and the collector that it sends spans to.
+// Builds Envoy's tracing configuration: the tracer of a connection manager, and the collector that it sends spans to.
 
 import { create } from '@bufbuild/protobuf'
 import { OpenTelemetryConfigSchema } from '../../grpc/generated/envoy/config/trace/v3/opentelemetry_pb.js'
@@ -37,7 +37,7 @@ export const buildTracing = ({ otlp, sampling }: TracingOptions): Tracing =>
     },
   })
 
-/** The collector. It is the operator's, so that Envoy may resolve its name. */
+/** The cluster of the collector. Envoy may resolve its name, because only the operator can set it. */
 export function collectorOf({ otlp }: TracingOptions): Destination {
   const { protocol, hostname, port } = new URL(otlp)
   const host = hostname.replace(/^\[|\]$/g, '')

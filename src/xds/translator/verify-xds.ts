@@ -130,7 +130,7 @@ function factsOfFilterChain(chain: FilterChain): ChainFacts {
   }
 }
 
-/** Hosts with more chunks of routes are looked at chunk by chunk. */
+/** Maximum number of chunks of routes in hosts that are examined as a whole; others are examined by chunk. */
 const FEW_CHUNKS = 4
 
 /** Creates the memoised facts about resources, by object, for one translator. */
