@@ -13,7 +13,7 @@ interface Count extends Labels {
 }
 
 export class CheckCounts {
-  /** Lists of counts by route; few combinations of decision and reason each. */
+  /** Counts by route since the last flush; few combinations of decision and reason each. */
   private readonly counts = new Map<string, Count[]>()
 
   add(route: string, decision: string, reason: string, mode?: 'audit'): void {
@@ -29,9 +29,20 @@ export class CheckCounts {
     else known.push(first)
   }
 
-  /** Hands over and clears the counts since the last call. */
+  /** Hands over the counts since the last call. */
   flush(take: (labels: Labels, count: number) => void): void {
-    for (const { count, ...labels } of [...this.counts.values()].flat()) take(labels, count)
-    this.counts.clear()
+    for (const counts of this.counts.values())
+      for (const one of counts) {
+        const { count, ...labels } = one
+        if (count > 0) take(labels, count)
+        one.count = 0
+      }
+  }
+
+  /** Drops the counts of a route and returns their labels, which flush() may have handed over. */
+  forget(route: string): readonly Labels[] {
+    const counts = this.counts.get(route) ?? []
+    this.counts.delete(route)
+    return counts.map(({ count: _, ...labels }) => labels)
   }
 }

@@ -20,3 +20,16 @@ export const countersOf = (metrics: MetricsJson): MetricsJson =>
     const { type } = metric as { readonly type?: unknown }
     return type === 'counter' || type === 'histogram'
   })
+
+interface Series {
+  readonly labels?: { readonly route?: unknown }
+}
+
+/** Returns the metrics without the series of these routes. */
+export const withoutRoutes = (metrics: MetricsJson, routes: ReadonlySet<unknown>): MetricsJson =>
+  metrics.map((metric) => {
+    const { values } = metric as { readonly values?: readonly Series[] }
+    return values === undefined
+      ? metric
+      : { ...metric, values: values.filter(({ labels }) => !routes.has(labels?.route)) }
+  })

@@ -12,6 +12,8 @@ export interface CheckCounters {
   observe(route: string, decision: string, reason: string, seconds: number): void
   /** Counts a decision of policies of mode Audit. */
   audited(route: string, decision: string, reason: string): void
+  /** Removes the series of a route. */
+  forget(route: string): void
 }
 
 export interface GuardrailMetrics {
@@ -20,6 +22,8 @@ export interface GuardrailMetrics {
   headerBudgetExceeded(webhook: string): void
   /** Counts the tokens that a reply says were used. */
   tokens(route: string, reply: ReplyTokens): void
+  /** Removes the series of a route. */
+  forget(route: string): void
 }
 
 export interface Metrics {
@@ -27,6 +31,8 @@ export interface Metrics {
   xdsPush(type: string): void
   readonly checks: CheckCounters
   readonly guardrails: GuardrailMetrics
+  /** Removes the series of HTTPRoutes that are gone. */
+  forgetRoutes(routes: readonly string[]): void
   keySetFetch(result: string): void
   translationFailed(): void
   /** Sets the source of the state gauges, which is read at every scrape. */
@@ -86,6 +92,7 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
   const tokens = new TokenCounts(registers)
   return {
     tokens: (route, reply) => tokens.add(route, reply),
+    forget: (route) => tokens.forget(route),
     headerBudgetExceeded: (webhook) => headerBudgets.inc({ webhook }),
     verdict(webhook, phase, outcome, seconds, mode) {
       verdicts.inc({ webhook, phase, outcome, ...(mode !== undefined && { mode }) })
@@ -115,6 +122,9 @@ function createCheckMetrics(registers: Registry[]): CheckCounters {
       checkDuration.observe(seconds)
     },
     audited: (route, decision, reason) => checkCounts.add(route, decision, reason, 'audit'),
+    forget(route) {
+      for (const labels of checkCounts.forget(route)) checks.remove(labels)
+    },
   }
 }
 
@@ -208,12 +218,17 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
   const registers = [registry]
   registerHeldBytes(registers, heldBytes, heldBytesLimit)
   collectDefaultMetrics({ register: registry })
+  const checks = createCheckMetrics(registers)
+  const guardrails = createGuardrailMetrics(registers)
   return {
     ...createXdsMetrics(registers),
     ...createArrowMetrics(registers),
     state: createStateGauges(registers),
-    checks: createCheckMetrics(registers),
-    guardrails: createGuardrailMetrics(registers),
+    checks,
+    guardrails,
+    forgetRoutes(routes) {
+      for (const route of routes) for (const part of [checks, guardrails]) part.forget(route)
+    },
     exported: exportedItems(registers),
     workerEnded: workerEnds(registers),
     text: async (others = []) =>

@@ -15,6 +15,7 @@ const MAX_MODEL_LENGTH = 100
 /** Limit for one reply, far above what a model can use: a false count must not use up the counter's precision. */
 const MAX_TOKENS = 100_000_000
 
+const TYPES = ['input', 'output'] as const
 const UNKNOWN = 'unknown'
 const OTHER = 'other'
 
@@ -40,7 +41,19 @@ export class TokenCounts {
     this.#inc(route, label, 'output', outputTokens)
   }
 
-  #inc(route: string, model: string, type: 'input' | 'output', tokens: number | undefined): void {
+  /** Removes the series of a route. */
+  forget(route: string): void {
+    for (const model of [...(this.#models.get(route) ?? []), OTHER])
+      for (const type of TYPES) this.#counter.remove({ route, model, type })
+    this.#models.delete(route)
+  }
+
+  #inc(
+    route: string,
+    model: string,
+    type: (typeof TYPES)[number],
+    tokens: number | undefined,
+  ): void {
     const counted = countOf(tokens)
     if (counted !== undefined) this.#counter.inc({ route, model, type }, counted)
   }

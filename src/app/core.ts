@@ -12,7 +12,7 @@ import type { Logger } from '../logger.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
-import { createPublisher } from '../snapshot/publisher.js'
+import { createPublisher, type PublisherDeps } from '../snapshot/publisher.js'
 import { timedSlices, type Work } from '../turns.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
@@ -64,8 +64,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
   const workers = createWorkers(settings, { ads, metrics, logger, ...keySets })
-  const settled = (): boolean => ads.settled()
-  const publisher = createPublisher({ cache, settled, now, startTimer, others: workers })
+  const publisher = createPublisher(publishing({ ads, cache, metrics, workers }))
   const exports = createExports(settings, metrics, workers, logger)
   const caFile = systemCaFile(settings.environment)
   const outbound = createOutbound(settings, {
@@ -146,6 +145,22 @@ const servedBy = (
   listeners: readonly GrpcListener[],
   logger: Logger,
 ): readonly GrpcServerOptions[] => listeners.map((listener) => ({ ...listener, services, logger }))
+
+interface PublishedParts {
+  readonly ads: ReturnType<typeof createAds>
+  readonly cache: SnapshotCache
+  readonly metrics: Metrics
+  readonly workers: WorkerPool | undefined
+}
+
+const publishing = ({ ads, cache, metrics, workers }: PublishedParts): PublisherDeps => ({
+  cache,
+  others: workers,
+  onRoutesGone: (routes) => metrics.forgetRoutes(routes),
+  settled: () => ads.settled(),
+  now,
+  startTimer,
+})
 
 /** parts: those created later. A refetch flushes the pipeline: a waiting check must find the new keys in the table. */
 const keySetsOf = (

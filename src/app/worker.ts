@@ -99,7 +99,8 @@ class RunningWorker implements Worker {
         this.#tables.change(message)
         return post({ type: 'taken', sequence: message.sequence })
       case 'forget':
-        return this.#tables.forget(message.vanishedBy)
+        this.#tables.forget(message.vanishedBy)
+        return this.#metrics.forgetRoutes(message.routes)
       case 'own-addresses':
         this.#ownAddresses = message.addresses
         return

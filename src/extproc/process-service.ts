@@ -38,7 +38,10 @@ export interface ProcessServiceDeps {
   readonly shared?: SharedLimits | undefined
   /** Finds the route of a stream without call metadata. Absent: such a stream ends with an error. */
   readonly readFirstMessage?: ReadFirstMessage | undefined
-  readonly guardrails: Omit<GuardDeps, 'now' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'>
+  readonly guardrails: Omit<
+    GuardDeps,
+    'now' | 'isServed' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'
+  >
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
@@ -60,6 +63,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     headerBudgetExceeded: createBudgetLog(deps.logger, limit, (webhook) =>
       deps.guardrails.metrics.headerBudgetExceeded?.(webhook),
     ),
+    isServed: (key) => deps.table().get(key) !== undefined,
     now: () => deps.now(),
     logger: deps.logger,
     logRefusal: createRefusalLog(

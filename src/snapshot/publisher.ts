@@ -5,6 +5,7 @@ import type { CompiledEntry } from '../extauthz/authz-table.js'
 import type { CompiledProcEntry } from '../extproc/proc-table.js'
 import { differences } from '../incremental/diff.js'
 import type { Snapshot } from './build-snapshot.js'
+import { LiveRoutes } from './live-routes.js'
 import { type EntryTable, RetainedTable } from './retained-table.js'
 
 export interface PublisherDeps {
@@ -12,11 +13,14 @@ export interface PublisherDeps {
   readonly others?:
     | {
         publish(tables: Pick<Snapshot['ir'], 'authz' | 'proc'>): Promise<void>
-        forget(vanishedBy: number): void
+        /** routes: as for onRoutesGone(). */
+        forget(vanishedBy: number, routes: readonly string[]): void
       }
     | undefined
   /** Snapshot cache of the ADS server. */
   readonly cache: { set(xds: Snapshot['xds']): void }
+  /** Called with HTTPRoutes of which no entry is kept any more. */
+  onRoutesGone?(routes: readonly string[]): void
   /** Whether every connected Envoy has accepted the last configuration that it was sent. */
   settled(): boolean
   /** Current time in milliseconds since the epoch. */
@@ -42,6 +46,7 @@ const LOOK_EVERY_MS = 5_000
 export function createPublisher(deps: PublisherDeps): Publisher {
   const authz = new RetainedTable<CompiledEntry>()
   const proc = new RetainedTable<CompiledProcEntry>()
+  const routes = new LiveRoutes()
   let current: Snapshot | undefined
   let stopTimer: (() => void) | undefined
 
@@ -50,7 +55,9 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     const age = deps.settled() ? KEEP_AT_LEAST_MS : KEEP_AT_MOST_MS
     const vanishedBy = deps.now() - age
     for (const table of [authz, proc]) table.forget(vanishedBy)
-    deps.others?.forget(vanishedBy)
+    const gone = routes.forget(vanishedBy)
+    deps.others?.forget(vanishedBy, gone)
+    if (gone.length > 0) deps.onRoutesGone?.(gone)
     lookLater()
   }
   const lookLater = (): void => {
@@ -62,8 +69,13 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     publish(snapshot) {
       if (snapshot.revision === current?.revision) return false
       const { ir, authzTable, procTable, xds } = snapshot
-      authz.replace(authzTable, goneKeys(current?.ir.authz, ir.authz), deps.now())
-      proc.replace(procTable, goneKeys(current?.ir.proc, ir.proc), deps.now())
+      const now = deps.now()
+      const ofAuthz = differences(current?.ir.authz ?? [], ir.authz)
+      const ofProc = differences(current?.ir.proc ?? [], ir.proc)
+      authz.replace(authzTable, keysOf(ofAuthz.removed), now)
+      proc.replace(procTable, keysOf(ofProc.removed), now)
+      routes.change(ofAuthz, now)
+      routes.change(ofProc, now)
       current = snapshot
       if (deps.others === undefined) deps.cache.set(xds)
       else void deps.others.publish(ir).then(() => deps.cache.set(xds))
@@ -77,8 +89,5 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   }
 }
 
-/** Returns the keys of removed and changed entries. */
-const goneKeys = (
-  before: readonly { readonly key: string }[] = [],
-  now: readonly { readonly key: string }[],
-): readonly string[] => differences(before, now).removed.map(({ key }) => key)
+const keysOf = (entries: readonly { readonly key: string }[]): readonly string[] =>
+  entries.map(({ key }) => key)

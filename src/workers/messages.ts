@@ -94,8 +94,11 @@ export type ToWorker =
       readonly authz: ListChange<AuthzEntry>
       readonly proc: ListChange<ProcEntry>
     }
-  /** Drops keys removed at that time or before it, in milliseconds since the epoch. */
-  | { readonly type: 'forget'; readonly vanishedBy: number }
+  /**
+   * Drops keys removed at that time or before it, in milliseconds since the epoch, and the metrics of routes of which no
+   * key is left.
+   */
+  | { readonly type: 'forget'; readonly vanishedBy: number; readonly routes: readonly string[] }
   | { readonly type: 'own-addresses'; readonly addresses: readonly string[] }
   /** Sent with a socket. listener: its index in WorkerStart.listeners. */
   | { readonly type: 'socket'; readonly listener: number }

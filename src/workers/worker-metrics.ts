@@ -1,6 +1,6 @@
 // Collects the metrics of workers, and keeps the counters of ended ones so that no counter decreases.
 
-import { countersOf, type MetricsJson, sumOf } from '../admin/merged-metrics.js'
+import { countersOf, type MetricsJson, sumOf, withoutRoutes } from '../admin/merged-metrics.js'
 import type { ToWorker } from './messages.js'
 
 /** What this class needs from a worker's slot. */
@@ -44,6 +44,14 @@ export class WorkerMetrics {
     if (last === undefined) return
     this.#last.delete(worker)
     this.#ended = [...this.#ended, countersOf(last)]
+  }
+
+  /** Drops the series of routes from what it keeps. */
+  forgetRoutes(routes: readonly string[]): void {
+    if (routes.length === 0) return
+    const gone = new Set(routes)
+    this.#ended = this.#ended.map((metrics) => withoutRoutes(metrics, gone))
+    for (const [worker, metrics] of this.#last) this.#last.set(worker, withoutRoutes(metrics, gone))
   }
 
   #ask(place: MetricsPlace): Promise<void> {

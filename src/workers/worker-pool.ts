@@ -99,9 +99,10 @@ export class WorkerPool {
     })
   }
 
-  /** Drops entries of keys removed by then. vanishedBy: milliseconds since the epoch. */
-  forget(vanishedBy: number): void {
-    this.#post({ type: 'forget', vanishedBy })
+  /** Drops entries of keys removed by then, and the metrics of routes. vanishedBy: milliseconds since the epoch. */
+  forget(vanishedBy: number, routes: readonly string[]): void {
+    this.#post({ type: 'forget', vanishedBy, routes })
+    this.#metrics.forgetRoutes(routes)
   }
 
   setOwnAddresses(addresses: readonly string[]): void {

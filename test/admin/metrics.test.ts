@@ -184,3 +184,29 @@ test('counts that no reply can have neither break the counter nor use it up', as
     `${TOKENS}{route="default/a",model="m",type="input"} 100000001`,
   ])
 })
+
+test('series of routes that are gone are removed, and begin again if the routes come back', async () => {
+  const metrics = createMetrics()
+  const { checks, guardrails } = metrics
+  const ofRoutes = async (): Promise<readonly string[]> =>
+    (await metrics.text()).split('\n').filter((line) => line.includes('route="'))
+  const use = (route: string): void => {
+    checks.observe(route, 'allow', 'allowed', 0.001)
+    checks.observe(route, 'deny', 'rule', 0.001)
+    checks.audited(route, 'deny', 'rule')
+    guardrails.tokens(route, { model: 'm', inputTokens: 1, outputTokens: 1 })
+  }
+  for (const route of ['default/a', 'default/b', 'default/c']) use(route)
+  for (let index = 0; index < 200; index++)
+    guardrails.tokens('default/a', { model: `m${String(index)}`, outputTokens: 1 })
+  expect(await ofRoutes()).toHaveLength(115)
+  checks.observe('default/a', 'allow', 'anonymous', 0.001)
+  metrics.forgetRoutes(['default/a', 'default/b', 'default/never-seen'])
+  const left = await ofRoutes()
+  expect(left).toHaveLength(5)
+  expect(left.every((line) => line.includes('route="default/c"'))).toBe(true)
+  use('default/a')
+  const again = (await ofRoutes()).filter((line) => line.includes('route="default/a"'))
+  expect(again).toHaveLength(5)
+  expect(again.every((line) => line.endsWith(' 1'))).toBe(true)
+})

@@ -13,9 +13,11 @@ const OPTIONS = {
   accessLog: false,
 }
 
+const routeOf = (key: string): string => `default/${key.slice(0, 1)}`
+
 const entry = (key: string): AuthzEntry => ({
   key,
-  route: 'default/mcp',
+  route: routeOf(key),
   paths: [{ type: 'PathPrefix', value: '/mcp' }],
 })
 
@@ -27,7 +29,7 @@ const irOf = (...keys: readonly string[]): Ir => ({
   proc: keys.map((key) => ({
     type: 'well-known',
     key,
-    route: 'default/mcp',
+    route: routeOf(key),
     paths: { mcpPath: '/mcp' },
     resourceMetadata: {},
     serverMetadata: { metadataIssuer: 'Provider', clientIdConfigured: false },
@@ -41,6 +43,7 @@ let settled: boolean
 let now: number
 let timers: { callback: () => void; at: number }[]
 let events: string[]
+let gone: (readonly string[])[]
 let publisher: Publisher
 
 beforeEach(() => {
@@ -48,10 +51,12 @@ beforeEach(() => {
   now = 1_000_000
   timers = []
   events = []
+  gone = []
   publisher = createPublisher({
     cache: {
       set: () => events.push(`xds, with tables that have b: ${String(has('b'))}`),
     },
+    onRoutesGone: (routes) => gone.push(routes),
     settled: () => settled,
     now: () => now,
     startTimer(callback, ms) {
@@ -175,5 +180,49 @@ describe('a key that vanished', () => {
     publisher.publish(snapshotOf())
     pass(700_000)
     expect(timers).toEqual([])
+  })
+})
+
+describe('a route', () => {
+  test('is reported gone once, with the last of its keys', () => {
+    publisher.publish(snapshotOf('a/0', 'a/1', 'b/0', 'c/0'))
+    publisher.publish(snapshotOf('a/1', 'c/0'))
+    pass(60_000)
+    publisher.publish(snapshotOf('c/0'))
+    pass(10_000)
+    expect(gone).toEqual([['default/b']])
+    pass(700_000)
+    expect(gone).toEqual([['default/b'], ['default/a']])
+  })
+
+  test('is not gone if it comes back, or has another key instead', () => {
+    publisher.publish(snapshotOf('a/0', 'b/0'))
+    publisher.publish(snapshotOf('b/1'))
+    pass(30_000)
+    publisher.publish(snapshotOf('a/0', 'b/1'))
+    pass(700_000)
+    expect(gone).toEqual([])
+  })
+
+  test('is reported to other processes with the keys that they drop', () => {
+    const told: (readonly [number, readonly string[]])[] = []
+    publisher = createPublisher({
+      cache: { set: () => undefined },
+      others: {
+        publish: () => Promise.resolve(),
+        forget: (vanishedBy, routes) => void told.push([vanishedBy, routes]),
+      },
+      settled: () => true,
+      now: () => now,
+      startTimer(callback, ms) {
+        timers.push({ callback, at: now + ms })
+        return () => undefined
+      },
+    })
+    publisher.publish(snapshotOf('a/0', 'b/0'))
+    publisher.publish(snapshotOf('b/0'))
+    const vanished = now
+    pass(60_000)
+    expect(told.at(-1)).toEqual([vanished, ['default/a']])
   })
 })

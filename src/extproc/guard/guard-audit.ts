@@ -21,7 +21,7 @@ const FULL_DUPLEX = {
 }
 
 export function createGuardAudit(
-  { route, request, response }: GuardAudit,
+  { key, route, request, response }: GuardAudit,
   stream: ProcessorStream,
   all: GuardDeps,
   lingerMs = LINGER_MS,
@@ -45,7 +45,7 @@ export function createGuardAudit(
     })
   const [requests, responses] = [lane(), lane()]
   const copies: ProcessorStream = { send: () => undefined, signal: ending }
-  const guard = createGuardProcessor({ type: 'guard', route, request, response }, copies, deps)
+  const guard = createGuardProcessor({ type: 'guard', key, route, request, response }, copies, deps)
 
   stream.signal.addEventListener('abort', () => {
     const timer = setTimeout(() => ending.abort(), lingerMs)

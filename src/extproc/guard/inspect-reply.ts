@@ -60,7 +60,7 @@ export async function inspectReply(
   if (!read.ok) return unread(read.error)
   const conversation = read.value
   const usage = usageOf(conversation.json)
-  countTokens(deps, guard.route, usage)
+  countTokens(deps, guard, usage)
   deps.span?.set(replyAttributes(conversation.api, usage))
   // Embeddings, lists of models and errors have nothing to ask about.
   if (conversation.entries.length === 0) return asRead

@@ -103,7 +103,7 @@ class GuardedStream implements StreamedReply {
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
     this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
-    this.tokens = new StreamTokens(deps, guard.route)
+    this.tokens = new StreamTokens(deps, guard)
     this.intake = createEventIntake(this.held, passesUnread, (api, usage) => {
       this.tokens.note(usage)
       deps.span?.set(replyAttributes(api, usage))

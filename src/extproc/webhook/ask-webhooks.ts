@@ -38,6 +38,8 @@ export interface GuardDeps {
   /** Called when that budget is exceeded, which leaves headers out. */
   headerBudgetExceeded?(route: string, webhook: string): void
   readonly metrics: GuardMetrics
+  /** Whether the table still has an entry of this key. Absent: it has all. */
+  readonly isServed?: (key: string) => boolean
   /** Returns milliseconds, for durations. */
   now(): number
   readonly logger: Logger

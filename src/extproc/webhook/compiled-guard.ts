@@ -14,6 +14,8 @@ import type { Inspects } from '../../llm/text/said.js'
 
 export interface Guard {
   readonly type: 'guard'
+  /** Key of its entry in the table. */
+  readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
   readonly request: readonly CompiledWebhook[]
@@ -25,6 +27,8 @@ export interface Guard {
 /** The webhooks of a route that are audited. */
 export interface GuardAudit extends GuardWebhooks {
   readonly type: 'guard-audit'
+  /** Key of its entry in the table. */
+  readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
 }
@@ -57,14 +61,21 @@ export interface CompiledHeader {
 /** Throws for an invalid expression, which the translation has already rejected. */
 export const compileGuard = (entry: GuardEntry): Guard => ({
   type: 'guard',
+  key: entry.key,
   route: entry.route,
   ...(entry.seal === undefined ? {} : { seal: entry.seal }),
   ...compileWebhooks(entry, 'promptGuard'),
 })
 
 /** Throws as compileGuard() does. */
-export const compileGuardAudit = ({ route, request, response }: GuardAuditEntry): GuardAudit => ({
+export const compileGuardAudit = ({
+  key,
+  route,
+  request,
+  response,
+}: GuardAuditEntry): GuardAudit => ({
   type: 'guard-audit',
+  key,
   route,
   request: request.map((one, index) => auditedOf(one, 'request', index)),
   response: response.map((one, index) => auditedOf(one, 'response', index)),

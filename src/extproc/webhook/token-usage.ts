@@ -2,16 +2,22 @@
 
 import type { Usage } from '../../llm/text/usage.js'
 import type { GuardDeps } from './ask-webhooks.js'
+import type { Guard } from './compiled-guard.js'
 
-type CountingDeps = Pick<GuardDeps, 'metrics' | 'mode'>
+type CountingDeps = Pick<GuardDeps, 'metrics' | 'mode' | 'isServed'>
+type CountedGuard = Pick<Guard, 'key' | 'route'>
 
-/** Counts nothing in mode Audit: the same reply may be guarded as well. */
+/**
+ * Counts nothing in mode Audit, as the same reply may be guarded as well, nor for a route that is gone, as its metrics are
+ * too.
+ */
 export function countTokens(
-  { metrics, mode }: CountingDeps,
-  route: string,
+  { metrics, mode, isServed }: CountingDeps,
+  { key, route }: CountedGuard,
   usage: Usage | undefined,
 ): void {
-  if (mode === undefined && usage !== undefined) metrics.tokens?.(route, usage)
+  if (mode !== undefined || usage === undefined || isServed?.(key) === false) return
+  metrics.tokens?.(route, usage)
 }
 
 /** The tokens of a streamed reply. Its events repeat or raise earlier counts, so the highest of each is the reply's. */
@@ -21,7 +27,7 @@ export class StreamTokens {
 
   constructor(
     private readonly deps: CountingDeps,
-    private readonly route: string,
+    private readonly guard: CountedGuard,
   ) {}
 
   note(usage: Usage): void {
@@ -36,7 +42,7 @@ export class StreamTokens {
 
   /** Counts the tokens at the reply's end; later calls do nothing. */
   end(): void {
-    if (!this.#isCounted) countTokens(this.deps, this.route, this.#usage)
+    if (!this.#isCounted) countTokens(this.deps, this.guard, this.#usage)
     this.#isCounted = true
   }
 }

@@ -1,6 +1,8 @@
 // What a streamed reply says about its tokens is counted once, at its end.
 
 import { expect, test } from 'vitest'
+import { countTokens } from '../../../src/extproc/webhook/token-usage.js'
+import { guardrails } from '../support/guards.js'
 import { ALLOW, asked, leaving, open, says, settled, tokens } from './support.js'
 
 const event = (data: object): Buffer => Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
@@ -61,5 +63,23 @@ test('a stream that says nothing of tokens counts none', async () => {
   await settled()
   await allowAll()
   await ended
+  expect(tokens).toEqual([])
+})
+
+test('a reply that ends after its route is gone brings no series of it back', () => {
+  let served = true
+  const guard = { key: 'default/llm/0', route: 'default/llm' }
+  const { metrics } = guardrails(undefined, [], tokens)
+  const deps = { metrics, isServed: (key: string) => served && key === guard.key }
+  countTokens(deps, guard, { inputTokens: 1 })
+  served = false
+  countTokens(deps, guard, { inputTokens: 1 })
+  expect(tokens).toEqual([{ route: 'default/llm', inputTokens: 1 }])
+})
+
+test('copies of audited webhooks are not counted: the reply itself is', () => {
+  const { metrics } = guardrails(undefined, [], tokens)
+  const guard = { key: 'default/llm/0', route: 'default/llm' }
+  countTokens({ metrics, mode: 'audit' }, guard, { inputTokens: 1 })
   expect(tokens).toEqual([])
 })

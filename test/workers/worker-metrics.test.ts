@@ -1,0 +1,46 @@
+// What the main process keeps of its workers' metrics: the counters of ended workers, without routes that are gone.
+
+import { expect, test } from 'vitest'
+import { createMetrics } from '../../src/admin/metrics.js'
+import type { ToWorker } from '../../src/workers/messages.js'
+import { type MetricsPlace, WorkerMetrics } from '../../src/workers/worker-metrics.js'
+
+interface Worker extends MetricsPlace {
+  isReady: boolean
+  readonly metrics: ReturnType<typeof createMetrics>
+}
+
+/** Two workers, each with a check of the routes a and b. */
+function twoWorkers(): { readonly workers: readonly Worker[]; readonly all: WorkerMetrics } {
+  const workers = [1, 2].map((number): Worker => {
+    const metrics = createMetrics()
+    for (const route of ['default/a', 'default/b'])
+      metrics.checks.observe(route, 'allow', 'allowed', 0.001)
+    const post = async (message: ToWorker): Promise<void> => {
+      if (message.type === 'metrics') all.receive(number, message.call, await metrics.json())
+    }
+    return { number, isReady: true, metrics, post: (message) => void post(message) }
+  })
+  const all = new WorkerMetrics(workers)
+  return { workers, all }
+}
+
+const countsOf = async (all: WorkerMetrics): Promise<readonly string[] | null> =>
+  (await createMetrics().text(await all.collect())).match(/^gatehouse_check.*(?:route|count).*$/gm)
+
+test('series of a route that is gone leave the counts of ended and silent workers', async () => {
+  const { workers, all } = twoWorkers()
+  const [ended, silent] = workers
+  expect(await countsOf(all)).toEqual([
+    'gatehouse_checks_total{route="default/a",decision="allow",reason="allowed"} 2',
+    'gatehouse_checks_total{route="default/b",decision="allow",reason="allowed"} 2',
+    'gatehouse_check_duration_seconds_count 4',
+  ])
+  for (const worker of [ended, silent]) if (worker) worker.isReady = false
+  all.keep(1)
+  all.forgetRoutes(['default/a'])
+  expect(await countsOf(all)).toEqual([
+    'gatehouse_checks_total{route="default/b",decision="allow",reason="allowed"} 2',
+    'gatehouse_check_duration_seconds_count 4',
+  ])
+})
