@@ -10,6 +10,7 @@ import { envoyAdminOf, startOwnEnvoy } from './app/own-envoy.js'
 import { ownListeners } from './app/own-listeners.js'
 import { createPrivateFolder, type PrivateFolder } from './app/private-folder.js'
 import type { GrpcListener, Servers } from './app/servers.js'
+import { createStartScreen, type StartAddresses, type Terminal } from './app/start-report.js'
 import { untilAborted } from './app/until-aborted.js'
 import type { Keeper } from './envoy/keeper.js'
 import type { Logger } from './logger.js'
@@ -26,6 +27,8 @@ export interface AppDeps {
   readonly stop: AbortSignal
   /** Called after every run of the pipeline. */
   readonly onRun?: CoreDeps['onRun']
+  /** Where to show what is served once it is; absent: nowhere. */
+  readonly terminal?: Terminal | undefined
   /** Called when something that the process needs has failed; close() must still be called. */
   onFatal(error: Error): void
 }
@@ -75,7 +78,12 @@ class RunningApp implements App {
     private readonly settings: Settings,
     private readonly deps: AppDeps,
   ) {
-    this.core = createCore(settings, { ...deps, ownEnvoy: deps.keeper !== undefined })
+    const { terminal, logger } = deps
+    const addresses = (): StartAddresses => this.addresses()
+    this.core = createCore(settings, {
+      ...{ ...deps, ownEnvoy: deps.keeper !== undefined },
+      ...(terminal && { onFirst: createStartScreen({ terminal, settings, logger, addresses }) }),
+    })
   }
 
   get admin(): string {
@@ -89,6 +97,11 @@ class RunningApp implements App {
   get grpc(): string | undefined {
     const isBound = this.deps.keeper === undefined || this.settings.given.has('grpc')
     return isBound ? this.servers?.addresses.at(0) : undefined
+  }
+
+  private addresses(): StartAddresses {
+    const { admin, envoyAdmin, grpc } = this
+    return { admin, envoyAdmin, grpc, status: this.adminServers?.status }
   }
 
   async start(): Promise<void> {

@@ -50,11 +50,22 @@ async function main(): Promise<ExitCode> {
   const code = await command(line.settings, {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
+    terminal: terminal(),
     logger,
     stop: stop.signal,
     atExit: (callback) => process.on('exit', callback),
   })
   return died() ? 1 : code
+}
+
+/** Size of a terminal that does not say how large it is. */
+const USUAL_SIZE = { columns: 80, rows: 24 }
+
+/** Returns the size of the terminal that stdout is; undefined: it is none. A size may be 0 at a serial line. */
+function terminal(): CommandIo['terminal'] {
+  const { isTTY, columns, rows } = process.stdout
+  if (!isTTY) return undefined
+  return { columns: columns || USUAL_SIZE.columns, rows: rows || USUAL_SIZE.rows }
 }
 
 function isNodeNewEnough(): boolean {

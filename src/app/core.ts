@@ -12,7 +12,7 @@ import type { Logger } from '../logger.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
-import { createPublisher, type PublisherDeps } from '../snapshot/publisher.js'
+import { createPublisher, type Publisher, type PublisherDeps } from '../snapshot/publisher.js'
 import { timedSlices, type Work } from '../turns.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
@@ -30,6 +30,7 @@ import { relayKeys } from './relay-keys.js'
 import { refusals, unpublished } from './report.js'
 import { type GrpcListener, type Servers, startServers } from './servers.js'
 import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
+import type { FirstPublication } from './start-report.js'
 import { createStateSource } from './state-source.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 import { serveByWorkers } from './worker-servers.js'
@@ -54,9 +55,12 @@ export interface CoreDeps {
   readonly ownEnvoy: boolean
   /** Called after every run of the pipeline. */
   readonly onRun?: ((state: PipelineState) => void) | undefined
+  /** Called once, after the first snapshot is published. */
+  readonly onFirst?: ((first: FirstPublication) => Work<void>) | undefined
 }
 
-export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: CoreDeps): Core {
+export function createCore(settings: Settings, deps: CoreDeps): Core {
+  const { logger, ownEnvoy } = deps
   const { heldBytes, metrics, stopCollecting } = createMeasures(settings)
   const envoys = new Envoys()
   const cache = new SnapshotCache()
@@ -82,7 +86,7 @@ export function createCore(settings: Settings, { logger, ownEnvoy, onRun }: Core
     slice: timedSlices(() => performance.now()),
     options: xdsOptions(settings, ownEnvoy, caFile),
     onFailure: () => metrics.translationFailed(),
-    onRun: reportRuns(settings, logger, onRun),
+    onRun: reportRuns(settings, deps, () => ({ publisher, remote })),
   })
   metrics.state(createStateSource({ pipeline, envoys, remote }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
@@ -238,18 +242,30 @@ const xdsOptions = (
   exclusivePorts: ownEnvoy,
 })
 
+interface Published {
+  readonly publisher: Pick<Publisher, 'current'>
+  readonly remote: Pick<RemoteStore, 'state'>
+}
+
 /** Updates what follows each run, besides what it publishes: the log and the heap's growth. */
 function reportRuns(
   { kubernetes }: Settings,
-  logger: Logger,
-  onRun: CoreDeps['onRun'],
+  { logger, onRun, onFirst }: CoreDeps,
+  published: () => Published,
 ): (state: PipelineState) => Work<void> {
   const logProblems = createProblemLog(logger, kubernetes)
   const boundHeap = createHeapGrowth()
+  let wasPublished = false
   return function* (state) {
     boundHeap(countOf(state))
     yield* logProblems(state)
     onRun?.(state)
+    if (wasPublished || onFirst === undefined) return
+    const { publisher, remote } = published()
+    const snapshot = publisher.current()
+    if (snapshot === undefined) return
+    wasPublished = true
+    yield* onFirst({ snapshot, state, remote: remote.state() })
   }
 }
 

@@ -7,6 +7,8 @@ export interface CommandIo {
   readonly out: (text: string) => void
   /** Writes to stderr: what is wrong, for a person. */
   readonly err: (text: string) => void
+  /** Size of the terminal that stdout is; absent: stdout is none. */
+  readonly terminal?: { readonly columns: number; readonly rows: number } | undefined
   readonly logger: Logger
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   readonly stop: AbortSignal

@@ -1,6 +1,7 @@
 // gatehouse run and gatehouse serve: run Gatehouse until it is stopped or fails fatally.
 
 import { type App, type AppDeps, startApp } from '../app.js'
+import type { Terminal } from '../app/start-report.js'
 import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
@@ -43,12 +44,23 @@ async function start(
   const keeper = options.ownEnvoy ? startKeeper(logger) : undefined
   try {
     const source = await sourceOf(settings, logger)
-    return await startApp(settings, { logger, stop, keeper, onFatal: options.onFatal, ...source })
+    const terminal = terminalOf(settings, io)
+    return await startApp(settings, {
+      ...{ logger, stop, keeper, terminal, onFatal: options.onFatal },
+      ...source,
+    })
   } catch (error) {
     if (stop.aborted) logger.info({}, 'stopped before it had started')
     else io.err(`gatehouse: ${startProblem(error)}\n`)
     return undefined
   }
+}
+
+/** Returns the terminal for what is served; undefined: nobody reads stdout on one. */
+function terminalOf({ environment }: Settings, { terminal, out }: CommandIo): Terminal | undefined {
+  if (terminal === undefined) return undefined
+  const hasColour = (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb'
+  return { ...terminal, hasColour, write: out }
 }
 
 type Source = Pick<AppDeps, 'provider' | 'onRun'>

@@ -22,7 +22,8 @@ export const COMMANDS: Readonly<Record<CommandName, CommandText>> = {
 Envoy reaches Gatehouse over a Unix socket in a private folder, so --grpc is bound only if you
 give it (for a second Envoy, say). Envoy is found by --envoy, ENVOY_PATH or PATH, else installed
 once for this user. /readyz on the admin address turns 200 when Envoy serves the first
-configuration. Ctrl-C or SIGTERM drains and stops both.`,
+configuration. If stdout is a terminal, it shows once what is served, where, and which routes are
+open (without colours if NO_COLOR is set). Ctrl-C or SIGTERM drains and stops both.`,
     examples: [
       'gatehouse run --resources ./gateway',
       'gatehouse run --resources ./gateway --resources ./policies.yaml --listen-address 127.0.0.1',
