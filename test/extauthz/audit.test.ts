@@ -32,7 +32,7 @@ const rules = (...allow: string[]): Authorization => ({
   policies: [{ ...policy, action: 'Allow', rules: allow.length, scopes: 0 }],
 })
 
-/** The route has nothing but policies of mode Audit. */
+/** A route that has only policies of mode Audit. */
 function open(audit: AuthzEntry['audit']): AuthzEntry {
   const { key: name, route, paths } = entry({})
   return { key: name, route, paths, isAudited: true, audit: { policy, ...audit } }

@@ -256,7 +256,7 @@ function asSeen({ answer, place }: Explanation): Seen {
 const plain = (seen: Seen): Seen =>
   /(path-parameters|too-many-hops)$/.test(seen.route ?? '') ? { ...seen, route: null } : seen
 
-/** Asks Envoy and explain about every request; names those that they disagree about. */
+/** Sends every request to Envoy and to explain, and fails with the requests whose answers differ. */
 async function expectAgreement(all: readonly Asked[]): Promise<readonly Explanation[]> {
   const answers: { readonly asked: Asked; readonly own: Explanation; readonly envoy: Sent }[] = []
   for (const asked of all)

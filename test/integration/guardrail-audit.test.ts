@@ -57,7 +57,7 @@ beforeEach(() => {
   second.answer(sample)
 })
 
-/** The lines of the log with this text, once there are so many. */
+/** Waits until the log has this many lines with this text, and returns them. */
 const lines = (text: string, count: number): Promise<readonly Record<string, unknown>[]> =>
   eventually(() => {
     const found = stack
@@ -120,7 +120,7 @@ test('beside webhooks in force these decide, and each is named by its place in t
   expect(stack.llm.requests.at(-1)?.body).toBe(chat('a ****'))
   const [audited] = await lines('"service/default/second/80","phase":"response"', 1)
   expect(audited).toMatchObject({ mode: 'audit', rule: 'promptGuard.response[0]' })
-  // Copies are made of what the webhooks in force let pass.
+  // Envoy copies only what the webhooks in force let pass.
   expect(asked(second)[0]?.messages?.map(({ content }) => content)).toEqual(['a ****'])
 })
 

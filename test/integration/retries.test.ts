@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Has the backend fail so many times, then answer, and resolves to the number of tries and the answer. */
+/** Makes the backend fail this many times and then answer. Resolves to the number of tries and the answer. */
 async function triesOf(
   path: string,
   failures: number,

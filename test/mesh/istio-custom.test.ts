@@ -82,7 +82,7 @@ afterAll(async () => {
 const call = async (path: string) =>
   send(ORIGIN, path, { headers: bearer(await signToken({ key, claims: { iss: ISSUER } })) })
 
-/** Applies what was printed, and waits until all of it is in force. */
+/** Applies the printed manifests, and waits until all of them are in force. */
 async function restore(): Promise<void> {
   await mesh.api.apply(...manifests)
   await eventually(async () => {

@@ -34,7 +34,7 @@ let mesh: Istio
 let gatehouse: Gatehouse
 let manifests: readonly AnyObject[]
 let seal: string
-/** Of a connection that was open before Gatehouse's manifests were applied. */
+/** Keeps a connection that was opened before Gatehouse's manifests were applied. */
 let early: Agent
 let prompts = 0
 
@@ -113,7 +113,7 @@ afterAll(async () => {
   await Promise.all([api, llm, webhook, idp].map((party) => party.close()))
 })
 
-/** Applies what was printed, and waits until all of it is in force. */
+/** Applies the printed manifests, and waits until all of them are in force. */
 async function restore(): Promise<void> {
   await mesh.api.apply(...manifests)
   await eventually(async () => {

@@ -34,7 +34,7 @@ let webhook: Program
 let idp: TestIdp
 let mesh: Istio
 let gatehouse: Gatehouse
-/** Of the folder without it. */
+/** The output for the folder without it. */
 let exported: string
 const prompts: string[] = []
 

@@ -69,7 +69,7 @@ const plain = (attributes: readonly KeyValue[] = []): Record<string, unknown> =>
 const key = await newKey('one')
 let folder: string
 let collector: ChildProgram
-/** What the collector passes on. */
+/** Receives what the collector exports. */
 let sink: Backend
 let llm: Backend
 let webhook: Backend
@@ -160,7 +160,7 @@ const records = (): readonly LogRecord[] =>
     ),
   )
 
-/** The span of that name in that trace, and those that it belongs to, up to the first. */
+/** The span of this name in this trace, and its ancestors up to the root. */
 function pathTo(traceId: string, name: string): readonly Span[] {
   const all = spans().filter((span) => span.traceId === traceId)
   const up = (span: Span | undefined): readonly Span[] =>

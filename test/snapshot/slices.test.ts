@@ -60,13 +60,13 @@ const XDS = { listenAddress: '0.0.0.0', trustedHops: 0, systemCaFile: '/ca.pem',
 const KINDS = kindsOf(API_GROUP)
 /** Several chunks of 64 each. */
 const COUNT = 400
-/** What one route, with its backend and its policy, may cost: a chunk of 64 costs many times as much. */
+/** Maximum cost of one route with its backend and its policy; a chunk of 64 costs many times as much. */
 const MOST = { resources: 6, hashes: 6, messages: 10, rules: 1 }
 
 /** The members that a translation of the kind reads. */
 const MEMBERS: Readonly<Record<string, string>> = { HTTPRoute: 'rules', ProxyPolicy: 'traffic' }
 
-/** Resources that were read since the last look. */
+/** Resources that were read since the last call. */
 const touched = new Set<string>()
 
 function watched(document: Document): DecodedResource {
@@ -132,7 +132,7 @@ interface Longest {
   readonly rules: number
 }
 
-/** Does the work to its end, and returns its result and the most that was done between two yields. */
+/** Runs work to its end. Returns its result and the maximum cost between two yields. */
 function measured<T>(work: Work<T>): { readonly value: T; readonly longest: Longest } {
   let longest: Longest = { resources: 0, hashes: 0, messages: 0, rules: 0 }
   for (;;) {

@@ -177,14 +177,14 @@ function textsOf(stream: string, isArray: boolean): ReadonlyMap<string, string> 
   return texts
 }
 
-/** A changed text is written with escapes for these characters, an unchanged one as it came. */
+/** Characters that are escaped in a changed text; an unchanged text is written as received. */
 const escaped = (stream: string): string =>
   stream.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 
 /**
- * Compares two streams; undefined: they say the same. A text that repeats itself has no 16 characters that are surely the same
- * ones before and behind a mask, so it depends on how windows fall in which piece of it a change is written. All pieces of a
- * text say the same then.
+ * Compares two streams; undefined: they have the same content. In a repetitive text, no 16 characters before and after
+ * a mask can be identified with certainty, so the positions of the windows decide which piece of the text contains a
+ * change. All pieces together are equal nevertheless.
  */
 function differenceOf(one: string, other: string, isArray: boolean): string | undefined {
   if (one === other) return undefined

@@ -28,7 +28,7 @@ export interface SuiteOptions {
   readonly gatewayClass: string
   /** Folder for the log and the report. */
   readonly folder: string
-  /** Flags in addition. */
+  /** Additional flags. */
   readonly flags: readonly string[]
 }
 
@@ -36,7 +36,7 @@ const { version } = JSON.parse(
   readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
 ) as { version: string }
 
-/** Name of the committed report, as the Gateway API's project asks for it. */
+/** Name of the committed report, as the Gateway API project requires it. */
 export const REPORT = `experimental-${version}-default-report.yaml`
 
 /** How Gatehouse names itself in the report. */

@@ -28,7 +28,7 @@ export interface EnvoyGateway {
 }
 
 /**
- * Its resources are to be written; Gateways listen on the ports that they name.
+ * Starts an Envoy Gateway, whose resources the caller writes. Gateways listen on the ports that they name.
  * @param api the API server that it reads; absent: it reads the folder.
  */
 export async function startEnvoyGateway(api?: ApiServer): Promise<EnvoyGateway> {

@@ -105,7 +105,7 @@ export const serviceTo = (name: string, port: number, protocol = 'http'): readon
   endpointSlice(name, [{ address: ADDRESS, port }]),
 ]
 
-/** The Gateway that a platform team has. */
+/** The platform team's own Gateway. */
 export const edge: object = {
   apiVersion: GATEWAY_API,
   kind: 'Gateway',
@@ -117,7 +117,7 @@ export const edge: object = {
   },
 }
 
-/** It, and its pod. */
+/** The Gateway and its pod. */
 const GATEWAY: readonly object[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
   {
@@ -191,7 +191,7 @@ const MESH = {
   defaultConfig: { discoveryAddress: XDS },
 }
 
-/** Off: extensions that only Istio's own Envoy has, and controllers that need a whole cluster. */
+/** Settings that switch off extensions that only Istio's own Envoy has, and controllers that need a whole cluster. */
 const ISTIOD = {
   POD_NAMESPACE: 'istio-system',
   POD_NAME: 'istiod-1',
