@@ -16,9 +16,18 @@ export interface CheckCounters {
   forget(route: string): void
 }
 
+interface VerdictLabels {
+  /** Name of its backend. */
+  readonly webhook: string
+  readonly phase: string
+  readonly outcome: string
+  /** Why there is no verdict; absent: there is one. */
+  readonly reason?: string
+  readonly mode?: 'audit'
+}
+
 export interface GuardrailMetrics {
-  /** webhook: name of its backend. */
-  verdict(webhook: string, phase: string, outcome: string, seconds: number, mode?: 'audit'): void
+  verdict(labels: VerdictLabels, seconds: number): void
   headerBudgetExceeded(webhook: string): void
   /** Counts the tokens that a reply says were used. */
   tokens(route: string, reply: ReplyTokens): void
@@ -73,7 +82,7 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
   const verdicts = new Counter({
     name: 'gatehouse_guardrail_verdicts_total',
     help: 'Answers of guardrail webhooks, and what was done without one.',
-    labelNames: ['webhook', 'phase', 'outcome', 'mode'] as const,
+    labelNames: ['webhook', 'phase', 'outcome', 'reason', 'mode'] as const,
     registers,
   })
   const duration = new Histogram({
@@ -94,9 +103,9 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
     tokens: (route, reply) => tokens.add(route, reply),
     forget: (route) => tokens.forget(route),
     headerBudgetExceeded: (webhook) => headerBudgets.inc({ webhook }),
-    verdict(webhook, phase, outcome, seconds, mode) {
-      verdicts.inc({ webhook, phase, outcome, ...(mode !== undefined && { mode }) })
-      duration.observe({ webhook, phase }, seconds)
+    verdict(labels, seconds) {
+      verdicts.inc({ ...labels })
+      duration.observe({ webhook: labels.webhook, phase: labels.phase }, seconds)
     },
   }
 }

@@ -73,7 +73,7 @@ const verdicts = async (webhook: string): Promise<Readonly<Record<string, number
     [
       ...(await stack.metrics()).matchAll(
         new RegExp(
-          `^gatehouse_guardrail_verdicts_total\\{webhook="service/default/${webhook}/80",phase="(\\w+)",outcome="([\\w-]+)",mode="audit"\\} (\\d+)$`,
+          `^gatehouse_guardrail_verdicts_total\\{webhook="service/default/${webhook}/80",phase="(\\w+)",outcome="([\\w-]+)"(?:,reason="\\w+")?,mode="audit"\\} (\\d+)$`,
           'gm',
         ),
       ),

@@ -45,17 +45,18 @@ const verdictLines = (): Line[] =>
     .filter((line) => line.includes('"outcome"'))
     .map((line) => JSON.parse(line) as Line)
 
-/** Verdicts counted so far, by phase and outcome; the same of the histogram's observations by phase. */
+/** Verdicts counted so far, by phase, outcome and reason; the same of the histogram's observations by phase. */
 async function counted(): Promise<Record<string, number>> {
   const found = [
     ...(await stack.metrics()).matchAll(
-      /^gatehouse_guardrail_(?:verdicts_total|webhook_duration_seconds_count)\{webhook="([^"]*)",phase="([^"]*)"(?:,outcome="([^"]*)")?\} (\d+)$/gm,
+      /^gatehouse_guardrail_(?:verdicts_total|webhook_duration_seconds_count)\{webhook="([^"]*)",phase="([^"]*)"(?:,outcome="([^"]*)"(?:,reason="([^"]*)")?)?\} (\d+)$/gm,
     ),
   ]
   return Object.fromEntries(
-    found.map(([, webhook, phase, outcome, count]) => {
+    found.map(([, webhook, phase, outcome, reason, count]) => {
       expect(webhook).toBe(BACKEND)
-      return [`${phase ?? ''} ${outcome ?? 'seconds'}`, Number(count)]
+      const why = reason === undefined ? '' : ` ${reason}`
+      return [`${phase ?? ''} ${outcome ?? 'seconds'}${why}`, Number(count)]
     }),
   )
 }
@@ -71,20 +72,23 @@ test('each verdict is counted and timed by webhook, phase and outcome, and logge
   stack.webhook.answer(answerJson({}, 500))
   await stack.post('/closed', chat('hi'))
   await stack.post('/open', chat('hi'))
+  stack.webhook.answer(answerJson({ verdict: 'fine' }))
+  await stack.post('/closed', chat('hi'))
   expect(await counted()).toEqual({
     'request allow': 3,
     'request modify': 1,
     'request reject': 1,
-    'request fail-closed': 1,
-    'request fail-open': 1,
-    'request seconds': 7,
+    'request fail-closed status': 1,
+    'request fail-closed invalid': 1,
+    'request fail-open status': 1,
+    'request seconds': 8,
     'response allow': 2,
     'response modify': 1,
     'response reject': 1,
-    'response fail-open': 1,
+    'response fail-open status': 1,
     'response seconds': 5,
   })
-  await eventually(() => expect(verdictLines()).toHaveLength(12))
+  await eventually(() => expect(verdictLines()).toHaveLength(13))
   expect(verdictLines()[0]).toMatchObject({
     msg: 'guardrail verdict',
     route: 'default/closed',
@@ -92,7 +96,7 @@ test('each verdict is counted and timed by webhook, phase and outcome, and logge
     phase: 'request',
     outcome: 'allow',
   })
-  expect(verdictLines().at(-1)).toMatchObject({
+  expect(verdictLines().at(-2)).toMatchObject({
     msg: 'guardrail webhook is unavailable',
     route: 'default/open',
     phase: 'response',

@@ -36,8 +36,9 @@ function useAll(metrics: Metrics): void {
   metrics.xdsPush('Listener')
   metrics.checks.observe('default/a', 'allow', 'allowed', 0.001)
   metrics.checks.audited('default/a', 'deny', 'rule')
-  metrics.guardrails.verdict('words', 'request', 'allow', 0.001)
-  metrics.guardrails.verdict('words', 'request', 'reject', 0.001, 'audit')
+  const verdict = { webhook: 'words', phase: 'request' }
+  metrics.guardrails.verdict({ ...verdict, outcome: 'reject', mode: 'audit' }, 0.001)
+  metrics.guardrails.verdict({ ...verdict, outcome: 'fail-open', reason: 'timeout' }, 0.001)
   metrics.guardrails.headerBudgetExceeded('words')
   metrics.guardrails.tokens('default/a', { model: 'm', inputTokens: 1, outputTokens: 1 })
   metrics.keySetFetch('success')

@@ -8,16 +8,16 @@ import type { Ending } from '../../ending.js'
 import type { Json, JsonObject } from '../../ir/json.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
-import type { Usage } from '../../llm/text/usage.js'
 import type { Logger } from '../../logger.js'
-import { describeFailure } from '../../remote/remote-failure.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
-import { err, type Result } from '../../result.js'
+import type { Result } from '../../result.js'
 import type { Trace, TraceSpan } from '../../tracing.js'
 import { inTurns, Pace, type Work } from '../../turns.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import { callWebhook } from './call-webhook.js'
 import type { CompiledWebhook } from './compiled-guard.js'
+import type { GuardMetrics, Outcome } from './guard-metrics.js'
+import { badStatus, failedCall, givenUp, invalidAnswer, type NoVerdict } from './no-verdict.js'
 import type { LogRefusal } from './refusal-log.js'
 import { shownReason } from './verdict-reason.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
@@ -52,17 +52,6 @@ export interface GuardDeps {
   readonly span?: TraceSpan | undefined
   /** Set if verdicts change nothing. */
   readonly mode?: 'audit'
-}
-
-export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'
-
-export interface GuardMetrics {
-  /** Updates gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
-  verdict(webhook: string, phase: Phase, outcome: Outcome, seconds: number, mode?: 'audit'): void
-  /** Increments gatehouse_guardrail_header_budget_exceeded_total. */
-  headerBudgetExceeded?(webhook: string): void
-  /** Updates gatehouse_llm_tokens_total. */
-  tokens?(route: string, usage: Usage): void
 }
 
 /** One text that may be shown. */
@@ -171,7 +160,7 @@ async function askOne(
   compiled: CompiledWebhook,
   shown: readonly Shown[],
   deps: GuardDeps,
-): Promise<Result<Verdict, string>> {
+): Promise<Result<Verdict, NoVerdict>> {
   const start = deps.now()
   const verdict = await verdictOf(question, compiled, shown, deps)
   if (question.signal.aborted) return verdict
@@ -183,13 +172,14 @@ async function askOne(
       : 'fail-closed'
   const ms = deps.now() - start
   const { route, phase } = question
-  deps.metrics.verdict(backend, phase, outcome, ms / 1000, deps.mode)
   const mode = deps.mode === undefined ? {} : { mode: deps.mode }
+  const why = verdict.ok ? {} : { reason: verdict.error.reason }
+  deps.metrics.verdict({ webhook: backend, phase, outcome, ...why, ...mode }, ms / 1000)
   const fields = { ...mode, route, webhook: backend, phase, outcome, ms }
   const logger = deps.logger.plain ?? deps.logger
   if (!verdict.ok)
     logger.warn(
-      { ...fields, ...requestOf(question, compiled), problem: verdict.error },
+      { ...fields, ...requestOf(question, compiled), problem: verdict.error.problem },
       UNAVAILABLE,
     )
   // Most verdicts are allows, and metrics count them.
@@ -255,23 +245,24 @@ async function verdictOf(
   compiled: CompiledWebhook,
   shown: readonly Shown[],
   deps: GuardDeps,
-): Promise<Result<Verdict, string>> {
+): Promise<Result<Verdict, NoVerdict>> {
   const { phase, hasPassed, signal } = question
   const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
   const asking = inTurns(requestWithinBudget(question, compiled, shown, deps), signal)
   const request = asking instanceof Promise ? await asking : asking
-  if (request === undefined) return err('nobody waits for its answer')
+  if (request === undefined) return givenUp()
   const answer = await callWebhook(deps, {
     ...{ backend, target, maxConnections, keepAliveSeconds, phase },
     ...request,
     ...{ timeoutMs: deadlineMs, maxBytes: deps.maxBodyBytes, signal },
   })
-  if (!answer.ok) return err(describeFailure(answer.error))
+  if (!answer.ok) return failedCall(answer.error)
   const { status, body } = answer.value
-  if (status < 200 || status > 299) return err(`it answered HTTP ${status}`)
+  if (status < 200 || status > 299) return badStatus(status)
   const verdict = await readVerdict(body, phase, shown)
-  return verdict.ok && verdict.value.type === 'modify' && hasPassed === true
-    ? err('it changes what has passed already, as a webhook of mode Async cannot')
+  if (!verdict.ok) return invalidAnswer(verdict.error)
+  return verdict.value.type === 'modify' && hasPassed === true
+    ? invalidAnswer('it changes what has passed already, as a webhook of mode Async cannot')
     : verdict
 }
 

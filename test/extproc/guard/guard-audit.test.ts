@@ -51,7 +51,7 @@ function audit(changes: Partial<GuardDeps> = {}, budget = 1024 * K): Audit {
     ...guardrails(pools),
     heldBytes,
     metrics: {
-      verdict: (_, phase, outcome, __, mode) => verdicts.push(`${phase} ${outcome} ${mode}`),
+      verdict: ({ phase, outcome, mode }) => verdicts.push(`${phase} ${outcome} ${mode}`),
     },
     now: () => 0,
     logger,

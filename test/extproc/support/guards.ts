@@ -2,7 +2,8 @@
 
 import { createSecureContext } from 'node:tls'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import type { GuardDeps, Outcome } from '../../../src/extproc/webhook/ask-webhooks.js'
+import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
+import type { VerdictLabels } from '../../../src/extproc/webhook/guard-metrics.js'
 import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
 import type { Usage } from '../../../src/llm/text/usage.js'
 import { systemLookup } from '../../../src/remote/http-call.js'
@@ -13,11 +14,7 @@ import { createWebhookPools, type WebhookPools } from '../../../src/remote/webho
 export const plainPools = (lookup: Lookup = systemLookup): WebhookPools =>
   createWebhookPools({ lookup, systemAuthorities: () => createSecureContext() })
 
-export interface CountedVerdict {
-  readonly webhook: string
-  readonly phase: string
-  readonly outcome: Outcome
-}
+export type CountedVerdict = VerdictLabels
 
 export interface CountedTokens extends Usage {
   readonly route: string
@@ -34,7 +31,7 @@ export const guardrails = (
   heldBytes: createHeldBytes(Infinity),
   bodyTimeoutMs: 60_000,
   metrics: {
-    verdict: (webhook, phase, outcome) => verdicts.push({ webhook, phase, outcome }),
+    verdict: (labels) => verdicts.push(labels),
     tokens: (route, usage) => tokens.push({ route, ...usage }),
   },
 })
