@@ -76,7 +76,7 @@ export const FLAGS = {
     value: 'FILE',
     commands: ['run', 'serve', 'explain'],
     meaning:
-      'the file with the token that these four ask for, as a bearer token or a basic password; made at the start if it is missing',
+      'the file with the token that these four require, as a bearer token or a basic password; created at the start if it is missing',
   }),
   envoy: one(readText, {
     value: 'PATH',

@@ -23,23 +23,24 @@ export const LOG_FLAGS = {
     value: 'WHICH',
     commands: SERVERS,
     meaning:
-      'which decisions leave a line at info: refusals, all, all:N (refusals, and one of N that are let in) or none',
+      'which decisions are logged at info: refusals, all, all:N (refusals, and one of N allowed requests) or none',
   }),
   decisionLogFile: one(readText, {
     value: 'PATH',
     commands: ['run', 'serve'],
     meaning:
-      'the file that these lines are appended to instead of stderr; a new one is created after it was renamed',
+      'the file to which these lines are appended instead of stderr; created again after it is renamed',
   }),
   logClaims: one(readNames, {
     value: 'NAME,NAME',
     commands: SERVERS,
-    meaning: 'claims of verified tokens that these lines show beside sub, iss and client_id',
+    meaning:
+      'claims of verified tokens that these lines show in addition to sub, iss and client_id',
   }),
   exposeReason: onOff({
     commands: SERVERS,
     meaning:
-      "the reason that a guardrail webhook gives with a reject also reaches the client, in errors of its API's form and of streams",
+      'the error that a client gets for a reject includes the reason of the guardrail webhook, also in streams',
   }),
   otlp: one(readHttpUrl, {
     value: 'URL',

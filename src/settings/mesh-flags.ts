@@ -38,6 +38,6 @@ export const MESH_FLAGS = {
     value: 'HOST:PORT',
     commands: ['serve', 'translate'],
     meaning:
-      'where 503 is the answer to everything, for routes of a mesh that lead nowhere; translate: default port 9 of 127.0.0.1, where nobody listens',
+      'the address that answers 503 to everything, for closed routes of a mesh; translate: default port 9 of 127.0.0.1, where nothing listens',
   }),
 }

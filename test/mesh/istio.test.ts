@@ -34,7 +34,7 @@ let webhook: Program
 let idp: TestIdp
 let mesh: Istio
 let gatehouse: Gatehouse
-/** The output for the folder without it. */
+/** The manifests that were exported and applied. */
 let exported: string
 const prompts: string[] = []
 

@@ -60,21 +60,21 @@ const webhook = z.object({
     .max(MAX_HOLD_BACK)
     .default(256)
     .describe(
-      'Of streamed replies: how many characters a match may be long. So many are held back at the end of what was shown.',
+      'For streamed replies: the maximum length of a match in characters. This many are held back at the end of the text that was shown.',
     )
     .meta({ since: '0.2.0' }),
   minInterval: duration()
     .refine((ms) => ms >= 10 && ms <= 10_000, 'minInterval must be from 10ms to 10s')
     .prefault('300ms')
     .describe(
-      'Of streamed replies: the time between two windows of one text, so that a fast model costs fewer calls.',
+      'For streamed replies: the time between two windows of one text, which reduces the number of calls for a fast model.',
     )
     .meta({ since: '0.2.0' }),
   mode: z
     .enum(['Sync', 'Async'])
     .default('Sync')
     .describe(
-      'Of streamed replies. Sync: text leaves when the webhook has seen it. Async: text leaves at once, and a reject ends the stream; such a webhook cannot change it.',
+      'For streamed replies. Sync: text is sent when the webhook has seen it. Async: text is sent at once, and a reject ends the stream; such a webhook cannot change it.',
     )
     .meta({ since: '0.2.0' }),
 })
@@ -87,7 +87,7 @@ export const guards = z
         .enum(['Enforce', 'Audit'])
         .default('Enforce')
         .describe(
-          'Audit: the webhook gets copies; its verdict is logged and counted, and changes nothing. In a policy of mode Audit all are audited.',
+          'Audit: the webhook gets copies; its verdict is logged and counted, and changes nothing. In a policy of mode Audit, all webhooks are audited.',
         )
         .meta({ example: 'Audit', since: '0.2.0' }),
       webhook: webhook.describe('A guardrail webhook server.'),

@@ -183,7 +183,7 @@ export const proxyPolicySpec = z.object({
     .enum(['Enforce', 'Audit'])
     .default('Enforce')
     .describe(
-      'Enforce: the policy is in force. Audit: what it would refuse is logged and counted, and nothing is refused or changed. Policies of each mode are pooled apart, and those of mode Enforce always decide.',
+      'Enforce: the policy is in force. Audit: its denials are logged and counted, and nothing is denied or changed. Policies of each mode are merged separately, and those of mode Enforce always decide.',
     )
     .meta({ example: 'Audit', since: '0.2.0' }),
   traffic: z
