@@ -5,6 +5,7 @@ import { CheckCounts } from './check-counts.js'
 import { CheckDurations } from './check-durations.js'
 import { mergedText, type MetricsJson } from './merged-metrics.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
+import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
 
 export interface CheckCounters {
@@ -40,6 +41,7 @@ export interface Metrics {
   xdsPush(type: string): void
   readonly checks: CheckCounters
   readonly guardrails: GuardrailMetrics
+  readonly streams: StreamCounts
   /** Removes the series of HTTPRoutes that are gone. */
   forgetRoutes(routes: readonly string[]): void
   keySetFetch(result: string): void
@@ -235,6 +237,7 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     state: createStateGauges(registers),
     checks,
     guardrails,
+    streams: new StreamCounts(registers),
     forgetRoutes(routes) {
       for (const route of routes) for (const part of [checks, guardrails]) part.forget(route)
     },

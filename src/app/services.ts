@@ -101,6 +101,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     tracer,
     shared,
     readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
+    openStreams: metrics.streams,
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
     now,
     logger,

@@ -7,7 +7,7 @@ import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/e
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
 import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
-import { createLogLimit } from '../log-limit.js'
+import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { tracedCall } from '../remote/traced-call.js'
@@ -42,6 +42,8 @@ export interface ProcessServiceDeps {
     GuardDeps,
     'now' | 'isServed' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'
   >
+  /** Updates gatehouse_open_streams; type: that of the table's entry. */
+  readonly openStreams?: { opened(type: string): void; closed(type: string): void }
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
@@ -58,19 +60,7 @@ const MAX_REGISTRATIONS = 64
 export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const streams = createOpenStreams()
   const limit = createLogLimit(() => deps.now())
-  const guardDeps: GuardDeps = {
-    ...deps.guardrails,
-    headerBudgetExceeded: createBudgetLog(deps.logger, limit, (webhook) =>
-      deps.guardrails.metrics.headerBudgetExceeded?.(webhook),
-    ),
-    isServed: (key) => deps.table().get(key) !== undefined,
-    now: () => deps.now(),
-    logger: deps.logger,
-    logRefusal: createRefusalLog(
-      deps.logger,
-      createLogLimit(() => deps.now()),
-    ),
-  }
+  const guardDeps = guardDepsOf(deps, limit)
   const now = (): number => deps.now()
   const slots = createSlots(MAX_REGISTRATIONS, deps.shared?.tallyOf)
   const relay = createRelayDeps({ ...deps, slots, now })
@@ -95,9 +85,13 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
           : createProcessor(entry, own, tracedParts(parts, trace), { ...guardDeps, trace }, client)
       },
       onError: (error) => logError(deps.logger, entry, error),
-      onEnd: () => close(),
+      onEnd: () => {
+        close()
+        deps.openStreams?.closed(entry.type)
+      },
     })
     const close = streams.add(stream)
+    deps.openStreams?.opened(entry.type)
     return listener
   }
   const process = (call: StreamCall): StreamListener => {
@@ -115,6 +109,20 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     drain: (timeoutMs) => streams.drain(timeoutMs),
   }
 }
+
+const guardDepsOf = (deps: ProcessServiceDeps, limit: LogLimit): GuardDeps => ({
+  ...deps.guardrails,
+  headerBudgetExceeded: createBudgetLog(deps.logger, limit, (webhook) =>
+    deps.guardrails.metrics.headerBudgetExceeded?.(webhook),
+  ),
+  isServed: (key) => deps.table().get(key) !== undefined,
+  now: () => deps.now(),
+  logger: deps.logger,
+  logRefusal: createRefusalLog(
+    deps.logger,
+    createLogLimit(() => deps.now()),
+  ),
+})
 
 function traceOf(call: StreamCall, tracer: Tracer | undefined): Trace | undefined {
   return tracer && { tracer, parent: call.metadata(TRACEPARENT)[0] }

@@ -115,6 +115,9 @@ describe.each([1, 4])('with %i', (workers) => {
 
   test('--held-bytes are held by all bodies together; beyond that 503', async () => {
     const before = await heldBytes()
+    const open = async (): Promise<number> =>
+      Number(/^gatehouse_open_streams\{type="guard"\} (\d+)$/m.exec(await stack.metrics())?.[1])
+    await eventually(async () => expect(await open()).toBe(0))
     const requests = []
     const statuses: (number | undefined)[] = []
     for (let index = 0; index < 5; index++) {
@@ -134,7 +137,9 @@ describe.each([1, 4])('with %i', (workers) => {
       })
     }
     expect(statuses).toEqual([503, 503])
+    await eventually(async () => expect(await open()).toBe(3))
     for (const request of requests) request.destroy()
     await eventually(async () => expect(await heldBytes()).toBe(before))
+    await eventually(async () => expect(await open()).toBe(0))
   })
 })

@@ -41,6 +41,7 @@ function useAll(metrics: Metrics): void {
   metrics.guardrails.verdict({ ...verdict, outcome: 'fail-open', reason: 'timeout' }, 0.001)
   metrics.guardrails.headerBudgetExceeded('words')
   metrics.guardrails.tokens('default/a', { model: 'm', inputTokens: 1, outputTokens: 1 })
+  metrics.streams.opened('guard')
   metrics.keySetFetch('success')
   metrics.translationFailed()
   metrics.exported('file', 'decisions', 'sent', 1)
