@@ -6,8 +6,12 @@ import { splitsPair } from './surrogates.js'
 
 /** Number of characters on either side of a lesser cut on which both texts must agree. */
 const AGREEMENT = 8
+/** Minimum distance of a clean cut from every change, in characters. */
+const CLEAN = 16
 /** How far back white space is searched, in characters. */
 const NEAR = 64
+/** Maximum length of a change that cannot contain a misread repetition, in characters. */
+const SHORT = 512
 
 export interface SeenText {
   readonly original: string
@@ -43,9 +47,11 @@ export function cleanCut(
   { holdBack, needed, beginning }: Margins,
 ): CleanCut | undefined {
   const { original } = seen
+  // What was written for a change may by chance begin or end as the text beside it does.
+  const apart = Math.max(holdBack, CLEAN)
   for (const { start, end, shift } of agreements(seen).reverse()) {
-    const low = start === 0 ? beginning : start + holdBack
-    const high = Math.min(end === original.length ? end : end - holdBack, original.length - needed)
+    const low = start === 0 ? beginning : start + apart
+    const high = Math.min(end === original.length ? end : end - apart, original.length - needed)
     const at = splitsPair(original, high) ? high - 1 : high
     if (at < Math.max(low, from + 1)) continue
     const next = afterSpace(original, at, low)
@@ -70,17 +76,17 @@ export function lesserCut(seen: SeenText, from: number, { needed }: Margins): Cu
 }
 
 /**
- * Whether the position of the cut in the changed text is unambiguous: nothing changed, or the text around the cut, up
- * to `upTo` characters away, occurs only once in both texts.
+ * Whether the position of the cut in the changed text is unambiguous: all changes before it are short, or the text around it
+ * occurs only once in both texts.
  */
-export function isCertain(
-  { original, changed, changes }: SeenText,
-  { at, to }: Cut,
-  upTo: number,
-): boolean {
-  if (changes.length === 0) return true
-  const before = Math.min(at, NEAR, upTo)
-  const around = original.slice(at - before, at + Math.min(NEAR, upTo))
+export function isCertain({ original, changed, changes }: SeenText, { at, to }: Cut): boolean {
+  const earlier = changes.filter(({ end }) => end <= at)
+  const isLong = ({ start, end, from, to: until }: Change): boolean =>
+    Math.max(end - start, until - from) > SHORT
+  if (!earlier.some(isLong)) return true
+  const before = Math.min(NEAR, at - (earlier.at(-1)?.end ?? 0))
+  const next = changes[earlier.length]?.start ?? original.length
+  const around = original.slice(at - before, Math.min(next, at + NEAR))
   const isOnlyAt = (text: string, place: number): boolean =>
     text.indexOf(around) === place && text.lastIndexOf(around) === place
   return isOnlyAt(original, at - before) && isOnlyAt(changed, to - before)

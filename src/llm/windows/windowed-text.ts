@@ -175,11 +175,7 @@ class WindowedText implements HeldText {
     if (this.isEnded && this.unseen === 0) return this.release(last.original.length)
     const clean = cleanCut(last, from, this.margins())
     this.isClean = clean !== undefined && clean.at >= last.original.length - 2 * this.holdBack
-    if (
-      clean !== undefined &&
-      clean.at >= (known?.at ?? 0) &&
-      isCertain(last, clean.next, this.holdBack)
-    ) {
+    if (clean !== undefined && clean.at >= (known?.at ?? 0) && isCertain(last, clean.next)) {
       this.beginsClean = true
       return this.cut(clean, clean.next)
     }

