@@ -32,6 +32,9 @@ export const MCP_PARTS: ReadonlySet<string> = new Set(['tool', 'prompt', 'resour
 
 export type Root = 'jwt' | 'llmRequest' | 'mcp' | 'request' | 'source'
 
+/** The variables, in the order in which messages name them. */
+export const ROOTS: readonly Root[] = ['jwt', 'request', 'source', 'mcp', 'llmRequest']
+
 /** JSON that is converted to CEL once, when a rule first reads it; claims live as long as their token is remembered. */
 export interface LazyValue<T extends Json = Json> {
   readonly json: T

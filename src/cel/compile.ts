@@ -2,7 +2,7 @@
 
 import { type ASTNode, EvaluationError } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../result.js'
-import { type Attributes, attributeValue, type Root } from './attributes.js'
+import { type Attributes, attributeValue, type Root, ROOTS } from './attributes.js'
 import { type Budget, BUDGET_EXCEEDED, charge, spending } from './budget.js'
 import { assertClosedParts } from './closed-parts.js'
 import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
@@ -39,7 +39,8 @@ export function compileExpression(
   try {
     return ok(compileChecked(source, denied))
   } catch (error) {
-    return err(problemOf(source, error))
+    const roots = ROOTS.filter((root) => denied[root] === undefined)
+    return err(problemOf(source, error, roots))
   }
 }
 

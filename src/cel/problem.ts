@@ -1,6 +1,7 @@
 // Turns errors of the library and of our own checks into messages for the author of an expression.
 
 import { ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js'
+import type { Root } from './attributes.js'
 import { ExpressionError } from './expression-error.js'
 import { restoreNames } from './renames.js'
 
@@ -23,8 +24,8 @@ export function celProblem(
   return { message: `line ${before.length}, column ${column}: ${message}`, start, end }
 }
 
-/** error: anything that parsing or checking threw or returned. */
-export function problemOf(source: string, error: unknown): CelProblem {
+/** error: anything that parsing or checking threw or returned. roots: the variables that the expression may read. */
+export function problemOf(source: string, error: unknown, roots: readonly Root[]): CelProblem {
   if (error instanceof ExpressionError)
     return celProblem(source, error.message, error.start, error.end)
   if (error instanceof ParseError || error instanceof CelTypeError) {
@@ -33,7 +34,7 @@ export function problemOf(source: string, error: unknown): CelProblem {
       source,
       error.code === 'unexpected_character'
         ? unexpected(source.slice(range.start, range.end))
-        : sentence(error.code, restoreNames(error.summary).replaceAll('$mcp', 'mcp')),
+        : sentence(error.code, restoreNames(error.summary).replaceAll('$mcp', 'mcp'), roots),
       range.start,
       range.end,
     )
@@ -67,11 +68,11 @@ const MEANT: Readonly<Record<string, string>> = {
   '=': '==',
 }
 
-function sentence(code: string, summary: string): string {
+function sentence(code: string, summary: string, roots: readonly Root[]): string {
   const lower = summary.charAt(0).toLowerCase() + summary.slice(1)
   switch (code) {
     case 'unknown_variable':
-      return `${lower}; expected jwt, request, source or a function's own variable`
+      return `${lower}; expected ${roots.join(', ')} or a function's own variable`
     case 'no_matching_overload':
       return `${lower.replace('found no matching overload for', 'there is no function')}; expected a function of CEL with arguments of its types`
     case 'no_such_overload':

@@ -2,13 +2,13 @@
 
 import type { McpAttributes } from '../cel/attributes.js'
 import { jsonNodeValue } from '../cel/json-node-value.js'
+import { parseJsonText } from '../cel/json-text.js'
 import type { ReadCall } from '../mcp/http-message.js'
 
 export function mcpAttributes(call: ReadCall): McpAttributes {
-  const id = JSON.parse(call.id) as string | number | null
   return {
     method: call.method,
-    id: Number.isSafeInteger(id) ? BigInt(id as number) : id,
+    id: parseJsonText(call.id) as McpAttributes['id'],
     protocolVersion: call.protocolVersion,
     toolName: call.toolName,
     toolArguments: () =>

@@ -30,6 +30,7 @@ describe('mistakes', () => {
     ['mcp.tol.name == "x"', 'mcp has no tol; expected one of method, id'],
     ['mcp.tool.name == 1', 'there is no operation string == int'],
     ['mcp.method', 'the expression gives string; expected bool'],
+    ['mpc.method == "x"', 'unknown variable: mpc; expected jwt, request, source, mcp or a'],
     ['mcp.tool == "x"', 'there is no operation mcp.tool == string'],
   ])('%s', (source, message) => {
     expect(reads(source)).toContain(message)
@@ -39,6 +40,10 @@ describe('mistakes', () => {
     const compiled = compileValue('mcp.method')
     expect(compiled.ok ? '' : compiled.error.message).toContain(
       'mcp is available in authorization rules alone',
+    )
+    const unknown = compileValue('prompt')
+    expect(unknown.ok ? '' : unknown.error.message).toContain(
+      'expected jwt, request, source, llmRequest or a',
     )
   })
 })

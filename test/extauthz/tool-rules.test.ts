@@ -91,6 +91,13 @@ describe('what rules read', () => {
     expect([await status('9007199254740993'), await status('9007199254740992')]).toEqual([200, 403])
   })
 
+  test('whole numbers of ids are exact', async () => {
+    const body = JSON.stringify(call('x', {}, 'N')).replace('"N"', '9007199254740993')
+    const status = async (id: string): Promise<number> =>
+      (await checking({ require: [`mcp.id == ${id}`] })(post(body))).status
+    expect([await status('9007199254740993'), await status('9007199254740992')]).toEqual([200, 403])
+  })
+
   test('one rule after the other sees its own request', async () => {
     const check = checking({ allow: ['mcp.tool.name == "a" && mcp.tool.arguments.n == 1'] })
     const statuses = []
