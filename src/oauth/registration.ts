@@ -2,6 +2,7 @@
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../ir/json.js'
 import { err, ok, type Result } from '../result.js'
+import { isRedirectUri } from './redirect-uri.js'
 
 /** Maximum size of a request; a larger one gets 413. */
 export const MAX_REGISTRATION_BYTES = 64 * 1024
@@ -21,7 +22,7 @@ export function answerRegistration(clientId: string, body: Uint8Array, now: numb
     return registrationRefused(
       400,
       'invalid_redirect_uri',
-      'redirect_uris must be a non-empty array of absolute URIs without a fragment',
+      'redirect_uris must be a non-empty array of absolute URIs without user and fragment',
     )
   return {
     status: 201,
@@ -66,14 +67,6 @@ export const registrationRefused = (
 })
 
 const isRedirectUris = (value: Json | undefined): value is readonly string[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isRedirectUri)
-
-/** Schemes that a browser would execute in the context of the redirecting page. */
-const RUNNABLE = /^(?:javascript|data|vbscript):/i
-
-/** Whether it is an absolute URI without a fragment (RFC 6749 section 3.1.2), of any scheme, as native clients use. */
-const isRedirectUri = (value: Json): boolean =>
-  typeof value === 'string' &&
-  !RUNNABLE.test(value) &&
-  /^[a-z][a-z0-9+.-]*:[^\s#\p{Cc}]+$/iu.test(value) &&
-  URL.canParse(value)
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((uri: Json) => typeof uri === 'string' && isRedirectUri(uri))

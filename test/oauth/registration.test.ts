@@ -79,6 +79,10 @@ describe('redirect URIs', () => {
     ['data', { redirect_uris: ['data:text/html,x'] }],
     ['with a space', { redirect_uris: ['https://client.example/c b'] }],
     ['without a host', { redirect_uris: ['https://'] }],
+    ['a file', { redirect_uris: ['file:///etc/passwd'] }],
+    ['with a user', { redirect_uris: ['https://client.example@evil.example/cb'] }],
+    ['with a backslash', { redirect_uris: ['https://evil.example\\@client.example/cb'] }],
+    ['with letters beyond ASCII', { redirect_uris: ['https://clıent.example/cb'] }],
   ])('%s: 400', (_, body) => {
     const reply = register(body)
     expect(reply.status).toBe(400)

@@ -103,7 +103,7 @@ function shown(context: RelayContext, request: RelayRequest, asked: Asked): Repl
     })
   const browser = cookieValue(request.cookie, isSecure, BROWSER) ?? secret(context, 32)
   const issued = String(context.now())
-  const token = `${issued}.${vault.sign('consent-form', formText(browser, issued, asked.query))}`
+  const token = `${issued}.${vault.sign('consent-form', formText(browser, issued, asked))}`
   return pageReply(
     200,
     consentPage({ relay, client: asked.client, redirectUri, scopes, token }),
@@ -112,8 +112,13 @@ function shown(context: RelayContext, request: RelayRequest, asked: Asked): Repl
   )
 }
 
-const formText = (browser: string, issued: string, query: string): string =>
-  JSON.stringify([browser, issued, hashOfText(query)])
+/** What the form approves: the query, and what the page showed beside it, which may change meanwhile. */
+const formText = (browser: string, issued: string, { query, client, request }: Asked): string =>
+  JSON.stringify([
+    browser,
+    issued,
+    hashOfText(JSON.stringify([query, client.documentHash ?? '', request.scopes])),
+  ])
 
 const secret = (context: RelayContext, bytes: number): string =>
   Buffer.from(context.random(bytes)).toString('base64url')
@@ -128,7 +133,7 @@ function decided(context: RelayContext, request: RelayRequest, asked: Asked): Re
   const [issued = '', signature = ''] = (form.get('token') ?? '').split('.')
   const isOurs =
     browser !== undefined &&
-    vault.isSigned('consent-form', formText(browser, issued, asked.query), signature)
+    vault.isSigned('consent-form', formText(browser, issued, asked), signature)
   if (!isOurs || context.now() - Number(issued) >= FORM_MS)
     return errorPageReply(
       403,

@@ -4,7 +4,7 @@ import type { Relay } from '../../ir/relay.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Client } from './client.js'
 import type { Parameters } from './parameters.js'
-import { isPermitted, isRedirectUri, isRegistered } from './redirect-uri.js'
+import { isPermitted, isRegistered, isRelayRedirectUri } from './redirect-uri.js'
 
 export interface AuthorizationRequest {
   readonly redirectUri: string
@@ -41,7 +41,7 @@ export function trustedRedirect(
 ): Result<string, string> {
   const uri = parameters.get('redirect_uri')
   if (uri === undefined) return err('The request has no redirect_uri, or more than one.')
-  if (!isRedirectUri(uri) || !isRegistered(uri, client.redirectUris))
+  if (!isRelayRedirectUri(uri) || !isRegistered(uri, client.redirectUris))
     return err('The redirect_uri of the request is none that the client has registered.')
   return isPermitted(uri, relay.redirectUris)
     ? ok(uri)

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from '../../ir/js
 import type { Relay } from '../../ir/relay.js'
 import { err, ok, type Result } from '../../result.js'
 import { type JsonReply, parseRegistration, registrationRefused } from '../registration.js'
-import { isPermitted, isRedirectUri } from './redirect-uri.js'
+import { isPermitted, isRelayRedirectUri } from './redirect-uri.js'
 import type { Vault } from './vault.js'
 
 export interface Client {
@@ -85,7 +85,7 @@ const isRedirectUris = (value: Json | undefined): value is readonly string[] =>
   Array.isArray(value) &&
   value.length > 0 &&
   value.length <= MAX_REDIRECT_URIS &&
-  value.every((uri: Json) => typeof uri === 'string' && isRedirectUri(uri))
+  value.every((uri: Json) => typeof uri === 'string' && isRelayRedirectUri(uri))
 
 /** Returns the client of an id; undefined if it is not signed by a current key, or has expired. now: milliseconds. */
 export function openClientId(

@@ -1,5 +1,7 @@
 // Checks redirect URIs: each must equal a registered one and match a pattern that the operator allows.
 
+import { isRedirectUri } from '../redirect-uri.js'
+
 const MAX_LENGTH = 1024
 
 /** Separates the host from the port, which differs from one login to the next (RFC 8252 section 7.3). */
@@ -8,15 +10,9 @@ const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?
 /** Whether a URI is on loopback, where any local program can pretend to be the client. */
 export const isLoopbackUri = (uri: string): boolean => LOOPBACK.test(uri)
 
-/** Whether uri is absolute, without a fragment (RFC 6749 section 3.1.2) or user, visible ASCII, and not executable. */
-export function isRedirectUri(uri: string): boolean {
-  if (uri.length > MAX_LENGTH || !/^[a-z][a-z0-9+.-]*:[\x21\x24-\x5b\x5d-\x7e]+$/i.test(uri))
-    return false
-  if (/^(?:javascript|data|vbscript|file|blob|about):/i.test(uri) || !URL.canParse(uri))
-    return false
-  const { protocol, username, password } = new URL(uri)
-  return username === '' && password === '' && (protocol !== 'http:' || isLoopbackUri(uri))
-}
+/** Whether a client of a relay may have this redirect URI: plain http is for loopback only. */
+export const isRelayRedirectUri = (uri: string): boolean =>
+  uri.length <= MAX_LENGTH && isRedirectUri(uri) && (!/^http:/i.test(uri) || isLoopbackUri(uri))
 
 /** Whether uri equals a registered one; loopback addresses may differ in their port. */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
@@ -29,18 +25,25 @@ export function isRegistered(uri: string, registered: readonly string[]): boolea
   })
 }
 
-/** Whether uri matches a pattern of Relay.redirectUris. It must have passed isRedirectUri(). */
+/** Whether uri matches a pattern of Relay.redirectUris. It must have passed isRelayRedirectUri(). */
 export const isPermitted = (uri: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) =>
     pattern === 'loopback' ? isLoopbackUri(uri) : fits(new URL(uri), pattern),
   )
+
+/**
+ * Matches what some servers read as "/", "\\", ".." or an escape of these, and URL does not: anybody may register a
+ * path below a pattern, and it must not lead out of there.
+ */
+const LEADS_OUT = /%(?:25|2e|2f|5c)|\/\.\.?;/i
 
 function fits(uri: URL, pattern: string): boolean {
   if (!URL.canParse(pattern)) return false
   const isPrefix = pattern.endsWith('/*')
   const { protocol, host, pathname } = new URL(isPrefix ? pattern.slice(0, -1) : pattern)
   if (protocol !== uri.protocol || host !== uri.host) return false
-  return isPrefix ? uri.pathname.startsWith(pathname) : uri.pathname === pathname
+  if (!isPrefix) return uri.pathname === pathname
+  return uri.pathname.startsWith(pathname) && !LEADS_OUT.test(uri.pathname)
 }
 
 /** Adds parameters to the query of a URI. */

@@ -204,6 +204,12 @@ describe('the page', () => {
   })
 })
 
+/** What may change between the page and its form. */
+interface Shown {
+  documentHash: string
+  scopes: readonly string[]
+}
+
 describe('consent', () => {
   async function consented() {
     const world = createWorld({ relay: { redirectUris: ['loopback'] } })
@@ -260,6 +266,39 @@ describe('consent', () => {
     const cookies = browser.cookie.split('; ').filter((one) => one.includes('consent-'))
     expect(cookies).toHaveLength(1)
     expect(cookies[0]?.length).toBeLessThan(4096)
+  })
+
+  test.each<[string, (shown: Shown) => void]>([
+    ['another version of the metadata document', (shown) => (shown.documentHash = 'two')],
+    ['scopes that the policy has added', (shown) => (shown.scopes = ['files:read', 'openid'])],
+  ])('is not given by the form for %s', async (_, change) => {
+    const url = 'https://clients.example/a.json'
+    const shown: Shown = { documentHash: 'one', scopes: ['openid'] }
+    const world = createWorld({
+      relay: {
+        clientMetadataHosts: ['clients.example'],
+      },
+      documents: {
+        get: () =>
+          Promise.resolve(
+            ok({ id: url, redirectUris: [REDIRECT_URI], documentHash: shown.documentHash }),
+          ),
+      },
+    })
+    Object.defineProperty(world.relay, 'scopes', { get: () => shown.scopes })
+    const asked = authorization(url, { scope: undefined })
+    const browser = new Browser()
+    const page = await world.ask('authorize', { query: asked })
+    browser.keep(page)
+    const send = () =>
+      world.ask('authorize', {
+        ...{ query: asked, method: 'POST', origin: ORIGIN, contentType: FORM },
+        cookie: browser.cookie,
+        body: form({ token: tokenOf(page), decision: 'allow' }),
+      })
+    expect((await send()).status).toBe(303)
+    change(shown)
+    expect((await send()).status).toBe(403)
   })
 
   test('for a metadata document is for this version of it', async () => {

@@ -77,6 +77,15 @@ test.each<[Readonly<Record<string, string | undefined>>, string]>([
   expect(read(change)).toMatchObject({ ok: false, error: { error } })
 })
 
+/** Below a pattern by its text, and somewhere else for some servers. */
+const LED_OUT = [
+  'https://app.example/below/..%2Fother',
+  'https://app.example/below/%2e%2e%2fother',
+  'https://app.example/below/..%5cother',
+  'https://app.example/below/..%252fother',
+  'https://app.example/below/..;/other',
+]
+
 describe('a redirect URI', () => {
   const registered = [
     'http://127.0.0.1:1/cb',
@@ -84,6 +93,7 @@ describe('a redirect URI', () => {
     'https://app.example/cb',
     'https://app.example/below/a',
     'https://app.example/other',
+    ...LED_OUT,
     'app.one:/cb',
     'app.two:/cb',
   ]
@@ -114,6 +124,7 @@ describe('a redirect URI', () => {
     'https://app.example/cb?x',
     'https://app.example/other',
     'https://app.example/below/../other',
+    ...LED_OUT,
     'app.two:/cb',
     'javascript:alert(1)',
     '',
