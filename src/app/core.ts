@@ -26,7 +26,7 @@ import { meshOf } from './mesh.js'
 import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineDeps, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
-import { relayKeys } from './relay-keys.js'
+import { followRelayKeys, type RelayKeyOption } from './relay-keys.js'
 import { refusals, unpublished } from './report.js'
 import { type GrpcListener, type Servers, startServers } from './servers.js'
 import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
@@ -79,8 +79,9 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     onAnswer: (id, answers) => workers?.keySetAnswered(id, answers),
   })
   const { remote, names } = outbound
+  const keys = followRelayKeys(settings, { logger, onChange: () => pipeline.remoteChanged() })
   const pipeline: Pipeline = createPipeline({
-    translator: translatorOf(settings, outbound, workers),
+    translator: translatorOf(settings, outbound, keys.option, workers),
     ...{ remote, names, publisher, logger, startTimer },
     rememberedTokens: settings.rememberedTokens,
     slice: timedSlices(() => performance.now()),
@@ -112,8 +113,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     adminSource: (more) => createAdminSource(shown, () => [...obstacles(), ...late(), ...more()]),
     async close() {
       stopCollecting()
-      pipeline.close()
-      publisher.close()
+      for (const one of [keys, pipeline, publisher]) one.close()
       await Promise.all([outbound.close(), workers?.close(), exports.close()])
     },
   }
@@ -202,6 +202,7 @@ function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | und
 function translatorOf(
   settings: Settings,
   { tenancy }: OutboundParts,
+  relayKeys: RelayKeyOption,
   workers: WorkerPool | undefined,
 ): PipelineDeps['translator'] {
   const translator = createTranslator({
@@ -212,7 +213,7 @@ function translatorOf(
     mcpBodyBytes: settings.mcpBodyBytes,
     requirePolicy: settings.requirePolicy,
     rateLimitBuckets: settings.rateLimitBuckets,
-    ...relayKeys(settings),
+    ...relayKeys,
     ...meshOf(settings),
     isCluster: settings.kubernetes,
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),

@@ -2,26 +2,101 @@
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { errorText, GatehouseError } from '../errors.js'
 import type { TranslatorOptions } from '../gatewayapi/world/context.js'
+import type { RelayKeys } from '../gatewayapi/world/world.js'
+import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 
-const KEY_BYTES = 32
+export type RelayKeySettings = Pick<Settings, 'command' | 'relayKeyFile'>
+export type RelayKeyOption = Pick<TranslatorOptions, 'relayKeys'>
 
-/** Reads the keys once: a new key needs a new process. @throws GatehouseError when a file holds no key. */
-export function relayKeys({
-  command,
-  relayKeyFile,
-}: Pick<Settings, 'command' | 'relayKeyFile'>): Pick<TranslatorOptions, 'relayKeys'> {
-  if (relayKeyFile.length > 0)
-    return { relayKeys: { keys: relayKeyFile.map(readKey), areOwn: false } }
-  // If each replica created its own key, none could read what another has sealed.
-  if (command === 'serve') return {}
-  return { relayKeys: { keys: [randomBytes(KEY_BYTES).toString('base64url')], areOwn: true } }
+export interface FollowedRelayKeys {
+  /** The translator's option, which always returns the latest keys. */
+  readonly option: RelayKeyOption
+  readonly close: () => void
 }
 
-function readKey(file: string): string {
-  const bytes = read(file)
+export interface FollowRelayKeysDeps {
+  readonly logger: Logger
+  /** Called when the keys have changed. */
+  readonly onChange: () => void
+  /** How often the files are read again, in milliseconds; default 10,000. */
+  readonly rereadMs?: number
+}
+
+const KEY_BYTES = 32
+const REREAD_MS = 10_000
+
+/** Reads or creates the keys once. @throws GatehouseError when a file holds no key. */
+export function relayKeys(settings: RelayKeySettings): RelayKeyOption {
+  const keys = initialKeys(settings)
+  return keys === undefined ? {} : { relayKeys: () => keys }
+}
+
+/**
+ * Reads the keys now and their files at intervals. While a file is unusable the last good keys of all files stay in
+ * use, and it is logged. @throws GatehouseError when a file holds no key at the start.
+ */
+export function followRelayKeys(
+  settings: RelayKeySettings,
+  { logger, onChange, rereadMs = REREAD_MS }: FollowRelayKeysDeps,
+): FollowedRelayKeys {
+  const files = settings.relayKeyFile
+  if (files.length === 0) return { option: relayKeys(settings), close: () => undefined }
+  let current = initialKeys(settings) ?? NO_KEYS
+  let lastReason: string | undefined
+  const reread = async (): Promise<void> => {
+    try {
+      const keys = await Promise.all(files.map(readKey))
+      lastReason = undefined
+      if (keys.join() === current.keys.join()) return
+      current = { keys, areOwn: false }
+      logger.info({ files: files.length }, 'keys of --relay-key-file read again')
+      onChange()
+    } catch (error) {
+      const reason = errorText(error)
+      if (reason !== lastReason) logger.warn({ reason }, 'relay key not usable, the last keys stay')
+      lastReason = reason
+    }
+  }
+  let reading: Promise<void> | undefined
+  const timer = setInterval(() => {
+    reading ??= reread().finally(() => (reading = undefined))
+  }, rereadMs)
+  timer.unref()
+  return { option: { relayKeys: () => current }, close: () => clearInterval(timer) }
+}
+
+const NO_KEYS: RelayKeys = { keys: [], areOwn: false }
+
+function initialKeys({ command, relayKeyFile }: RelayKeySettings): RelayKeys | undefined {
+  if (relayKeyFile.length > 0) return { keys: relayKeyFile.map(readKeyAtStart), areOwn: false }
+  // If each replica created its own key, none could read what another has sealed.
+  if (command === 'serve') return undefined
+  return { keys: [randomBytes(KEY_BYTES).toString('base64url')], areOwn: true }
+}
+
+function readKeyAtStart(file: string): string {
+  let bytes
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+  return keyOf(file, bytes)
+}
+
+const readKey = async (file: string): Promise<string> =>
+  keyOf(
+    file,
+    await readFile(file).catch((error: unknown) => {
+      throw unreadable(file, error)
+    }),
+  )
+
+function keyOf(file: string, bytes: Buffer): string {
   if (bytes.length === KEY_BYTES) return bytes.toString('base64url')
   const text = bytes.toString('latin1').trim()
   const decoded = /^[0-9a-f]{64}$/i.test(text)
@@ -33,13 +108,8 @@ function readKey(file: string): string {
   )
 }
 
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new KeyFileError(`--relay-key-file ${file} cannot be read: ${errorText(error)}`)
-  }
-}
+const unreadable = (file: string, error: unknown): KeyFileError =>
+  new KeyFileError(`--relay-key-file ${file} cannot be read: ${errorText(error)}`)
 
 class KeyFileError extends GatehouseError {
   readonly code = 'relay_key_file'

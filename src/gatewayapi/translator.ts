@@ -30,7 +30,7 @@ import { buildWorld, type BuiltWorld } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
 import { olderFirst } from './world/grouping.js'
 import { createQueryEngine } from './world/queries.js'
-import { keyIn, keyOf } from './world/world.js'
+import { keyIn, keyOf, OWN_RELAY_KEYS } from './world/world.js'
 
 export interface Translation {
   readonly ir: Ir
@@ -73,7 +73,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     remote: RemoteState,
     names = NO_NAMES,
   ): Work<Translation> {
-    built = yield* buildWorld(resources, { remote, names }, built)
+    const own = options.relayKeys?.()
+    const relayKeys = new Map(own && [[OWN_RELAY_KEYS, own]])
+    built = yield* buildWorld(resources, { remote, names, relayKeys }, built)
     const reader = yield* queries.begin(built.world, built.changed)
     const translation = yield* translateAll({ reader, options }, kept, resources)
     kept.memo.endRevision()

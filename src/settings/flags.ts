@@ -130,7 +130,7 @@ export const FLAGS = {
     value: 'FILE',
     commands: SERVERS,
     meaning:
-      'a key of 32 bytes for relayed logins whose policy names no keyRef; repeatable, the first seals, all open; read at the start; run and demo make one without it',
+      'a key of 32 bytes for relayed logins whose policy names no keyRef; repeatable, the first seals, all open; changes are in force within seconds; run and demo make one without it',
   }),
   requirePolicy: onOff({
     commands: ['run', 'serve', 'check', 'translate', 'explain'],

@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../../result.js'
 import type { Reach } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 import { relayTokensKey } from '../world/grouping.js'
-import { keyOf } from '../world/world.js'
+import { keyOf, OWN_RELAY_KEYS } from '../world/world.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { relayProvider, tokenReach } from './relay-provider.js'
 import { readSealingKey, readSecret } from './relay-secrets.js'
@@ -132,7 +132,7 @@ function sealingKeys(
   { keyRef }: RelaySpec,
 ): Result<Keys, string> {
   if (keyRef === undefined) {
-    const { relayKeys } = context.options
+    const relayKeys = context.reader.read('relayKeys', OWN_RELAY_KEYS)
     if (relayKeys === undefined || relayKeys.keys.length === 0)
       return err('is missing, and there is no --relay-key-file either')
     return ok({ keys: relayKeys.keys, notes: relayKeys.areOwn ? [OWN_KEY] : [] })

@@ -29,15 +29,15 @@ export interface BuiltWorld {
   readonly changed: readonly Read[]
 }
 
-/** Answers from outside: remote documents and resolved names. */
-export interface Answers {
+/** Answers from outside: remote documents, resolved names and keys from files. */
+export interface Answers extends Pick<World, 'relayKeys'> {
   readonly remote: RemoteState
   readonly names: NameState
 }
 
 export function* buildWorld(
   resources: Resources,
-  { remote, names }: Answers,
+  { remote, names, relayKeys }: Answers,
   previous?: BuiltWorld,
 ): Work<BuiltWorld> {
   const changed: Read[] = []
@@ -85,10 +85,13 @@ export function* buildWorld(
     serviceNames: yield* of('services', 'serviceNames', namesByNamespace),
     remote,
     names,
+    relayKeys,
   }
   for (const key of changedKeys(previous?.world.remote, remote))
     changed.push({ table: 'remote', key })
   for (const key of changedKeys(previous?.world.names, names)) changed.push({ table: 'names', key })
+  for (const key of changedKeys(previous?.world.relayKeys, relayKeys))
+    changed.push({ table: 'relayKeys', key })
   return { world, resources, changed }
 }
 

@@ -4,6 +4,7 @@ import type { AllowedAddress } from '../../addresses/address-rules.js'
 import type { Mesh } from '../../ir/mesh-route.js'
 import type { Work } from '../../turns.js'
 import type { Reader } from './queries.js'
+import type { RelayKeys } from './world.js'
 
 export interface TranslatorOptions {
   /** API group of Gatehouse's own kinds, e.g. policy.gatehouse.dev. */
@@ -20,12 +21,8 @@ export interface TranslatorOptions {
   readonly requirePolicy?: boolean
   /** Number of buckets that a keyed rate limit has in each Envoy; default 10,000. */
   readonly rateLimitBuckets?: number
-  /** Sealing keys of relays without a keyRef: base64url of 32 bytes each, the first seals; absent: none, an error. */
-  readonly relayKeys?: {
-    readonly keys: readonly string[]
-    /** Whether this process generated the keys, so that they are lost when it ends. */
-    readonly areOwn: boolean
-  }
+  /** Returns the sealing keys of relays without a keyRef, once for each translation; absent: none, an error. */
+  readonly relayKeys?: () => RelayKeys
   /** Whether the resources come from a cluster: a Gateway whose GatewayClass is missing is then not Gatehouse's. */
   readonly isCluster?: boolean
   /** Whether one Envoy serves several Gateways, so they cannot share a port; default: true for files. */

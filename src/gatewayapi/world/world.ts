@@ -54,7 +54,18 @@ export interface World {
   readonly remote: RemoteState
   /** Resolved names by host name. */
   readonly names: NameState
+  /** Sealing keys of relays without a keyRef, under OWN_RELAY_KEYS; empty: there are none. */
+  readonly relayKeys: ReadonlyMap<string, RelayKeys>
 }
+
+export interface RelayKeys {
+  /** base64url of 32 bytes each; the first seals, all open. */
+  readonly keys: readonly string[]
+  /** Whether this process generated the keys, so that they are lost when it ends. */
+  readonly areOwn: boolean
+}
+
+export const OWN_RELAY_KEYS = 'own'
 
 export const keyOf = (resource: Resource<unknown>): string =>
   keyIn(resource.metadata.namespace, resource.metadata.name)
