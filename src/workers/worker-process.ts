@@ -7,7 +7,7 @@ import type { FromWorker, ToWorker } from './messages.js'
 
 export interface WorkerProcess {
   readonly pid: number | undefined
-  /** Sends messages in order. If that is no longer possible, drops the message and closes the socket. */
+  /** Sends messages in order. If the worker has ended, or ends before it gets the message, closes the socket. */
   post(message: ToWorker, socket?: Socket): void
   /** Kills it immediately (SIGKILL); onExit follows. */
   kill(): void
@@ -29,10 +29,13 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', options.counters],
   })
+  // Sockets that have not been sent. Node sends one at a time and forgets the others when the worker ends.
+  const waiting = new Set<Socket>()
   let isOver = false
   const end = (why: string): void => {
     if (isOver) return
     isOver = true
+    for (const socket of waiting) socket.destroy()
     options.onExit(why)
   }
   child.on('message', (message) => options.onMessage(message as FromWorker))
@@ -46,11 +49,12 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   return {
     pid: child.pid,
     post(message, socket) {
-      const failed = (error: Error | null): void => {
-        if (error !== null) socket?.destroy()
-      }
-      if (!child.connected) return failed(new Error('the worker is gone'))
-      child.send(message, socket, {}, failed)
+      if (!child.connected) return void socket?.destroy()
+      if (socket !== undefined) waiting.add(socket)
+      // This process keeps its copy of a socket until it is sent. What the worker does not take by its end, the kernel closes.
+      child.send(message, socket, { keepOpen: true }, () => {
+        if (socket !== undefined && waiting.delete(socket)) socket.destroy()
+      })
     },
     kill: () => void child.kill('SIGKILL'),
   }

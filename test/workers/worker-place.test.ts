@@ -1,6 +1,8 @@
 // The place of a worker: a worker that ends or hangs is replaced; one that never starts is reported.
 
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -73,6 +75,26 @@ test('one that answers no question any more is ended, and replaced', async () =>
   for (let asked = 0; asked <= 15; asked += 1) place.ping()
   await eventually(() => expect(seen).toEqual(['ready', 'gone', 'restart', 'ready']))
   expect(lines).toMatchObject([{ fields: { why: 'it did not answer' } }])
+})
+
+test('one that is killed before it takes its sockets: all are closed', async () => {
+  start(READY)
+  await eventually(() => expect(seen).toEqual(['ready']))
+  const pid = place.pid ?? 0
+  process.kill(pid, 'SIGSTOP')
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    place.post({ type: 'socket', listener: 0 }, socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const clients = [1, 2, 3].map(() => connect(port, '127.0.0.1').on('error', () => undefined))
+  const closed = clients.map((client) => once(client, 'close'))
+  let accepted = 0
+  server.on('connection', () => (accepted += 1))
+  await eventually(() => expect(accepted).toBe(clients.length))
+  process.kill(pid, 'SIGKILL')
+  await Promise.all(closed)
+  server.close()
 })
 
 test('one that never starts is not tried again: its reason is said', async () => {
