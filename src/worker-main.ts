@@ -47,6 +47,7 @@ async function start(options: WorkerStart): Promise<void> {
     return
   }
   for (const { message, socket } of early.splice(0)) worker.receive(message, socket)
+  await worker.tablesTaken()
   post({ type: 'ready' })
 }
 

@@ -96,7 +96,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   rules: ['cel', 'mcp', 'json', 'ir'],
 
-  routing: ['xds/translator', 'cel', 'grpc', 'ir', 'result'],
+  routing: ['xds/translator', 'cel', 'grpc', 'ir', 'result', 'turns'],
 
   extauthz: ['rules', 'ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
 
@@ -162,7 +162,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   explain: [
     ...['xds/translator', 'extauthz', 'routing', 'rules', 'resources/kinds', 'cel', 'oauth'],
-    ...['grpc', 'ir', ...BASE],
+    ...['grpc', 'ir', 'turns', ...BASE],
   ],
   snapshot: [
     ...['xds/encode', 'xds/server', 'xds/translator', 'extauthz', 'extproc'],
@@ -175,7 +175,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   envoy: ['ir', 'result', 'errors', 'logger'],
   workers: [
     ...['snapshot', 'settings', 'admin', 'extauthz', 'extproc', 'extproc/stream', 'grpc', 'remote'],
-    ...['ir', 'incremental', 'errors', 'logger', 'log-limit'],
+    ...['ir', 'incremental', 'errors', 'logger', 'log-limit', 'turns'],
   ],
   app: ['*'],
   'app.ts': ['*'],

@@ -8,8 +8,15 @@ import type { GrpcService } from '../grpc/service.js'
 import { createServing, type SocketServing } from '../grpc/serving.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
+import { runInTurns } from '../turns.js'
 import { KeySetQuestions } from '../workers/key-set-questions.js'
-import type { FromWorker, HandedListener, ToWorker, WorkerStart } from '../workers/messages.js'
+import type {
+  FromWorker,
+  HandedListener,
+  TableChanges,
+  ToWorker,
+  WorkerStart,
+} from '../workers/messages.js'
 import { PermitLines } from '../workers/permit-lines.js'
 import { createRelayedService, type RelayedService } from '../workers/relayed-service.js'
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
@@ -21,6 +28,8 @@ import { createCheckAndProcess, limitsOf } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
 
 export interface Worker {
+  /** Resolves when all tables received so far are in force. */
+  tablesTaken(): Promise<void>
   /** Handles a message of the main process; call it in their order. @throws {Error} a bug: the worker cannot go on. */
   receive(message: Exclude<ToWorker, { readonly type: 'start' }>, socket?: Socket): void
 }
@@ -49,6 +58,9 @@ class RunningWorker implements Worker {
   readonly #metrics: ReturnType<typeof createMetrics>
   readonly #lines: PermitLines
   readonly #exports: Exports
+  readonly #parts: TableChanges[] = []
+  /** Changes of tables in progress, in order; undefined: none. Rejects on a bug, which ends the worker. */
+  #changing: Promise<void> | undefined
   #servings: readonly SocketServing[] = []
   #ownAddresses: readonly string[] = []
   #streams = 0
@@ -96,8 +108,7 @@ class RunningWorker implements Worker {
     const { post } = this.#deps
     switch (message.type) {
       case 'tables':
-        this.#tables.change(message)
-        return post({ type: 'taken', sequence: message.sequence })
+        return this.#take(message)
       case 'forget':
         this.#tables.forget(message.vanishedBy)
         return this.#metrics.forgetRoutes(message.routes)
@@ -105,7 +116,9 @@ class RunningWorker implements Worker {
         this.#ownAddresses = message.addresses
         return
       case 'socket':
-        return this.#accept(message.listener, socket)
+        // Tables that were sent before a socket are in force before it is served.
+        if (this.#changing === undefined) return this.#accept(message.listener, socket)
+        return void this.#changing.then(() => this.#accept(message.listener, socket))
       case 'serving':
         for (const serving of this.#servings) serving.setServing(message.serving)
         return
@@ -124,6 +137,24 @@ class RunningWorker implements Worker {
       default:
         for (const relayed of this.#relayed) relayed.receive(message)
     }
+  }
+
+  tablesTaken(): Promise<void> {
+    return this.#changing ?? Promise.resolve()
+  }
+
+  #take({ sequence, changes, isLast }: Extract<ToWorker, { readonly type: 'tables' }>): void {
+    this.#parts.push(changes)
+    if (!isLast) return
+    const parts = this.#parts.splice(0)
+    const before = this.#changing
+    const changing = (before ?? Promise.resolve())
+      .then(() => runInTurns(this.#tables.change(parts)))
+      .then(() => {
+        if (this.#changing === changing) this.#changing = undefined
+        this.#deps.post({ type: 'taken', sequence })
+      })
+    this.#changing = changing
   }
 
   #calls(

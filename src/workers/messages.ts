@@ -26,6 +26,11 @@ export interface ListChange<Entry> {
   readonly added: readonly Entry[]
 }
 
+export interface TableChanges {
+  readonly authz: ListChange<AuthzEntry>
+  readonly proc: ListChange<ProcEntry>
+}
+
 export interface WorkerStart {
   /** Worker number, from 1: a field of its log lines, and its place among the shared counters. */
   readonly worker: number
@@ -88,11 +93,12 @@ export type StreamToMain =
 
 export type ToWorker =
   | { readonly type: 'start'; readonly start: WorkerStart }
+  /** One part of the changes of both tables; they take effect together, after the last part. */
   | {
       readonly type: 'tables'
       readonly sequence: number
-      readonly authz: ListChange<AuthzEntry>
-      readonly proc: ListChange<ProcEntry>
+      readonly changes: TableChanges
+      readonly isLast: boolean
     }
   /**
    * Drops keys removed at that time or before it, in milliseconds since the epoch, and the metrics of routes of which no

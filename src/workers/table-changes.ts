@@ -1,28 +1,39 @@
-// Computes the changes between two versions of the tables, and rebuilds the tables from them in a worker.
+// Computes the changes between two versions of the tables, in parts, and rebuilds the tables from them in a worker.
 
-import { type AuthzTable, buildAuthzTable, type CompiledEntry } from '../extauthz/authz-table.js'
-import { buildProcTable, type CompiledProcEntry, type ProcTable } from '../extproc/proc-table.js'
+import { type AuthzTable, authzTableWork, type CompiledEntry } from '../extauthz/authz-table.js'
+import { type CompiledProcEntry, type ProcTable, procTableWork } from '../extproc/proc-table.js'
 import { differences } from '../incremental/diff.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Ir } from '../ir/ir.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import { type EntryTable, RetainedTable } from '../snapshot/retained-table.js'
-import type { ListChange } from './messages.js'
+import { each, type Work } from '../turns.js'
+import type { ListChange, TableChanges } from './messages.js'
 
 /** The parts of the model that both servers read. */
 export type Tables = Pick<Ir, 'authz' | 'proc'>
 
 export const NO_TABLES: Tables = { authz: [], proc: [] }
 
-export interface TableChanges {
-  readonly authz: ListChange<AuthzEntry>
-  readonly proc: ListChange<ProcEntry>
-}
+/** Maximum number of keys and of entries in a part: a worker reads each part without a pause. */
+const PART = 64
 
 export const changesBetween = (before: Tables, now: Tables): TableChanges => ({
   authz: listChange(before.authz, now.authz),
   proc: listChange(before.proc, now.proc),
 })
+
+/** Splits the changes into parts; returns at least one. */
+export function partsOf({ authz, proc }: TableChanges): readonly TableChanges[] {
+  const lists = [authz.removed, authz.added, proc.removed, proc.added]
+  const count = Math.max(1, ...lists.map(({ length }) => Math.ceil(length / PART)))
+  const partOf = <Element>(list: readonly Element[], index: number): readonly Element[] =>
+    list.slice(index * PART, (index + 1) * PART)
+  return Array.from({ length: count }, (_, index) => ({
+    authz: { removed: partOf(authz.removed, index), added: partOf(authz.added, index) },
+    proc: { removed: partOf(proc.removed, index), added: partOf(proc.added, index) },
+  }))
+}
 
 function listChange<Entry extends { readonly key: string }>(
   before: readonly Entry[],
@@ -35,8 +46,11 @@ function listChange<Entry extends { readonly key: string }>(
 export interface WorkerTables {
   readonly authz: EntryTable<CompiledEntry>
   readonly proc: EntryTable<CompiledProcEntry>
-  /** Changes both tables, or neither: throws if an entry cannot be compiled. */
-  change(changes: TableChanges): void
+  /**
+   * Changes both tables at its end, or neither: throws if an entry cannot be compiled. Yields after each part and each
+   * compiled entry.
+   */
+  change(parts: readonly TableChanges[]): Work<void>
   /** Drops entries of keys removed at that time or before it, in milliseconds since the epoch. */
   forget(vanishedBy: number): void
 }
@@ -45,21 +59,22 @@ export interface WorkerTables {
 export function createWorkerTables(rememberedTokens: number, now: () => number): WorkerTables {
   const authz = new RetainedTable<CompiledEntry>()
   const proc = new RetainedTable<CompiledProcEntry>()
-  const entries = { authz: new Map<string, AuthzEntry>(), proc: new Map<string, ProcEntry>() }
+  const entries: Entries = { authz: new Map(), proc: new Map() }
   let authzTable: AuthzTable | undefined
   let procTable: ProcTable | undefined
   return {
     authz,
     proc,
-    change(changes) {
-      apply(entries.authz, changes.authz)
-      apply(entries.proc, changes.proc)
-      const nextAuthz = buildAuthzTable([...entries.authz.values()], authzTable, rememberedTokens)
-      const nextProc = buildProcTable([...entries.proc.values()], procTable)
-      authzTable = nextAuthz
-      procTable = nextProc
-      authz.replace(nextAuthz, changes.authz.removed, now())
-      proc.replace(nextProc, changes.proc.removed, now())
+    *change(parts) {
+      yield* each(parts, (part) => remove(entries, part))
+      yield* each(parts, (part) => add(entries, part))
+      const list = [...entries.authz.values()]
+      authzTable = yield* authzTableWork(list, authzTable, rememberedTokens)
+      procTable = yield* procTableWork([...entries.proc.values()], procTable)
+      const removedFrom = (table: keyof TableChanges): readonly string[] =>
+        parts.flatMap((part) => part[table].removed)
+      authz.replace(authzTable, removedFrom('authz'), now())
+      proc.replace(procTable, removedFrom('proc'), now())
     },
     forget(vanishedBy) {
       for (const table of [authz, proc]) table.forget(vanishedBy)
@@ -67,10 +82,17 @@ export function createWorkerTables(rememberedTokens: number, now: () => number):
   }
 }
 
-function apply<Entry extends { readonly key: string }>(
-  entries: Map<string, Entry>,
-  { removed, added }: ListChange<Entry>,
-): void {
-  for (const key of removed) entries.delete(key)
-  for (const entry of added) entries.set(entry.key, entry)
+interface Entries {
+  readonly authz: Map<string, AuthzEntry>
+  readonly proc: Map<string, ProcEntry>
+}
+
+function remove({ authz, proc }: Entries, part: TableChanges): void {
+  for (const key of part.authz.removed) authz.delete(key)
+  for (const key of part.proc.removed) proc.delete(key)
+}
+
+function add({ authz, proc }: Entries, part: TableChanges): void {
+  for (const entry of part.authz.added) authz.set(entry.key, entry)
+  for (const entry of part.proc.added) proc.set(entry.key, entry)
 }

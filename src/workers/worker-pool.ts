@@ -19,7 +19,7 @@ import {
 import { Permits } from './permits.js'
 import { type CountersFile, createCountersFile } from './shared-counters.js'
 import { StreamRelay } from './stream-relay.js'
-import { changesBetween, NO_TABLES, type Tables } from './table-changes.js'
+import { changesBetween, NO_TABLES, partsOf, type Tables } from './table-changes.js'
 import { WorkerMetrics } from './worker-metrics.js'
 import { WorkerPlace } from './worker-place.js'
 
@@ -88,11 +88,10 @@ export class WorkerPool {
 
   /** Sends tables. Resolves when every ready worker has them in force; new workers get them before any socket. */
   publish(now: Tables): Promise<void> {
-    const changes = changesBetween(this.#tables, now)
+    const before = this.#tables
     this.#tables = now
     this.#sequence += 1
-    const { authz, proc } = changes
-    this.#post({ type: 'tables', sequence: this.#sequence, authz, proc })
+    for (const message of tableMessages(this.#sequence, before, now)) this.#post(message)
     return new Promise((done) => {
       this.#waiting.push({ sequence: this.#sequence, done })
       this.#settle()
@@ -204,12 +203,11 @@ export class WorkerPool {
         relayed: services.map(({ name, methods }) => ({ name, methods: Object.keys(methods) })),
       },
     }
-    const { authz, proc } = changesBetween(NO_TABLES, this.#tables)
     return [
       start,
       { type: 'own-addresses', addresses: this.#ownAddresses },
       { type: 'serving', serving: this.#isServing },
-      { type: 'tables', sequence: this.#sequence, authz, proc },
+      ...tableMessages(this.#sequence, NO_TABLES, this.#tables),
     ]
   }
 
@@ -282,6 +280,13 @@ export class WorkerPool {
     })
   }
 }
+
+/** Returns the messages that turn the tables of a worker into these. */
+const tableMessages = (sequence: number, before: Tables, now: Tables): readonly ToWorker[] =>
+  partsOf(changesBetween(before, now)).map((changes, index, { length }) => ({
+    ...{ type: 'tables', sequence, changes },
+    isLast: index === length - 1,
+  }))
 
 const isOfPermits = (message: FromWorker): message is PermitsToMain =>
   message.type.startsWith('permits-')

@@ -1,14 +1,30 @@
 // The table changes sent to a worker result in the same tables, whatever it had before.
 
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
 import type { ProcEntry } from '../../src/ir/proc-entry.js'
+import type * as rulesType from '../../src/rules/compile-rules.js'
+import { atOnce } from '../../src/turns.js'
+import type { TableChanges } from '../../src/workers/messages.js'
 import {
   changesBetween,
   createWorkerTables,
   NO_TABLES,
+  partsOf,
   type Tables,
+  type WorkerTables,
 } from '../../src/workers/table-changes.js'
+
+const compiled = vi.hoisted(() => ({ count: 0 }))
+
+vi.mock('../../src/rules/compile-rules.js', async (original) => {
+  const rules = await original<typeof rulesType>()
+  const compileRules: typeof rules.compileRules = (...args) => {
+    compiled.count += 1
+    return rules.compileRules(...args)
+  }
+  return { ...rules, compileRules }
+})
 
 const authz = (key: string, deny: readonly string[] = []): AuthzEntry => ({
   key,
@@ -35,12 +51,15 @@ const versions: readonly Tables[] = [
   { authz: [c], proc: [] },
 ]
 
+const change = (tables: WorkerTables, changes: TableChanges): void =>
+  atOnce(tables.change(structuredClone(partsOf(changes))))
+
 test('changes, one after the other, and all at once', () => {
   for (const upTo of [1, 2, 3]) {
     const told = createWorkerTables(10, () => 0)
     let before = NO_TABLES
     for (const version of versions.slice(0, upTo)) {
-      told.change(structuredClone(changesBetween(before, version)))
+      change(told, changesBetween(before, version))
       before = version
     }
     told.forget(0)
@@ -51,12 +70,47 @@ test('changes, one after the other, and all at once', () => {
   }
 })
 
+describe('many entries', () => {
+  const COUNT = 1_000
+  const keyOf = (index: number): string => `k${String(index)}`
+  const all = (deny: readonly string[]): Tables => ({
+    authz: Array.from({ length: COUNT }, (_, index) => authz(keyOf(index), deny)),
+    proc: Array.from({ length: COUNT / 2 }, (_, index) => proc(keyOf(index))),
+  })
+
+  test('are sent in parts of at most 64, and an empty change in one', () => {
+    const parts = partsOf(changesBetween(all([]), all(['true'])))
+    for (const { authz, proc } of parts)
+      for (const list of [authz.removed, authz.added, proc.removed, proc.added])
+        expect(list.length).toBeLessThanOrEqual(64)
+    expect(parts.flatMap(({ authz }) => authz.added)).toHaveLength(COUNT)
+    expect(partsOf(changesBetween(NO_TABLES, NO_TABLES))).toHaveLength(1)
+  })
+
+  test('are compiled one at a time, and take effect together', () => {
+    const told = createWorkerTables(10, () => 0)
+    change(told, changesBetween(NO_TABLES, all([])))
+    const work = told.change(partsOf(changesBetween(all([]), all(['true']))))
+    const entries = (): readonly (AuthzEntry | undefined)[] =>
+      [0, COUNT - 1].map((index) => told.authz.get(keyOf(index))?.entry)
+    for (;;) {
+      compiled.count = 0
+      const before = entries()
+      const step = work.next()
+      expect(compiled.count).toBeLessThanOrEqual(1)
+      if (step.done === true) break
+      expect(entries()).toEqual(before)
+    }
+    expect(entries()).toEqual([authz(keyOf(0), ['true']), authz(keyOf(COUNT - 1), ['true'])])
+  })
+})
+
 test('a key that vanished stays until it is forgotten', () => {
   let now = 100
   const told = createWorkerTables(10, () => now)
-  told.change(changesBetween(NO_TABLES, { authz: [a, b], proc: [pa] }))
+  change(told, changesBetween(NO_TABLES, { authz: [a, b], proc: [pa] }))
   now = 200
-  told.change(changesBetween({ authz: [a, b], proc: [pa] }, { authz: [b], proc: [] }))
+  change(told, changesBetween({ authz: [a, b], proc: [pa] }, { authz: [b], proc: [] }))
   told.forget(199)
   expect([told.authz.get('a'), told.proc.get('a')]).not.toContain(undefined)
   told.forget(200)
