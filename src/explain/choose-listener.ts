@@ -9,6 +9,7 @@ import {
   type ListenerPlace,
   listenersOf,
 } from '../routing/find-route.js'
+import { mapWork, type Work } from '../turns.js'
 import type { ExplainRequest } from './explain-request.js'
 
 /** A listener that a request reaches, and the route that it finds there. */
@@ -23,11 +24,11 @@ export interface Reached {
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
-/** error: why the request reaches none. */
-export function reachListener(
+/** Yields after each route that does not match. error: why the request reaches none. */
+export function* reachListener(
   ir: Pick<Ir, 'gateways'>,
   request: ExplainRequest,
-): Result<Reached, string> {
+): Work<Result<Reached, string>> {
   const all = listenersOf(ir).filter(
     ({ gateway }) =>
       request.gateway === undefined || request.gateway === `${gateway.namespace}/${gateway.name}`,
@@ -41,11 +42,11 @@ export function reachListener(
   const wanted = request.listenerPort ?? urlPort(request.authority)
   const port = wanted ?? DEFAULT_PORTS[request.scheme]
   const listening = all.filter(({ listener }) => listener.port === port)
-  if (listening.length > 0) return ok(bestOf(listening, request, []))
+  if (listening.length > 0) return ok(yield* bestOf(listening, request, []))
   const mapped = wanted === undefined ? onlyListener(all, request.scheme) : undefined
   if (mapped !== undefined) {
     const note = `No listener has port ${String(port)}; assumed that it is mapped to port ${String(mapped.listener.port)}`
-    return ok(bestOf([mapped], request, [note]))
+    return ok(yield* bestOf([mapped], request, [note]))
   }
   const ports = [...new Set(all.map(({ listener }) => listener.port))].sort((a, b) => a - b)
   return err(
@@ -72,12 +73,12 @@ function onlyListener(
 }
 
 /** Chooses the first Gateway with a route, because several may have the port, each on its own Envoys. */
-function bestOf(
+function* bestOf(
   places: readonly ListenerPlace[],
   request: ExplainRequest,
   notes: readonly string[],
-): Reached {
-  const tried = places.map((place) => reach(place, request, notes))
+): Work<Reached> {
+  const tried = yield* mapWork(places, (place) => reach(place, request, notes))
   const best = tried.find(({ found }) => found.type === 'route') ?? tried[0]
   if (best === undefined) throw new Error('a request was given no listener')
   if (places.length === 1) return best
@@ -86,7 +87,11 @@ function bestOf(
   return { ...best, notes: [...best.notes, note] }
 }
 
-function reach(place: ListenerPlace, request: ExplainRequest, notes: readonly string[]): Reached {
+function* reach(
+  place: ListenerPlace,
+  request: ExplainRequest,
+  notes: readonly string[],
+): Work<Reached> {
   const endsEarlier = request.scheme === 'https' && !isTls(place)
   const scheme = endsEarlier ? 'http' : request.scheme
   const { method, authority, target, headers } = request
@@ -94,7 +99,7 @@ function reach(place: ListenerPlace, request: ExplainRequest, notes: readonly st
   return {
     place,
     scheme,
-    found: findRoute(place.listener, client),
+    found: yield* findRoute(place.listener, client),
     notes: endsEarlier
       ? [...notes, 'The listener has no TLS: assumed that TLS ends in front of it']
       : notes,

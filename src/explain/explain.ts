@@ -9,6 +9,7 @@ import { type ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import type { FoundRoute } from '../routing/find-route.js'
 import { pathOf, type RoutedRequest } from '../routing/match-route.js'
+import { atOnce, runInTurns } from '../turns.js'
 import { type Reached, reachListener } from './choose-listener.js'
 import { explainCheck } from './explain-check.js'
 import type { ExplainRequest } from './explain-request.js'
@@ -47,7 +48,7 @@ type Outcome = Pick<Explanation, 'result' | 'answer'> &
   Partial<Pick<Explanation, 'steps' | 'audit' | 'changes' | 'notes' | 'policies'>>
 
 export async function explain(model: ExplainModel, request: ExplainRequest): Promise<Explanation> {
-  const reached = reachListener(model.ir, request)
+  const reached = await runInTurns(reachListener(model.ir, request))
   const place = reached.ok ? placeOf(reached.value, model) : {}
   const outcome = reached.ok
     ? await outcomeAt(model, request, reached.value)
@@ -233,7 +234,7 @@ const UNRESOLVED: Outcome = {
 
 /** Returns the ids of the key sets that the check of a request would read (WantedDocument.id). */
 export function keySetsFor(ir: Ir, request: ExplainRequest): readonly string[] {
-  const reached = reachListener(ir, request)
+  const reached = atOnce(reachListener(ir, request))
   if (!reached.ok || reached.value.found.type !== 'route') return []
   const { authz } = entriesOf(ir, reached.value.found.route)
   const providers = [...(authz?.jwt?.providers ?? []), ...(authz?.audit?.jwt?.providers ?? [])]

@@ -4,6 +4,7 @@ import type { Route as EnvoyRoute } from '../grpc/generated/envoy/config/route/v
 import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.js'
 import { isProtected } from '../ir/is-protected.js'
 import type { Route } from '../ir/route.js'
+import type { Work } from '../turns.js'
 import { tooManyHopsRoute } from '../xds/translator/hops.js'
 import { pathParameterRoute } from '../xds/translator/path-parameters.js'
 import { buildRouteMatch } from '../xds/translator/route-match.js'
@@ -48,8 +49,8 @@ export type FoundRoute =
 export const listenersOf = ({ gateways }: Pick<Ir, 'gateways'>): readonly ListenerPlace[] =>
   gateways.flatMap((gateway) => gateway.listeners.map((listener) => ({ gateway, listener })))
 
-/** Finds the route of a request that reaches the listener. */
-export function findRoute({ chains }: Listener, client: ClientRequest): FoundRoute {
+/** Finds the route of a request that reaches the listener. Yields after each route that does not match. */
+export function* findRoute({ chains }: Listener, client: ClientRequest): Work<FoundRoute> {
   const chain = findChain(chains, client)
   if (typeof chain === 'string') return { type: 'no-chain', why: chain }
   const why = headerProblem(client)
@@ -61,21 +62,25 @@ export function findRoute({ chains }: Listener, client: ClientRequest): FoundRou
   const request = { method: client.method, authority, target: target.value, headers }
   const host = findHost(chain.virtualHosts, hostNameOf(authority))
   if (host === undefined) return { type: 'no-host', chain, request }
-  return { chain, host, request, ...findIn(host, request) }
+  return { chain, host, request, ...(yield* findIn(host, request)) }
 }
 
 /** Envoy tries the routes that the translator adds to each virtual host first (xds/translator/virtual-host.ts). */
-function findIn(
+function* findIn(
   { name, routes }: VirtualHost,
   request: RoutedRequest,
-):
+): Work<
   | { readonly type: 'no-route' | 'too-many-hops' | 'path-parameters' }
-  | { readonly type: 'route'; readonly route: Route } {
+  | { readonly type: 'route'; readonly route: Route }
+> {
   if (isMatched(tooManyHopsRoute(name), request)) return { type: 'too-many-hops' }
   if (routes.some(isProtected) && isMatched(pathParameterRoute(name), request))
     return { type: 'path-parameters' }
-  const route = routes.find(({ match }) => matchesRoute(buildRouteMatch(match), request))
-  return route === undefined ? { type: 'no-route' } : { type: 'route', route }
+  for (const route of routes) {
+    if (matchesRoute(buildRouteMatch(route.match), request)) return { type: 'route', route }
+    yield
+  }
+  return { type: 'no-route' }
 }
 
 const isMatched = ({ match }: EnvoyRoute, request: RoutedRequest): boolean =>

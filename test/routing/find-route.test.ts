@@ -3,7 +3,9 @@
 
 import { expect, test } from 'vitest'
 import type { FilterChain, Listener } from '../../src/ir/ir.js'
+import type { Route } from '../../src/ir/route.js'
 import { findRoute } from '../../src/routing/find-route.js'
+import { atOnce } from '../../src/turns.js'
 
 const chain = (name: string, ...serverNames: readonly string[]): FilterChain => ({
   name,
@@ -15,7 +17,7 @@ const listener = (...chains: readonly FilterChain[]): Listener => ({ name: 'l', 
 
 function found(on: Listener, authority: string, scheme: 'http' | 'https' = 'https'): string {
   const request = { method: 'GET', scheme, authority, target: '/', headers: [] }
-  const result = findRoute(on, request)
+  const result = atOnce(findRoute(on, request))
   return 'chain' in result ? result.chain.name : result.type
 }
 
@@ -40,4 +42,31 @@ test.each([
 test('without a chain for the server name, or without TLS, the connection is closed', () => {
   expect(found(listener(chain('narrow', 'a.example')), 'b.example')).toBe('no-chain')
   expect(found(CHAINS, 'a.example', 'http')).toBe('no-chain')
+})
+
+test('among many routes, the search reads one route between two yields', () => {
+  let read = 0
+  const routes = Array.from({ length: 300 }, (_, index): Route => {
+    const path = { type: 'Exact', value: `/${String(index)}` } as const
+    return {
+      name: `default/route-${String(index)}/0/0`,
+      get match() {
+        read += 1
+        return { path, headers: [], queryParams: [] }
+      },
+      action: { type: 'misdirected' },
+    }
+  })
+  const host = { name: 'h', domains: ['*'], routes }
+  const plain = { name: 'l', port: 80, chains: [{ name: 'c', virtualHosts: [host] }] }
+  const request = { method: 'GET', scheme: 'http', authority: 'a', headers: [] } as const
+  const work = findRoute(plain, { ...request, target: '/299' })
+  for (;;) {
+    read = 0
+    const step = work.next()
+    expect(read).toBeLessThanOrEqual(1)
+    if (step.done !== true) continue
+    expect(step.value).toMatchObject({ type: 'route', route: { name: 'default/route-299/0/0' } })
+    return
+  }
 })
