@@ -47,6 +47,8 @@ export interface StatusWriter {
 }
 
 const AT_ONCE = 4
+/** Maximum number of objects compared per turn of the event loop. */
+const COMPARED_PER_TURN = 64
 
 export const createStatusWriter = (options: StatusWriterOptions): StatusWriter =>
   new Writer(options)
@@ -70,6 +72,8 @@ class Writer implements StatusWriter {
   readonly #retries: StatusRetries
   /** Suspends retries until the next check: after a failure, others would most likely fail too. */
   #isResting = false
+  /** The comparison of the remaining touched keys; undefined: none is scheduled. */
+  #next: NodeJS.Immediate | undefined
   #closed = false
 
   constructor(options: StatusWriterOptions) {
@@ -123,19 +127,31 @@ class Writer implements StatusWriter {
 
   async close(): Promise<void> {
     this.#closed = true
+    clearImmediate(this.#next)
     await Promise.all(this.#running)
     this.#retries.clear()
   }
 
-  /** Compares the touched keys. A replica that may not write keeps them, as it may have to write later. */
+  /**
+   * Compares the touched keys, some now and the others in later turns. A replica that may not write keeps them, as it may
+   * have to write later.
+   */
   #lookAtTouched(): void {
-    if (!this.#options.mayWrite()) return
+    clearImmediate(this.#next)
+    this.#next = undefined
+    if (this.#closed || !this.#options.mayWrite()) return
+    let compared = 0
     for (const key of this.#touched) {
+      if (compared === COMPARED_PER_TURN) {
+        this.#next = setImmediate(() => this.#lookAtTouched())
+        break
+      }
+      compared += 1
+      this.#touched.delete(key)
       const said = this.#wanted.get(key)
       if (said !== undefined) this.#lookAt(key, said)
       else if (this.#looked.delete(key)) this.#retries.forget(key)
     }
-    this.#touched.clear()
     this.#pump()
   }
 

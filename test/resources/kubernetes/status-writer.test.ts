@@ -40,6 +40,7 @@ afterEach(() => {
 /** An API server that has these ProxyBackends, and what the watch has shown of them. */
 function cluster(...names: readonly string[]) {
   let version = 1
+  let mayWrite = true
   const refused = new Set<string>()
   const writes: string[] = []
   const looks: string[] = []
@@ -79,7 +80,7 @@ function cluster(...names: readonly string[]) {
     adopt: (key, basis, answer) => {
       if (shown.get(nameOf(key)) === basis) shown.set(nameOf(key), answer)
     },
-    mayWrite: () => true,
+    mayWrite: () => mayWrite,
     onWarning: () => undefined,
   })
   return {
@@ -88,6 +89,10 @@ function cluster(...names: readonly string[]) {
     statusOf: (name: string) => stored.get(name)?.['status'],
     writesOf: (name: string) => writes.filter((each) => each === name).length,
     writes,
+    /** Another replica writes, or this one again. */
+    yields: (yields = true) => {
+      mayWrite = !yields
+    },
     /** Names of objects that were looked at. */
     looks,
     wipe: (name: string) => store(name, undefined),
@@ -225,5 +230,22 @@ test('of a thousand it looks at those of which something else is said, and at ob
   writer.update(all.with(7, said('b-7', 'It is accepted now.')))
   await vi.advanceTimersByTimeAsync(1_000)
   expect(new Set(looks)).toEqual(new Set(['b-7', 'b-8']))
+  await writer.close()
+})
+
+test('a thousand are compared in many turns, and one that gives up its Lease meanwhile compares no more', async () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `b-${String(index)}`)
+  const { writer, looks, writes, yields } = cluster(...names)
+  writer.update(names.map((name) => said(name)))
+  // Some are compared, and four writes have begun.
+  expect(looks.length).toBeLessThanOrEqual(64 + 4)
+  yields()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(looks.length).toBeLessThanOrEqual(64 + 4)
+  expect(writes.length).toBeLessThanOrEqual(4)
+  yields(false)
+  writer.refresh()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(new Set(writes).size).toBe(1_000)
   await writer.close()
 })
