@@ -128,6 +128,26 @@ const mesh =
         },
       ]
 
+// A cluster of one node with real pods, which scripts/test-cluster.mjs starts.
+const cluster =
+  process.env['GATEHOUSE_TEST_CLUSTER'] === undefined
+    ? []
+    : [
+        {
+          test: {
+            name: 'cluster',
+            expect: expectations,
+            include: ['test/cluster/*.test.ts'],
+            pool: 'forks' as const,
+            maxWorkers: 1,
+            sequence: { groupOrder: 8 },
+            testTimeout: 300_000,
+            hookTimeout: 300_000,
+            globalSetup: ['test/cluster/support/global-setup.ts'],
+          },
+        },
+      ]
+
 export default defineConfig({
   test: {
     projects: [
@@ -146,6 +166,7 @@ export default defineConfig({
             'containers',
             'mesh',
             'gateway-api',
+            'cluster',
           ].map((folder) => `test/${folder}/**`),
           pool: 'forks',
           testTimeout: 20_000,
@@ -168,6 +189,7 @@ export default defineConfig({
       ...containers,
       ...mesh,
       ...gatewayApi,
+      ...cluster,
       {
         test: {
           name: 'integration',

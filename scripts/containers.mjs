@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
 import { SetupError } from './setup-error.mjs'
+import { root } from './stale.mjs'
 
 const NODE_IMAGE = 'node:24-bookworm-slim'
 const RUNTIME_IMAGE = 'gcr.io/distroless/cc-debian12'
@@ -161,6 +162,23 @@ function makeEnvoy({ options }, envoy, say) {
     stdio: ['ignore', 2, 2],
   })
   rmSync(folder, { recursive: true })
+}
+
+/**
+ * Builds a target of the Dockerfile.
+ * @param bases what baseImages returned.
+ */
+export function buildImage(engine, bases, { target, image }, say) {
+  say(`building the image ${image}`)
+  const args = [
+    ...['build', '--quiet', '--target', target, '--tag', image],
+    ...['--build-arg', `NODE_IMAGE=${bases.node}`, '--build-arg', `RUNTIME_IMAGE=${bases.runtime}`],
+    root,
+  ]
+  attempt('docker', args, {
+    ...dockerOf(engine).options,
+    trouble: `the image ${image} could not be built`,
+  })
 }
 
 const COMPOSE = 'v2.40.3'

@@ -15,6 +15,7 @@ export const hasGo = () => onPath('go') !== undefined
  * @param module folder of the module, whose go.mod and go.sum pin its dependencies.
  * @param part the package within the module, or one that the module requires.
  * @param command the subcommand of go that builds it; a package of tests needs ['test', '-c'].
+ * @param ldflags flags of the linker.
  * @param takes how long the build takes, in words.
  * @param say reports progress to the user.
  */
@@ -23,6 +24,7 @@ export function goProgram({
   module,
   part = '.',
   command = ['build'],
+  ldflags = '-s -w',
   takes = 'about a minute',
   say,
 }) {
@@ -32,7 +34,15 @@ export function goProgram({
     throw new SetupError(`go is missing, which builds ${name}: install it (https://go.dev)`)
   say(`building ${name} into ${program} (once, ${takes})`)
   mkdirSync(join(program, '..'), { recursive: true })
-  const flags = ['-mod=readonly', '-trimpath', '-buildvcs=false', '-o', program]
+  const flags = [
+    '-mod=readonly',
+    '-trimpath',
+    '-buildvcs=false',
+    '-ldflags',
+    ldflags,
+    '-o',
+    program,
+  ]
   attempt('go', [...command, ...flags, part], {
     cwd: module,
     env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },

@@ -10,6 +10,8 @@ import { SetupError } from './setup-error.mjs'
 import { root } from './stale.mjs'
 
 const KUBERNETES = '1.35.0'
+/** Flags of the linker: programs of Kubernetes report the version that they were built with. */
+export const LDFLAGS = `-s -w -X k8s.io/component-base/version.gitVersion=v${KUBERNETES}`
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.6.0'
 /** Address of the API server and of the endpoints. */
 const ADDRESS = '10.99.0.1'
@@ -26,7 +28,7 @@ export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(
     ...process.env,
     GATEHOUSE_TEST_APISERVER: apiServer(),
     GATEHOUSE_TEST_ETCD: etcd(),
-    GATEHOUSE_TEST_GATEWAY_API: goModule(GATEWAY_API, 'config/crd/experimental'),
+    GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
     GATEHOUSE_TEST_ENVOY:
       process.env['GATEHOUSE_TEST_ENVOY'] ??
       (await findEnvoy({ environment: process.env, onNote: say })),
@@ -40,7 +42,7 @@ export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(
   return spawnSync('unshare', command, { cwd: root, stdio: 'inherit', env }).status ?? 1
 }
 
-function etcd() {
+export function etcd() {
   const found = asset('etcd')
   if (found === undefined) aptInstall('etcd', 'etcd-server', say)
   return found ?? asset('etcd')
@@ -61,14 +63,16 @@ function built(name, part) {
   say(`building ${name} ${KUBERNETES} into ${folder} (once, three to five minutes)`)
   mkdirSync(folder, { recursive: true })
   const draft = `${program}.${process.pid}`
-  const version = `-X k8s.io/component-base/version.gitVersion=v${KUBERNETES}`
-  attempt('go', ['build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', draft, part], {
+  attempt('go', ['build', '-trimpath', '-ldflags', LDFLAGS, '-o', draft, part], {
     cwd: join(root, 'test/kubernetes/apiserver'),
     trouble: `${name} could not be built: see the message of go above; is its module proxy reachable?`,
   })
   renameSync(draft, program)
   return program
 }
+
+/** Returns the folder with the CRDs of the Gateway API. */
+export const gatewayApi = () => goModule(GATEWAY_API, 'config/crd/experimental')
 
 /**
  * Returns a path within a Go module, downloaded if missing.

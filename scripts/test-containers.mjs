@@ -3,8 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { baseImages, dockerOf, findCompose, startEngine } from './containers.mjs'
-import { attempt } from './install.mjs'
+import { baseImages, buildImage, findCompose, startEngine } from './containers.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
@@ -16,7 +15,8 @@ await runScript(async () => {
   const engine = await startEngine(say)
   try {
     const bases = baseImages(engine, await envoy(), say)
-    buildImages(engine, bases)
+    buildImage(engine, bases, { target: 'parties', image: 'gatehouse-parties' }, say)
+    buildImage(engine, bases, { target: 'gatehouse', image: 'gatehouse' }, say)
     const env = { ...process.env, ...engine.env, GATEHOUSE_TEST_COMPOSE: findCompose(say) }
     const vitest = join(root, 'node_modules/vitest/vitest.mjs')
     const args = [vitest, 'run', '--project', 'containers', ...process.argv.slice(2)]
@@ -30,19 +30,4 @@ async function envoy() {
   const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
   const told = process.env['GATEHOUSE_TEST_ENVOY']
   return findEnvoy({ onNote: say, ...(told === undefined ? {} : { explicit: told }) })
-}
-
-function buildImages(engine, { node, runtime }) {
-  const bases = ['--build-arg', `NODE_IMAGE=${node}`, '--build-arg', `RUNTIME_IMAGE=${runtime}`]
-  for (const [target, image] of Object.entries({
-    parties: 'gatehouse-parties',
-    gatehouse: 'gatehouse',
-  })) {
-    say(`building the image ${image}`)
-    const args = ['build', '--quiet', ...bases, '--target', target, '--tag', image, root]
-    attempt('docker', args, {
-      ...dockerOf(engine).options,
-      trouble: `the image ${image} could not be built`,
-    })
-  }
 }

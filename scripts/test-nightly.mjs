@@ -1,5 +1,5 @@
-// npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then the
-// whole suite ten times on a busy machine. Arguments are passed to vitest, e.g.
+// npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then those in
+// a cluster, then the whole suite ten times on a busy machine. Arguments are passed to vitest, e.g.
 // `npm run test:nightly -- long-streams`; then only the matching files of test/nightly run.
 
 import { spawnSync } from 'node:child_process'
@@ -15,6 +15,10 @@ await runScript(async () => {
   const env = { ...process.env, GATEHOUSE_NIGHTLY: 'yes' }
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env })
   if (status !== 0 || process.argv.length > 2) return status ?? 1
-  const busy = [join(root, 'scripts/test-busy.mjs')]
-  return spawnSync(process.execPath, busy, { cwd: root, stdio: 'inherit' }).status ?? 1
+  return run('test-cluster.mjs') || run('test-busy.mjs')
 })
+
+function run(script) {
+  const command = [join(root, 'scripts', script)]
+  return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' }).status ?? 1
+}

@@ -84,6 +84,7 @@ const PLURALS: Readonly<Record<string, string>> = {
 const CLUSTER_SCOPED = new Set([
   'GatewayClass',
   'Namespace',
+  'Node',
   'ClusterRole',
   'ClusterRoleBinding',
   'CustomResourceDefinition',

@@ -9,14 +9,7 @@ import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { eventually } from '../../support/eventually.js'
 import { freePort } from '../../support/ports.js'
-import {
-  type AnyObject,
-  ApiError,
-  type Call,
-  callApi,
-  pathOf,
-  withoutConflict,
-} from './api-call.js'
+import { type ApiClient, apiClient } from './api-client.js'
 
 /** Address in the network namespace that the tests run in. */
 export const ADDRESS = process.env['GATEHOUSE_TEST_ADDRESS'] ?? ''
@@ -34,7 +27,7 @@ const ADMIN = 'admin'
 /** Users with separate rights, for tests that run concurrently. */
 const GUESTS = ['guest', ...Array.from({ length: 64 }, (_, index) => `guest-${String(index + 1)}`)]
 
-export interface ApiServer {
+export interface ApiServer extends ApiClient {
   /**
    * Writes a kubeconfig file for the administrator, or for another user, who has no rights until a role grants them.
    * @param by a port that forwards to the API server.
@@ -43,12 +36,6 @@ export interface ApiServer {
   readonly port: number
   /** Compacts the history and restarts; a watch that resumes from an earlier version gets 410 Gone. */
   compact(): Promise<void>
-  /** Makes any call as the administrator. Rejects with an ApiError unless the answer is 2xx. */
-  call(method: Call['method'], path: string, body?: object): Promise<AnyObject>
-  /** Creates or replaces each object. */
-  apply(...objects: readonly object[]): Promise<void>
-  delete(...objects: readonly object[]): Promise<void>
-  get(apiVersion: string, kind: string, name: string, namespace?: string): Promise<AnyObject>
   /** Kills the API server; start() restarts it with the same data. */
   stop(): Promise<void>
   start(): Promise<void>
@@ -82,8 +69,8 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
     child = spawnTied('GATEHOUSE_TEST_APISERVER', serverFlags(folder, port, etcd.url))
     await eventually(() => call('GET', '/readyz'), 60_000)
   }
-  const call: ApiServer['call'] = (method, path, body) =>
-    callApi({ server, token: ADMIN, method, path, ...(body && { body }) })
+  const client = apiClient(server, ADMIN)
+  const call: ApiServer['call'] = (...args) => client.call(...args)
   const api: ApiServer = {
     kubeconfig,
     port,
@@ -92,15 +79,7 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
       await compactEtcd(etcd.url)
       await start()
     },
-    call,
-    apply: async (...all) => {
-      for (const object of all) await put(call, object as AnyObject)
-    },
-    delete: async (...all) => {
-      for (const object of all) await call('DELETE', pathOf(object as AnyObject))
-    },
-    get: (apiVersion, kind, name, namespace = 'default') =>
-      call('GET', pathOf({ apiVersion, kind, metadata: { name, namespace } })),
+    ...client,
     stop: () => ended(child),
     start,
     close: async () => {
@@ -148,20 +127,6 @@ function listPath(definition: object): string {
 }
 
 const yamlOf = (path: string): object => parse(readFileSync(path, 'utf8')) as object
-
-async function put(call: ApiServer['call'], object: AnyObject): Promise<void> {
-  const path = pathOf(object)
-  const list = path.slice(0, path.lastIndexOf('/'))
-  try {
-    await call('POST', list, object)
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 409) throw error
-    await withoutConflict(async () => {
-      const { resourceVersion } = (await call('GET', path)).metadata
-      await call('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
-    })
-  }
-}
 
 async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: string }> {
   const [client, peer] = [await freePort(), await freePort()]

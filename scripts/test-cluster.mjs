@@ -1,0 +1,126 @@
+// npm run test:cluster: runs test/cluster in a Kubernetes cluster of one node on this machine, with real kubelet, containers,
+// Services and DNS. Needs root on Linux; programs that are missing are installed or built. Arguments are passed to
+// vitest, e.g. `npm run test:cluster -- central`.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { baseImages, buildImage, dockerOf, ENVOY_IMAGE, startEngine } from './containers.mjs'
+import { goProgram } from './go-program.mjs'
+import { findHelm } from './helm.mjs'
+import { aptInstall, attempt, onPath } from './install.mjs'
+import { etcd, gatewayApi, LDFLAGS } from './kubernetes.mjs'
+import { runScript } from './runtime.mjs'
+import { setup } from './setup.mjs'
+import { SetupError } from './setup-error.mjs'
+import { root } from './stale.mjs'
+
+const say = (text) => process.stderr.write(`test:cluster: ${text}\n`)
+
+const PAUSE_IMAGE = 'gatehouse-test/pause'
+
+/** Folders that the cluster's programs write to; the cluster has its own. */
+const PRIVATE = ['/run/netns', '/run/containerd', '/var/lib/kubelet', '/var/lib/cni']
+
+await runScript(async () => {
+  if (process.platform !== 'linux' || process.getuid() !== 0)
+    throw new SetupError('test:cluster needs root on Linux: it starts a kubelet and containers')
+  await setup()
+  const programs = {
+    ...{ GATEHOUSE_TEST_KUBE: kube('kube', '.'), GATEHOUSE_TEST_COREDNS: dns() },
+    ...{ GATEHOUSE_TEST_ETCD: etcd(), GATEHOUSE_TEST_HELM: findHelm(say) },
+    GATEHOUSE_TEST_CNI: networkPlugins(),
+    GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
+  }
+  for (const [name, package_] of [
+    ['containerd', 'containerd'],
+    ['ip', 'iproute2'],
+    ['nft', 'nftables'],
+  ])
+    if (onPath(name) === undefined) aptInstall(name, package_, say)
+  // Short: paths of sockets have at most 108 bytes.
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-cluster-'))
+  try {
+    await saveImages(folder)
+    return runTests(folder, { ...process.env, ...programs, GATEHOUSE_TEST_CLUSTER: folder })
+  } finally {
+    cleanUp(folder)
+  }
+})
+
+function kube(name, part) {
+  const module = join(root, 'test/cluster/kube')
+  return goProgram({ name, module, part, ldflags: LDFLAGS, takes: 'three to five minutes', say })
+}
+
+function dns() {
+  return goProgram({ name: 'coredns', module: join(root, 'test/cluster/dns'), say })
+}
+
+/** Returns the folder of the CNI plugins. */
+function networkPlugins() {
+  const find = () =>
+    ['/usr/lib/cni', '/opt/cni/bin'].find((folder) => existsSync(join(folder, 'ptp')))
+  if (find() === undefined) aptInstall('CNI plugins', 'containernetworking-plugins', say)
+  return find()
+}
+
+/** Saves the images of the cluster's pods in the folder, in one file. */
+async function saveImages(folder) {
+  const engine = await startEngine(say)
+  try {
+    const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
+    const bases = baseImages(engine, await findEnvoy({ onNote: say }), say)
+    buildImage(engine, bases, { target: 'gatehouse', image: 'gatehouse' }, say)
+    const { options } = dockerOf(engine)
+    const docker = (...args) =>
+      execFileSync('docker', args, { ...options, stdio: ['ignore', 'ignore', 2] })
+    const pause = join(folder, 'pause')
+    execFileSync('mkdir', [pause])
+    copyFileSync(kube('pause', './pause'), join(pause, 'pause'))
+    writeFileSync(join(pause, 'Dockerfile'), 'FROM scratch\nCOPY pause /pause\nCMD ["/pause"]\n')
+    docker('build', '--quiet', '--tag', PAUSE_IMAGE, pause)
+    const images = ['gatehouse', ENVOY_IMAGE, PAUSE_IMAGE]
+    docker('save', '--output', join(folder, 'images.tar'), ...images)
+  } finally {
+    engine.stop()
+  }
+}
+
+/** Runs vitest in namespaces whose end also ends every program of the cluster. */
+function runTests(folder, env) {
+  const lines = [
+    'mount --make-rprivate /',
+    ...PRIVATE.map((path) => `mkdir -p ${path} && mount -t tmpfs tmpfs ${path}`),
+    'mount --make-shared /run/netns',
+    // Without exec: the shell collects the processes that containers leave.
+    '"$@"',
+    'exit $?',
+  ]
+  const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'cluster']
+  const command = [process.execPath, ...vitest, ...process.argv.slice(2)]
+  const args = [...namespaces, 'sh', '-ec', lines.join('\n'), 'sh', ...command]
+  const { status } = spawnSync('unshare', args, { cwd: root, stdio: 'inherit', env })
+  if (status === 0) for (const log of logsIn(folder)) rmSync(log)
+  else say(`logs of the cluster's programs: ${folder}`)
+  return status ?? 1
+}
+
+function logsIn(folder) {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => join(folder, name))
+}
+
+/** Removes everything but logs, and the control groups of the pods. */
+function cleanUp(folder) {
+  for (const name of readdirSync(folder))
+    if (!name.endsWith('.log')) rmSync(join(folder, name), { recursive: true })
+  if (readdirSync(folder).length === 0) rmSync(folder, { recursive: true })
+  const find = ['/sys/fs/cgroup', '-depth', '-path', `*/${basename(folder)}*`, '-type', 'd']
+  attempt('find', [...find, '-exec', 'rmdir', '{}', '+'], {
+    trouble: `control groups of pods could not be removed: /sys/fs/cgroup/*/${basename(folder)}`,
+  })
+}

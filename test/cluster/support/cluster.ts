@@ -1,0 +1,129 @@
+// What the tests see of the cluster: its API, its pods, and releases of the chart.
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type ApiClient, apiClient } from '../../kubernetes/support/api-client.js'
+import { CHART } from '../../kubernetes/support/chart.js'
+import { eventually } from '../../support/eventually.js'
+import { ADMIN, KUBECONFIG, SERVER } from './programs.js'
+
+export const api: ApiClient = apiClient(SERVER, ADMIN)
+
+/** A pod that is not being deleted. */
+export interface Pod {
+  readonly name: string
+  readonly address: string
+  readonly phase: string
+  readonly isReady: boolean
+  /** Restarts of all its containers. */
+  readonly restarts: number
+}
+
+interface RawPod {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string }
+  readonly status: {
+    readonly phase: string
+    readonly podIP?: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+    readonly containerStatuses?: readonly { readonly restartCount: number }[]
+    readonly initContainerStatuses?: readonly { readonly restartCount: number }[]
+  }
+}
+
+/**
+ * Returns the pods of a namespace.
+ * @param component value of their label app.kubernetes.io/component; default: all pods.
+ */
+export async function podsOf(namespace: string, component?: string): Promise<readonly Pod[]> {
+  const selector =
+    component === undefined ? '' : `?labelSelector=app.kubernetes.io/component%3D${component}`
+  const list = await api.call('GET', `/api/v1/namespaces/${namespace}/pods${selector}`)
+  return (list as unknown as { items: readonly RawPod[] }).items
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata, status }) => ({
+      name: metadata.name,
+      address: status.podIP ?? '',
+      phase: status.phase,
+      isReady: (status.conditions ?? []).some(
+        (condition) => condition.type === 'Ready' && condition.status === 'True',
+      ),
+      restarts: [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])]
+        .map(({ restartCount }) => restartCount)
+        .reduce((sum, count) => sum + count, 0),
+    }))
+}
+
+/** Resolves to the pods of the namespace when there are that many and all are ready. */
+export const readyPods = (
+  namespace: string,
+  count: number,
+  timeoutMs = 120_000,
+): Promise<readonly Pod[]> =>
+  eventually(async () => {
+    const pods = await podsOf(namespace)
+    if (pods.length !== count || !pods.every(({ isReady }) => isReady))
+      throw new Error(`${String(count)} ready pods were expected: ${JSON.stringify(pods)}`)
+    return pods
+  }, timeoutMs)
+
+/** Deletes a pod without a grace period, as a node that is gone. */
+export const killPod = (namespace: string, name: string): Promise<unknown> =>
+  api.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`)
+
+/** Creates a namespace if it does not exist. */
+export const namespace = (name: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name },
+})
+
+export type Values = Readonly<Record<string, unknown>>
+
+/** A release of the chart, called gatehouse. */
+export interface Release {
+  /** Changes values, with the defaults for the rest; resolves when every pod has been replaced as far as needed. */
+  upgrade(values: Values): Promise<void>
+  uninstall(): Promise<void>
+}
+
+/** Installs the chart in the namespace, and does not wait for its pods. */
+export async function install(namespace: string, values: Values): Promise<Release> {
+  const where = ['--namespace', namespace, '--kubeconfig', KUBECONFIG]
+  const flags = async (values: Values): Promise<readonly string[]> => {
+    const file = join(await mkdtemp(join(tmpdir(), 'gatehouse-values-')), 'values.json')
+    await writeFile(file, JSON.stringify({ ...values, image: { tag: 'latest' } }))
+    return [...where, '--values', file]
+  }
+  await helm('install', 'gatehouse', CHART, '--create-namespace', ...(await flags(values)))
+  return {
+    upgrade: async (values) => {
+      const rest = ['--wait', '--timeout', '5m', ...(await flags(values))]
+      await helm('upgrade', 'gatehouse', CHART, ...rest)
+    },
+    uninstall: async () => {
+      await helm('uninstall', 'gatehouse', '--wait', ...where)
+      await eventually(async () => {
+        if ((await podsOf(namespace)).length > 0) throw new Error('some pods are still there')
+      }, 120_000)
+    },
+  }
+}
+
+const run = promisify(execFile)
+
+async function helm(...args: readonly string[]): Promise<void> {
+  await run(process.env['GATEHOUSE_TEST_HELM'] ?? 'helm', [...args])
+}
+
+/** Resolves to the first address in the Gateway's status. */
+export const addressOf = (name: string, namespace = 'default'): Promise<string> =>
+  eventually(async () => {
+    const { status } = await api.get('gateway.networking.k8s.io/v1', 'Gateway', name, namespace)
+    const { addresses = [] } = (status ?? {}) as { addresses?: readonly { value: string }[] }
+    const [first] = addresses
+    if (first === undefined) throw new Error(`Gateway ${name} has no address`)
+    return first.value
+  }, 60_000)
