@@ -36,6 +36,8 @@ export interface UpstreamTls {
   readonly subjectAltNames: readonly SubjectAltName[]
   /** "System": the operating system's authorities. */
   readonly authorities: 'System' | { readonly pem: string }
+  /** Name of the Ir.certificates entry that Envoy presents; absent: none. */
+  readonly certificate?: string
 }
 
 /** A name that a certificate may carry (BackendTLSPolicy validation.subjectAltNames[]). */

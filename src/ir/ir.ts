@@ -63,7 +63,7 @@ export interface ClientTls {
   readonly isRequired: boolean
 }
 
-/** A Gateway's certificate and private key. Never logged or dumped: config dump and goldens redact privateKey. */
+/** A Gateway's certificate and private key, for its clients or its backends. Never logged or dumped: config dump and goldens redact privateKey. */
 export interface Certificate {
   readonly name: string
   /** PEM. */

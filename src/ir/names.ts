@@ -99,6 +99,10 @@ export const serviceDestination = (namespace: string, service: string, port: num
 export const backendDestination = (namespace: string, backend: string): string =>
   `backend/${namespace}/${backend}`
 
+/** Name of a Destination whose Gateway presents a client certificate to it. gateway: NAMESPACE/NAME. */
+export const presentedDestination = (destination: string, gateway: string): string =>
+  `${destination}@${gateway}`
+
 /** Name of the Certificate of a Secret, and of Envoy's Secret (SDS). */
 export const certificateName = (namespace: string, secret: string): string =>
   `${namespace}/${secret}`

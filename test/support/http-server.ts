@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export interface HttpServer {
@@ -20,14 +20,20 @@ export interface HttpServerOptions {
   /** An address of this machine; absent: 127.0.0.1. */
   readonly host?: string
   /** PEM. */
-  readonly tls?: { readonly key: string; readonly cert: string }
+  readonly tls?: {
+    readonly key: string
+    readonly cert: string
+    /** The authority that certificates of clients need; absent: clients need none. */
+    readonly clients?: string
+  }
 }
 
 export async function startHttpServer(
   listener: RequestListener,
   { port = 0, host = '127.0.0.1', tls }: HttpServerOptions = {},
 ): Promise<HttpServer> {
-  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
+  const server =
+    tls === undefined ? createServer(listener) : createTlsServer(secured(tls), listener)
   server.listen(port, host)
   await once(server, 'listening')
   const address = server.address() as AddressInfo
@@ -46,3 +52,6 @@ export async function startHttpServer(
     },
   }
 }
+
+const secured = ({ clients, ...own }: NonNullable<HttpServerOptions['tls']>): ServerOptions =>
+  clients === undefined ? own : { ...own, ca: clients, requestCert: true, rejectUnauthorized: true }

@@ -30,7 +30,10 @@ export interface Backend {
   readonly destination: Destination
   /** Where Gatehouse's own calls connect: they resolve names and check addresses themselves. */
   readonly endpoints: Endpoints
-  readonly problem?: EndpointsProblem
+  readonly problem?: {
+    readonly reason: EndpointsProblem['reason'] | 'InvalidBackendTls'
+    readonly message: string
+  }
   /** Status message if some endpoints are not in use. */
   readonly note?: string
   /** Host header towards the backend (decision 31); absent: the client's. */

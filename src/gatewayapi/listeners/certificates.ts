@@ -1,19 +1,15 @@
-// Resolves certificateRefs of an HTTPS listener. Parses each certificate, as Envoy would NACK the whole listener for a
-// bad one.
+// Resolves references of a Gateway to certificates: certificateRefs of HTTPS listeners, and clientCertificateRef. Parses
+// each certificate, as Envoy would NACK the whole listener or cluster for a bad one.
 
 import type { Certificate } from '../../ir/ir.js'
 import { certificateName } from '../../ir/names.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
-import type { GatewaySpec } from '../../resources/kinds/gateway.js'
+import type { CertificateRef } from '../../resources/kinds/gateway.js'
 import { err, ok, type Result } from '../../result.js'
 import { type Context, query } from '../world/context.js'
 import { isServerPair } from '../world/pem.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
-
-type CertificateRef = NonNullable<
-  GatewaySpec['listeners'][number]['tls']
->['certificateRefs'][number]
 
 export interface CertificateProblem {
   /** Reason of the listener's condition ResolvedRefs. */
@@ -25,11 +21,12 @@ export interface CertificateProblem {
   readonly message: string
 }
 
-/** namespace: the Gateway's. */
+/** namespace: the Gateway's. field: the name of the reference in messages. */
 export function resolveCertificate(
   context: Context,
   namespace: string,
   ref: CertificateRef,
+  field = 'certificateRefs',
 ): Result<Certificate, CertificateProblem> {
   const to = {
     group: ref.group,
@@ -38,7 +35,7 @@ export function resolveCertificate(
     name: ref.name,
   }
   if (to.group !== '' || to.kind !== 'Secret')
-    return invalid(`certificateRefs: ${to.kind} ${to.name} is not a Secret`)
+    return invalid(`${field}: ${to.kind} ${to.name} is not a Secret`)
   const from = { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace }
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })

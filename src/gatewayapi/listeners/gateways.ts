@@ -7,6 +7,11 @@ import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/cond
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
 import { type GatewayAddresses, gatewayAddresses } from './addresses.js'
+import {
+  type ClientCertificate,
+  clientCertificateCondition,
+  clientCertificateOf,
+} from './client-certificate.js'
 import { allowsInsecure } from './client-validation.js'
 import {
   type GatewayResource,
@@ -20,6 +25,8 @@ export interface TranslatedGateway {
   readonly key: string
   readonly gateway: GatewayResource
   readonly listeners: readonly TranslatedListener[]
+  /** What its Envoys present to backends with TLS; absent: nothing. */
+  readonly clientCertificate?: ClientCertificate
   readonly status: ResourceStatus
 }
 
@@ -36,10 +43,12 @@ export const translateGateway = (
     const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))
     if (isForeign(own, gatewayClass)) return 'foreign'
     const listeners = gateway.spec.listeners.map((spec) => translateListener(own, gateway, spec))
+    const clientCertificate = clientCertificateOf(own, gateway)
     return {
       key: keyOf(gateway),
       gateway,
       listeners,
+      ...(clientCertificate === undefined ? {} : { clientCertificate }),
       status: gatewayStatus(own, gateway, listeners),
     }
   })
@@ -67,6 +76,7 @@ export function gatewayStatus(
       ...found,
       unsupported: invalidParameters(context, gateway) ?? found.unsupported,
     }),
+    ...clientCertificateCondition(clientCertificateOf(context, gateway), listeners),
     ...(allowsInsecure(gateway) ? [INSECURE] : []),
     ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
   ])

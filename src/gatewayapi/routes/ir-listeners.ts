@@ -21,11 +21,12 @@ export function* buildGateways(
 }
 
 export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly Certificate[] =>
-  gateways.flatMap(({ listeners }) =>
-    listeners
+  gateways.flatMap(({ listeners, clientCertificate }) => [
+    ...listeners
       .filter(({ isProgrammed }) => isProgrammed)
       .flatMap(({ certificates }) => certificates),
-  )
+    ...(clientCertificate?.ok === true ? [clientCertificate.value] : []),
+  ])
 
 function* buildGateway(
   memo: KeyedMemo,

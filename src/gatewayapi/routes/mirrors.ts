@@ -6,8 +6,9 @@ import type { Mirror } from '../../ir/route.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
 import type { MirrorSpec } from '../../resources/kinds/http-route-filter.js'
-import { type BackendProblem, resolveBackend } from '../backends/backends.js'
+import type { BackendProblem } from '../backends/backends.js'
 import type { Context } from '../world/context.js'
+import { resolvePresented } from './presented-backends.js'
 
 export interface Mirrors {
   readonly mirrors: readonly Mirror[]
@@ -19,14 +20,16 @@ export interface Mirrors {
   readonly refNotes: readonly string[]
 }
 
+/** presenter: see RouteScope. */
 export function translateMirrors(
   context: Context,
   namespace: string,
   specs: readonly MirrorSpec[],
+  presenter: string | undefined,
 ): Mirrors {
   const from = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute', namespace }
   const all = specs.map((spec) => ({
-    ...{ spec, found: resolveBackend(context, from, spec.backendRef) },
+    ...{ spec, found: resolvePresented(context, from, spec.backendRef, presenter) },
   }))
   const usable = all.flatMap(({ spec, found }) =>
     found.ok ? [{ spec, backend: found.value }] : [],

@@ -5,10 +5,11 @@ import type { Destination } from '../../ir/destination.js'
 import type { WeightedDestination } from '../../ir/route.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
-import { type Backend, type BackendProblem, resolveBackend } from '../backends/backends.js'
+import type { Backend, BackendProblem } from '../backends/backends.js'
 import { type Attachment, attachPolicies } from '../policies/attachments.js'
 import type { Context } from '../world/context.js'
 import { translateFilters } from './filters.js'
+import { resolvePresented } from './presented-backends.js'
 
 export interface RouteBackends {
   readonly weighted: readonly WeightedDestination[]
@@ -24,16 +25,16 @@ export interface RouteBackends {
   readonly problems: readonly string[]
 }
 
-/** keepsHost: whether a URLRewrite sets the Host, which then replaces the backend's. */
+/** keepsHost: whether a URLRewrite sets the Host, which then replaces the backend's. presenter: see RouteScope. */
 export function translateBackends(
   context: Context,
   namespace: string,
   rule: HttpRouteRule,
-  keepsHost: boolean,
+  { keepsHost, presenter }: { readonly keepsHost: boolean; readonly presenter: string | undefined },
 ): RouteBackends {
   const from = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute', namespace }
   const shares = rule.backendRefs.map((ref) => {
-    const backend = resolveBackend(context, from, ref)
+    const backend = resolvePresented(context, from, ref, presenter)
     const filters = translateFilters(ref.filters, [
       'RequestHeaderModifier',
       'ResponseHeaderModifier',

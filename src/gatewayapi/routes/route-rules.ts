@@ -50,15 +50,12 @@ const FILTERS = [
 ] as const
 
 export function translateRule(context: Context, input: RuleInput): TranslatedRule {
-  const { route, rule, index, attachment } = input
+  const { route, rule, index, attachment, presenter } = input
+  const { namespace } = route.metadata
   const filters = translateFilters(rule.filters, FILTERS)
-  const backends = translateBackends(
-    context,
-    route.metadata.namespace,
-    rule,
-    filters.rewrite?.hostname !== undefined,
-  )
-  const copies = translateMirrors(context, route.metadata.namespace, filters.mirrors ?? [])
+  const keepsHost = filters.rewrite?.hostname !== undefined
+  const backends = translateBackends(context, namespace, rule, { keepsHost, presenter })
+  const copies = translateMirrors(context, namespace, filters.mirrors ?? [], presenter)
   const specs = rule.matches.length > 0 ? rule.matches : [EVERYTHING]
   const matches = specs.map(translateMatch)
   const problems = [

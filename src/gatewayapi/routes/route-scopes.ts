@@ -23,6 +23,8 @@ export interface RouteScope {
   readonly inherited: readonly Inherited[]
   /** Whether no policy decides who may use the route although the Gateway requires one: it then answers 503. */
   readonly lacksPolicy: boolean
+  /** Key of the Gateway if it presents a client certificate to backends. */
+  readonly presenter?: string
 }
 
 /** Returns the scopes of a route, at least one. */
@@ -46,20 +48,26 @@ export function scopesOf(
       },
     ]
   // If one Gateway adds or requires policies, all get their own keys: no entry, old or new, may answer for another one.
-  const isScoped = places.some((place) => place.inherited.length > 0 || place.lacksPolicy)
+  const isScoped = places.some(
+    (place) => place.inherited.length > 0 || place.lacksPolicy || place.presenter !== undefined,
+  )
   const named = places.map((place) => ({ ...place, name: isScoped ? place.own : undefined }))
   return [...new Set(named.map(({ name: scope }) => scope))].flatMap((scope) => {
     const own = named.filter((place) => place.name === scope)
-    return own.slice(0, 1).map(({ attachment, inherited, lacksPolicy }) => ({
+    return own.slice(0, 1).map(({ attachment, inherited, lacksPolicy, presenter }) => ({
       ...(scope === undefined ? {} : { name: scope }),
       gateways: uniqueGateways(own.map(({ gateway }) => gateway)),
       placements: uniquePlacements(own.flatMap(({ placements }) => placements)),
       ...{ attachment, inherited, lacksPolicy },
+      ...(presenter === undefined ? {} : { presenter }),
     }))
   })
 }
 
-interface ScopeAt extends Pick<RouteScope, 'attachment' | 'inherited' | 'lacksPolicy'> {
+interface ScopeAt extends Pick<
+  RouteScope,
+  'attachment' | 'inherited' | 'lacksPolicy' | 'presenter'
+> {
   /** Name of the Gateway, or of the listener if that has its own policies. */
   readonly own: string
 }
@@ -77,16 +85,17 @@ function scopeAt(
     listener,
   )
   const key = gatewayKey(gateway)
+  const found = translateGateway(context, key)
+  const translated = found === 'foreign' ? undefined : found
   return {
     own: isOfListener ? keyIn(key, listener) : key,
     ...{ attachment, inherited },
-    lacksPolicy: !attachment.decides && isRequired(context, key),
+    lacksPolicy:
+      !attachment.decides &&
+      translated !== undefined &&
+      requiresPolicy(context, translated.gateway),
+    ...(translated?.clientCertificate === undefined ? {} : { presenter: key }),
   }
-}
-
-function isRequired(context: Context, key: string): boolean {
-  const gateway = translateGateway(context, key)
-  return gateway !== undefined && gateway !== 'foreign' && requiresPolicy(context, gateway.gateway)
 }
 
 function uniquePlacements(all: readonly Placement[]): readonly Placement[] {

@@ -27,7 +27,6 @@ export function routeStatus(
 ): ResourceStatus {
   // Problems of the HTTPRoute itself are the same in every scope.
   const rules = scoped[0]?.rules ?? []
-  const refs = resolvedRefs(rules)
   const conditions = parents.flatMap(({ gateway, section, port, refusal }) => {
     const own = scoped.filter(({ scope }) => isAt(scope, gateway))
     const accepted =
@@ -38,7 +37,9 @@ export function routeStatus(
             own.map(({ scope }) => scope),
           )
         : [refusal]
-    return about([...accepted, refs], {
+    // A Gateway's client certificate concerns its own scopes alone.
+    const refs = own.length === 0 ? rules : own.flatMap((one) => one.rules)
+    return about([...accepted, resolvedRefs(refs)], {
       ancestor: gateway,
       ...(section === undefined ? {} : { section }),
       ...(port === undefined ? {} : { port }),

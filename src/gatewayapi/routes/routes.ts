@@ -137,7 +137,7 @@ function routeOfMesh(
 function inputsOf(
   context: Context,
   route: HttpRoute,
-  { name, gateways, attachment, lacksPolicy }: RouteScope,
+  { name, gateways, attachment, lacksPolicy, presenter }: RouteScope,
 ): readonly RuleInput[] {
   const guard = attachment.guard?.guard ?? attachment.mcpGuard?.mcpGuard
   const webhooks = guard === undefined ? undefined : guardWebhooks(context, guard, gateways)
@@ -149,6 +149,7 @@ function inputsOf(
     rateLimitBuckets: context.options.rateLimitBuckets ?? DEFAULT_RATE_LIMIT_BUCKETS,
     // Envoys of a mesh can only send the key of the rule.
     ...(name === undefined || context.options.mesh !== undefined ? {} : { scope: name }),
+    ...(presenter === undefined ? {} : { presenter }),
     ...(webhooks === undefined ? {} : { webhooks }),
     ...(audited === undefined ? {} : { audited }),
   }))

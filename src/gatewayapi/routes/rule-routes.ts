@@ -45,6 +45,8 @@ export interface RuleInput {
   readonly lacksPolicy: boolean
   /** Scope for routeKey(). */
   readonly scope?: string
+  /** Key of the scope's Gateway if it presents a client certificate to backends. */
+  readonly presenter?: string
   /** Maximum size of a body that rules read. */
   readonly mcpBodyBytes: number
   /** Number of buckets of a keyed rate limit. */

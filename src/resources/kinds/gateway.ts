@@ -34,19 +34,19 @@ const allowedRoutes = z.object({
     .default([]),
 })
 
+const secretRef = z.object({
+  group: group().default(''),
+  kind: kind().default('Secret'),
+  name: name(),
+  namespace: namespace().optional(),
+})
+
+/** A decoded reference to a certificate with its private key (SecretObjectReference). */
+export type CertificateRef = z.infer<typeof secretRef>
+
 const listenerTls = z.object({
   mode: z.enum(['Terminate', 'Passthrough']).default('Terminate'),
-  certificateRefs: z
-    .array(
-      z.object({
-        group: group().default(''),
-        kind: kind().default('Secret'),
-        name: name(),
-        namespace: namespace().optional(),
-      }),
-    )
-    .max(64)
-    .default([]),
+  certificateRefs: z.array(secretRef).max(64).default([]),
 })
 
 const clientValidation = z.object({
@@ -69,20 +69,19 @@ export type ClientValidationSpec = z.infer<typeof clientValidation>
 
 const frontendTls = z.object({ validation: clientValidation.optional() })
 
-const gatewayTls = unimplemented(
-  z.object({
-    frontend: z
-      .object({
-        default: frontendTls.optional(),
-        perPort: z
-          .array(z.object({ port: port(), tls: frontendTls }))
-          .max(64)
-          .default([]),
-      })
-      .optional(),
-  }),
-  ['backend'],
-)
+const gatewayTls = z.object({
+  frontend: z
+    .object({
+      default: frontendTls.optional(),
+      perPort: z
+        .array(z.object({ port: port(), tls: frontendTls }))
+        .max(64)
+        .default([]),
+    })
+    .optional(),
+  /** What Envoy presents to backends that it connects to over TLS. */
+  backend: z.object({ clientCertificateRef: secretRef.optional() }).optional(),
+})
 
 const listener = z.object({
   name: name(),

@@ -221,7 +221,7 @@ function kindNamed(kinds: readonly Kind[], name: string): Kind {
 const tooManySecrets = (resources: Resources, controllerName: string): readonly Problem[] =>
   gatewaysBeyond(resources, controllerName).map((gateway) => ({
     source: KUBERNETES,
-    message: `its listeners name more than ${MOST_SECRETS} Secrets; only the first ${MOST_SECRETS} are read`,
+    message: `it names more than ${MOST_SECRETS} Secrets; only the first ${MOST_SECRETS} are read`,
     ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', ...gateway, stays: true },
   }))
 

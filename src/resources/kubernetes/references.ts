@@ -56,7 +56,7 @@ interface ResourceName {
 
 interface GatewaySecrets {
   readonly gateway: ResourceName
-  /** The unique Secrets, in the order of the listeners. */
+  /** The unique Secrets: that for its backends, then those of the listeners in their order. */
   readonly secrets: readonly ObjectReference[]
 }
 
@@ -79,8 +79,10 @@ function certificatesByGateway(
 ): readonly GatewaySecrets[] {
   const { referenceGrants } = resources
   return ownGateways(resources, controllerName).map(({ metadata, spec }) => {
-    const named = spec.listeners
-      .flatMap(({ tls }) => tls?.certificateRefs ?? [])
+    const named = [
+      ...[spec.tls?.backend?.clientCertificateRef].flatMap((ref) => ref ?? []),
+      ...spec.listeners.flatMap(({ tls }) => tls?.certificateRefs ?? []),
+    ]
       .filter(({ group, kind }) => group === '' && kind === 'Secret')
       .map(({ name, namespace = metadata.namespace }) => ({
         kind: 'Secret' as const,

@@ -28,7 +28,11 @@ import {
   type Secret,
   SecretSchema,
 } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
-import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+import {
+  type CommonTlsContext,
+  DownstreamTlsContextSchema,
+  UpstreamTlsContextSchema,
+} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Ir } from '../../ir/ir.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedRoutes } from '../encode/encode-routes.js'
@@ -67,12 +71,23 @@ function staticRoutes(name: string, routes: readonly EncodedRoutes[]): RouteConf
 }
 
 /** Removes sds_config: a certificate without it is one of static_resources.secrets. */
+function removeSds(tls: CommonTlsContext | undefined): void {
+  for (const certificate of tls?.tlsCertificateSdsSecretConfigs ?? [])
+    certificate.sdsConfig = undefined
+}
+
 function staticTls(packed: Any): Any {
   const tls = anyUnpack(packed, DownstreamTlsContextSchema)
   if (tls === undefined) return packed
-  for (const certificate of tls.commonTlsContext?.tlsCertificateSdsSecretConfigs ?? [])
-    certificate.sdsConfig = undefined
+  removeSds(tls.commonTlsContext)
   return anyPack(DownstreamTlsContextSchema, tls)
+}
+
+function staticUpstreamTls(packed: Any): Any {
+  const tls = anyUnpack(packed, UpstreamTlsContextSchema)
+  if (tls === undefined) return packed
+  removeSds(tls.commonTlsContext)
+  return anyPack(UpstreamTlsContextSchema, tls)
 }
 
 function makeStatic(
@@ -92,12 +107,14 @@ function staticListener(resource: EncodedResource, routes: readonly EncodedRoute
   return listener
 }
 
-/** Replaces eds by the endpoints themselves. */
+/** Replaces eds by the endpoints themselves, and sds by the name of the certificate. */
 function staticCluster(
   resource: EncodedResource,
   endpoints: ReadonlyMap<string, EncodedResource>,
 ): Cluster {
   const cluster = decode(ClusterSchema, resource)
+  const tls = cluster.transportSocket?.configType
+  if (tls?.case === 'typedConfig') tls.value = staticUpstreamTls(tls.value)
   if (cluster.edsClusterConfig === undefined) return cluster
   const found = endpoints.get(cluster.name)
   return {

@@ -83,11 +83,16 @@ function createReachable(): Reachable {
   }
 }
 
+/** Returns the certificates that Envoy presents, to clients or to backends. */
 function presented(
   certificates: readonly Certificate[],
   chains: readonly FilterChain[],
+  toBackends: readonly string[],
 ): readonly Certificate[] {
-  const names = new Set(chains.flatMap((chain) => chain.tls?.certificates ?? []))
+  const names = new Set([
+    ...chains.flatMap((chain) => chain.tls?.certificates ?? []),
+    ...toBackends,
+  ])
   return certificates.filter((certificate) => names.has(certificate.name))
 }
 
@@ -110,6 +115,9 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
     encodeCluster(buildCluster(destination, options)),
   )
   const own = [answeredCluster, unresolvedCluster, ...collectorClusters(options)]
+  const certificatesOfChunk = memo((chunk: Chunk<Destination>): readonly string[] => [
+    ...new Set(chunk.flatMap(({ tls }) => tls?.certificate ?? [])),
+  ])
   const clustersOfChunk = memoWork((chunk: Chunk<Destination>) => mapEach(chunk, clusterOf))
   const clustersOf = memoWork(function* (destinations: readonly Destination[]) {
     const clusters = yield* mapWork(namedChunks(destinations), clustersOfChunk)
@@ -145,7 +153,10 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
       routes: routes.flat(),
       clusters: yield* clustersOf(destinations),
       endpoints: yield* assignmentsOf(destinations),
-      secrets: yield* mapEach(presented(ir.certificates, chains), secretOf),
+      secrets: yield* mapEach(
+        presented(ir.certificates, chains, namedChunks(destinations).flatMap(certificatesOfChunk)),
+        secretOf,
+      ),
     }
   }
 }

@@ -15,7 +15,7 @@ import {
 } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Destination, SubjectAltName, UpstreamTls } from '../../ir/destination.js'
-import { fileSource, inlineString, typedConfig } from './messages.js'
+import { ADS_SOURCE, fileSource, inlineString, typedConfig } from './messages.js'
 import { exactly } from './string-matcher.js'
 
 const sanMatcher = (sanType: SanType, value: string): SubjectAltNameMatcher =>
@@ -52,6 +52,11 @@ export const buildUpstreamTls = (
       commonTlsContext: {
         tlsParams: { tlsMinimumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_2 },
         alpnProtocols: [protocol === 'http2' ? 'h2' : 'http/1.1'],
+        ...(tls.certificate === undefined
+          ? {}
+          : {
+              tlsCertificateSdsSecretConfigs: [{ name: tls.certificate, sdsConfig: ADS_SOURCE }],
+            }),
         validationContextType: {
           case: 'validationContext',
           value: {

@@ -4,10 +4,6 @@
 
 import { fromBinary } from '@bufbuild/protobuf'
 import { type Any, anyUnpack } from '@bufbuild/protobuf/wkt'
-import {
-  Cluster_DiscoveryType,
-  ClusterSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import { ListenerSchema } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
@@ -17,13 +13,14 @@ import {
 import { ExtAuthzPerRouteSchema } from '../../grpc/generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
+import type { Chunk } from '../../incremental/chunked-list.js'
 import { memo, memoWork } from '../../incremental/memo.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
-import { mapEach, mapWork, type Work } from '../../turns.js'
+import { mapWork, type Work } from '../../turns.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
+import { createClusterFacts } from './cluster-facts.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import type { XdsResources } from './xds-resources.js'
 
@@ -154,17 +151,7 @@ function createFacts() {
     for (const name of used) if (!known.has(name)) missing.add(name)
     return [...missing].map((name) => `no ${kind} is called ${name}`)
   }
-  const needsEndpoints = memo((cluster: EncodedResource): boolean => {
-    const { clusterDiscoveryType } = decode(ClusterSchema, cluster)
-    return clusterDiscoveryType.value === Cluster_DiscoveryType.EDS
-  })
-  const needyIn = memoWork(function* (chunk: Chunk<EncodedResource>): Work<readonly string[]> {
-    const needs = yield* mapEach(chunk, needsEndpoints)
-    return names(chunk.filter((_, index) => needs[index]))
-  })
-  const assignmentsUsed = memoWork(function* (clusters: readonly EncodedResource[]) {
-    return concat(yield* mapWork(namedChunks(clusters), needyIn))
-  })
+  const clusterFacts = createClusterFacts()
   return {
     chainsOf: memo((listener: EncodedResource): readonly ChainFacts[] =>
       decode(ListenerSchema, listener).filterChains.map(factsOfFilterChain),
@@ -183,9 +170,11 @@ function createFacts() {
     ),
     undefinedAssignments: memo((clusters: readonly EncodedResource[]) =>
       memoWork(function* (endpoints: readonly EncodedResource[]) {
-        return undefinedNames('load assignment', yield* assignmentsUsed(clusters), endpoints)
+        const { needy } = yield* clusterFacts(clusters)
+        return undefinedNames('load assignment', needy, endpoints)
       }),
     ),
+    clusterFacts,
     sameNames: memo((resources: readonly Named[]) => duplicates(names(resources))),
   }
 }
@@ -235,7 +224,10 @@ function* referenceProblems(
     ),
     ...undefinedNames(
       'secret',
-      chains.flatMap((chain) => chain.secrets),
+      [
+        ...chains.flatMap((chain) => chain.secrets),
+        ...(yield* facts.clusterFacts(clusters)).secrets,
+      ],
       secrets,
     ),
     ...(yield* facts.undefinedAssignments(clusters)(endpoints)),

@@ -69,6 +69,24 @@ test.each([
   expect(readWith(...grants)).toEqual(read)
 })
 
+test('the certificate for backends is read, from another namespace with a grant', () => {
+  const presenting = (ref: object): PlainMap => ({
+    ...shop,
+    metadata: { name: 'presenting', namespace: 'shop' },
+    spec: {
+      ...shop.spec,
+      listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }],
+      tls: { backend: { clientCertificateRef: ref } },
+    },
+  })
+  const read = (...objects: readonly PlainMap[]): readonly string[] =>
+    referencedObjects(resourcesOf(...objects), CONTROLLER).map(referenceKey)
+  expect(read(presenting({ name: 'own' }))).toEqual(['Secret/shop/own'])
+  const elsewhere = presenting({ name: 'one', namespace: 'bank' })
+  expect(read(elsewhere)).toEqual([])
+  expect(read(elsewhere, grant({}))).toEqual(['Secret/bank/one'])
+})
+
 test('of one Gateway 64 are read, the first ones, and it is said which has more', () => {
   const named = (name: string, count: number): PlainMap => ({
     ...shop,
