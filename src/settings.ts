@@ -15,6 +15,7 @@ import {
   variableName,
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
+import { meshChecks, servedMeshChecks } from './settings/mesh-checks.js'
 import { readTelemetry } from './settings/telemetry.js'
 import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
@@ -217,14 +218,10 @@ function crossChecks(settings: Settings): readonly string[] {
     sentences.push(`a path is missing; usage: gatehouse ${command} PATH...`)
   if (command === 'run' && resources.length === 0)
     sentences.push('--resources is missing; usage: gatehouse run --resources PATH')
-  if (settings.sealed && (settings.for === undefined || settings.for === 'envoy'))
-    sentences.push('--sealed belongs to --for envoy-gateway or istio')
-  if (settings.customProvider !== undefined && settings.for !== 'istio')
-    sentences.push('--custom-provider belongs to --for istio')
-  if (settings.connectTls !== undefined && settings.for !== 'envoy-gateway')
-    sentences.push('--connect-tls belongs to --for envoy-gateway')
+  sentences.push(...meshChecks(settings))
   if (command === 'explain') sentences.push(...explainChecks(settings, settings.given.has('admin')))
-  if (command === 'serve') sentences.push(...sourceOfResources(settings), ...ofMesh(settings))
+  if (command === 'serve')
+    sentences.push(...sourceOfResources(settings), ...servedMeshChecks(settings))
   if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')
   if (grpcClientCa !== undefined && grpcTlsCert === undefined)
@@ -271,15 +268,6 @@ function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
   return heldBytes === undefined || heldBytes >= 3 * maxBodyBytes
     ? []
     : ['--held-bytes is less than three times --max-body-bytes: a body of that size never passed']
-}
-
-/** Requires --for with --route-key: else route names of a mesh would match entries made for Gatehouse's own routes. */
-function ofMesh({ for: mesh, routeKey }: Settings): readonly string[] {
-  if (mesh === 'envoy')
-    return ['--for envoy belongs to translate: serve answers such an Envoy without it']
-  return routeKey !== undefined && mesh !== routeKey
-    ? [`--route-key ${routeKey} belongs to --for ${routeKey}`]
-    : []
 }
 
 function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {

@@ -92,6 +92,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir', 'turns'],
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
   'export/istio': ['export', 'xds/translator', 'xds/encode', 'grpc', 'incremental', 'ir', 'result'],
+  controller: [
+    ...['export', 'export/envoy-gateway', 'export/istio', 'resources/kubernetes'],
+    ...['ir', 'turns', 'result', 'errors'],
+  ],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
   rules: ['cel', 'mcp', 'json', 'ir'],

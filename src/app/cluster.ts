@@ -1,7 +1,5 @@
 // Connects Gatehouse to a cluster: resources are read from the API server, and one replica writes their status back.
 
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../logger.js'
 import type { ProviderState, ResourceProvider } from '../resources/kinds/resources.js'
@@ -11,6 +9,8 @@ import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
 import { createStatusWriter } from '../resources/kubernetes/status-writer.js'
 import type { Settings } from '../settings.js'
 import { clusterStatuses } from './cluster-statuses.js'
+import { leaseOf } from './lease-of.js'
+import { startMeshController } from './mesh-controller.js'
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
 
@@ -18,9 +18,6 @@ export interface Cluster {
   readonly provider: ResourceProvider
   onRun(state: PipelineState): void
 }
-
-/** Default name of the Lease. Replicas that share it take turns; the chart names it after the release. */
-const DEFAULT_LEASE = 'gatehouse'
 
 /** Longest time that an unresponsive API server may delay the shutdown, in milliseconds. */
 const LEAVE_WITHIN = 2_000
@@ -38,35 +35,35 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     onObject: (key) => writer.touched(key),
   })
   let isWriter = false
+  const mayWrite = (): boolean => isWriter
   const writer = createStatusWriter({
     client,
     apiGroup,
     raw: (key) => source.raw(key),
     adopt: (key, basis, answer) => source.adopt(key, basis, answer),
-    mayWrite: () => isWriter,
+    mayWrite,
     onWarning,
   })
-  const identity = leaseIdentity(environment)
+  const own = leaseOf(environment)
   const onChange = (held: boolean): void => {
     isWriter = held
-    logger.info(
-      { identity },
-      held ? 'this replica writes status' : 'this replica does not write status',
-    )
+    const { identity } = own
+    logger.info({ identity }, `this replica ${held ? 'writes' : 'does not write'} status`)
     if (held) writer.refresh()
+    controller?.look()
   }
+  const controller = startMeshController(settings, { client, source, onWarning, mayWrite })
   const start = async (tell: (state: ProviderState) => void): Promise<() => Promise<void>> => {
     logger.info({ server: client.server }, 'reading from the API server')
     await source.start(tell)
-    const namespace = environment['POD_NAMESPACE'] ?? 'default'
-    const name = environment['LEASE_NAME'] ?? DEFAULT_LEASE
-    const lease = startLease({ client, namespace, name, identity, onChange, onWarning })
+    const lease = startLease({ client, ...own, onChange, onWarning })
     return () => lease.close()
   }
   let endLease: (() => Promise<void>) | undefined
   const leave = async (): Promise<void> => {
     isWriter = false
     await source.close()
+    await controller?.close()
     await writer.close()
     await endLease?.()
   }
@@ -79,13 +76,9 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
       close: () =>
         (left ??= Promise.race([leave(), delay(LEAVE_WITHIN, undefined, { ref: false })])),
     },
-    onRun: (state) => writer.update(clusterStatuses(state)),
+    onRun: (state) => {
+      writer.update(clusterStatuses(state))
+      controller?.onRun(state)
+    },
   }
 }
-
-/**
- * Name of this process in the Lease: the pod's name, with which a restarted container resumes immediately,
- * else a name that no other process on the host has.
- */
-export const leaseIdentity = (environment: Settings['environment']): string =>
-  environment['POD_NAME'] ?? `${hostname()}_${randomUUID()}`

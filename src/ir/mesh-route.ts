@@ -35,6 +35,8 @@ export interface MeshRoute {
   readonly cors?: Cors
   /** Reasons why it cannot be exported; empty: it can. */
   readonly problems: readonly string[]
+  /** Set if it has problems and policies that are not of mode Audit alone: it must not be served without them. */
+  readonly isRefused?: true
   /** The data for a sealed version of it. */
   readonly sealing: MeshSealing
 }

@@ -65,6 +65,10 @@ export const routeKey = (
   scope?: string,
 ): string => `${namespace}/${httpRoute}/${rule}${scope === undefined ? '' : `@${scope}`}`
 
+/** The key of an HTTPRoute of a mesh that must be refused as a whole: no table has it. */
+export const refusedKey = (namespace: string, httpRoute: string): string =>
+  `${namespace}/${httpRoute}/refused`
+
 /** Headers that a sealed route of a mesh requires to reach its backends: set by ext_authz, and by ext_proc as guard. */
 export const SEAL_HEADERS = { authz: 'x-gatehouse-passed', guard: 'x-gatehouse-seen' } as const
 /** The Secret of a namespace with sealed routes, and its member with the value of those headers. */

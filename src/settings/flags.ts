@@ -217,8 +217,9 @@ export const FLAGS = {
   }),
   connect: one(readServerAddress, {
     value: 'ADDRESS',
-    commands: ['translate', 'bootstrap'],
-    meaning: 'where Envoy reaches Gatehouse; default the address of --grpc',
+    commands: ['serve', 'translate', 'bootstrap'],
+    meaning:
+      'where Envoy reaches Gatehouse; default the address of --grpc (serve: with --kubernetes and --for envoy-gateway alone, which need it)',
   }),
   port: one(readInteger(0, 65_535), {
     value: 'N',

@@ -24,13 +24,13 @@ export const MESH_FLAGS = {
   }),
   connectTls: one(readDomain, {
     value: 'NAME',
-    commands: ['translate'],
+    commands: ['serve', 'translate'],
     meaning:
       "with --for envoy-gateway: Envoys connect by TLS, to a certificate of this name whose authority is ca.crt of the ConfigMap gatehouse-ca in the routes' namespace",
   }),
   customProvider: one(readText, {
     value: 'NAME',
-    commands: ['translate'],
+    commands: ['serve', 'translate'],
     meaning:
       'with --for istio: an AuthorizationPolicy with action CUSTOM and this extension provider of the mesh asks Gatehouse, in front of CORS; default a filter of its own, behind CORS',
   }),

@@ -196,6 +196,17 @@ describe('commands', () => {
     expect(wrongOf('translate x --for linkerd')[0]).toContain('expected one of envoy-gateway')
   })
 
+  test('a mesh whose objects are applied must know where to connect', () => {
+    const serve = 'serve --kubernetes --for envoy-gateway'
+    expect(wrongOf(serve)[0]).toContain('--connect is missing')
+    expect(wrongOf(`${serve} --connect a:1`)).toEqual([
+      '--for envoy-gateway with --kubernetes needs --route-key envoy-gateway',
+    ])
+    const whole = settingsOf(`${serve} --connect a:1 --route-key envoy-gateway`)
+    expect(whole.connect).toMatchObject({ host: 'a', port: 1 })
+    expect(wrongOf('serve --kubernetes --connect a:1')[0]).toContain('--connect belongs to')
+  })
+
   test('bootstrap reads a Gateway and where to connect', () => {
     expect(settingsOf('bootstrap --gateway ns/gw --connect unix:/s')).toMatchObject({
       gateway: { namespace: 'ns', name: 'gw' },

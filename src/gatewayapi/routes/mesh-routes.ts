@@ -58,18 +58,20 @@ export function translateMeshRoute(
     .flatMap(authzOf)
     .map((entry) => (entry.isAudited === true ? entry : { ...entry, ...seal }))
   const documents = documentsOf(first)
+  const problems = [
+    ...refusals,
+    ...parents.flatMap(({ refusal }) => refusal?.message ?? []),
+    ...(isProtected(first) ? pathProblems(route, documents) : []),
+    ...corsProblems(route, mcpOf(first)),
+    ...timeoutProblems(route, timeoutOf(context, uses)),
+  ]
   const mesh = {
     ...meshRouteOf(context, first, uses),
     gateways,
     ...(authz[0] === undefined ? {} : { authz: meshAuthz(first, authz[0], authz) }),
     ...(documents === undefined ? {} : { documents }),
-    problems: [
-      ...refusals,
-      ...parents.flatMap(({ refusal }) => refusal?.message ?? []),
-      ...(isProtected(first) ? pathProblems(route, documents) : []),
-      ...corsProblems(route, mcpOf(first)),
-      ...timeoutProblems(route, timeoutOf(context, uses)),
-    ],
+    problems,
+    ...(problems.length > 0 && isClosing(first) ? { isRefused: true as const } : {}),
     sealing,
   }
   const inEnvoy = sealing.secret === undefined ? rules : rules.flatMap(sealedRules)
@@ -108,6 +110,13 @@ const policiesOf = ({ attachment }: RuleInput): readonly TranslatedPolicy[] => [
 
 const isProtected = ({ attachment }: RuleInput): boolean =>
   attachment.jwt !== undefined || attachment.authorization !== undefined
+
+/** Whether something other than policies of mode Audit decides about its requests. */
+const isClosing = (input: RuleInput): boolean =>
+  isProtected(input) ||
+  input.webhooks !== undefined ||
+  input.refusals.length > 0 ||
+  input.lacksPolicy
 
 const mcpOf = ({ attachment }: RuleInput): Mcp | undefined => attachment.jwt?.jwt?.mcp
 

@@ -10,8 +10,15 @@ import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
 
 export interface KubernetesClient {
-  /** Calls the API server; path includes the query. Rejects (KubernetesError) unless a JSON object with 2xx returns. */
-  call(method: 'GET' | 'POST' | 'PUT', path: string, body?: JsonObject): Promise<JsonObject>
+  /**
+   * Calls the API server; path includes the query. PATCH is a server-side apply. Rejects (KubernetesError) unless a
+   * JSON object with 2xx returns.
+   */
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: JsonObject,
+  ): Promise<JsonObject>
   /** The watch for ListWatch, which starts it again and again. */
   readonly watch: Watch
   /** The server's address, for messages. */
@@ -73,7 +80,7 @@ interface Connection {
 async function callOnce({ config, server, agent }: Connection, call: Call): Promise<JsonObject> {
   const options: RequestOptions = {
     method: call.method,
-    headers: { accept: 'application/json', 'content-type': 'application/json' },
+    headers: { accept: 'application/json', 'content-type': contentTypeOf(call.method) },
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
   }
   await config.applyToHTTPSOptions(options)
@@ -84,6 +91,10 @@ async function callOnce({ config, server, agent }: Connection, call: Call): Prom
   if (answer.status >= 200 && answer.status < 300 && isJsonObject(json)) return json
   throw new KubernetesError(describe(answer.status, json), answer.status)
 }
+
+/** JSON is YAML: an apply patch has no content type for JSON alone. */
+const contentTypeOf = (method: string): string =>
+  method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json'
 
 interface Answer {
   readonly status: number
@@ -112,7 +123,10 @@ const exchange = (
       )
     })
     request.on('error', fail)
-    request.end(body === undefined ? undefined : JSON.stringify(body))
+    const text = body === undefined ? '' : JSON.stringify(body)
+    // Node frames the body of a DELETE only if its length is given.
+    if (body !== undefined) request.setHeader('content-length', Buffer.byteLength(text))
+    request.end(text)
   })
 
 const reasonOf = (error: Error): string =>

@@ -5,6 +5,9 @@ import { isJsonObject } from '../../ir/json.js'
 import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
 
+/** What the path of a kind is found by. */
+export type KindName = Pick<Kind, 'group' | 'kind' | 'versions' | 'clusterScoped'>
+
 export interface KindPath {
   /** API version, e.g. "gateway.networking.k8s.io/v1". */
   readonly apiVersion: string
@@ -15,7 +18,7 @@ export interface KindPath {
 }
 
 /** Finds the path. Rejects (KubernetesError) with what to install if the API server lacks the kind. */
-export async function findKindPath(client: KubernetesClient, kind: Kind): Promise<KindPath> {
+export async function findKindPath(client: KubernetesClient, kind: KindName): Promise<KindPath> {
   for (const version of kind.versions) {
     const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
     const prefix = kind.group === '' ? `/api/${version}` : `/apis/${apiVersion}`
@@ -25,10 +28,18 @@ export async function findKindPath(client: KubernetesClient, kind: Kind): Promis
   throw new KubernetesError(`the API server does not know it: install ${definitionsOf(kind)}`)
 }
 
-const definitionsOf = ({ group, versions }: Kind): string =>
-  group === 'gateway.networking.k8s.io'
+const definitionsOf = ({ group, versions }: KindName): string =>
+  MESHES.get(group) ??
+  (group === 'gateway.networking.k8s.io'
     ? `the Gateway API's CRDs (v1.6.0, experimental channel)`
-    : `the CRDs of ${group}/${versions[0]} ("gatehouse crds" prints them)`
+    : `the CRDs of ${group}/${versions[0]} ("gatehouse crds" prints them)`)
+
+/** Names of the control planes that come with the CRDs of a group. */
+const MESHES: ReadonlyMap<string, string> = new Map([
+  ['gateway.envoyproxy.io', 'Envoy Gateway'],
+  ['networking.istio.io', 'Istio'],
+  ['security.istio.io', 'Istio'],
+])
 
 async function resourcesBelow(client: KubernetesClient, prefix: string): Promise<JsonObject> {
   try {

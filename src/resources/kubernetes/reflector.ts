@@ -5,12 +5,12 @@ import { type KubernetesObject, ListWatch, type Watch } from '@kubernetes/client
 import type { JsonObject } from '../../ir/json.js'
 import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
-import { findKindPath, type KindPath, listPath } from './kinds.js'
+import { findKindPath, type KindName, type KindPath, listPath } from './kinds.js'
 import { listAll } from './list.js'
 import { patientWatch } from './watch.js'
 
-export interface ReflectorScope {
-  readonly kind: Kind
+export interface ReflectorScope<Named extends KindName = Kind> {
+  readonly kind: Named
   /** Absent for all namespaces or a cluster-scoped kind. */
   readonly namespace?: string
   /** Restricts the scope to the object with this name. */
@@ -41,7 +41,7 @@ const LONGEST_PAUSE = 15_000
 
 export function startReflector(
   client: KubernetesClient,
-  scope: ReflectorScope,
+  scope: ReflectorScope<KindName>,
   events: ReflectorEvents,
 ): Reflector {
   const reflector = new RunningReflector(client, scope, events)
@@ -51,7 +51,7 @@ export function startReflector(
 
 class RunningReflector implements Reflector {
   readonly #client: KubernetesClient
-  readonly #scope: ReflectorScope
+  readonly #scope: ReflectorScope<KindName>
   readonly #events: ReflectorEvents
   #isSynced = false
   #problem: string | undefined
@@ -61,7 +61,7 @@ class RunningReflector implements Reflector {
   #informer: ListWatch<KubernetesObject> | undefined
   #path: KindPath | undefined
 
-  constructor(client: KubernetesClient, scope: ReflectorScope, events: ReflectorEvents) {
+  constructor(client: KubernetesClient, scope: ReflectorScope<KindName>, events: ReflectorEvents) {
     this.#client = client
     this.#scope = scope
     this.#events = events
@@ -147,7 +147,7 @@ interface InformerEvents extends ReflectorEvents {
  */
 function informerOf(
   client: KubernetesClient,
-  { namespace, name }: ReflectorScope,
+  { namespace, name }: ReflectorScope<KindName>,
   path: () => KindPath,
   events: InformerEvents,
 ): ListWatch<KubernetesObject> {

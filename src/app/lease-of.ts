@@ -1,0 +1,22 @@
+// Reads from the environment which Lease the replicas share, and who this one is.
+
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Settings } from '../settings.js'
+
+/** Default name of the Lease. Replicas that share it take turns; the chart names it after the release. */
+const DEFAULT_LEASE = 'gatehouse'
+
+/** Returns where the Lease is that replicas share, and who this one is. */
+export const leaseOf = (environment: Settings['environment']) => ({
+  namespace: environment['POD_NAMESPACE'] ?? 'default',
+  name: environment['LEASE_NAME'] ?? DEFAULT_LEASE,
+  identity: leaseIdentity(environment),
+})
+
+/**
+ * Name of this process in the Lease: the pod's name, with which a restarted container resumes immediately,
+ * else a name that no other process on the host has.
+ */
+export const leaseIdentity = (environment: Settings['environment']): string =>
+  environment['POD_NAME'] ?? `${hostname()}_${randomUUID()}`

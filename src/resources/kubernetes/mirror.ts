@@ -1,0 +1,81 @@
+// Mirrors all objects of some kinds that Gatehouse does not decode: those of a mesh, with their statuses.
+
+import type { JsonObject } from '../../ir/json.js'
+import { isJsonObject } from '../../ir/json.js'
+import { resourceKey } from '../decode/resource-set.js'
+import type { KubernetesClient } from './client.js'
+import type { KindName } from './kinds.js'
+import { type Reflector, startReflector } from './reflector.js'
+
+export interface ObjectMirror {
+  /** Returns the object as last received, by resourceKey(). */
+  get(key: string): JsonObject | undefined
+  /** Returns all objects of a kind, with their keys. */
+  ofKind(kind: string): Iterable<readonly [string, JsonObject]>
+  /** Returns why the mirror is not complete yet; empty: every kind has been listed. */
+  obstacles(): readonly string[]
+  close(): void
+}
+
+/**
+ * Starts a watch for each kind and namespace.
+ * @param namespaces empty for all.
+ * @param onChange called when an object has changed, or a result of obstacles().
+ */
+export function startMirror(
+  client: KubernetesClient,
+  kinds: readonly KindName[],
+  namespaces: readonly string[],
+  onChange: () => void,
+): ObjectMirror {
+  const objects = new Map(kinds.map(({ kind }) => [kind, new Map<string, JsonObject>()]))
+  const places = namespaces.length === 0 ? [undefined] : namespaces
+  const watched = kinds.flatMap((kind) =>
+    places.map((namespace) => ({
+      kind: kind.kind,
+      reflector: watch(client, kind, namespace, (change) => {
+        change?.(objects.get(kind.kind) ?? new Map<string, JsonObject>())
+        onChange()
+      }),
+    })),
+  )
+  return {
+    get: (key) => objects.get(key.slice(0, key.indexOf('/')))?.get(key),
+    ofKind: (kind) => objects.get(kind) ?? [],
+    obstacles: () =>
+      watched
+        .filter(({ reflector }) => !reflector.synced())
+        .map(
+          ({ kind, reflector }) =>
+            `${kind} cannot be read: ${reflector.problem() ?? 'it has not been listed yet'}`,
+        ),
+    close: () => {
+      for (const { reflector } of watched) reflector.close()
+    },
+  }
+}
+
+type Change = (objects: Map<string, JsonObject>) => void
+
+function watch(
+  client: KubernetesClient,
+  kind: KindName,
+  namespace: string | undefined,
+  changed: (change?: Change) => void,
+): Reflector {
+  const scope = namespace === undefined ? { kind } : { kind, namespace }
+  return startReflector(client, scope, {
+    put: (object) => changed((objects) => void objects.set(keyOf(kind.kind, object), object)),
+    remove: (object) => changed((objects) => void objects.delete(keyOf(kind.kind, object))),
+    changed: () => changed(),
+  })
+}
+
+function keyOf(kind: string, { metadata }: JsonObject): string {
+  const { namespace, name } = isJsonObject(metadata) ? metadata : {}
+  return resourceKey(
+    kind,
+    typeof namespace === 'string' ? namespace : '',
+    typeof name === 'string' ? name : '',
+  )
+}

@@ -1,0 +1,44 @@
+// Checks of flags for use beside a mesh that involve more than one of them.
+
+import type { FlagValues } from './flags.js'
+
+/** Returns what is wrong with the flags that serve and translate take. */
+export function meshChecks({
+  for: mesh,
+  sealed,
+  customProvider,
+  connectTls,
+}: FlagValues): readonly string[] {
+  return [
+    ...(sealed && (mesh === undefined || mesh === 'envoy')
+      ? ['--sealed belongs to --for envoy-gateway or istio']
+      : []),
+    ...(customProvider !== undefined && mesh !== 'istio'
+      ? ['--custom-provider belongs to --for istio']
+      : []),
+    ...(connectTls !== undefined && mesh !== 'envoy-gateway'
+      ? ['--connect-tls belongs to --for envoy-gateway']
+      : []),
+  ]
+}
+
+/** Returns what is wrong with the flags of serve. Requires --for with --route-key: else route names of a mesh would match entries made for Gatehouse's own routes. */
+export function servedMeshChecks({
+  for: mesh,
+  routeKey,
+  connect,
+  kubernetes,
+}: FlagValues): readonly string[] {
+  if (mesh === 'envoy')
+    return ['--for envoy belongs to translate: serve answers such an Envoy without it']
+  const isController = kubernetes && mesh === 'envoy-gateway'
+  if (connect !== undefined && !isController)
+    return ['--connect belongs to --kubernetes with --for envoy-gateway']
+  if (isController && connect === undefined)
+    return ['--connect is missing; expected where the Envoys of the mesh reach Gatehouse']
+  if (isController && routeKey === undefined)
+    return ['--for envoy-gateway with --kubernetes needs --route-key envoy-gateway']
+  return routeKey !== undefined && mesh !== routeKey
+    ? [`--route-key ${routeKey} belongs to --for ${routeKey}`]
+    : []
+}

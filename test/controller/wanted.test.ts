@@ -1,0 +1,102 @@
+// What the controller of a mesh wants to be applied: by route, merged, and closed where a route cannot be exported.
+
+import { describe, expect, test } from 'vitest'
+import { envoyGatewayExport } from '../../src/controller/envoy-gateway.js'
+import { wantedWork } from '../../src/controller/wanted.js'
+import type { MeshRoute } from '../../src/ir/mesh-route.js'
+import { atOnce } from '../../src/turns.js'
+
+const gateway = { namespace: 'default', name: 'eg' }
+
+const route = (name: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
+  ...{ namespace: 'default', name, source: 'kubernetes', policies: [`default/${name}`] },
+  ...{ parents: [], hostnames: [], rules: [], gateways: [gateway] },
+  authz: { key: `default/${name}/0`, paths: [], filtersLists: false },
+  ...{ isGuarded: false, isEndless: false, problems: [] },
+  sealing: { labels: {}, problems: [] },
+  ...more,
+})
+
+const mesh = envoyGatewayExport({
+  gatehouse: {
+    host: 'gatehouse.infra.svc.cluster.local',
+    port: 18_000,
+    service: { namespace: 'infra', name: 'gatehouse' },
+  },
+  closed: { host: '127.0.0.1', port: 9 },
+})
+
+const wanted = (...routes: readonly MeshRoute[]) => atOnce(wantedWork(routes, mesh))
+
+const keyOf = (text: string): unknown => expect.objectContaining({ value: text })
+
+describe('a route that cannot be exported', () => {
+  test('is closed by a key that no table has, and the others are exported', () => {
+    const { objects, routes } = wanted(
+      route('broken', { problems: ['ProxyPolicy default/broken is not valid'], isRefused: true }),
+      route('whole'),
+    )
+    expect(routes.map(({ problems }) => problems)).toEqual([
+      ['HTTPRoute default/broken: ProxyPolicy default/broken is not valid'],
+      [],
+    ])
+    for (const [name, key] of [
+      ['broken', 'default/broken/refused'],
+      ['whole', 'default/whole/0'],
+    ])
+      expect(objects.get(`SecurityPolicy/default/gatehouse-${name ?? ''}`)).toMatchObject({
+        manifest: { spec: { extAuth: { failOpen: false, contextExtensions: [keyOf(key ?? '')] } } },
+      })
+  })
+
+  test('is left alone if it is only audited', () => {
+    const audited = route('audited', {
+      problems: ['a reason'],
+      authz: { key: 'default/audited/0', paths: [], filtersLists: false, isAudited: true },
+    })
+    const { objects, routes } = wanted(audited)
+    expect([...objects]).toEqual([])
+    expect(routes).toMatchObject([{ problems: ['HTTPRoute default/audited: a reason'], needs: [] }])
+  })
+})
+
+test('routes share objects, whose owners are the Gateways of their namespace', () => {
+  const { objects } = wanted(
+    route('a'),
+    route('b', { namespace: 'other', gateways: [gateway, { namespace: 'other', name: 'own' }] }),
+  )
+  expect(objects.get('ReferenceGrant/infra/gatehouse')).toMatchObject({
+    owners: [],
+    manifest: {
+      spec: {
+        from: ['default', 'other'].flatMap((namespace) =>
+          ['SecurityPolicy', 'EnvoyExtensionPolicy'].map((kind): unknown =>
+            expect.objectContaining({ kind, namespace }),
+          ),
+        ),
+      },
+    },
+  })
+  const owners = [...objects].map(([key, object]) => [key, object.owners.map(({ name }) => name)])
+  expect(Object.fromEntries(owners)).toMatchObject({
+    'SecurityPolicy/default/gatehouse-a': ['eg'],
+    'SecurityPolicy/other/gatehouse-b': ['own'],
+    'ClientTrafficPolicy/default/gatehouse-eg': ['eg'],
+  })
+})
+
+test('two routes whose objects would have one name: the second says so, and the first stays', () => {
+  const documents = {
+    route: 'gatehouse-documents-mcp',
+    documents: ['/.well-known/oauth-protected-resource/mcp'],
+    cors: {
+      ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+      allowCredentials: false,
+    },
+    pages: [],
+  }
+  const { routes, objects } = wanted(route('mcp', { documents }), route('documents-mcp'))
+  expect(routes.map(({ problems }) => problems.length)).toEqual([0, 1])
+  expect(routes[1]?.problems[0]).toContain('SecurityPolicy/default/gatehouse-documents-mcp')
+  expect(objects.has('SecurityPolicy/default/gatehouse-mcp')).toBe(true)
+})
