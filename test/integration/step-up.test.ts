@@ -1,5 +1,5 @@
-// A complete step-up at a relay: the official clients log in for what every request needs, call a tool that needs more,
-// log in for that, and the call succeeds.
+// A complete step-up, at a relay and at the provider: the official clients log in for what every request needs, call a
+// tool that needs more, log in for that, and the call succeeds.
 
 import {
   Client as Client2,
@@ -13,12 +13,13 @@ import type {
   OAuthClientInformationMixed,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
-import { asUser, type UserAgent } from '../support/clients/client-run.js'
+import { asUser, CLIENT_METADATA, type UserAgent } from '../support/clients/client-run.js'
 import { visitConsenting } from '../support/clients/consenting-agent.js'
 import { MemoryProvider } from '../support/clients/memory-provider.js'
 import { python } from '../support/clients/python.js'
+import { eventually } from '../support/eventually.js'
 import { CLIENT_ID, idpTwo, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { discovered } from '../support/relay-stack.js'
 import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
@@ -27,21 +28,28 @@ import { type Stack, startStack } from '../support/stack.js'
 const SUM = { name: 'get-sum', arguments: { a: 1, b: 2 } }
 const ECHO = { name: 'echo', arguments: { message: 'hi' } }
 
+type Mode = 'Relay' | 'Provider'
+
 let server: McpServer
 let idp: TestIdp
 let stack: Stack
+/** Client information that a client has already; undefined: it registers. */
+let known: { readonly client_id: string; readonly redirect_uris: string[] } | undefined
 /** The scope of each login, in words. */
 let logins: string[][]
 
 beforeAll(async () => {
-  ;[server, idp] = await Promise.all([startMcpServer(), startTestIdp(idpTwo, { sendIss: true })])
+  ;[server, idp] = await Promise.all([
+    startMcpServer(),
+    startTestIdp(idpTwo, { sendIss: true, openRegistration: true }),
+  ])
   stack = await startStack({
     resources: (port) => [
       gateway([port]),
       proxyBackend('everything', server),
       proxyBackend('idp', idp),
       mcpRoute('mcp', 'everything'),
-      policy(`http://127.0.0.1:${String(port)}/mcp`),
+      policy('Relay', port),
     ],
   })
   await discovered(stack)
@@ -52,8 +60,9 @@ afterAll(async () => {
   await Promise.all([server.close(), idp.close()])
 })
 
-const policy = (resource: string): object =>
-  proxyPolicy('mcp', 'mcp', {
+function policy(mode: Mode, port: number): object {
+  const resource = `http://127.0.0.1:${String(port)}/mcp`
+  return proxyPolicy('mcp', 'mcp', {
     jwtAuthentication: {
       providers: [
         {
@@ -64,8 +73,8 @@ const policy = (resource: string): object =>
       ],
       mcp: {
         provider: 'IdpTwo',
-        authorizationServer: 'Relay',
-        clientId: CLIENT_ID,
+        authorizationServer: mode,
+        ...(mode === 'Relay' && { clientId: CLIENT_ID }),
         resourceMetadata: { resource, scopesSupported: ['openid', 'profile', 'email'] },
       },
     },
@@ -78,6 +87,7 @@ const policy = (resource: string): object =>
       },
     },
   })
+}
 
 const agent: UserAgent = (authorization) => {
   logins.push((authorization.searchParams.get('scope') ?? '').split(' ').toSorted())
@@ -87,9 +97,15 @@ const agent: UserAgent = (authorization) => {
 /** The texts of echo and of the sum, of a client that logs in when it must. */
 type Run = (url: URL) => Promise<readonly unknown[]>
 
+function memoryProvider<Client, Tokens>(): MemoryProvider<Client, Tokens> {
+  const provider = new MemoryProvider<Client, Tokens>()
+  if (known !== undefined) provider.saveClientInformation(known as Client)
+  return provider
+}
+
 /** Version 1 asks for no login where it has a refresh token: it refreshes, and is refused again. */
 function withoutRefreshToken(): MemoryProvider<OAuthClientInformationMixed, OAuthTokens> {
-  const provider = new MemoryProvider<OAuthClientInformationMixed, OAuthTokens>()
+  const provider = memoryProvider<OAuthClientInformationMixed, OAuthTokens>()
   const { saveTokens } = provider
   provider.saveTokens = ({ refresh_token: _, ...tokens }) => saveTokens(tokens)
   return provider
@@ -136,7 +152,7 @@ const ts1: Run = (url) => {
 }
 
 const ts2: Run = (url) => {
-  const authProvider = new MemoryProvider<StoredOAuthClientInformation, StoredOAuthTokens>()
+  const authProvider = memoryProvider<StoredOAuthClientInformation, StoredOAuthTokens>()
   const connect = () => {
     const client = new Client2({ name: 'gatehouse-tests', version: '1' })
     const transport = new Transport2(url, { authProvider })
@@ -154,10 +170,53 @@ const py: Run = async (url) => {
   return [run.echo, ...(run.more ?? [])]
 }
 
-test.each(Object.entries({ ts1, ts2, python: py }))('%s', async (_, run) => {
+async function expectStepUp(run: Run): Promise<void> {
   logins = []
   const [echo, sum] = await run(new URL(`${stack.origin}/mcp`))
   expect(JSON.stringify(echo)).toContain('Echo: hi')
   expect(JSON.stringify(sum)).toContain('The sum of 1 and 2 is 3')
   expect(logins).toEqual([['openid'], ['email', 'openid', 'profile']])
+}
+
+test.each(Object.entries({ ts1, ts2, python: py }))('%s at a relay', (_, run) => expectStepUp(run))
+
+/** At the provider, whose registrations are for the scopes that a client has registered for. */
+describe('at the provider', () => {
+  beforeAll(async () => {
+    await stack.write(
+      'resources.yaml',
+      gateway([stack.port]),
+      proxyBackend('everything', server),
+      proxyBackend('idp', idp),
+      mcpRoute('mcp', 'everything'),
+      policy('Provider', stack.port),
+    )
+    await eventually(async () => {
+      const at = `${stack.origin}/.well-known/oauth-protected-resource/mcp`
+      const { authorization_servers: servers } = (await (await fetch(at)).json()) as {
+        authorization_servers: readonly string[]
+      }
+      expect(servers).toEqual([idp.issuer])
+    })
+  })
+
+  test.each(Object.entries({ ts1, ts2 }))('%s, with a client of its own there', async (_, run) => {
+    const answer = await fetch(await registrationEndpoint(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...CLIENT_METADATA, scope: 'openid profile email' }),
+    })
+    known = (await answer.json()) as NonNullable<typeof known>
+    await expectStepUp(run).finally(() => (known = undefined))
+  })
+
+  test('ts2, which registers for the scopes of the first challenge, is given no others', async () => {
+    await expect(expectStepUp(ts2)).rejects.toThrow()
+    expect(logins).toEqual([['openid'], ['email', 'openid', 'profile']])
+  })
 })
+
+async function registrationEndpoint(): Promise<string> {
+  const found = await fetch(`${idp.issuer}/.well-known/openid-configuration`)
+  return ((await found.json()) as { registration_endpoint: string }).registration_endpoint
+}
