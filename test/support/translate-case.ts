@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { TranslatorOptions } from '../../src/gatewayapi/world/context.js'
+import type { RelayKeys } from '../../src/gatewayapi/world/world.js'
 import type { Ir } from '../../src/ir/ir.js'
 import type { RemoteDocument, RemoteState } from '../../src/ir/remote-target.js'
 import type { ResolvedName } from '../../src/ir/resolved-name.js'
@@ -27,6 +28,8 @@ interface Setting {
   readonly remote?: Readonly<Record<string, RemoteDocument>>
   /** Resolved names; everything else counts as not looked up yet. */
   readonly names?: Readonly<Record<string, ResolvedName>>
+  /** Keys of relays without a keyRef; absent: there are none. */
+  readonly relayKeys?: RelayKeys
   /** Parts of the output to compare; everything if absent. */
   readonly show?: readonly (keyof Ir | 'wanted' | 'names' | 'status')[]
 }
@@ -66,7 +69,11 @@ export interface TranslatedCase {
 export function translateCase(input: string): TranslatedCase {
   const { setting, documents } = splitSetting(input)
   const { resources, own } = resourcesOf(documents, setting.omit ?? [])
-  const translator = createTranslator({ ...OPTIONS, ...setting.options })
+  const { relayKeys } = setting
+  const translator = createTranslator({
+    ...{ ...OPTIONS, ...setting.options },
+    ...(relayKeys && { relayKeys: () => relayKeys }),
+  })
   const { wanted } = translator.translate(resources, new Map())
   const remote: RemoteState = new Map(
     wanted.flatMap(({ id, targets }) => {

@@ -1,7 +1,12 @@
 // Summarises the effect of the policies of Gateways on their routes, for the status of those policies.
 
+import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import { type Attachment, tokenPolicies } from '../policies/attachments.js'
 import type { Inherited } from '../policies/inheritance.js'
+import type { Mcp } from '../policies/mcp.js'
 import type { RouteScope } from './route-scopes.js'
+import type { HttpRoute } from './rule-routes.js'
+import { documentPaths, isMatched, mcpPathsOf } from './well-known-routes.js'
 
 /** The effect of one policy of a Gateway on its routes. */
 export interface Heirs {
@@ -13,22 +18,40 @@ export interface Heirs {
   readonly lines: readonly string[]
   /** Reasons why routes refuse because of the policy, or do not audit it, for the first few routes. */
   readonly faults: readonly string[]
+  /** The first few routes on which mcp of the policy is in force and whose matches lack its documents. */
+  readonly undocumented: readonly string[]
+  /** Whether a route serves the documents of the configured resource, which are those of all routes. */
+  readonly servesResource: boolean
 }
 
 /** Effects by key of the policy. */
 export type HeirsOfAll = ReadonlyMap<string, Heirs>
 
-export const NO_HEIRS: Heirs = { inForce: 0, replaced: 0, lines: [], faults: [] }
+export const NO_HEIRS: Heirs = {
+  ...{ inForce: 0, replaced: 0, lines: [], faults: [] },
+  ...{ undocumented: [], servesResource: false },
+}
 
 /** Maximum number of lines of each kind; further routes are only counted. */
 export const MOST_NAMED = 10
 
-export const heirsOf = (
-  routes: readonly { readonly key: string; readonly scopes: readonly RouteScope[] }[],
-): HeirsOfAll =>
-  sumHeirs(routes.flatMap(({ key, scopes }) => scopes.map((scope) => heirsIn(key, scope))))
+interface ScopedRoute {
+  readonly key: string
+  readonly route: HttpRoute
+  readonly scopes: readonly RouteScope[]
+}
 
-function heirsIn(route: string, { inherited, attachment }: RouteScope): HeirsOfAll {
+export const heirsOf = (routes: readonly ScopedRoute[]): HeirsOfAll =>
+  sumHeirs(
+    routes.flatMap(({ key, route, scopes }) =>
+      scopes.map((scope) => heirsIn({ key, spec: route.spec }, scope)),
+    ),
+  )
+
+function heirsIn(
+  { key: route, spec }: { readonly key: string; readonly spec: HttpRouteSpec },
+  { inherited, attachment }: RouteScope,
+): HeirsOfAll {
   return new Map(
     inherited.map((one) => {
       const isUnfit =
@@ -43,11 +66,33 @@ function heirsIn(route: string, { inherited, attachment }: RouteScope): HeirsOfA
           lines:
             one.replaced.length > 0 ? [`Replaced: ${replacedText(one)} on HTTPRoute ${route}`] : [],
           faults: isFault ? [`HTTPRoute ${route}: ${sentence}`] : [],
+          ...documentsIn(route, spec, mcpOf(attachment, one.policy)),
         },
       ]
     }),
   )
 }
+
+const mcpOf = (attachment: Attachment, policy: string): Mcp | undefined =>
+  tokenPolicies(attachment).find(({ key }) => key === policy)?.jwt?.mcp
+
+function documentsIn(
+  route: string,
+  spec: HttpRouteSpec,
+  mcp: Mcp | undefined,
+): Pick<Heirs, 'undocumented' | 'servesResource'> {
+  if (mcp === undefined) return NO_HEIRS_DOCUMENTS
+  const { resourceMetadata, ofServer } = documentPaths(mcp, mcpPathsOf(mcp, spec))
+  const [first] = [resourceMetadata, ...ofServer].filter((path) => !isMatched(spec, path))
+  return first === undefined
+    ? { undocumented: [], servesResource: mcp.resource !== undefined }
+    : {
+        undocumented: [`HTTPRoute ${route} does not match ${first}: MCP clients cannot log in`],
+        servesResource: false,
+      }
+}
+
+const NO_HEIRS_DOCUMENTS = { undocumented: [], servesResource: false }
 
 const replacedText = ({ replaced }: Inherited): string =>
   replaced.map(({ field, by }) => `${field} by ProxyPolicy ${by}`).join(', ')
@@ -61,6 +106,8 @@ export function sumHeirs(parts: readonly HeirsOfAll[]): HeirsOfAll {
       replaced: sum.replaced + one.replaced,
       lines: firstOf(sum.lines, one.lines),
       faults: firstOf(sum.faults, one.faults),
+      undocumented: firstOf(sum.undocumented, one.undocumented),
+      servesResource: sum.servesResource || one.servesResource,
     })
   }
   return sums

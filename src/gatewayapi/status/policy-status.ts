@@ -69,7 +69,12 @@ function buildStatus(context: Context, policy: ProxyPolicy, uses: Uses): Resourc
   const said = {
     ...found,
     warnings: [...found.warnings, ...(heirs?.faults ?? [])],
-    notes: [...found.notes, ...ownLines(states, translated.key), ...heirLines(heirs)],
+    notes: [
+      ...found.notes,
+      ...ownLines(states, translated.key),
+      ...heirLines(heirs),
+      ...documentLines(context, heirs),
+    ],
   }
   const refused = acceptance(translated, conflicts, said)
   const accepted =
@@ -153,6 +158,10 @@ function heirLines(heirs: Heirs = NO_HEIRS): readonly string[] {
   const more = heirs.replaced - heirs.lines.length
   return more > 0 ? [...heirs.lines, `Replaced: on ${more} more HTTPRoutes`] : heirs.lines
 }
+
+/** Reports routes without the documents of a Gateway's mcp. In a mesh the documents have their own route. */
+const documentLines = ({ options }: Context, heirs: Heirs = NO_HEIRS): readonly string[] =>
+  options.mesh !== undefined || heirs.servesResource ? [] : heirs.undocumented
 
 /** Reports the fields of a route's policy that replace those of its Gateways' policies. */
 const ownLines = (states: readonly TargetState[], policy: string): readonly string[] =>
