@@ -34,6 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'ending.ts': [],
   'turns.ts': ['ending'],
   'utf8.ts': ['turns'],
+  'byte-collector.ts': [],
   incremental: ['turns'],
   ir: [],
   addresses: [],
@@ -44,7 +45,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
-  remote: ['addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
+  remote: ['byte-collector', 'addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
 
   'llm/text': ['json', 'ir', 'turns', 'utf8'],
   'mcp/texts': ['mcp', 'llm/text', 'json', 'turns', 'result'],
@@ -123,7 +124,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/lists': [
     ...['extproc/stream', 'rules', 'mcp', 'json', 'cel'],
-    ...['turns', 'ending', 'result', 'utf8'],
+    ...['turns', 'ending', 'result', 'utf8', 'byte-collector'],
   ],
   'extproc/webhook': [
     'extproc/stream',
@@ -144,7 +145,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/guard': [
     ...['extproc/streamed', 'extproc/webhook', 'extproc/stream', 'extproc/encodings'],
     ...['llm', 'llm/text', 'json', 'ir', 'cel', 'oauth', 'grpc', 'ending', 'errors', 'turns'],
-    'utf8',
+    ...['utf8', 'byte-collector'],
   ],
   'extproc/mcp': [
     ...['extproc/guard', 'extproc/lists', 'extproc/webhook', 'extproc/stream'],

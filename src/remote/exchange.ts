@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { Client, type Dispatcher } from 'undici'
+import { ByteCollector, joined } from '../byte-collector.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
 export interface Exchange {
@@ -70,14 +71,12 @@ async function receive(
 }
 
 async function readBody(body: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
+  const bytes = new ByteCollector()
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxBytes) throw new RemoteError({ type: 'too-large', maxBytes })
-    chunks.push(chunk)
+    bytes.add(chunk)
+    if (bytes.size > maxBytes) throw new RemoteError({ type: 'too-large', maxBytes })
   }
-  return Buffer.concat(chunks, size)
+  return joined(bytes.take())
 }
 
 const gunzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)

@@ -1,6 +1,7 @@
 // One call of a webhook, from the queue to the answer, as a bare handler of undici's dispatch().
 
 import type { Dispatcher } from 'undici'
+import { ByteCollector, joined } from '../byte-collector.js'
 import type { Ending } from '../ending.js'
 import type { Phase } from '../ir/proc-entry.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
@@ -62,8 +63,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   private controller: Dispatcher.DispatchController | undefined
   private status = 0
   private encoding = ''
-  private readonly chunks: Buffer[] = []
-  private size = 0
+  private readonly bytes = new ByteCollector()
   private leaveLine: (() => void) | undefined
 
   /** dispatcher: called only when the call may start, because the webhook's endpoints may change while it waits. */
@@ -151,15 +151,13 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBytes } = this.call
-    this.size += chunk.length
-    if (this.size > maxBytes) this.stop({ type: 'too-large', maxBytes })
-    else this.chunks.push(chunk)
+    if (this.bytes.size + chunk.length > maxBytes) this.stop({ type: 'too-large', maxBytes })
+    else this.bytes.add(chunk)
   }
 
   onResponseEnd(): void {
     this.end()
-    const [first] = this.chunks
-    const body = this.chunks.length === 1 && first ? first : Buffer.concat(this.chunks)
+    const body = joined(this.bytes.take())
     if (this.encoding === '') return this.settle(ok({ status: this.status, body }))
     decodeBody(body, this.encoding, this.call.maxBytes).then(
       (decoded) => this.settle(ok({ status: this.status, body: decoded })),

@@ -1,5 +1,6 @@
 // Holds a body until it is complete, within its own limit and the budget that all bodies share.
 
+import { ByteCollector, joined } from '../../byte-collector.js'
 import type { Hold } from '../stream/held-bytes.js'
 
 export interface HeldBody {
@@ -19,13 +20,11 @@ export interface HeldBody {
 /** Copies needed beside the bytes of a body: its text, and the webhook request that repeats the text. */
 const BESIDE_THE_BYTES = 2
 
-const NOTHING = new Uint8Array()
-
 export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
-  let pieces: Uint8Array[] = []
+  const bytes = new ByteCollector()
   let size = 0
   const drop = (): void => {
-    pieces = []
+    bytes.drop()
     hold.release()
   }
   return {
@@ -35,7 +34,7 @@ export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
     add: (piece) => {
       size += piece.length
       const outcome = size > maxBytes ? 'too large' : hold.add(piece.length) ? 'held' : 'busy'
-      if (outcome === 'held') pieces.push(Buffer.from(piece))
+      if (outcome === 'held') bytes.add(piece)
       else drop()
       return outcome
     },
@@ -44,12 +43,7 @@ export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
       if (!hasRoom) drop()
       return hasRoom
     },
-    take: () => {
-      const [first = NOTHING] = pieces
-      const body = pieces.length > 1 ? Buffer.concat(pieces) : first
-      pieces = []
-      return body
-    },
+    take: () => joined(bytes.take()),
     drop,
   }
 }

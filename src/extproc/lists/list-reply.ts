@@ -1,5 +1,6 @@
 // Handles the answer of an MCP server: passes it on, holds it as JSON, or filters it event by event.
 
+import { ByteCollector } from '../../byte-collector.js'
 import type { BudgetLimits } from '../../cel/budget.js'
 import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
 import { inTurns, nextTurn, Pace } from '../../turns.js'
@@ -80,11 +81,10 @@ export function createJsonReply({
   const hold = deps.heldBytes.open()
   stream.signal.addEventListener('abort', () => hold.release())
   let state: 'holding' | 'refused' | 'done' = 'holding'
-  let pieces: Buffer[] = []
-  let size = 0
+  const bytes = new ByteCollector()
   const end = (next: 'refused' | 'done'): void => {
     state = next
-    pieces = []
+    bytes.drop()
     hold.release()
   }
   const refuse = (hasTrailers = false): void => {
@@ -92,7 +92,7 @@ export function createJsonReply({
     own.send(badGateway(caller), headers, hasTrailers)
   }
   const complete = async (hasTrailers: boolean): Promise<void> => {
-    const filtered = await filterBytes(pieces, caller)
+    const filtered = await filterBytes(bytes.take(), caller)
     if (stream.signal.aborted) return
     if (filtered === undefined) return refuse(hasTrailers)
     end('done')
@@ -104,9 +104,9 @@ export function createJsonReply({
     body: ({ body, endOfStream }) => {
       own.begin(false)
       if (state !== 'holding') return
-      size += body.length
+      const size = bytes.size + body.length
       if (size > deps.maxBodyBytes || !hold.add(body.length * HELD_FOR_EACH)) return refuse()
-      pieces.push(Buffer.from(body))
+      bytes.add(body)
       return endOfStream ? complete(false) : undefined
     },
     trailers: () => {
@@ -122,11 +122,11 @@ const HELD_FOR_EACH = 3
 
 /** undefined: the bytes cannot be read, or nobody waits for them any more. */
 async function filterBytes(
-  pieces: readonly Buffer[],
+  parts: readonly Buffer[],
   caller: ListCaller,
 ): Promise<{ readonly body: Buffer; readonly isSame: boolean } | undefined> {
   const pace = new Pace()
-  const whole = await inTurns(joinInTurns(pieces, pace), caller.ending)
+  const whole = await inTurns(joinInTurns(parts, pace), caller.ending)
   const text = whole && (await inTurns(decodeUtf8InTurns(whole, pace), caller.ending))
   if (whole === undefined || text === undefined) return undefined
   const filtered = await filterMessage(text, caller)
