@@ -1,5 +1,6 @@
 // npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then those in
-// a cluster, then the whole suite ten times on a busy machine. Arguments are passed to vitest, e.g.
+// a cluster, the properties of the unit tests twice their full number of times, and the whole suite ten times on a busy
+// machine. Arguments are passed to vitest, e.g.
 // `npm run test:nightly -- long-streams`; then only the matching files of test/nightly run.
 
 import { spawnSync } from 'node:child_process'
@@ -15,10 +16,15 @@ await runScript(async () => {
   const env = { ...process.env, GATEHOUSE_NIGHTLY: 'yes' }
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env })
   if (status !== 0 || process.argv.length > 2) return status ?? 1
-  return run('test-cluster.mjs') || run('test-busy.mjs')
+  const properties = [vitest, 'run', '--project', 'unit', '--project', 'isolated']
+  return (
+    run([join(root, 'scripts/test-cluster.mjs')]) ||
+    run([...properties, '--test-timeout=600000'], { GATEHOUSE_TEST_RUNS: '2' }) ||
+    run([join(root, 'scripts/test-busy.mjs')])
+  )
 })
 
-function run(script) {
-  const command = [join(root, 'scripts', script)]
-  return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' }).status ?? 1
+function run(command, more = {}) {
+  const env = { ...process.env, ...more }
+  return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit', env }).status ?? 1
 }

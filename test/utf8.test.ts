@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { PIECE, SLICE_UNITS, unitsOf, type Work } from '../src/turns.js'
 import { decodeUtf8, decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../src/utf8.js'
+import { runs } from './support/runs.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -33,7 +34,7 @@ describe('text in slices', () => {
         expect(bytes.equals(Buffer.from(text))).toBe(true)
         expect(run(decodeUtf8InTurns(bytes)).value === text).toBe(true)
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 
@@ -50,7 +51,7 @@ describe('text in slices', () => {
         expect(decodeUtf8(all)).toBe(undefined)
         expect(run(decodeUtf8InTurns(all)).value).toBe(undefined)
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createDecisionLog } from '../../src/decision-log.js'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import { runs } from '../support/runs.js'
 import {
   available,
   bearer,
@@ -222,6 +223,6 @@ test('nothing of a token, a cookie or another claim appears, wherever a client r
       expect(text).not.toContain('zanzibar')
       expect(text).not.toContain('a-session-of-somebody')
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

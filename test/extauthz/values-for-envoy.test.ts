@@ -9,6 +9,7 @@ import { compileValues, computeValues } from '../../src/extauthz/values-for-envo
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
 import type { Json } from '../../src/ir/json.js'
 import type { Transformation } from '../../src/ir/transformation.js'
+import { runs } from '../support/runs.js'
 import {
   available,
   bearer,
@@ -169,7 +170,7 @@ test('whatever a claim is, its header is one line that nobody trims, or none', (
       expect(value).toMatch(/^[^\u0000-\u001f\u007f-\u009f]{1,2048}$/)
       expect(Buffer.from(value).toString()).toBe(value)
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -16,6 +16,7 @@ import {
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { runs } from '../support/runs.js'
 import {
   available,
   checker,
@@ -122,7 +123,7 @@ describe('a CheckRequest', () => {
             : { address: m.address, port: m.port }
         expect(readSource(envelope)).toEqual(expected)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -199,7 +200,7 @@ describe('a CheckResponse', () => {
           )
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -238,7 +239,7 @@ describe('a CheckResponse', () => {
         )
         expect(answer.dynamicMetadata).toEqual({ limits: some.limitKeys })
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -310,7 +311,7 @@ describe('whatever the bytes', () => {
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
         expect((await check(Buffer.from(bytes))).status).toBe(503)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -326,7 +327,7 @@ describe('whatever the bytes', () => {
           expect((await check(bytes)).status).toBeGreaterThanOrEqual(400)
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -356,7 +357,7 @@ describe('whatever the bytes', () => {
           )
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

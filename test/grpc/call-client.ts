@@ -22,10 +22,13 @@ export async function serve(methods: Readonly<Record<string, GrpcMethod>>): Prom
   session = connect(`http://${server.address}`)
 }
 
-afterEach(async () => {
-  session.destroy()
-  await server.close()
-})
+/** Registers the end of the session and the server after each test of the calling file. */
+export function endAfterEach(): void {
+  afterEach(async () => {
+    session.destroy()
+    await server.close()
+  })
+}
 
 export function message(content: string | Buffer, compressed = 0): Buffer {
   const bytes = Buffer.from(content)

@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.js'
 import {
   ask,
   echo,
+  endAfterEach,
   lines,
   message,
   nothing,
@@ -19,6 +20,8 @@ import {
   server,
   session,
 } from './call-client.js'
+
+endAfterEach()
 
 describe('a unary call', () => {
   test('is answered, also with a large message in many frames, both ways', async () => {

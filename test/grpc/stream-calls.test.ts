@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.js'
 import {
   ask,
   echo,
+  endAfterEach,
   lines,
   message,
   nothing,
@@ -16,6 +17,8 @@ import {
   serve,
   session,
 } from './call-client.js'
+
+endAfterEach()
 
 describe('a stream', () => {
   // Of one test each: what becomes of the streams of the one before may be told late.

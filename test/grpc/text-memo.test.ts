@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TextMemo } from '../../src/grpc/text-memo.js'
+import { runs } from '../support/runs.js'
 
 test('whatever was read before, bytes are read as what they say', () => {
   const memo = new TextMemo()
@@ -16,7 +17,7 @@ test('whatever was read before, bytes are read as what they say', () => {
         expect(text).toBe(Buffer.from(bytes).toString('utf8'))
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HeaderListTooLarge, HpackDecoder } from '../../src/http2/hpack-decoder.js'
 import { encodeHeaderBlock } from '../../src/http2/hpack-encoder.js'
+import { runs } from '../support/runs.js'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
 
@@ -180,6 +181,6 @@ test('no bytes at all do anything but decode or be refused', () => {
         if (!(error instanceof RangeError || error instanceof HeaderListTooLarge)) throw error
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   )
 })

@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { concat, createChunker } from '../../src/incremental/chunked-list.js'
+import { runs } from '../support/runs.js'
 
 interface Named {
   readonly name: string
@@ -33,7 +34,7 @@ test('chunks are the whole list, in its order, cut as those of a copy in another
         expect(lengths(chunks)).toEqual(lengths(createNamed()(structuredClone(list))))
       }
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

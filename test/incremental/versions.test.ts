@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { differences } from '../../src/incremental/diff.js'
 import { persistentMap } from '../../src/incremental/persistent-map.js'
+import { runs } from '../support/runs.js'
 
 const sorted = (list: readonly number[]): readonly number[] => list.toSorted((a, b) => a - b)
 
@@ -61,6 +62,6 @@ test('a map with changes gives what a Map gives, and the one before it what it g
         }
       },
     ),
-    { numRuns: 40, endOnFailure: true },
+    { numRuns: runs(40), endOnFailure: true },
   )
 })

@@ -7,6 +7,7 @@ import { JsonReader, MAX_VALUES } from '../../src/json/json-reader.js'
 import { applyEdits, readJson, readJsonInSlices, SLICE } from '../../src/json/json-text.js'
 import { plainJson } from '../../src/json/print-json.js'
 import { atOnce } from '../../src/turns.js'
+import { runs } from '../support/runs.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -67,7 +68,7 @@ describe('readJson', () => {
             )
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

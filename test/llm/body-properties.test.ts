@@ -8,6 +8,7 @@ import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { rewrite } from '../../src/llm/text/conversation.js'
 import type { Result } from '../../src/result.js'
 import { atOnce } from '../../src/turns.js'
+import { runs } from '../support/runs.js'
 import type { Read } from './bodies.js'
 
 /** Names and words that the APIs know, so that generated bodies come near to theirs. */
@@ -121,7 +122,7 @@ describe.each([
           'boolean',
         )
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

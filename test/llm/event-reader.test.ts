@@ -6,6 +6,7 @@ import { expect, test, vi } from 'vitest'
 import { EventReader } from '../../src/llm/event-reader.js'
 import * as streamRead from '../../src/llm/stream-read.js'
 import { atOnce } from '../../src/turns.js'
+import { runs } from '../support/runs.js'
 
 const chunk = (content: string, more: object = {}, around: object = {}): string =>
   JSON.stringify({
@@ -44,7 +45,7 @@ test('each event of any stream is read as it is read by itself', () => {
       for (const one of stream)
         expect(atOnce(reader.read(one))).toEqual(atOnce(streamRead.readStreamEvent(one)))
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })
 

@@ -8,6 +8,7 @@ import { type Conversation, rewrite } from '../../src/llm/text/conversation.js'
 import type { StreamEvent } from '../../src/llm/text/stream-event.js'
 import type { Result } from '../../src/result.js'
 import { atOnce } from '../../src/turns.js'
+import { runs } from '../support/runs.js'
 import { EVENTS, REPLIES, REQUESTS } from './recorded.js'
 import { readEvent, rewritten } from './support.js'
 
@@ -129,7 +130,7 @@ describe.each(KINDS)('%s', (_kind, read, recorded) => {
         expect(withoutEchoes(masked)).toEqual(withoutEchoes(mask(json)))
         if (!/logprobs|tokens|token_ids/.test(json)) expect(masked).toBe(mask(json))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { baseUrl, mcpUrl } from '../../src/oauth/base-url.js'
+import { runs } from '../support/runs.js'
 
 const paths = { mcpPath: '/mcp' }
 
@@ -78,7 +79,7 @@ describe('the request without a configured origin', () => {
         expect(base).toBe(`http://${text}`)
         expect(base).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+$/)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

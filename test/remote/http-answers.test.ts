@@ -6,7 +6,17 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { exchange } from '../../src/remote/exchange.js'
 import { describeFailure } from '../../src/remote/remote-failure.js'
-import { at, callerWith, failureOf, get, serve, serveRaw } from './support/servers.js'
+import {
+  at,
+  callerWith,
+  closeAfterEach,
+  failureOf,
+  get,
+  serve,
+  serveRaw,
+} from './support/servers.js'
+
+closeAfterEach()
 
 describe('answers', () => {
   test.each([400, 404, 500, 503])('%i is an answer', async (status) => {

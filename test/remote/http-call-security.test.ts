@@ -9,7 +9,9 @@ import type { UpstreamTls } from '../../src/ir/destination.js'
 import { createCallRemote, systemLookup } from '../../src/remote/http-call.js'
 import { systemAuthorities } from '../../src/remote/system-authorities.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
-import { at, callerWith, failureOf, get, serve } from './support/servers.js'
+import { at, callerWith, closeAfterEach, failureOf, get, serve } from './support/servers.js'
+
+closeAfterEach()
 
 describe('where calls may go (decision 30)', () => {
   const resolvingTo = (...addresses: string[]) =>

@@ -2,7 +2,18 @@
 
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { at, callRemote, closing, failureOf, get, serve, serveRaw } from './support/servers.js'
+import {
+  at,
+  callRemote,
+  closeAfterEach,
+  closing,
+  failureOf,
+  get,
+  serve,
+  serveRaw,
+} from './support/servers.js'
+
+closeAfterEach()
 
 async function bodyOf(request: IncomingMessage) {
   const chunks: Buffer[] = []

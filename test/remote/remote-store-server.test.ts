@@ -6,7 +6,9 @@ import type { RemoteState, WantedDocument } from '../../src/ir/remote-target.js'
 import { createRemoteStore, type RemoteStore } from '../../src/remote/remote-store.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
 import { type DocumentServer, json, startDocumentServer } from '../support/document-server.js'
-import { callRemote } from './support/servers.js'
+import { callRemote, closeAfterEach } from './support/servers.js'
+
+closeAfterEach()
 
 let pair: KeyPair
 beforeAll(() => {

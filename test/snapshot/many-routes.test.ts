@@ -29,7 +29,7 @@ const XDS = {
   accessLog: false,
 }
 
-const COUNT = 300
+const COUNT = 200
 const KINDS = kindsOf(API_GROUP)
 
 function decode(document: Document): DecodedResource {

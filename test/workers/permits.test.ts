@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { PermitsToMain, PermitsToWorker } from '../../src/workers/messages.js'
 import { PermitLines } from '../../src/workers/permit-lines.js'
 import { Permits } from '../../src/workers/permits.js'
+import { runs } from '../support/runs.js'
 
 const MAX = 3
 
@@ -130,7 +131,7 @@ describe('permits', () => {
         }
         expect(together.answered).toBe(calls)
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 })

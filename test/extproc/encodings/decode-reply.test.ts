@@ -6,6 +6,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeReply } from '../../../src/extproc/encodings/decode-reply.js'
+import { runs } from '../../support/runs.js'
 import { endless, frame, mebibyte } from '../support/zstd.js'
 
 const MAX = 1024 * 1024
@@ -64,7 +65,7 @@ describe('what is not', () => {
         damaged[index] = byte
         await decodeReply(damaged, 'zstd', MAX)
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 })

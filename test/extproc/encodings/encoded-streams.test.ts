@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { decoderOf } from '../../../src/extproc/encodings/decode-reply.js'
 import type { Decoder } from '../../../src/extproc/encodings/decoder.js'
 import { ENCODERS, flushed } from '../../support/encoded-stream.js'
+import { runs } from '../../support/runs.js'
 import { frame } from '../support/zstd.js'
 
 const MAX = 64 * 1024
@@ -35,7 +36,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
           read += text(await decoder.push(all.subarray(places[index], end))) ?? '?'
         expect(read + (text(await decoder.end()) ?? '?')).toBe(EVENTS.join(''))
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createHeldBody } from '../../../src/extproc/guard/held-body.js'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import { runs } from '../../support/runs.js'
 
 const MB = 1024 ** 2
 
@@ -25,7 +26,7 @@ test('its pieces are put together in their order, copied', () => {
       expect(Buffer.compare(held.take(), expected)).toBe(0)
       expect(held.take()).toHaveLength(0)
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

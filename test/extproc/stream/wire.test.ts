@@ -16,6 +16,7 @@ import {
   ProcessingRequestSchema,
   ProcessingResponseSchema,
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { runs } from '../../support/runs.js'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })
 const latin1 = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes))
@@ -108,7 +109,7 @@ test('a ProcessingRequest is read as the generated decoder reads it', () => {
         generated.metadataContext,
       )
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -130,7 +131,7 @@ test('whatever the bytes, reading them ends with a message or a RangeError', () 
         expect(error).toBeInstanceOf(RangeError)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 

@@ -14,9 +14,12 @@ import {
   says,
   sent,
   settled,
+  startAfreshEachTime,
   told,
   words,
 } from './support.js'
+
+startAfreshEachTime()
 
 describe('a webhook of mode Async', () => {
   const isAsync = { mode: 'Async' } as const

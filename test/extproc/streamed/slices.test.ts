@@ -99,7 +99,7 @@ const mask = (text: string): string => text.replaceAll('secret', '******')
 const masking = (content: string, role: string): object => ({
   action: { body: { choices: [{ message: { role, content: mask(content) } }] } },
 })
-const GIANT = 'some words and a secret, '.repeat(100_000)
+const GIANT = 'some words and a secret, '.repeat(25_000)
 
 /** Turns that others have until the promise is done. */
 async function turnsUntil(promise: Promise<unknown>): Promise<number> {

@@ -17,10 +17,13 @@ import {
   says,
   sent,
   settled,
+  startAfreshEachTime,
   told,
   WORD,
   words,
 } from './support.js'
+
+startAfreshEachTime()
 
 test('a webhook is asked when it could free something, not before, and once more when the last answer is back', async () => {
   const reply = open('FailClosed')

@@ -102,19 +102,22 @@ export const longText = (choice = 0): Buffer =>
 export const settled = () => vi.advanceTimersByTimeAsync(0)
 export const LONG = 'word '.repeat(210)
 
-beforeEach(() => {
-  // Turns between slices are real.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  asked = []
-  sent = ''
-  refused = []
-  leaving = new AbortController()
-  tokens = []
-})
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
-})
+/** Gives each test of the calling file a clock and a stream of its own, and expects no timer at its end. */
+export function startAfreshEachTime(): void {
+  beforeEach(() => {
+    // Turns between slices are real.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    asked = []
+    sent = ''
+    refused = []
+    leaving = new AbortController()
+    tokens = []
+  })
+  afterEach(() => {
+    expect(vi.getTimerCount()).toBe(0)
+    vi.useRealTimers()
+  })
+}
 
 export const WORD = 'word '
 export const words = (count: number): Buffer =>

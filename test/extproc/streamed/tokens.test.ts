@@ -3,7 +3,18 @@
 import { expect, test } from 'vitest'
 import { countTokens } from '../../../src/extproc/webhook/token-usage.js'
 import { guardrails } from '../support/guards.js'
-import { ALLOW, asked, leaving, open, says, settled, tokens } from './support.js'
+import {
+  ALLOW,
+  asked,
+  leaving,
+  open,
+  says,
+  settled,
+  startAfreshEachTime,
+  tokens,
+} from './support.js'
+
+startAfreshEachTime()
 
 const event = (data: object): Buffer => Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
 const usage = (model: string, input: number, output: number): Buffer =>

@@ -15,6 +15,7 @@ import {
 import { type ShownTool, webhookRequest } from '../../../src/extproc/webhook/webhook-request.js'
 import type { Phase } from '../../../src/ir/proc-entry.js'
 import { atOnce } from '../../../src/turns.js'
+import { runs } from '../../support/runs.js'
 import { webhook } from '../support/guards.js'
 
 interface Content {
@@ -160,7 +161,7 @@ describe.each(PHASES)('%s', (phase) => {
         const hasShape = verdicts.safeParse(JSON.parse(JSON.stringify(value))).success
         expect((await read(phase, value, shown)).ok).toBe(hasShape)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 })

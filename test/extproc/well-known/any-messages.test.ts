@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { buildProcTable } from '../../../src/extproc/proc-table.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import { CommonResponse_ResponseStatus } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { runs } from '../../support/runs.js'
 import { AS, entry, KEY, PRM, REGISTRATION } from '../support/entries.js'
 import { guardrails } from '../support/guards.js'
 import { body, pathOf, replyIn, request } from '../support/messages.js'
@@ -89,7 +90,7 @@ describe('any sequence of messages', () => {
         // OK lets Envoy go on with whatever it still holds: only after a reply has it nothing.
         if (code === status.OK) expect(kinds.at(-1)).toBe('immediateResponse')
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     const after = server.open(KEY)
     after.send(request('GET', PRM))

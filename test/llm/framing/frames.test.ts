@@ -11,6 +11,7 @@ import {
 } from '../../../src/llm/framing/frame.js'
 import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
+import { runs } from '../../support/runs.js'
 import { readBySplitlines } from '../../support/splitlines-client.js'
 import { ended, pushed } from '../support.js'
 
@@ -118,7 +119,7 @@ describe('server-sent events', () => {
         expect(rawOf(frames)).toBe(stream)
         expect(frames).toEqual(sse(stream))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -217,7 +218,7 @@ describe('server-sent events', () => {
         )
         for (const { event, id } of events) expect([event, id].join('')).toMatch(/^[\x21-\x7e]*$/)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 
@@ -276,7 +277,7 @@ describe('a JSON array', () => {
         expect(dataOf(frames)).toEqual(texts)
         expect(frames).toEqual(array(stream))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

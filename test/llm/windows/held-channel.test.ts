@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createHeldChannel, type HeldChannel } from '../../../src/llm/windows/held-channel.js'
 import type { WindowAnswer } from '../../../src/llm/windows/held-text.js'
 import { MOST_HELD } from '../../../src/llm/windows/windowed-text.js'
+import { runs } from '../../support/runs.js'
 import { anyMasked, applyMask, denselyMasked, type Masked, whollyMasked } from './masks.js'
 
 /** What happens next: so many characters come, or the webhook answers, or it is asked although a word may go on. */
@@ -120,7 +121,7 @@ test('any masks of up to 256 characters', () => {
       const { text } = leaves(masked.text, masksOf(masked), all)
       expect(text).toBe(applyMask(masked.text, masked.mask))
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -135,7 +136,7 @@ test('any masks of up to the hold-back, if it is 64 characters or more', () => {
         expect(text).toBe(applyMask(masked.text, masked.mask))
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -155,7 +156,7 @@ test('masks as long as what they hide, whatever the hold-back is', () => {
       const webhook = hiding(at, holdBack)
       expect(leaves(NUMBERED, webhook, all, { holdBack }).text).toBe(webhook(NUMBERED))
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -170,7 +171,7 @@ test('a webhook that needs fewer characters at the end gets no more held', () =>
         expect(leaves(NUMBERED, webhook, all, { needed: 20 }).text).toBe(webhook(NUMBERED))
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
   const { mostHeld } = leaves('word '.repeat(2000), (text) => text, FAST, { needed: 20 })
   expect(mostHeld).toBeLessThan(20 + 12)
@@ -182,7 +183,7 @@ test('masks so dense that none has room around it: still exact, and not all is h
       const { text } = leaves(masked.text, masksOf(masked), [...all, 'answer'])
       expect(text).toBe(applyMask(masked.text, masked.mask))
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })
 
@@ -193,7 +194,7 @@ test('nothing but masks with a blank or a comma between them: exact, and it leav
       expect(left.isStuck).toBe(false)
       expect(left.text).toBe(webhook(text))
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
   const text = Array.from({ length: 1000 }, (_, at) => `user${at}@example.com `).join('')
   const { mostHeld, shown } = leaves(text, (window) => window.replace(/\S+@\S+/g, '[email]'), FAST)
@@ -237,7 +238,7 @@ test.each(['******', '*', '[masked secret]', ''])(
         const left = leaves(text, webhook, [...sizes, 'answer'], { holdBack })
         if (!left.isStuck) expect(left.text === webhook(text)).toBe(true)
       }),
-      { numRuns: 25, examples: [[EXAMPLE, [200_000], 256]] },
+      { numRuns: runs(25), examples: [[EXAMPLE, [200_000], 256]] },
     )
   },
 )
@@ -308,6 +309,6 @@ test('a webhook whose answers contradict each other: nothing that it never let p
       const left = leaves(text, webhook, [...all, 'time', 'answer'])
       expect(left.text).not.toMatch(/item|\d/)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })

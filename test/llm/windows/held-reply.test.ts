@@ -6,6 +6,7 @@ import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
 import type { HeldChannel } from '../../../src/llm/windows/held-channel.js'
 import { createHeldReply, type HeldReply } from '../../../src/llm/windows/held-reply.js'
 import { atOnce, Pace } from '../../../src/turns.js'
+import { runs } from '../../support/runs.js'
 import { ended, pushed, readEvent } from '../support.js'
 import { anyMasked, applyMask, type Masked } from './masks.js'
 
@@ -110,7 +111,7 @@ test('every choice says the mask of what its model said', () => {
         expect(textsIn(left, texts.length)).toEqual(texts.map((one) => applyMask(one, mask)))
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })
 
@@ -120,7 +121,7 @@ test('without a change every byte stays', () => {
       const stream = streamOf([text], deltas)
       expect(leaves(stream, chunks, new Map())).toBe(stream)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 
@@ -164,7 +165,7 @@ test('log probabilities that run ahead of their text do not say what was masked'
       // Far from the mask they stay.
       if (before.length > 600) expect(tokens).toContain(before.slice(0, 100))
     }),
-    { numRuns: 60, examples: [[3, '', [1], [63]]] },
+    { numRuns: runs(60), examples: [[3, '', [1], [63]]] },
   )
 })
 

@@ -17,9 +17,13 @@ import { type HttpServerOptions, startHttpServer } from '../../support/http-serv
 
 /** What each test has open; the last can be closed before its end by closing.pop(). */
 export const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+
+/** Closes what each test of the calling file has opened. */
+export function closeAfterEach(): void {
+  afterEach(async () => {
+    await Promise.all(closing.splice(0).map((close) => close()))
+  })
+}
 
 export async function serve(listener: RequestListener, options: HttpServerOptions = {}) {
   const server = await startHttpServer(listener, options)

@@ -9,7 +9,19 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { at, backend, hasPorts, messages, policy, ports, route, watch } from './watched-folder.js'
+import {
+  at,
+  backend,
+  hasPorts,
+  messages,
+  policy,
+  ports,
+  route,
+  useFolder,
+  watch,
+} from './watched-folder.js'
+
+useFolder()
 
 describe('what is read at the start', () => {
   it('says of a folder without resources which files it reads', async () => {

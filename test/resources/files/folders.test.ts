@@ -12,7 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { at, backend, hasPorts, messages, ports, watch } from './watched-folder.js'
+import { at, backend, hasPorts, messages, ports, useFolder, watch } from './watched-folder.js'
+
+useFolder()
 
 describe('folders and links', () => {
   it('watches new folders, also those within them', async () => {

@@ -13,7 +13,9 @@ import {
 } from 'node:fs'
 import type * as promisesType from 'node:fs/promises'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { at, backend, hasPorts, ports, watch } from './watched-folder.js'
+import { at, backend, hasPorts, ports, useFolder, watch } from './watched-folder.js'
+
+useFolder()
 
 const looks = vi.hoisted(() => ({ stats: [] as string[], reads: [] as string[] }))
 

@@ -113,12 +113,15 @@ export async function watch(
   return watched.start()
 }
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'resources-'))
-})
+/** Gives each test of the calling file a folder of its own, and removes it. */
+export function useFolder(): void {
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'resources-'))
+  })
 
-afterEach(async () => {
-  await watched?.provider.close()
-  watched = undefined
-  rmSync(folder, { recursive: true, force: true })
-})
+  afterEach(async () => {
+    await watched?.provider.close()
+    watched = undefined
+    rmSync(folder, { recursive: true, force: true })
+  })
+}

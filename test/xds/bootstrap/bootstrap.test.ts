@@ -1,15 +1,9 @@
-// Bootstraps for each way to reach Gatehouse, each accepted by a real Envoy.
+// Bootstraps for each way to reach Gatehouse. test/integration/accepted-bootstraps.test.ts shows them to an Envoy.
 
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findEnvoy } from '../../../src/envoy/find-envoy.js'
-import { validateConfig } from '../../../src/envoy/validate.js'
 import { MAX_CONCURRENT_STREAMS } from '../../../src/http2/connection.js'
 import { bootstrapJson, buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseConnection } from '../../../src/xds/bootstrap/gatehouse-clusters.js'
-import { selfSigned } from '../../support/certificates.js'
-import { temporaryFolder } from '../../support/program.js'
 
 const bootstrap = (connection: GatehouseConnection, world = false) =>
   bootstrapJson(
@@ -22,40 +16,25 @@ const bootstrap = (connection: GatehouseConnection, world = false) =>
     }),
   )
 
-async function tlsFiles() {
-  const folder = await temporaryFolder()
-  const { cert, key } = selfSigned('gatehouse.example')
-  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)])
-  return {
-    caFile: certFile,
-    serverName: 'gatehouse.example',
-    clientCertificate: { certFile, keyFile },
-  }
-}
-
 test.each<[string, GatehouseConnection, string]>([
   ['a socket', { address: { type: 'unix', path: '/run/gatehouse.sock' } }, '"pipe"'],
   ['an address', { address: { type: 'tcp', host: '10.0.0.1', port: 1 } }, '"STATIC"'],
   ['a name', { address: { type: 'tcp', host: 'gatehouse', port: 1 } }, '"STRICT_DNS"'],
-])(
-  'leads to %s',
-  async (_, connection, sign) => {
-    const config = bootstrap(connection)
-    expect(JSON.stringify(config)).toContain(sign)
-    expect(await validateConfig(await findEnvoy(), config)).toEqual({ ok: true })
-  },
-  600_000,
-)
+])('leads to %s', (_, connection, sign) => {
+  expect(JSON.stringify(bootstrap(connection))).toContain(sign)
+})
 
-test('mutual TLS names both certificates', async () => {
+test('mutual TLS names both certificates', () => {
   const config = bootstrap({
     address: { type: 'tcp', host: 'gatehouse.example', port: 1 },
-    tls: await tlsFiles(),
+    tls: {
+      caFile: '/ca.pem',
+      serverName: 'gatehouse.example',
+      clientCertificate: { certFile: '/cert.pem', keyFile: '/key.pem' },
+    },
   })
   expect(JSON.stringify(config)).toMatch(/tls_certificates.*"exact":"gatehouse\.example"/)
-  expect(await validateConfig(await findEnvoy(), config)).toEqual({ ok: true })
-}, 600_000)
+})
 
 test('says which Gateway it serves, and asks in the way that was chosen', () => {
   const address = { type: 'unix', path: '/s' } as const

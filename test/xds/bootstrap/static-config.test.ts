@@ -1,8 +1,6 @@
 // `gatehouse translate`'s configuration: nothing in it is left to an xDS server, and private keys only where asked.
 
 import { expect, test } from 'vitest'
-import { findEnvoy } from '../../../src/envoy/find-envoy.js'
-import { validateConfig } from '../../../src/envoy/validate.js'
 import type { Ir } from '../../../src/ir/ir.js'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { bootstrapJson } from '../../../src/xds/bootstrap/bootstrap.js'
@@ -38,21 +36,6 @@ function config(certificates: StaticConfigOptions['certificates']): string {
   })
   return JSON.stringify(build(model, certificates))
 }
-
-test('patterns as long as the translation lets them be are taken by Envoy', async () => {
-  const value = '[0-9a-f]{400}'
-  const plain = route('/', forward('a'))
-  const match = {
-    ...plain.match,
-    headers: [{ name: 'x-id', type: 'RegularExpression', value } as const],
-  }
-  const model = ir({
-    port: 8080,
-    chains: [chain('one', [{ ...plain, match }])],
-    destinations: [destination('a', 80)],
-  })
-  expect(await validateConfig(await findEnvoy(), build(model, 'inline'))).toEqual({ ok: true })
-}, 600_000)
 
 test('nothing is left to an xDS server', () => {
   const text = config('inline')

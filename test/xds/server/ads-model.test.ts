@@ -10,6 +10,7 @@ import {
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
+import { runs } from '../../support/runs.js'
 import { type Contents, nodeSnapshot } from './fake-envoy.js'
 import { ModelEnvoy } from './model-envoy.js'
 
@@ -139,6 +140,6 @@ test('ends with the last snapshot, nothing waits, and no host is ever without it
       expect(new Map(has)).toEqual(versionsOf(current, VIRTUAL_HOST_TYPE))
       envoy.close()
     }),
-    { numRuns: 600 },
+    { numRuns: runs(600) },
   )
 })

@@ -8,6 +8,7 @@ import type { StreamRequest } from '../../../src/xds/server/ads-stream.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
+import { runs } from '../../support/runs.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
 const ROUTES = ['r', 's']
@@ -173,7 +174,7 @@ describe.each<Protocol>(['state-of-the-world', 'incremental'])('%s', (protocol) 
         expect(envoy.sent).toBe(sent)
         envoy.close()
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 })

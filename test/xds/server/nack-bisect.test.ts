@@ -12,6 +12,7 @@ import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental, world } from '../../../src/xds/server/protocols.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
+import { runs } from '../../support/runs.js'
 import { type Contents, nodeSnapshot } from './fake-envoy.js'
 
 let snapshot: NodeSnapshot
@@ -247,7 +248,7 @@ test('whatever is bad, all that is good is done, and all when it is mended', () 
       expect(inbox).toEqual([])
       stream.close()
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

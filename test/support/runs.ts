@@ -1,0 +1,7 @@
+// The number of runs of a property. Tests state the full number; a change runs a fifth of it, each time with other values.
+// GATEHOUSE_TEST_RUNS multiplies the full number: `npm run test:nightly` sets it to 2.
+
+const FACTOR = Number(process.env['GATEHOUSE_TEST_RUNS'] ?? 0.2)
+
+/** Returns how often a property whose full number is `count` runs. */
+export const runs = (count: number): number => Math.ceil(count * FACTOR)

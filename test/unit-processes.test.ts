@@ -1,0 +1,36 @@
+// Unit tests share processes (vitest.config.ts). A file that replaces modules needs its own, and the hooks of a shared helper
+// would belong to the first file that imports it.
+
+import { globSync, readFileSync } from 'node:fs'
+import { matchesGlob, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(resolve(ROOT, path), 'utf8')
+
+const [, list = ''] = /const isolated = \[(.*?)\n\]/s.exec(read('vitest.config.ts')) ?? []
+const isolated = [...list.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern)
+const files = globSync('test/**/*.ts', { cwd: ROOT })
+const isTest = (path: string): boolean => path.endsWith('.test.ts')
+
+test('the list of isolated files names files', () => {
+  expect(isolated.length).toBeGreaterThan(5)
+  const empty = isolated.filter((pattern) => !files.some((path) => matchesGlob(path, pattern)))
+  expect(empty).toEqual([])
+})
+
+test('unit tests that replace modules have processes of their own', () => {
+  const replacing = files
+    .filter((path) => isTest(path) && !path.startsWith('test/integration/'))
+    .filter((path) => /^vi\.(?:mock|doMock|resetModules)\(/m.test(read(path)))
+  const shared = replacing.filter((path) => !isolated.some((one) => matchesGlob(path, one)))
+  expect(replacing).not.toEqual([])
+  expect(shared).toEqual([])
+})
+
+test('helpers register hooks in functions', () => {
+  const hooks = files
+    .filter((path) => !isTest(path))
+    .filter((path) => /^(?:before|after)(?:All|Each)\(/m.test(read(path)))
+  expect(hooks).toEqual([])
+})
