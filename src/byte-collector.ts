@@ -6,10 +6,12 @@ const ROOM = 16 * 1024
 /** Minimum size of a piece with a buffer of its own. */
 const LARGE = 4 * 1024
 
+const NO_ROOM = Buffer.alloc(0)
+
 export class ByteCollector {
   #size = 0
   #parts: Buffer[] = []
-  #room = Buffer.alloc(0)
+  #room = NO_ROOM
   /** The part of the room that is not in parts yet. */
   #start = 0
   #end = 0
@@ -20,6 +22,8 @@ export class ByteCollector {
 
   /** Copies the piece. */
   add(piece: Uint8Array): void {
+    // Envoy often ends a body with an empty piece, which must not become a part.
+    if (piece.length === 0) return
     const isFirst = this.#size === 0
     this.#size += piece.length
     // Most bodies are one piece.
@@ -47,7 +51,7 @@ export class ByteCollector {
 
   drop(): void {
     this.#parts = []
-    this.#room = Buffer.alloc(0)
+    this.#room = NO_ROOM
     this.#start = this.#end = this.#size = 0
   }
 

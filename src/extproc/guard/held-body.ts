@@ -20,30 +20,39 @@ export interface HeldBody {
 /** Copies needed beside the bytes of a body: its text, and the webhook request that repeats the text. */
 const BESIDE_THE_BYTES = 2
 
-export function createHeldBody(maxBytes: number, hold: Hold): HeldBody {
-  const bytes = new ByteCollector()
-  let size = 0
-  const drop = (): void => {
-    bytes.drop()
-    hold.release()
+export const createHeldBody = (maxBytes: number, hold: Hold): HeldBody => new Held(maxBytes, hold)
+
+/** A class, because every guarded request makes two, and a getter in an object literal is slow to create. */
+class Held implements HeldBody {
+  size = 0
+  private readonly bytes = new ByteCollector()
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly hold: Hold,
+  ) {}
+
+  add(piece: Uint8Array): 'held' | 'too large' | 'busy' {
+    this.size += piece.length
+    const outcome =
+      this.size > this.maxBytes ? 'too large' : this.hold.add(piece.length) ? 'held' : 'busy'
+    if (outcome === 'held') this.bytes.add(piece)
+    else this.drop()
+    return outcome
   }
-  return {
-    get size() {
-      return size
-    },
-    add: (piece) => {
-      size += piece.length
-      const outcome = size > maxBytes ? 'too large' : hold.add(piece.length) ? 'held' : 'busy'
-      if (outcome === 'held') bytes.add(piece)
-      else drop()
-      return outcome
-    },
-    prepare: () => {
-      const hasRoom = hold.add(size * BESIDE_THE_BYTES)
-      if (!hasRoom) drop()
-      return hasRoom
-    },
-    take: () => joined(bytes.take()),
-    drop,
+
+  prepare(): boolean {
+    const hasRoom = this.hold.add(this.size * BESIDE_THE_BYTES)
+    if (!hasRoom) this.drop()
+    return hasRoom
+  }
+
+  take(): Uint8Array {
+    return joined(this.bytes.take())
+  }
+
+  drop(): void {
+    this.bytes.drop()
+    this.hold.release()
   }
 }
