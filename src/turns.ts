@@ -18,7 +18,12 @@ const UNIT_LENGTH = 256
 export const PIECE = 64 * 1024
 
 /** Splits a long text into pieces, never within a surrogate pair. */
-export function* piecesOf(text: string): Generator<string> {
+export function piecesOf(text: string): Iterable<string> {
+  if (text === '') return []
+  return text.length <= PIECE ? [text] : longPiecesOf(text)
+}
+
+function* longPiecesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     const until = from + PIECE
     const isParted = /[\ud800-\udbff]/.test(text[until - 1] ?? '')

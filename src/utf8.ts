@@ -16,6 +16,10 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 /** Does the same as decodeUtf8(), in slices. */
 export function* decodeUtf8InTurns(bytes: Uint8Array, pace = new Pace()): Work<string | undefined> {
+  if (bytes.length <= PIECE) {
+    if (pace.isDue(unitsOf(bytes.length))) yield
+    return decodeUtf8(bytes)
+  }
   const pieces: string[] = []
   for (let from = 0; from < bytes.length;) {
     const to = endOfPiece(bytes, from + PIECE)
@@ -39,6 +43,10 @@ function endOfPiece(bytes: Uint8Array, at: number): number {
 
 /** Returns the bytes of a text; works in slices. */
 export function* encodeUtf8InTurns(text: string, pace = new Pace()): Work<Buffer> {
+  if (text.length <= PIECE) {
+    if (pace.isDue(unitsOf(text.length))) yield
+    return Buffer.from(text)
+  }
   const parts: Buffer[] = []
   for (const piece of piecesOf(text)) {
     if (pace.isDue(unitsOf(piece.length))) yield

@@ -176,13 +176,18 @@ export class JsonReader {
 
   /** Reads a stretch of it. */
   private readString(): void {
+    const { text } = this
     const until = this.at + STRETCH
     while (this.at < until) {
-      const code = this.text.charCodeAt(this.at)
+      let at = this.at
+      let code = text.charCodeAt(at)
+      while (code >= 0x20 && code !== 0x22 && code !== 0x5c && at < until)
+        code = text.charCodeAt(++at)
+      this.at = at
+      if (at === until) break
       if (code === 0x22) return this.endString()
-      if (Number.isNaN(code) || code < 0x20) throw new Malformed('not JSON')
-      if (code === 0x5c) this.readEscape()
-      else this.at += 1
+      if (code !== 0x5c) throw new Malformed('not JSON')
+      this.readEscape()
     }
     if (this.said !== undefined) this.resolve()
   }

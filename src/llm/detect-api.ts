@@ -6,24 +6,22 @@ import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Family } from './apis/requests.js'
 import type { LlmApi } from './text/api.js'
 
-const REQUEST_MARKS: Readonly<Record<string, Family>> = {
-  messages: 'messages',
-  system: 'messages',
-  suffix: 'completions',
-  input: 'input',
-  instructions: 'input',
-  contents: 'gemini',
-  systemInstruction: 'gemini',
-  system_instruction: 'gemini',
-}
+const REQUEST_MARKS: readonly (readonly [member: string, Family])[] = [
+  ['messages', 'messages'],
+  ['system', 'messages'],
+  ['suffix', 'completions'],
+  ['input', 'input'],
+  ['instructions', 'input'],
+  ['contents', 'gemini'],
+  ['systemInstruction', 'gemini'],
+  ['system_instruction', 'gemini'],
+]
 
 /** path: the request's, with its query. @throws UnreadableForm for a body of no known form, or of two. */
 export function familyOfRequest(body: JsonObjectNode, path: string): Family {
-  const families = new Set(
-    Object.entries(REQUEST_MARKS).flatMap(([name, family]) =>
-      member(body, name) === undefined ? [] : [family],
-    ),
-  )
+  const families = new Set<Family>()
+  for (const [name, family] of REQUEST_MARKS)
+    if (member(body, name) !== undefined) families.add(family)
   const prompt = member(body, 'prompt')
   if (prompt !== undefined) families.add(familyOfPrompt(prompt.type, families))
   const [family, ...others] = families

@@ -95,9 +95,7 @@ class OrderedPhase implements GuardedPhase {
   }
 
   private complete(hasTrailers: boolean): Promise<void> | void {
-    return this.held.prepare()
-      ? this.events.complete(this.held, hasTrailers)
-      : this.events.busy()
+    return this.held.prepare() ? this.events.complete(this.held, hasTrailers) : this.events.busy()
   }
 
   private unexpected(part: string): UnexpectedMessage {

@@ -11,11 +11,14 @@ export interface WebhookCallDeps {
   readonly span?: TraceSpan | undefined
 }
 
-export async function callWebhook(
-  { pools, trace, span: phase }: WebhookCallDeps,
+export const callWebhook = (deps: WebhookCallDeps, call: PooledCall): Promise<CallResult> =>
+  deps.trace === undefined ? deps.pools.call(call) : callTraced(deps, deps.trace, call)
+
+async function callTraced(
+  { pools, span: phase }: WebhookCallDeps,
+  trace: Trace,
   call: PooledCall,
 ): Promise<CallResult> {
-  if (trace === undefined) return pools.call(call)
   const parent = phase?.traceparent ?? trace.parent
   const span = trace.tracer.start(call.method, { kind: 'client', parent })
   if (span.isRecording)

@@ -45,13 +45,19 @@ export function startPhaseSpan(deps: GuardDeps, route: string, phase: Phase): Ph
 }
 
 /** Runs the work of a phase within its span. */
-export async function inPhaseSpan<T extends { readonly type: string }>(
+export const inPhaseSpan = <T extends { readonly type: string }>(
+  deps: GuardDeps,
+  route: string,
+  phase: Phase,
+  work: (deps: GuardDeps) => Promise<T>,
+): Promise<T> => (deps.trace === undefined ? work(deps) : inStartedSpan(deps, route, phase, work))
+
+async function inStartedSpan<T extends { readonly type: string }>(
   deps: GuardDeps,
   route: string,
   phase: Phase,
   work: (deps: GuardDeps) => Promise<T>,
 ): Promise<T> {
-  if (deps.trace === undefined) return work(deps)
   const span = startPhaseSpan(deps, route, phase)
   try {
     const result = await work(span.deps)

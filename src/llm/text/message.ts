@@ -42,6 +42,8 @@ export function* messageEntries(
   content?: JsonNode,
 ): Work<readonly Entry[]> {
   const texts = said.filter(({ kind }) => kind === 'text')
+  // Most messages have texts alone.
+  if (texts.length > 0 && texts.length === said.length) return yield* entriesOf(json, texts)
   const place = content?.type === 'null' ? { place: span(content) } : {}
   const none: readonly Entry[] = [{ kind: 'text', role, content: '', ...place }]
   return [
@@ -58,16 +60,18 @@ export function* entriesOf({ pace }: Source, said: readonly SaidText[]): Work<re
   const entries: Entry[] = []
   for (const { kind, role, text, place, form, isJson, echoes, prefix } of said) {
     if (pace.isDue()) yield
-    entries.push({
-      kind,
-      role,
-      content: text,
-      place,
-      form,
-      ...(isJson === undefined ? {} : { isJson }),
-      ...(echoes === undefined ? {} : { echoes }),
-      ...(prefix === undefined ? {} : { prefix }),
-    })
+    const entry: Entry = { kind, role, content: text, place, form }
+    const isPlain = isJson === undefined && echoes === undefined && prefix === undefined
+    entries.push(
+      isPlain
+        ? entry
+        : {
+            ...entry,
+            ...(isJson === undefined ? {} : { isJson }),
+            ...(echoes === undefined ? {} : { echoes }),
+            ...(prefix === undefined ? {} : { prefix }),
+          },
+    )
   }
   return entries
 }
