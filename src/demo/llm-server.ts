@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { longAnswer, piecesOf, shortAnswer } from './llm-answer.js'
+import { answerPieces, longAnswer, shortAnswer } from './llm-answer.js'
 import { chunksOf, completion, modelList, problem, readChat } from './llm-chat.js'
 
 export interface LlmServer {
@@ -61,7 +61,7 @@ async function answer(
     return sendJson(response, 400, problem('A JSON object with "messages" is expected.'))
   const { prompt, isStream } = asked
   onPrompt?.(prompt)
-  if (isStream) await sendEvents(response, chunksOf(piecesOf(longAnswer(prompt))))
+  if (isStream) await sendEvents(response, chunksOf(answerPieces(longAnswer(prompt))))
   else sendJson(response, 200, completion(shortAnswer(prompt)))
   if (response.writableEnded) onAnswered?.()
 }

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { longAnswer, piecesOf } from '../../src/demo/llm-answer.js'
+import { answerPieces, longAnswer } from '../../src/demo/llm-answer.js'
 import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
 
 const EMAIL = /[\w.]@[\w.]+\.[a-z]/
@@ -52,7 +52,7 @@ test('streams in pieces, over more than a second', async () => {
 })
 
 test('holds an address of which no piece tells, far from the start and farther from the end', () => {
-  const pieces = piecesOf(longAnswer('hello'))
+  const pieces = answerPieces(longAnswer('hello'))
   const [before, after] = pieces.join('').split(ADDRESS)
   expect(before?.length).toBeGreaterThan(256 + 128)
   expect(after?.length).toBeGreaterThan(512 + 128)
