@@ -1,5 +1,5 @@
-// Builds dist/main.js: generates the wire types from proto/ if they are stale, then compiles TypeScript and the sample
-// webhook.
+// Builds dist/main.js: generates the wire types from proto/ if they are stale, then compiles TypeScript, the script of
+// the status page and the sample webhook.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, utimesSync } from 'node:fs'
@@ -20,6 +20,7 @@ export function build() {
     utimesSync(join(root, GENERATED), new Date(), new Date())
   }
   run('tsc', '-p', 'tsconfig.build.json')
+  run('tsc', '-p', 'src/status-client/tsconfig.json')
   run('tsc', '-p', 'config/guardrail-webhook/tsconfig.json')
   chmodSync(join(root, 'dist/main.js'), 0o755)
   utimesSync(join(root, 'dist/main.js'), new Date(), new Date())

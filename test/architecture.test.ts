@@ -37,6 +37,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'byte-collector.ts': [],
   incremental: ['turns'],
   ir: [],
+  'status-client': [],
   addresses: [],
   json: ['turns', 'result', 'utf8', 'errors'],
   cel: ['json', 'ir', 'result', 'errors'],

@@ -1,9 +1,9 @@
-// Serves health, readiness, metrics, status, the config dump and the status page on the admin address, read-only, and
-// explains requests.
+// Serves health, readiness, metrics, status, the config dump and the status page with its live updates on the admin
+// address, read-only, and explains requests.
 // Rejects requests that a browser makes for another site and, where there is a token, pages requested without it.
 
 import { createHash } from 'node:crypto'
-import { unlink } from 'node:fs/promises'
+import { readFile, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, isIP } from 'node:net'
 import { Readable } from 'node:stream'
@@ -11,17 +11,23 @@ import { pipeline } from 'node:stream/promises'
 import type { LazyJson } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
-import { nextTurn } from '../turns.js'
+import { nextTurn, runInTurns } from '../turns.js'
 import { jsonAnswer, type PageAnswer, textAnswer } from './answer.js'
 import { dumpText } from './dump-text.js'
 import { createExplainPage, type ExplainPage, type ExplainSource } from './explain-page.js'
-import { statusPage, STYLE } from './status-page.js'
+import { LiveUpdates } from './live-updates.js'
+import { readPageQuery } from './page/page-query.js'
+import { STYLE } from './page/page-style.js'
+import { pageSections, type PageState } from './page/page-view.js'
+import { statusDocument } from './page/status-document.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
 
 /** Source of the pages; each is queried anew for every request. */
 export interface AdminSource {
   status(): StatusReport
+  /** What the status page shows. address: of this server as bound. */
+  page(address: string): Promise<PageState>
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] }
   /** Contains the unredacted model: the server redacts it. */
   configDump(): LazyJson
@@ -45,16 +51,27 @@ export interface AdminServer {
   close(): Promise<void>
 }
 
-type Pages = Readonly<Record<string, (source: AdminSource) => PageAnswer | Promise<PageAnswer>>>
+/** What pages are made of. */
+interface PageContext {
+  readonly source: AdminSource
+  readonly live: LiveUpdates
+  readonly state: () => Promise<PageState>
+  /** The script of the status page. */
+  readonly script: string
+  /** The query of the request. */
+  readonly query: string
+}
+
+type Pages = Readonly<Record<string, (context: PageContext) => PageAnswer | Promise<PageAnswer>>>
 
 /** Pages for the kubelet and Prometheus, which have no token. */
 const PROBES: Pages = {
   '/healthz': () => textAnswer(200, 'ok'),
-  '/readyz'(source) {
+  '/readyz'({ source }) {
     const { ready, reasons } = source.readiness()
     return ready ? textAnswer(200, 'ready') : textAnswer(503, `not ready: ${reasons.join('; ')}`)
   },
-  async '/metrics'(source) {
+  async '/metrics'({ source }) {
     const { contentType, text: body } = await source.metrics()
     return { status: 200, type: contentType, body }
   },
@@ -62,13 +79,18 @@ const PROBES: Pages = {
 
 /** Pages for people: they show what is in resources. */
 const PRIVATE: Pages = {
-  '/': (source) => ({
-    status: 200,
-    type: 'text/html; charset=utf-8',
-    body: statusPage(source.status()),
-  }),
-  '/status': (source) => jsonAnswer(200, source.status()),
-  '/config_dump': (source) => ({
+  async '/'({ state, script, query }) {
+    const view = readPageQuery(query)
+    const sections = await runInTurns(pageSections(await state(), view))
+    return {
+      status: 200,
+      type: 'text/html; charset=utf-8',
+      body: statusDocument(sections, view, script),
+    }
+  },
+  '/events': ({ live, query }) => live.answer(readPageQuery(query)),
+  '/status': ({ source }) => jsonAnswer(200, source.status()),
+  '/config_dump': ({ source }) => ({
     status: 200,
     type: 'application/json',
     body: dumpText(source.configDump()),
@@ -77,12 +99,12 @@ const PRIVATE: Pages = {
 
 const ALL: Pages = { ...PROBES, ...PRIVATE }
 
-/** Path to which clients POST the description of a request. */
+/** Path of explanations, which clients also POST to. */
 const EXPLAIN = '/explain'
 
-const POST_ONLY: PageAnswer = {
-  ...textAnswer(405, 'POST only; see gatehouse help explain'),
-  headers: { allow: 'POST' },
+const EXPLAIN_METHODS: PageAnswer = {
+  ...textAnswer(405, 'GET, HEAD or POST only; see gatehouse help explain'),
+  headers: { allow: 'GET, HEAD, POST' },
 }
 
 const MISSING_TOKEN: PageAnswer = {
@@ -90,33 +112,51 @@ const MISSING_TOKEN: PageAnswer = {
   headers: { 'www-authenticate': 'Basic realm="Gatehouse", charset="UTF-8"' },
 }
 
+/** Compiled from src/status-client. */
+const SCRIPT = new URL('../../dist/status-client/status-client.js', import.meta.url)
+
 /** Rejects with Node's listen error when the address cannot be bound. */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {
-  const { address, logger } = options
-  const explain = createExplainPage(options.source.explain, logger)
+  const { address, logger, source } = options
+  const script = options.pages === 'all' ? await readFile(SCRIPT, 'utf8') : ''
+  const state = (): Promise<PageState> => source.page(boundAddress(server, address))
+  const parts: AnswerParts = {
+    ...options,
+    script,
+    explain: createExplainPage({
+      ...{ explain: source.explain, logger },
+      where: async () => (await state()).explain,
+    }),
+    state,
+    live: new LiveUpdates({ state, logger }),
+  }
+  const policy = contentSecurityPolicy(script)
   const server = createServer((request, response) => {
-    answer(request, { ...options, explain })
+    answer(request, parts)
       .catch((error: unknown) => {
         logger.error({ err: error, path: request.url }, 'an admin page failed')
         return textAnswer(500, 'internal error')
       })
-      .then((reply) => send(request, response, reply))
+      .then((reply) => send(request, response, reply, policy))
       .catch((error: unknown) => logger.warn({ err: error }, 'an admin answer was not sent'))
   })
   await listen(server, address)
   return { address: boundAddress(server, address), close: () => close(server) }
 }
 
-async function answer(
-  request: IncomingMessage,
-  { address, source, pages, token, explain }: AdminOptions & { readonly explain: ExplainPage },
-): Promise<PageAnswer> {
+interface AnswerParts extends AdminOptions, Omit<PageContext, 'query'> {
+  readonly explain: ExplainPage
+}
+
+async function answer(request: IncomingMessage, parts: AnswerParts): Promise<PageAnswer> {
+  const { address, pages, token, explain } = parts
   const refusal = foreign(request, address)
   if (refusal !== undefined) return textAnswer(403, refusal)
-  const [path = '/'] = (request.url ?? '/').split('?')
+  const [path = '/', query = ''] = (request.url ?? '/').split('?')
   const isExplain = pages === 'all' && path === EXPLAIN
-  if (!(isExplain ? ['POST'] : ['GET', 'HEAD']).includes(request.method ?? ''))
-    return isExplain ? POST_ONLY : textAnswer(405, 'GET or HEAD only')
+  const isRead = ['GET', 'HEAD'].includes(request.method ?? '')
+  if (!isRead && !(isExplain && request.method === 'POST'))
+    return isExplain ? EXPLAIN_METHODS : textAnswer(405, 'GET or HEAD only')
   const served = pages === 'all' ? ALL : PROBES
   const page = Object.hasOwn(served, path) ? served[path] : undefined
   if (page === undefined && !isExplain)
@@ -124,7 +164,7 @@ async function answer(
   if (token !== undefined && (isExplain || Object.hasOwn(PRIVATE, path))) {
     if (!(await token.isGiven(request.headers.authorization))) return MISSING_TOKEN
   }
-  return page === undefined ? explain(request) : page(source)
+  return page === undefined ? explain(request, query) : page({ ...parts, query })
 }
 
 /**
@@ -143,12 +183,24 @@ function foreign(request: IncomingMessage, address: ServerAddress): string | und
     : undefined
 }
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+const hashOf = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** Allows the style and script of the status page, requests to this server, and nothing else. */
+const contentSecurityPolicy = (script: string): string =>
+  [
+    "default-src 'none'",
+    `style-src ${hashOf(STYLE)}`,
+    `script-src ${hashOf(script)}`,
+    ...["connect-src 'self'", "form-action 'self'", 'img-src data:'],
+    ...["base-uri 'none'", "frame-ancestors 'none'"],
+  ].join('; ')
 
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
   reply: PageAnswer,
+  policy: string,
 ): Promise<void> {
   const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body
   response.writeHead(reply.status, {
@@ -158,12 +210,13 @@ async function send(
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-resource-policy': 'same-origin',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; frame-ancestors 'none'`,
+    'content-security-policy': policy,
     ...(reply.status === 405 ? { allow: 'GET, HEAD' } : {}),
     ...reply.headers,
   })
   if (request.method === 'HEAD') response.end()
   else if (Buffer.isBuffer(body)) response.end(body)
+  else if (typeof body === 'function') body(response)
   else await pipeline(Readable.from(inTurns(body)), response)
 }
 

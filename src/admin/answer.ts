@@ -1,11 +1,13 @@
 // Answers of the admin server.
 
+import type { ServerResponse } from 'node:http'
+
 /** An answer to a request for a page. */
 export interface PageAnswer {
   readonly status: number
   readonly type: string
-  /** An iterable is sent piece by piece, yielding to other work in between. */
-  readonly body: string | Iterable<string>
+  /** An iterable is sent piece by piece, yielding to other work in between. A function takes over the response. */
+  readonly body: string | Iterable<string> | ((response: ServerResponse) => void)
   readonly headers?: Readonly<Record<string, string>>
 }
 

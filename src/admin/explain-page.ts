@@ -1,14 +1,24 @@
-// Answers POST /explain, whose body describes the request to explain. Bodies are bounded because they are held whole,
-// and never logged because they may contain a token.
+// Answers POST /explain, whose body describes the request to explain, and GET /explain, a page for people. Bodies are
+// bounded because they are held whole, and never logged because they may contain a token.
 
 import type { IncomingMessage } from 'node:http'
 import { errorKind } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { Result } from '../result.js'
 import { jsonAnswer, type PageAnswer, textAnswer } from './answer.js'
+import { explainDocument, type ExplainedAs } from './page/explain-document.js'
+import type { ExplainWhere } from './page/explain-link.js'
+
+/** An explanation. */
+export interface ExplainedRequest {
+  /** For programs. */
+  readonly json: object
+  /** For people. */
+  readonly text: string
+}
 
 /** Explains a request. description: JSON text. error: what is wrong with it, or why nothing can be explained now. */
-export type ExplainSource = (description: Buffer) => Promise<Result<object, string>>
+export type ExplainSource = (description: Buffer) => Promise<Result<ExplainedRequest, string>>
 
 /** Maximum size of a description in bytes, and how long it may take to arrive. */
 const MAX_BYTES = 1024 * 1024
@@ -25,18 +35,25 @@ const TOO_LARGE = textAnswer(
   'the description is larger than 1 MiB; gatehouse explain --resources has no such limit',
 )
 
-/** Answers a POST. */
-export type ExplainPage = (request: IncomingMessage) => Promise<PageAnswer>
+/** Answers a POST, or a GET with its query. */
+export type ExplainPage = (request: IncomingMessage, query: string) => Promise<PageAnswer>
 
-export function createExplainPage(explain: ExplainSource, logger: Logger): ExplainPage {
+export interface ExplainPageOptions {
+  readonly explain: ExplainSource
+  readonly logger: Logger
+  readonly where: () => Promise<ExplainWhere>
+}
+
+export function createExplainPage({ explain, logger, where }: ExplainPageOptions): ExplainPage {
   let running = 0
-  return async (request) => {
-    if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
+  return async (request, query) => {
+    const isPost = request.method === 'POST'
+    if (isPost && !/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
       return textAnswer(415, 'expected the Content-Type application/json')
     if (running === AT_ONCE) return BUSY
     running += 1
     try {
-      return await explained(request, explain)
+      return await (isPost ? explained(request, explain) : explainedPage(query, explain, where))
     } catch (error) {
       logger.error({ error: errorKind(error) }, 'a request could not be explained')
       return textAnswer(500, 'internal error')
@@ -51,7 +68,33 @@ async function explained(request: IncomingMessage, explain: ExplainSource): Prom
   if (description === 'too large') return TOO_LARGE
   if (description === 'broken off') return textAnswer(400, 'the description broke off')
   const explanation = await explain(description)
-  return explanation.ok ? jsonAnswer(200, explanation.value) : textAnswer(400, explanation.error)
+  return explanation.ok
+    ? jsonAnswer(200, explanation.value.json)
+    : textAnswer(400, explanation.error)
+}
+
+const MAX_REQUEST = 4096
+
+async function explainedPage(
+  query: string,
+  explain: ExplainSource,
+  where: ExplainPageOptions['where'],
+): Promise<PageAnswer> {
+  const request = (new URLSearchParams(query).get('request') ?? '').slice(0, MAX_REQUEST).trim()
+  const outcome = await outcomeOf(request, explain)
+  return {
+    status: outcome.type === 'problem' ? 400 : 200,
+    type: 'text/html; charset=utf-8',
+    body: explainDocument(request, outcome, await where()),
+  }
+}
+
+async function outcomeOf(request: string, explain: ExplainSource): Promise<ExplainedAs> {
+  if (request === '') return { type: 'none' }
+  const explanation = await explain(Buffer.from(JSON.stringify({ request })))
+  return explanation.ok
+    ? { type: 'text', text: explanation.value.text }
+    : { type: 'problem', problem: explanation.error }
 }
 
 const read = (request: IncomingMessage): Promise<Buffer | 'too large' | 'broken off'> =>

@@ -3,21 +3,24 @@
 import type { AdminSource } from '../admin/admin-server.js'
 import type { MetricsJson } from '../admin/merged-metrics.js'
 import type { Metrics } from '../admin/metrics.js'
+import type { StatusReport } from '../admin/status-report.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { Publisher } from '../snapshot/publisher.js'
 import { createExplainer, type ExplainerParts } from './explainer.js'
+import { createPageSource, type PageParts } from './page-source.js'
 import type { Pipeline } from './pipeline.js'
 import { configDump, remoteReport, resourcesReport } from './report.js'
 
-export interface AdminParts extends ExplainerParts {
+export interface AdminParts extends ExplainerParts, Omit<PageParts, 'workers'> {
   readonly pipeline: Pipeline
   readonly publisher: Publisher
   readonly envoys: Envoys
   readonly remote: RemoteStore
   readonly metrics: Metrics
   /** Absent: this process answers Envoy itself. */
-  readonly workers: { metrics(): Promise<readonly MetricsJson[]> } | undefined
+  readonly workers:
+    (NonNullable<PageParts['workers']> & { metrics(): Promise<readonly MetricsJson[]> }) | undefined
 }
 
 /** obstacles: reasons for not being ready; empty: ready. */
@@ -30,16 +33,18 @@ export function createAdminSource(
     const reasons = obstacles()
     return { ready: reasons.length === 0, reasons }
   }
+  const status = (): StatusReport => ({
+    ...readiness(),
+    ...revision(publisher.current()?.revision, pipeline.state().failure),
+    resources: resourcesReport(pipeline.state()),
+    envoys: envoys.report(),
+    remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
+  })
   return {
     readiness,
     explain: createExplainer(parts),
-    status: () => ({
-      ...readiness(),
-      ...revision(publisher.current()?.revision, pipeline.state().failure),
-      resources: resourcesReport(pipeline.state()),
-      envoys: envoys.report(),
-      remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
-    }),
+    status,
+    page: createPageSource(parts, status),
     configDump: () => configDump(publisher.current(), envoys.report()),
     metrics: async () => ({
       contentType: metrics.contentType,

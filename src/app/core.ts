@@ -62,8 +62,7 @@ export interface CoreDeps {
 export function createCore(settings: Settings, deps: CoreDeps): Core {
   const { logger, ownEnvoy } = deps
   const { heldBytes, metrics, stopCollecting } = createMeasures(settings)
-  const envoys = new Envoys()
-  const cache = new SnapshotCache()
+  const [envoys, cache] = [new Envoys(), new SnapshotCache()]
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
@@ -92,7 +91,8 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   metrics.state(createStateSource({ pipeline, envoys, remote }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
-  const shown = { settings, pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
+  const parts = { pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
+  const shown = { ...parts, settings, recent: exports.recent }
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
       ...{ writeDecision: exports.writeDecision, tracer: exports.tracer },

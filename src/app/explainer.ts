@@ -3,6 +3,7 @@
 import type { ExplainSource } from '../admin/explain-page.js'
 import { explain, type ExplainModel } from '../explain/explain.js'
 import { readExplainRequest } from '../explain/explain-request.js'
+import { explanationText } from '../explain/explanation-text.js'
 import { readDescription } from '../explain/read-description.js'
 import { err, ok } from '../result.js'
 import type { Settings } from '../settings.js'
@@ -44,5 +45,6 @@ export const createExplainer =
       isOffline: false,
       isMesh: meshOf(settings).mesh !== undefined,
     }
-    return ok(await explain(model, request.value))
+    const explanation = await explain(model, request.value)
+    return ok({ json: explanation, text: explanationText(explanation) })
   }

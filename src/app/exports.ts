@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MetricsJson } from '../admin/merged-metrics.js'
 import type { Metrics } from '../admin/metrics.js'
+import { RecentDecisions } from '../admin/recent-decisions.js'
 import type { WriteDecision } from '../decision-log.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
@@ -30,6 +31,8 @@ export class Exports {
   readonly #settings: Settings
   readonly #deps: ExportsDeps
   readonly #decisions: DecisionWriter
+  /** The latest lines, for the status page. */
+  readonly recent: RecentDecisions
   #telemetry: Telemetry | undefined
 
   /** @throws {Error} for a person when the file of --decision-log-file cannot be opened. */
@@ -37,6 +40,7 @@ export class Exports {
     const { logger, metrics, now, worker } = deps
     this.#settings = settings
     this.#deps = deps
+    this.recent = new RecentDecisions({ now, ...(worker !== undefined && { worker }) })
     this.#decisions = createDecisionWriter(settings, {
       ...{ logger, now },
       onLines: (result, lines) => metrics.exported('file', 'decisions', result, lines),
@@ -64,11 +68,12 @@ export class Exports {
 
   get writeDecision(): WriteDecision {
     const { write } = this.#decisions
+    const { recent } = this
     const send = this.#telemetry?.write
-    if (send === undefined) return write
     return (message, fields) => {
+      recent.add(message, fields)
       write(message, fields)
-      send(message, fields)
+      send?.(message, fields)
     }
   }
 

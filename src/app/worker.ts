@@ -128,6 +128,8 @@ class RunningWorker implements Worker {
         return post({ type: 'pong' })
       case 'metrics':
         return void this.#tellMetrics(message.call)
+      case 'decisions':
+        return post({ type: 'decisions', call: message.call, lines: this.#exports.recent.lines() })
       case 'refetched':
       case 'key-set-answers':
         return this.#keySets.receive(message)

@@ -1,6 +1,7 @@
 // Messages between the main process and its workers: structured clones over the IPC channel of each worker, received in
 // the order sent. Tables sent before a socket are in force before it is served.
 
+import type { RecentDecision } from '../admin/recent-decisions.js'
 import type { Peer } from '../grpc/peer.js'
 import type { Status } from '../grpc/status.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
@@ -112,6 +113,8 @@ export type ToWorker =
   | { readonly type: 'drain'; readonly timeoutMs: number }
   | { readonly type: 'ping' }
   | { readonly type: 'metrics'; readonly call: number }
+  /** Requests the latest lines of the decision log. */
+  | { readonly type: 'decisions'; readonly call: number }
   | { readonly type: 'refetched'; readonly call: number; readonly keySet: RefetchedKeySet }
   | { readonly type: 'key-set-answers'; readonly id: string; readonly answers: number }
   | PermitsToWorker
@@ -128,8 +131,19 @@ export type FromWorker =
   | { readonly type: 'closed'; readonly listener: number }
   | { readonly type: 'pong' }
   | { readonly type: 'metrics'; readonly call: number; readonly metrics: readonly object[] }
+  | {
+      readonly type: 'decisions'
+      readonly call: number
+      readonly lines: readonly RecentDecision[]
+    }
   | { readonly type: 'refetch'; readonly call: number; readonly id: string }
   | PermitsToMain
   | StreamToMain
 
 export const PING_MS = 2_000
+
+export const isOfPermits = (message: FromWorker): message is PermitsToMain =>
+  message.type.startsWith('permits-')
+
+export const isOfStream = (message: FromWorker): message is StreamToMain =>
+  message.type.startsWith('stream-')

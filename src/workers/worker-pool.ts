@@ -2,6 +2,7 @@
 // main process, and replaces workers that end.
 
 import type { Socket } from 'node:net'
+import type { RecentDecision } from '../admin/recent-decisions.js'
 import { MAX_CONNECTIONS } from '../grpc/server.js'
 import type { GrpcService } from '../grpc/service.js'
 import { createLogLimit } from '../log-limit.js'
@@ -10,10 +11,10 @@ import type { Settings } from '../settings.js'
 import {
   type FromWorker,
   type HandedListener,
-  type PermitsToMain,
+  isOfPermits,
+  isOfStream,
   PING_MS,
   type RefetchedKeySet,
-  type StreamToMain,
   type ToWorker,
 } from './messages.js'
 import { Permits } from './permits.js'
@@ -22,6 +23,7 @@ import { StreamRelay } from './stream-relay.js'
 import { changesBetween, NO_TABLES, partsOf, type Tables } from './table-changes.js'
 import { WorkerMetrics } from './worker-metrics.js'
 import { WorkerPlace } from './worker-place.js'
+import { WorkerQuestion } from './worker-question.js'
 
 export interface WorkerPoolDeps {
   readonly settings: Settings
@@ -51,6 +53,8 @@ export class WorkerPool {
   readonly #places: readonly WorkerPlace[]
   readonly #relays: readonly StreamRelay[]
   readonly #metrics: WorkerMetrics
+  /** Asks for the latest lines of each worker's decision log. */
+  readonly decisions: WorkerQuestion<readonly RecentDecision[]>
   readonly #permits = new Permits((worker, message) => this.#places[worker - 1]?.post(message))
   readonly #limit = createLogLimit(() => Date.now())
   #listeners: readonly HandedListener[] = []
@@ -73,6 +77,7 @@ export class WorkerPool {
       (place) => new StreamRelay(deps.services, (message) => place.post(message), deps.logger),
     )
     this.#metrics = new WorkerMetrics(this.#places)
+    this.decisions = new WorkerQuestion(this.#places, (call) => ({ type: 'decisions', call }))
   }
 
   /** Starts all workers. Resolves when all are ready. @throws {Error} one could not start: a sentence for a person. */
@@ -217,6 +222,8 @@ export class WorkerPool {
         return this.#settle()
       case 'metrics':
         return this.#metrics.receive(worker, message.call, message.metrics)
+      case 'decisions':
+        return this.decisions.receive(worker, message.call, message.lines)
       case 'refetch':
         void this.#refetch(worker, message.call, message.id)
         return
@@ -287,9 +294,3 @@ const tableMessages = (sequence: number, before: Tables, now: Tables): readonly 
     ...{ type: 'tables', sequence, changes },
     isLast: index === length - 1,
   }))
-
-const isOfPermits = (message: FromWorker): message is PermitsToMain =>
-  message.type.startsWith('permits-')
-
-const isOfStream = (message: FromWorker): message is StreamToMain =>
-  message.type.startsWith('stream-')

@@ -16,6 +16,7 @@ import {
 import { createMetrics } from '../../src/admin/metrics.js'
 import type { StatusReport } from '../../src/admin/status-report.js'
 import { openTokenFile } from '../../src/admin/token-file.js'
+import { pageState } from '../support/page-state.js'
 
 const REPORT: StatusReport = {
   ready: true,
@@ -70,6 +71,7 @@ async function start(
   const source: AdminSource = {
     explain: () => Promise.resolve({ ok: false as const, error: 'not here' }),
     status: () => REPORT,
+    page: () => Promise.resolve(pageState({ report: REPORT })),
     readiness: () => ({ ready: true, reasons: [] }),
     configDump: () => ({}),
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
@@ -306,6 +308,7 @@ describe('a Unix socket', () => {
   const source: AdminSource = {
     explain: () => Promise.resolve({ ok: false as const, error: 'not here' }),
     status: () => REPORT,
+    page: () => Promise.resolve(pageState({ report: REPORT })),
     readiness: () => ({ ready: true, reasons: [] }),
     configDump: () => ({}),
     metrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),

@@ -20,6 +20,7 @@ async function start(count: number, part: (index: number) => LazyJson, ready?: (
     status: () => {
       throw new Error('nobody asks')
     },
+    page: () => Promise.reject(new Error('nobody asks')),
     readiness: () => {
       ready?.()
       return { ready: true, reasons: [] }

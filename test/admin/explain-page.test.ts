@@ -1,4 +1,4 @@
-// POST /explain on the admin address: what it takes, what it rejects, and that nothing of a description reaches the log.
+// /explain on the admin address: its page, what a POST takes, what it rejects, and that nothing of a description reaches the log.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -10,6 +10,7 @@ import {
   startAdminServer,
 } from '../../src/admin/admin-server.js'
 import type { ExplainSource } from '../../src/admin/explain-page.js'
+import { pageState } from '../support/page-state.js'
 
 let server: AdminServer | undefined
 let logged: string[] = []
@@ -22,7 +23,8 @@ const log = (fields: object, message: string): void =>
   void logged.push(`${JSON.stringify(fields)} ${message}`)
 
 async function start(explain: ExplainSource, options: Partial<AdminOptions> = {}): Promise<string> {
-  const source = { explain } as AdminSource
+  const page = () => Promise.resolve(pageState())
+  const source = { explain, page } as unknown as AdminSource
   const address = { type: 'tcp', host: '127.0.0.1', port: 0 } as const
   const logger = { debug: log, info: log, warn: log, error: log }
   server = await startAdminServer({ address, source, logger, pages: 'all', ...options })
@@ -30,7 +32,10 @@ async function start(explain: ExplainSource, options: Partial<AdminOptions> = {}
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-const echo: ExplainSource = (text) => Promise.resolve({ ok: true, value: { text: String(text) } })
+const echo: ExplainSource = (text) => {
+  const given = String(text)
+  return Promise.resolve({ ok: true, value: { json: { text: given }, text: `about ${given}` } })
+}
 
 const post = (base: string, body: string, headers: Record<string, string> = JSON_TYPE) =>
   fetch(`${base}/explain`, { method: 'POST', body, headers })
@@ -49,17 +54,46 @@ test('a mistake in the description is 400 with its sentence', async () => {
 
 test('other methods, other types and other sites are rejected', async () => {
   const base = await start(echo)
-  const get = await fetch(`${base}/explain`)
-  expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST'])
+  const put = await fetch(`${base}/explain`, { method: 'PUT' })
+  expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
   expect((await post(base, '{}', { 'content-type': 'text/plain' })).status).toBe(415)
   const foreign = { ...JSON_TYPE, origin: 'https://evil.example' }
   expect((await post(base, '{}', foreign)).status).toBe(403)
+})
+
+const getPage = (base: string, request: string) =>
+  fetch(`${base}/explain?${new URLSearchParams({ request }).toString()}`)
+
+test('the page shows the explanation of a request without a token, and the command for one with a token', async () => {
+  const answer = await getPage(await start(echo), 'GET http://a/<b>')
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    ...[200, 'text/html; charset=utf-8'],
+  ])
+  const page = await answer.text()
+  expect(page).toContain('about {&quot;request&quot;:&quot;GET http://a/&lt;b&gt;&quot;}')
+  expect(page).toContain('--token TOKEN_FILE --request &#39;GET http://a/&lt;b&gt;&#39;')
+})
+
+test('the page says what is wrong with a request, and offers no command for one that a terminal would obey', async () => {
+  const base = await start(() => Promise.resolve({ ok: false, error: 'request: expected <…>' }))
+  const answer = await getPage(base, 'GET http://a/\u001b[2J')
+  expect(answer.status).toBe(400)
+  const page = await answer.text()
+  expect(page).toContain('request: expected &lt;…&gt;')
+  expect(page).not.toContain('--request')
+})
+
+test('the page asks for a request where none is given', async () => {
+  const answer = await fetch(`${await start(echo)}/explain`)
+  expect(answer.status).toBe(200)
+  expect(await answer.text()).toContain('name="request"')
 })
 
 test('it needs the token of the pages, and is not among the probes', async () => {
   const token = { isGiven: (given?: string) => Promise.resolve(given === 'Bearer admin') }
   const base = await start(echo, { token })
   expect((await post(base, '{}')).status).toBe(401)
+  expect((await getPage(base, 'GET http://a/')).status).toBe(401)
   expect((await post(base, '{}', { ...JSON_TYPE, authorization: 'Bearer admin' })).status).toBe(200)
   await server?.close()
   expect((await post(await start(echo, { pages: 'probes' }), '{}')).status).toBe(405)

@@ -62,8 +62,10 @@ describe.each([1, 2])('with --workers %i', (workers) => {
   /** Names of the page's table of resources, in its order. */
   const namesOnPage = async (): Promise<readonly string[]> => {
     const page = await (await fetch(stack.admin)).text()
-    const [table = ''] = page.split('<h2>Envoys</h2>')
-    return [...table.matchAll(/<td>default\/([\w-]+)<\/td>/g)].map(([, name]) => name ?? '')
+    const [, table = ''] = page.split('id="resources"')
+    return [...table.matchAll(/data-head="Name"><div>default\/([\w-]+)</g)].map(
+      ([, name]) => name ?? '',
+    )
   }
 
   test('the route answers anybody, and the gateway is ready all the same', async () => {

@@ -3,9 +3,10 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.js'
 import type { ToWorker } from '../../src/workers/messages.js'
-import { type MetricsPlace, WorkerMetrics } from '../../src/workers/worker-metrics.js'
+import { WorkerMetrics } from '../../src/workers/worker-metrics.js'
+import type { AskedPlace } from '../../src/workers/worker-question.js'
 
-interface Worker extends MetricsPlace {
+interface Worker extends AskedPlace {
   isReady: boolean
   readonly metrics: ReturnType<typeof createMetrics>
 }

@@ -1,0 +1,53 @@
+// Asks all workers the same question, and keeps the last answer of each.
+
+import type { ToWorker } from './messages.js'
+
+/** What a question needs from a worker's slot. */
+export interface AskedPlace {
+  readonly number: number
+  readonly isReady: boolean
+  post(message: ToWorker): void
+}
+
+/** Longest wait for an answer; after that, a worker's previous answer is used. */
+const ANSWER_MS = 1_000
+
+export class WorkerQuestion<Answer> {
+  readonly #places: readonly AskedPlace[]
+  readonly #question: (call: number) => ToWorker
+  readonly #waiting = new Map<number, () => void>()
+  #calls = 0
+  /** Latest answers by worker. */
+  readonly answers = new Map<number, Answer>()
+
+  constructor(places: readonly AskedPlace[], question: (call: number) => ToWorker) {
+    this.#places = places
+    this.#question = question
+  }
+
+  /** Returns the answers once all ready workers have answered, or have had the time to. */
+  async ask(): Promise<readonly Answer[]> {
+    const ready = this.#places.filter(({ isReady }) => isReady)
+    await Promise.all(ready.map((place) => this.#askOne(place)))
+    return [...this.answers.values()]
+  }
+
+  receive(worker: number, call: number, answer: Answer): void {
+    this.answers.set(worker, answer)
+    this.#waiting.get(call)?.()
+  }
+
+  #askOne(place: AskedPlace): Promise<void> {
+    const call = (this.#calls += 1)
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        this.#waiting.delete(call)
+        resolve()
+      }
+      const timer = setTimeout(end, ANSWER_MS)
+      this.#waiting.set(call, end)
+      place.post(this.#question(call))
+    })
+  }
+}
