@@ -174,6 +174,7 @@ const isolated = [
   'test/resources/files/one-change.test.ts',
   'test/snapshot/one-change.test.ts',
   'test/snapshot/slices.test.ts',
+  'test/workers/table-changes.test.ts',
 ]
 
 export default defineConfig({

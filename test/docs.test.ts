@@ -5,33 +5,34 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { reportCheck } from '../src/commands/check.js'
 import { translateOffline } from '../src/commands/offline.js'
+import { decodeFile } from '../src/resources/files/file-record.js'
+import { kindsOf } from '../src/resources/kinds/kinds.js'
 import { parseCommandLine } from '../src/settings.js'
-import { gateway, httpRoute, mcpRoute, proxyBackend, rule, toYaml } from './support/resources.js'
+import { commandNames } from '../src/settings/commands.js'
+import { flagName, FLAGS, flagsOf } from '../src/settings/flags.js'
+import { fences } from './support/documented-yaml.js'
+import {
+  API_GROUP,
+  gateway,
+  httpRoute,
+  mcpRoute,
+  proxyBackend,
+  rule,
+  toYaml,
+} from './support/resources.js'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const NAMES = [
-  'architecture',
-  'claims',
-  'decisions',
-  'failures',
-  'guardrail-webhook',
-  'metrics',
-  'README',
-  'reference',
-  'rules',
-  'settings',
-  'specification-coverage',
-  'support',
-  'troubleshooting',
-]
+const PAGES = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'SECURITY.md',
-  ...NAMES.map((name) => `docs/${name}.md`),
+  'deploy/helm/gatehouse/README.md',
+  ...PAGES.map((name) => `docs/${name}`),
   ...readdirSync(join(ROOT, 'docs/providers')).map((name) => `docs/providers/${name}`),
 ]
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -40,6 +41,92 @@ test.each(DOCUMENTS)('every link of %s leads somewhere', (document) => {
   const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link)
   const missing = links.filter((link) => !existsSync(join(ROOT, dirname(document), link ?? '')))
   expect(missing).toEqual([])
+})
+
+/** The anchor of a heading, as GitHub makes it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+function anchorsOf(document: string): readonly string[] {
+  const text = read(document)
+  const headings = [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    anchorOf(heading),
+  )
+  return [...headings, ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = '']) => id)]
+}
+
+test.each(DOCUMENTS)('every link of %s to a heading finds it', (document) => {
+  const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)/g)]
+  const missing = links
+    .map(([, path, anchor = '']) => ({
+      target: path === undefined ? document : join(dirname(document), path),
+      anchor,
+    }))
+    .filter(({ target, anchor }) => !anchorsOf(target).includes(anchor))
+  expect(missing).toEqual([])
+})
+
+test('the index names every page', () => {
+  const index = read('docs/README.md')
+  const pages = PAGES.filter((name) => name !== 'README.md')
+  expect(pages.filter((name) => !index.includes(`](${name})`))).toEqual([])
+})
+
+/** Flags of Node, Docker and Helm, and those of every command. */
+const FLAGS_OF_OTHERS = new Set([
+  '--build-arg',
+  '--help',
+  '--max-semi-space-size',
+  '--skip-crds',
+  '--version',
+])
+const flagNames = new Set(Object.keys(FLAGS).map((key) => `--${flagName(key)}`))
+
+test.each(DOCUMENTS)('every command and flag of Gatehouse that %s names is there', (document) => {
+  const text = read(document)
+  const lines = text.replaceAll(/\\\n\s*/g, ' ')
+  const commands = [
+    ...lines.matchAll(
+      /(?:^ *\$? *|`|npx envoy-|npm run |dist\/)gatehouse (?:-- )?([a-z]+)([^`\n|]*)/gm,
+    ),
+  ]
+  const unknown = commands.flatMap(([whole, command = '', rest = '']) => {
+    if (command === 'help') return []
+    const name = commandNames.find((known) => known === command)
+    if (name === undefined) return [whole]
+    const known = new Set(flagsOf(name).map((key) => `--${flagName(key)}`))
+    return [...rest.matchAll(/(?<!\S)(--[a-z-]+)/g)]
+      .map(([, flag = '']) => flag)
+      .filter((flag) => !known.has(flag) && !FLAGS_OF_OTHERS.has(flag))
+  })
+  expect(unknown).toEqual([])
+  const inline = [...text.matchAll(/`(--[a-z-]+)[^`]*`/g)].map(([, flag = '']) => flag)
+  expect(inline.filter((flag) => !flagNames.has(flag) && !FLAGS_OF_OTHERS.has(flag))).toEqual([])
+})
+
+test.each(DOCUMENTS)('the YAML of %s is YAML, and its resources decode', (document) => {
+  const kinds = kindsOf(API_GROUP)
+  const known = new Set(kinds.map(({ kind }) => kind))
+  const problems = fences(document, 'yaml').flatMap((text) =>
+    parseAllDocuments(text).flatMap((parsed) => {
+      if (parsed.errors.length > 0) return parsed.errors.map(({ message }) => message)
+      const value: unknown = parsed.toJS()
+      const isResource =
+        typeof value === 'object' &&
+        value !== null &&
+        'apiVersion' in value &&
+        'kind' in value &&
+        known.has(value.kind as string)
+      if (!isResource) return []
+      const file = decodeFile(Buffer.from(JSON.stringify(value)), document, kinds)
+      return file.problems.map(({ message }) => message)
+    }),
+  )
+  expect(problems).toEqual([])
 })
 
 test.each(DOCUMENTS)(
