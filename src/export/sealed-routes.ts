@@ -71,24 +71,33 @@ const closedRule = ({ matches, filters }: MeshRule, closed: object): object => (
   backendRefs: [closed],
 })
 
+/** What a manifest has for each field of T. A field that is added to T must be added here too. */
+type Parts<T> = { readonly [K in keyof Required<T>]: object }
+
+const joined = <T>(parts: Parts<T>): object =>
+  Object.values<object>(parts).reduce((all, part) => ({ ...all, ...part }), {})
+
 function openRule(rule: MeshRule, headers: readonly string[], seal: string): object {
   const { name, matches, filters, backendRefs, timeouts, retry } = rule
   const seals = headers.map((header) => ({ type: 'Exact', name: header, value: seal }))
-  return {
-    ...(name === undefined ? {} : { name }),
-    matches: matches.map((match) => ({ ...match, headers: [...match.headers, ...seals] })),
-    ...withFilters(unmarked(filters, headers)),
-    ...(backendRefs.length === 0 ? {} : { backendRefs }),
-    ...withTimeouts(timeouts),
-    ...(retry === undefined ? {} : { retry: retryOf(retry) }),
-  }
+  return joined<MeshRule>({
+    name: name === undefined ? {} : { name },
+    matches: {
+      matches: matches.map((match) => ({ ...match, headers: [...match.headers, ...seals] })),
+    },
+    filters: withFilters(unmarked(filters, headers)),
+    backendRefs: backendRefs.length === 0 ? {} : { backendRefs },
+    timeouts: withTimeouts(timeouts),
+    retry: retry === undefined ? {} : { retry: retryOf(retry) },
+  })
 }
 
-const retryOf = ({ codes, attempts, backoff }: MeshRetry): object => ({
-  ...(codes.length === 0 ? {} : { codes }),
-  ...(attempts === undefined ? {} : { attempts }),
-  ...(backoff === undefined ? {} : { backoff: durationText(backoff) }),
-})
+const retryOf = ({ codes, attempts, backoff }: MeshRetry): object =>
+  joined<MeshRetry>({
+    codes: codes.length === 0 ? {} : { codes },
+    attempts: attempts === undefined ? {} : { attempts },
+    backoff: backoff === undefined ? {} : { backoff: durationText(backoff) },
+  })
 
 /** Removes the marks through the rule's RequestHeaderModifier, as a rule may have only one. */
 function unmarked(filters: MeshRule['filters'], remove: readonly string[]): readonly object[] {
