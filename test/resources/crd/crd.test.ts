@@ -55,6 +55,23 @@ it.each(FOLDERS)('is what %s holds (UPDATE_GOLDEN=1 writes it anew)', (path) => 
   ).toEqual(wanted)
 })
 
+// `npm run manifests` renders the whole file with Helm, which the unit tests do not have.
+it('is what deploy/kubernetes.yaml holds (UPDATE_GOLDEN=1 writes it anew)', () => {
+  const path = join(ROOT, 'deploy/kubernetes.yaml')
+  const documents = readFileSync(path, 'utf8').split(/^---\n/m)
+  const wanted = documents.map((text) => {
+    const crd = crds.find((one) => /^  name: (.+)$/m.exec(text)?.[1] === nameOf(one))
+    if (crd === undefined || !/^kind: CustomResourceDefinition$/m.test(text)) return text
+    const [end = ''] = /\n*$/.exec(text) ?? []
+    return stringify(crd, { aliasDuplicateObjects: false }).trimEnd() + end
+  })
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(path, wanted.join('---\n'))
+  expect(documents.filter((text) => /^kind: CustomResourceDefinition$/m.test(text))).toHaveLength(
+    crds.length,
+  )
+  expect(readFileSync(path, 'utf8') === wanted.join('---\n')).toBe(true)
+})
+
 it('uses only what a structural schema may have', () => {
   const allowed = new Set([
     'type',
