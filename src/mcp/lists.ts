@@ -87,12 +87,18 @@ function kindsById(asked: AskedLists): KindsOf {
   for (const { id, method } of asked) {
     const kind = LISTS[method]
     if (kind === undefined) continue
-    const value: unknown = JSON.parse(id)
+    const value = comparable(JSON.parse(id))
     const known = kinds.get(value)
     if (known === undefined) kinds.set(value, new Set([kind]))
     else known.add(kind)
   }
   return (id) => [...(kinds.get(id) ?? [])]
+}
+
+/** Returns the same for 7 and "7", as clients that compare ids as numbers or texts take either for an answer. */
+function comparable(id: unknown): unknown {
+  const number = typeof id === 'string' && id.trim() !== '' ? Number(id) : Number.NaN
+  return Number.isNaN(number) ? id : number
 }
 
 /** Longer than the id of any request, even with all characters escaped. */
@@ -103,7 +109,7 @@ function idOf(answer: JsonObjectNode, text: string): unknown {
   const id = member(answer, 'id')
   if (id === undefined) return null
   if (id.end - id.start > LONGEST_ID) return undefined
-  return JSON.parse(text.slice(id.start, id.end))
+  return comparable(JSON.parse(text.slice(id.start, id.end)))
 }
 
 function listOf(result: JsonObjectNode, kind: ListKind): readonly FoundList[] {

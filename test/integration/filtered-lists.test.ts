@@ -177,6 +177,11 @@ describe('the rest is as it was, byte for byte', () => {
     expect([failed.status, failed.body]).toEqual([404, 'no list'])
   })
 
+  test('an id that comes back as a string, as some clients accept it', async () => {
+    const { body } = await answered('tools/list', tools('7', 'get-sum', 'a'))
+    expect(body).toBe(tools('7', 'a'))
+  })
+
   test('prompts, resources and templates; cacheScope becomes private', async () => {
     const answer = (list: string): string =>
       `{"jsonrpc":"2.0","id":7,"result":{${list},"ttlMs":1,"cacheScope":"public"}}`

@@ -28,8 +28,16 @@ describe('answers to a batch', () => {
     { id: '"1"', method: 'prompts/list' },
   ]
 
-  test('are told apart by their ids, of which numbers are no strings', () => {
-    expect(namesIn(found([tools(1, 'a'), tools('1', 'b'), tools(2, 'c')], BOTH))).toEqual([['a']])
+  test('are told apart by their ids, of which a number may come back as a string', () => {
+    const asked: AskedLists = [
+      { id: '1', method: 'tools/list' },
+      { id: '"b"', method: 'prompts/list' },
+    ]
+    const answers = [tools(1, 'a'), tools('1', 'b'), tools(' 1.0', 'c'), tools(2, 'd')]
+    expect(namesIn(found([...answers, tools('b', 'e'), tools('', 'f')], asked))).toEqual([
+      ...[['a'], ['b'], ['c']],
+    ])
+    expect(namesIn(found(tools(1, 'a'), [{ id: '"1"', method: 'tools/list' }]))).toEqual([['a']])
   })
 
   test('with one id for several questions hold a list once', () => {
