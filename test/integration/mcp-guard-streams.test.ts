@@ -104,6 +104,7 @@ describe('the stream of a POST', () => {
       'data: {"a":1,"a":2}\n\n',
       'data: {\n\n',
       'data: words of a tool\n\n',
+      'data: /words-of-a-tool\n\n',
       'hidden {}\n\n',
     ])
       expect(await streamed(event(log('x')), bad, event({ id: 7, result: {} }))).toMatchObject([

@@ -97,10 +97,12 @@ const pass = (text: string): PassedFrame => ({ type: 'text', text })
 
 /** The address that the transport of revision 2024-11-05 sends its client. */
 const ADDRESS = /^(?:https?:\/)?\/[!-~]{1,4095}$/
+const IS_ENDPOINT = /^event: ?endpoint$/m
 
 async function passFrame(frame: EventFrame, exchange: McpExchange): Promise<PassedFrame> {
   const { data } = frame
-  if (data === undefined || ADDRESS.test(data)) return pass(frame.raw)
+  if (data === undefined || (ADDRESS.test(data) && IS_ENDPOINT.test(frame.raw)))
+    return pass(frame.raw)
   const found = await inspectReplyText(data, exchange, 'sent')
   switch (found.type) {
     case 'passed':
