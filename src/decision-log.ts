@@ -64,21 +64,77 @@ export interface RequestFacts {
 const MAX_TEXT = 256
 /** Shortest word of a credential that is hidden; shorter ones are of no use to anybody. */
 const MIN_SECRET = 8
-const LOOKS_LIKE_A_TOKEN = /eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)*/g
+/** Maximum number of words with the same beginning; of more, the beginning and all that follows it is hidden. */
+const MAX_ALIKE = 8
 const HIDDEN = '[token]'
 
 /** Truncates a text and hides the credentials of this request in it. */
 export type Hide = (text: string) => string
 
+/** The cost of a text is linear in its length: clients choose it, and the words. */
 export function hider({ headers }: Pick<RequestFacts, 'headers'>): Hide {
+  let words: WordsByStart | undefined
+  return (text) => {
+    words ??= credentialsIn(headers)
+    const tokenEnd = tokensIn(text)
+    let shown = ''
+    // A secret becomes shorter, so that few steps fill the line.
+    for (let at = 0; at < text.length && shown.length < MAX_TEXT;) {
+      const end = endOfWord(text, at, words) ?? tokenEnd(at)
+      shown += end === undefined ? (text[at] ?? '') : HIDDEN
+      at = end ?? at + 1
+    }
+    return shown.slice(0, MAX_TEXT)
+  }
+}
+
+/** Words by their first characters, the longest first. */
+type WordsByStart = ReadonlyMap<string, readonly string[]>
+
+function credentialsIn(headers: RequestFacts['headers']): WordsByStart {
   const words = ['authorization', 'proxy-authorization', 'cookie']
     .flatMap((name) => [headers.get(name) ?? []].flat())
     .flatMap((value) => value.split(/[\s,;=]+/))
     .filter((word) => word.length >= MIN_SECRET)
-  return (text) => {
-    const plain = words.reduce((rest, word) => rest.replaceAll(word, HIDDEN), text)
-    return plain.replace(LOOKS_LIKE_A_TOKEN, HIDDEN).slice(0, MAX_TEXT)
+  const all = [...new Set(words)].sort((a, b) => b.length - a.length)
+  const byStart = new Map<string, string[]>()
+  for (const word of all) {
+    const start = word.slice(0, MIN_SECRET)
+    const alike = byStart.get(start)
+    if (alike === undefined) byStart.set(start, [word])
+    else alike.push(word)
   }
+  return byStart
+}
+
+/** Returns the end of the credential that begins at the offset; undefined: none does. */
+function endOfWord(text: string, at: number, words: WordsByStart): number | undefined {
+  if (words.size === 0) return undefined
+  const alike = words.get(text.slice(at, at + MIN_SECRET))
+  if (alike === undefined) return undefined
+  if (alike.length > MAX_ALIKE) return text.length
+  const found = alike.find((word) => text.startsWith(word, at))
+  return found === undefined ? undefined : at + found.length
+}
+
+const START_OF_TOKEN = 'eyJ'
+const PART_OF_TOKEN = /[\w-]*/y
+const REST_OF_TOKEN = /\.[\w-][\w.-]*/y
+
+/** Returns a function that finds the end of what looks like a token at an offset. The offsets must ascend. */
+function tokensIn(text: string): (at: number) => number | undefined {
+  let partEnd = 0
+  return (at) => {
+    if (!text.startsWith(START_OF_TOKEN, at)) return undefined
+    if (at >= partEnd) partEnd = endOf(PART_OF_TOKEN, text, at) ?? at
+    return endOf(REST_OF_TOKEN, text, partEnd)
+  }
+}
+
+/** pattern: sticky. undefined: it does not match at the offset. */
+function endOf(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
 /** Headers that requestFields() and hider() read. */
