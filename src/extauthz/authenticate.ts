@@ -1,10 +1,15 @@
 // Authenticates a request by its token and the mode of its entry (decisions 1, 3 and 5).
 
-import type { LazyValue } from '../cel/attributes.js'
-import type { JsonObject } from '../ir/json.js'
 import { type BearerToken, bearerToken, unreadToken } from './authorization-header.js'
 import type { CompiledJwt } from './authz-table.js'
-import { claim, type ClaimsFault, claimsFault, LEEWAY_SECONDS, readClaims } from './claims.js'
+import {
+  claim,
+  type Claims,
+  type ClaimsFault,
+  claimsFault,
+  LEEWAY_SECONDS,
+  readClaims,
+} from './claims.js'
 import type { FreshKeys } from './fresh-keys.js'
 import { chooseKey, type Jws, parseJws, verifyJws } from './jws.js'
 import type { CompiledProvider } from './provider.js'
@@ -171,7 +176,7 @@ const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly CompiledProvider[
 
 interface Attempt {
   readonly jws: Jws
-  readonly claims: LazyValue<JsonObject>
+  readonly claims: Claims
   /** Length of the token, in bytes. */
   readonly size: number
   readonly digest: string

@@ -215,7 +215,7 @@ function judgeOnce(
 }
 
 function judgeAndScopes(rules: CompiledRules, caller: Caller, budget: Budget): RuleVerdict {
-  const attributes = attributesOf(caller)
+  const attributes = rules.readTokenAlone ? { jwt: caller.token?.claims } : attributesOf(caller)
   const verdict = judge(rules, attributes, budget)
   if (verdict.fault !== undefined) return verdict
   return judgeScopes(rules.scopes, [attributes], caller.token?.claims.json, budget)

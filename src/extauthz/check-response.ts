@@ -40,8 +40,15 @@ export function encodeDecision(
 }
 
 function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Array {
+  const { allowed } = token
   const form = forwardToken ? 'kept' : 'removed'
-  return (token.allowed[form] ??= encodeAllow(forwardToken, token.claims))
+  const known = allowed[form]
+  if (known !== undefined) return known
+  const encoded = encodeAllow(forwardToken, token.claims)
+  // Many tokens are used once, and the answer is most of what would be remembered of them.
+  if (allowed.wasUsed === true) allowed[form] = encoded
+  allowed.wasUsed = true
+  return encoded
 }
 
 /** Shared by all checks, which are encoded one at a time. */

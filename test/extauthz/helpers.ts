@@ -7,6 +7,7 @@ import type { AuthzTable } from '../../src/extauthz/authz-table.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { createCheck } from '../../src/extauthz/check.js'
 import type { CheckCall, CheckOptions } from '../../src/extauthz/check-context.js'
+import { Claims } from '../../src/extauthz/claims.js'
 import {
   type HeaderValueOption,
   HeaderValueOption_HeaderAppendAction as AppendAction,
@@ -51,6 +52,9 @@ export function sign(key: SigningKey, claims: object = {}, header: object = {}):
 
 export const base64url = (value: string | object): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+/** The claims of a token whose payload is this JSON. */
+export const claimsOf = (json: JsonObject): Claims => new Claims(json, JSON.stringify(json))
 
 export const available = (...keys: readonly object[]): JwtProvider['keySet'] => ({
   state: 'available',

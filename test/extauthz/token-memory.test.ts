@@ -1,10 +1,12 @@
 // The memory of verified tokens stays within its limits and keeps recently used tokens.
 
 import { expect, test, vi } from 'vitest'
-import { lazyValue } from '../../src/cel/attributes.js'
+import { Claims } from '../../src/extauthz/claims.js'
 import { tokenDigest, TokenMemory } from '../../src/extauthz/token-memory.js'
+import type { JsonObject } from '../../src/ir/json.js'
+import { claimsOf } from './helpers.js'
 
-const token = (until: number, size = 1) => ({ claims: lazyValue({}), until, size, allowed: {} })
+const token = (until: number, size = 1) => ({ claims: claimsOf({}), until, size, allowed: {} })
 
 test('holds those that were used last', () => {
   const memory = new TokenMemory(10)
@@ -73,4 +75,22 @@ test('forgets at the second a token ends', () => {
 
 test('a digest is the SHA-256 of the token', () => {
   expect(tokenDigest('')).toBe('47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
+})
+
+test('the claims of a token are the same after others have come, exact numbers included', () => {
+  const memory = new TokenMemory(10)
+  const text = '{"sub":"a","groups":["x"],"n":12345678901234567}'
+  const one = { ...token(100), claims: new Claims(JSON.parse(text) as JsonObject, text) }
+  const said = () => [one.claims.json, one.claims.exact, one.claims.celValue()]
+  const before = said()
+  memory.remember('a', one)
+  memory.remember('b', token(100))
+  expect(said()).toEqual(before)
+  expect(memory.find('a', 0)?.claims.celValue()).toEqual(
+    new Map<string, unknown>([
+      ['sub', 'a'],
+      ['groups', ['x']],
+      ['n', 12345678901234567n],
+    ]),
+  )
 })
