@@ -30,10 +30,14 @@ const wants = (...suites) =>
 await runScript(async () => {
   await setup()
   const env = { ...process.env, GATEHOUSE_TEST_PARTIES: 'yes' }
-  if (wants('conformance', 'inspector', 'keycloak-clients', 'oidc-provider-clients')) {
+  if (
+    wants(
+      ...['conformance', 'inspector', 'keycloak-clients', 'oidc-provider-clients', 'status-page'],
+    )
+  )
     installPackages()
-  }
-  if (wants('browser', 'inspector', 'relay-https', 'keycloak-clients', 'oidc-provider-clients'))
+  const withBrowser = ['browser', 'inspector', 'relay-https', 'status-page']
+  if (wants(...withBrowser, 'keycloak-clients', 'oidc-provider-clients'))
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
   if (wants('promtool')) env.GATEHOUSE_TEST_PROMTOOL = promtool()

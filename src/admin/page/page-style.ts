@@ -57,7 +57,7 @@ const SECTIONS = `
 #summary li a { display: block; height: 100%; background: var(--card); border: 1px solid var(--line); border-radius: 8px;
   box-shadow: var(--shadow); color: inherit; padding: .7rem 1rem; }
 #summary li b { font-size: 1.35rem; } #summary li div { margin-top: .2rem; }
-#attention .items { display: grid; gap: .5rem; }
+#attention .items { display: grid; gap: .5rem; } #attention a { text-decoration: underline; }
 #attention li { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--bad); border-radius: 6px;
   padding: .55rem .9rem; overflow-wrap: anywhere; }
 .route { display: grid; grid-template-columns: minmax(0, 1.25fr) 6rem minmax(0, 1fr) 6rem minmax(0, 1fr); align-items: center; }

@@ -1,0 +1,279 @@
+// The status page in a real Chromium, of a Gatehouse that runs with a real Envoy: each part, live, by keyboard, on a
+// phone's width, in dark and light, without scripts, and as axe judges it.
+
+import { readFile } from 'node:fs/promises'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Backend, startBackend } from '../support/backend.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
+import { eventually } from '../support/eventually.js'
+import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
+import { type Answer, bearer, send } from '../support/http.js'
+import { ISSUER, protectedRoute, sign } from '../support/protected-stack.js'
+import { allow, httpRoute, proxyBackend, remoteJwks, rule } from '../support/resources.js'
+import { keySet, newKey } from '../support/tokens.js'
+import { launchBrowser } from './support/browser.js'
+import { program } from './support/tools.js'
+
+const key = await newKey('one')
+
+let backend: Backend
+let idp: DocumentServer
+let stack: GuardedStack
+let browser: Browser
+let page: Page
+let faults: string[]
+
+beforeAll(async () => {
+  ;[backend, idp] = await Promise.all([startBackend(), startDocumentServer()])
+  idp.serve('/jwks', keySet(key))
+  const provider = {
+    issuer: ISSUER,
+    audiences: ['api'],
+    jwks: remoteJwks('idp', idp.port, '/jwks'),
+  }
+  stack = await startGuardedStack([
+    proxyBackend('backend', backend),
+    proxyBackend('idp', idp),
+    httpRoute('search', { rules: [rule('/search', 'backend')] }),
+    ...protectedRoute('api', {
+      jwtAuthentication: { providers: [provider] },
+      authorization: allow('jwt.role == "admin"'),
+    }),
+    ...protectedRoute('broken', { authorization: allow('jwt.role ==') }),
+  ])
+  stack.reset()
+  browser = await launchBrowser()
+  await eventually(async () => expect((await callApi({ role: 'admin' })).status).toBe(200))
+})
+
+afterAll(async () => {
+  await browser.close()
+  await stack.close()
+  await Promise.all([backend.close(), idp.close()])
+})
+
+beforeEach(() => {
+  faults = []
+})
+afterEach(() => {
+  expect(faults).toEqual([])
+  return page.context().close()
+})
+
+const callApi = async (claims: object): Promise<Answer> =>
+  send(stack.origin, '/api', { headers: bearer(await sign(key, { aud: 'api', ...claims })) })
+
+/** Opens the page in a context of its own. */
+async function open(path = '/', options: BrowserContextOptions = {}): Promise<void> {
+  const context = await browser.newContext(options)
+  page = await context.newPage()
+  page.on('pageerror', (error) => faults.push(error.message))
+  // Chromium reports what the Content-Security-Policy stops, and failed requests, on the console.
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  await page.goto(`${stack.admin}${path}`)
+}
+
+const live = (): Promise<unknown> => page.waitForSelector('#live[data-state="live"]')
+
+async function openLive(path = '/', options: BrowserContextOptions = {}): Promise<void> {
+  await open(path, options)
+  await live()
+}
+
+const textOf = (selector: string): Promise<string> => page.locator(selector).first().innerText()
+
+/** Texts of the items of a section. */
+const itemsOf = (id: string): Promise<readonly string[]> =>
+  page.locator(`#${id} [data-key]`).allInnerTexts()
+
+const keysOf = (id: string): Promise<readonly (string | null)[]> =>
+  page.evaluate(
+    `[...document.querySelectorAll('#${id} [data-key]')].map((item) => item.getAttribute('data-key'))`,
+  )
+
+describe('each part', () => {
+  test('the summary counts, and what needs attention begins with the open route', async () => {
+    await openLive()
+    expect(await textOf('#summary [data-key="routes"]')).toMatch(/4 routes\s+▲ 2 open/)
+    expect(await textOf('#summary [data-key="envoys"]')).toMatch(/1 Envoy\s+● up to date/)
+    const [both, search, broken] = await itemsOf('attention')
+    expect(both).toContain('▲ Open HTTPRoute default/both')
+    expect(search).toContain('▲ Open HTTPRoute default/search')
+    expect(broken).toMatch(/Problem ProxyPolicy default\/broken-0[\s\S]*Invalid/)
+  })
+
+  test('the map leads from a route to its policy, with file and line, and to what that asks', async () => {
+    await openLive()
+    expect((await keysOf('routes')).slice(0, 3)).toEqual([
+      ...['default/both', 'default/search', 'default/broken'],
+    ])
+    const api = await textOf('#routes [data-key="default/api"]')
+    for (const text of ['● Guarded', 'token', 'default/api-0', 'resources.yaml:', ISSUER, '● Keys'])
+      expect(api).toContain(text)
+    const llm = await textOf('#routes [data-key="default/both"]')
+    for (const text of ['guardrail', 'webhook for request and response'])
+      expect(llm).toContain(text)
+    expect(await textOf('#routes [data-key="default/search"]')).toContain(
+      'No policy: anybody may use this route',
+    )
+  })
+
+  test('key sets say when they were fetched, and Envoys what they acknowledged', async () => {
+    await openLive()
+    const [keys] = await itemsOf('keys')
+    expect(keys).toMatch(/Key set[\s\S]*\/jwks[\s\S]*● Fresh[\s\S]*ago/)
+    const [envoy] = await itemsOf('envoys')
+    expect(envoy).toMatch(/● Up to date[\s\S]*Listener [0-9a-f]+/)
+  })
+
+  test('resources come with their conditions, problems first', async () => {
+    await openLive()
+    const [first, , third] = await itemsOf('resources')
+    expect(first).toMatch(/HTTPRoute[\s\S]*default\/both[\s\S]*▲ Open/)
+    expect(third).toMatch(/ProxyPolicy[\s\S]*default\/broken-0[\s\S]*▲ Problem/)
+  })
+})
+
+describe('live', () => {
+  test('a denied request appears with its reason, rule and caller, and leads to its explanation', async () => {
+    await openLive()
+    expect((await callApi({ sub: 'mallory', role: 'guest' })).status).toBe(403)
+    const row = page.locator('#decisions tr', { hasText: 'mallory' }).first()
+    await row.waitFor()
+    const text = await row.innerText()
+    for (const part of [
+      '▲ Denied 403',
+      'GET 127.0.0.1',
+      '/api',
+      'default/api-0',
+      'resources.yaml:',
+    ])
+      expect(text).toContain(part)
+    await row.locator('summary').click()
+    expect(await row.locator('.command').innerText()).toMatch(
+      /^gatehouse explain --admin 127\.0\.0\.1:\d+ --token TOKEN_FILE --request 'GET http/,
+    )
+    await row.locator('a', { hasText: 'Without its token' }).click()
+    await page.waitForURL(/\/explain\?request=GET/)
+    expect(await textOf('pre')).toMatch(/route +default\/api[\s\S]*answer +401/)
+  })
+
+  test('a verdict of a webhook that rejects appears', async () => {
+    await openLive()
+    expect((await stack.post('/both', chat('block'))).status).toBe(403)
+    const row = page.locator('#decisions tr', { hasText: 'a word' }).first()
+    await row.waitFor()
+    expect(await row.innerText()).toContain('promptGuard.request[0]')
+  })
+
+  test('a new open route appears first, without loading the page again, and goes again', async () => {
+    await openLive()
+    await page.evaluate(`document.body.setAttribute('data-same', 'yes')`)
+    await stack.write('new.yaml', httpRoute('a-new-one', { rules: [rule('/new', 'backend')] }))
+    await page.waitForSelector('#attention [data-key="open default/a-new-one"]')
+    expect(await textOf('#summary [data-key="routes"]')).toContain('3 open')
+    await stack.remove('new.yaml')
+    await page.waitForSelector('#attention [data-key="open default/a-new-one"]', {
+      state: 'detached',
+    })
+    expect(await page.getAttribute('body', 'data-same')).toBe('yes')
+  })
+
+  test('a change keeps the focus where it is, and Pause stops changes', async () => {
+    await openLive()
+    const link = page.locator('#routes [data-key="default/api"] h3 a')
+    await link.focus()
+    await stack.write('new.yaml', httpRoute('a-new-one', { rules: [rule('/new', 'backend')] }))
+    await page.waitForSelector('#routes [data-key="default/a-new-one"]')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('default/api')
+    await page.click('#pause')
+    expect(await page.getAttribute('#pause', 'aria-pressed')).toBe('true')
+    expect(await textOf('#live')).toBe('Paused')
+    await stack.remove('new.yaml')
+    await expect
+      .poll(async () => (await stack.status()).map(({ name }) => name))
+      .not.toContain('a-new-one')
+    expect(await keysOf('routes')).toContain('default/a-new-one')
+    await page.click('#pause')
+    await page.waitForSelector('#routes [data-key="default/a-new-one"]', { state: 'detached' })
+  })
+
+  test('typing searches all sections, and a policy leads to the routes that it guards', async () => {
+    await openLive()
+    await page.keyboard.press('/')
+    await page.keyboard.type('guardrail')
+    await page.waitForSelector('#routes [data-key="default/api"]', { state: 'detached' })
+    expect(await keysOf('routes')).toEqual(['default/both'])
+    expect(new URL(page.url()).search).toBe('?q=guardrail')
+    await page.fill('#search', '')
+    await page.click('#routes [data-key="default/api"] a:text-is("default/api-0")')
+    await page.waitForURL(/\?q=default%2Fapi-0/)
+    await page.waitForSelector('#routes [data-key="default/both"]', { state: 'detached' })
+    expect(await keysOf('routes')).toEqual(['default/api'])
+    expect(await page.inputValue('#search')).toBe('default/api-0')
+    await page.goBack()
+    await page.waitForSelector('#routes [data-key="default/both"]')
+  })
+})
+
+describe('for everybody', () => {
+  const PHONE = { width: 390, height: 800 }
+
+  test.each([
+    ['light', { colorScheme: 'light' }],
+    ['dark', { colorScheme: 'dark' }],
+    ['on a phone', { viewport: PHONE, colorScheme: 'light' }],
+    ['explain', { colorScheme: 'dark' }],
+  ] as const)('axe finds nothing wrong: %s', async (name, options) => {
+    await callApi({ role: 'guest' })
+    if (name === 'explain') await open('/explain?request=GET+http%3A%2F%2Fa%2F', { ...options })
+    else await openLive('/', options)
+    // Through the protocol: the page's own policy admits no other script.
+    await page.evaluate(await readFile(program('axe-core', 'axe.min.js'), 'utf8'))
+    const violations = await page.evaluate<readonly string[]>(
+      `axe.run().then(({ violations }) =>
+        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    )
+    expect(violations).toEqual([])
+  })
+
+  test('nothing is wider than a phone', async () => {
+    await openLive('/', { viewport: PHONE })
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+      PHONE.width,
+    )
+  })
+
+  test('the first key moves to a link that skips the header', async () => {
+    await openLive()
+    await page.keyboard.press('Tab')
+    expect(await textOf(':focus')).toBe('Skip to the content')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.id')).toBe('main')
+  })
+
+  test('whoever prefers reduced motion sees none', async () => {
+    await openLive('/', { reducedMotion: 'reduce' })
+    expect(await page.evaluate('getComputedStyle(document.documentElement).scrollBehavior')).toBe(
+      'auto',
+    )
+  })
+
+  test('without scripts the page is complete, and searches', async () => {
+    await open('/', { javaScriptEnabled: false })
+    expect(await textOf('#summary [data-key="routes"]')).toContain('4 routes')
+    expect(await page.isVisible('#pause')).toBe(false)
+    await page.fill('#search', 'default/both')
+    await page.click('button:text-is("Search")')
+    expect(await keysOf('routes')).toEqual(['default/both'])
+  })
+})
+
+test('a script in a name that a tenant chose does not run', async () => {
+  await openLive(`/?q=${encodeURIComponent('"><script>document.title="owned"</script>')}`)
+  expect(await page.title()).toBe('Gatehouse')
+  expect(await page.inputValue('#search')).toContain('<script>')
+})
