@@ -22,7 +22,7 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
   print.heading('It is all up:')
   print.detail('MCP, protected', `${origin}/mcp`)
   print.detail('LLM, guarded', `${origin}/v1 (OpenAI's API, any key)`)
-  print.detail('status page', `http://${stack.admin}/`)
+  print.detail('status page', pageCommand(stack.admin))
   print.detail('identity provider', parties.identityProvider.issuer)
   print.detail('users', 'alice (in mcp-users), bob (not); no passwords')
   if (stack.envoyAdmin !== undefined) print.detail('Envoy admin', adminCommand(stack.envoyAdmin))
@@ -34,6 +34,12 @@ export function printWhatToTry(stack: DemoStack, print: Print): void {
     '\nCtrl-C stops everything and leaves nothing behind, edits of the resources included.',
   )
 }
+
+/** admin: HOST:PORT, or unix:PATH, which no browser opens. */
+const pageCommand = (admin: string): string =>
+  admin.startsWith('unix:')
+    ? `curl --unix-socket ${admin.slice('unix:'.length)} http://localhost/status`
+    : `http://${admin}/`
 
 const adminCommand = (address: ServerAddress): string =>
   address.type === 'unix'
