@@ -268,7 +268,7 @@ describe('imports', () => {
     expect(files.flatMap(forbiddenImports)).toEqual([])
   })
 
-  test('of the table go one way: no room names one that stands below it', () => {
+  test('of the table point in one direction: no room names a room below it in the list', () => {
     const rooms = Object.keys(MAY_IMPORT).map((room) => room.replace(/\.ts$/, ''))
     const upward = Object.entries(MAY_IMPORT).flatMap(([room, allowed], floor) =>
       allowed
@@ -292,7 +292,7 @@ describe('imports', () => {
     expect(wrong).toEqual([])
   })
 
-  test('of the telemetry are made on demand: nobody pays for it who does not use it', () => {
+  test('of the telemetry are dynamic: a process without a collector does not load it', () => {
     const wrong = files
       .filter(({ path }) => !path.startsWith('telemetry/'))
       .filter(({ text }) =>
@@ -333,7 +333,7 @@ describe('files', () => {
     expect(long).toEqual([])
   })
 
-  test('open with a comment that says what they are for', () => {
+  test('begin with a comment about their purpose', () => {
     const silent = files
       .filter(({ text }) => !/^(#!.*\n)?\/[/*]/.test(text))
       .map((file) => file.path)
@@ -369,7 +369,7 @@ describe('caches', () => {
 })
 
 describe('errors', () => {
-  test('of ours have a code, and their text and kind are read in one place', () => {
+  test('of Gatehouse have a code, and one module reads their text and kind', () => {
     const own = /class \w+ extends Error\b|instanceof Error \? \w+\.(message|name)\b/
     const wrong = files
       .filter(({ path, text }) => path !== 'errors.ts' && own.test(text))

@@ -87,7 +87,7 @@ test('the table of values is fresh', async () => {
   else expect(page).toBe(fresh)
 })
 
-test('every value says what it is for', () => {
+test('every value has a description', () => {
   const silent = chartValues().filter(({ meaning }) => meaning === '')
   expect(silent.map(({ path }) => path)).toEqual([])
 })

@@ -164,7 +164,7 @@ test('every room of src has its line in the architecture', () => {
   expect([...new Set(rooms)].filter((room) => !text.includes(`\`${room}\``))).toEqual([])
 })
 
-test('the policies of the README do what they are said to do', async () => {
+test('the policies of the README do what it describes', async () => {
   const policies = [...read('README.md').matchAll(/```yaml\n([\s\S]*?)```/g)].map(
     ([, text]) => text,
   )

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { abortSignalOf, OwnEnding } from '../src/ending.js'
 
-test('tells each listener once, in their order, and none that was taken out or came too late', () => {
+test('calls each listener once, in order, and none that was removed or added too late', () => {
   const ending = new OwnEnding()
   const told: string[] = []
   const out = () => told.push('out')
@@ -17,7 +17,7 @@ test('tells each listener once, in their order, and none that was taken out or c
   expect([ending.aborted, told]).toEqual([true, ['first', 'second']])
 })
 
-test('a listener that takes others out while it is told leaves them told', () => {
+test('a listener that removes others does not keep them from being called', () => {
   const ending = new OwnEnding()
   const told: string[] = []
   const second = () => told.push('second')

@@ -43,7 +43,7 @@ test('the features of the report are those in the status of a GatewayClass, sort
   expect([...CORE, ...extended.supportedFeatures].sort()).toEqual(SUPPORTED_FEATURES)
 })
 
-test('README says the counts of the report', () => {
+test('the README has the counts of the report', () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8').replaceAll('\n', ' ')
   const [all, more] = [core.statistics.Passed, extended.statistics.Passed]
   const features = extended.supportedFeatures.length

@@ -34,14 +34,14 @@ test('the table has every metric of Gatehouse with its type and labels, and no o
   expect(documented()).toEqual(own)
 })
 
-test('every row says its unit and meaning', () => {
+test('every row has a unit and a meaning', () => {
   const page = readFileSync(PAGE, 'utf8')
   const rows = [...page.matchAll(/^\| `gatehouse_.*$/gm)].map(([row]) => row.split('|'))
   expect(rows.filter((cells) => cells.length !== 7 || cells[4]?.trim() === '')).toEqual([])
   expect(rows.filter((cells) => !/^ [A-Z].*\. *$/.test(cells[5] ?? ''))).toEqual([])
 })
 
-test('what the page says of the metrics of Node is served', async () => {
+test('the metrics of Node on the page are served', async () => {
   const page = readFileSync(PAGE, 'utf8')
   expect(page).toContain('| `process_*`, `nodejs_*`')
   const named = [...page.matchAll(/`((?:process|nodejs)_\w+[a-z])`/g)].map(([, name]) => name)

@@ -221,7 +221,7 @@ const PAGES = ['/', '/status', '/config_dump']
 const statusesOf = (base: string, paths: readonly string[], headers: Record<string, string> = {}) =>
   Promise.all(paths.map((path) => getWithHeaders(base + path, headers)))
 
-test('for probes, there is nothing that says what resources say', async () => {
+test('probes get no content of resources', async () => {
   const base = await start({}, { pages: 'probes' })
   expect(await statusesOf(base, PROBES)).toEqual([200, 200, 200])
   expect(await statusesOf(base, PAGES)).toEqual([404, 404, 404])
@@ -280,7 +280,7 @@ describe('with a token', () => {
     expect(await statusesOf(base, PAGES, headers)).toEqual([200, 200, 200])
   })
 
-  test('that cannot be read any more nobody gets in', async () => {
+  test('that can no longer be read, no request is allowed', async () => {
     const { base, file } = await startWithToken()
     await writeFile(file, '')
     expect(await statusesOf(base, PAGES, { authorization: 'Bearer x' })).toEqual([500, 500, 500])

@@ -98,7 +98,7 @@ test('each visitor gets the view that it asks for', async () => {
   expect(shown?.keys).toEqual(['default/b'])
 })
 
-test('visitors beyond the limit are told to come back, and one that leaves makes room', async () => {
+test('visitors beyond the limit are told to retry, and one that leaves makes room', async () => {
   const { base } = await start()
   const visitors = await Promise.all(
     Array.from({ length: MAX_VISITORS }, () => visit(`${base}/events`)),
@@ -148,7 +148,7 @@ function open(live: LiveUpdates, to: ServerResponse): void {
   if (typeof body === 'function') body(to)
 }
 
-test('for a visitor that does not read nothing more is made, and it holds up nobody', async () => {
+test('a visitor that does not read costs nothing more, and holds up no other', async () => {
   let revision = 0
   const state = () => {
     const report = emptyReport({ revision: String((revision += 1)) })

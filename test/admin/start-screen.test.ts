@@ -170,7 +170,7 @@ test('what a terminal could obey or hide is escaped', () => {
   expect(screen).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/)
 })
 
-test('no Gateway, no status page and a mesh are told apart', () => {
+test('no Gateway, no status page and a mesh are shown differently', () => {
   const { revision, addresses, routes, problems } = report()
   const mesh = { revision, addresses, routes, problems, missingKeySets: 0, next: [] }
   expect(startScreen(mesh, plain)).toContain('Listeners\n  those of the mesh\n')

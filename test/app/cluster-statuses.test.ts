@@ -46,7 +46,7 @@ test('a status is what the translation says, as the same conditions', () => {
   expect(clusterStatuses(stateOf([policy]))[0]?.conditions).toBe(policy.conditions)
 })
 
-test('nothing is said before everything was read', () => {
+test('no status is reported before everything was read', () => {
   expect(clusterStatuses({})).toEqual([])
   expect(clusterStatuses(stateOf([policy], [], new Map(), false))).toEqual([])
 })
@@ -70,7 +70,7 @@ test('a version that does not decode is refused at each Gateway, in one conditio
   ])
 })
 
-test('an object that has never decoded is said to be invalid; a list that cannot be read is none', () => {
+test('an object that has never decoded is reported as invalid; an unreadable list is empty', () => {
   const unread = { source: KUBERNETES, message: 'HTTPRoute cannot be read' }
   expect(clusterStatuses(stateOf([], [problem('spec: missing'), unread]))).toEqual([
     {

@@ -109,7 +109,7 @@ describe('resources', () => {
     expect(obstacles()).toEqual([])
   })
 
-  test('with a document that never decoded are not published at the start; the reason is said', () => {
+  test('with a document that never decoded are not published at the start; the reason is logged', () => {
     pipeline.resourcesChanged(broken)
     expect(published).toEqual([])
     expect(obstacles()).toEqual(['a.yaml:1:2: is no YAML'])

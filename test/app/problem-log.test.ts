@@ -113,7 +113,7 @@ test('an object of a cluster that cannot be read is named', () => {
   ])
 })
 
-test('what is mended is said, and told anew when it comes back', () => {
+test('a resolved problem is logged, and logged again when it comes back', () => {
   const { logger, lines } = recordingLogger()
   const log = problemLog(logger)
   for (const state of [REFUSED, GOOD, REFUSED]) log(state)

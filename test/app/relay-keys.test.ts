@@ -98,7 +98,7 @@ describe('files that change', () => {
     close()
   })
 
-  test('and hold no key leave the keys as they were, and say so once', async () => {
+  test('and hold no key leave the keys as they were, with one log line', async () => {
     const { keys, lines, changes, close } = await followed()
     await file('second', 'half of a k')
     await expect.poll(() => lines.length).toBe(1)

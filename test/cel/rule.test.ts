@@ -119,7 +119,7 @@ describe('an error, never true', () => {
     expect(run(source)).toBe(code)
   })
 
-  test('and the error says nothing of the values', () => {
+  test('and the error does not quote the values', () => {
     const jwt = lazyValue(json('{"sub":"secret-subject"}'))
     const rule = compileRule('int(jwt.sub) == 1 || jwt[jwt.sub] == "x"')
     if (!rule.ok) throw new Error(rule.error.message)
@@ -203,7 +203,7 @@ describe('refused at load', () => {
     'base64.encode(1) == "a"',
     'base64 == 1',
     'default(1) == 1',
-  ])('without a name of ours: %s', (source) => {
+  ])('without a known name: %s', (source) => {
     const problem = run(source)
     expect(problem).toContain('load: ')
     expect(problem).not.toMatch(/\b_as\b|_atches|_owerAscii|_pperAscii|Namespace|CelError|dyn</)

@@ -202,7 +202,7 @@ describe('check', () => {
     })
   })
 
-  test('knows our kinds by another API group when told', async () => {
+  test('accepts its kinds in another API group, if configured', async () => {
     const other = good.replaceAll('policy.gatehouse.dev', 'policy.example.org')
     const path = await filed('group', other)
     expect((await run(check, 'check', path, '--api-group', 'policy.example.org')).code).toBe(0)

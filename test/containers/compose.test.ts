@@ -52,7 +52,7 @@ describe.each(['docker-compose.yml', 'config/compose/beside-an-existing-envoy.ya
       expect(stack.logs('llm')).not.toContain('swordfish')
     })
 
-    test('ends by itself when it is told to stop', () => {
+    test('ends by itself on a stop signal', () => {
       expect(stack.stop('gatehouse')).toBe(0)
       expect(stack.logs('gatehouse')).toContain('closed')
     })

@@ -32,7 +32,7 @@ beforeEach(() => {
 
 const hello = { model: 'parrot', messages: [{ role: 'user' as const, content: 'hello' }] }
 
-test('says what it was told, and an address', async () => {
+test('repeats the prompt, and adds an address', async () => {
   const completion = await client.chat.completions.create(hello)
   expect(completion.choices[0]).toMatchObject({
     message: { role: 'assistant', content: `You wrote: "hello" Ask ${ADDRESS} about it.` },
@@ -60,7 +60,7 @@ test('holds an address of which no piece tells, far from the start and farther f
   expect(pieces.some((piece) => EMAIL.test(piece))).toBe(false)
 })
 
-test('stops speaking when nobody listens', async () => {
+test('stops sending when the client has disconnected', async () => {
   const stream = await client.chat.completions.create({ ...hello, stream: true })
   await stream[Symbol.asyncIterator]().next()
   stream.controller.abort()

@@ -20,7 +20,7 @@ test.each([
   expect(version && judgeVersion(version).type).toBe(type)
 })
 
-test('a refusal says what is needed', () => {
+test('a refusal states what is needed', () => {
   expect(judgeVersion({ major: 1, minor: 30, patch: 1 })).toMatchObject({
     sentence: expect.stringMatching(/^Envoy 1\.30\.1 is too old: .*1\.37/) as string,
   })

@@ -66,7 +66,7 @@ describe('algorithms', () => {
     }
   })
 
-  test('HS256 with a secret that stands in the key set', async () => {
+  test('HS256 with a secret from the key set', async () => {
     const secret = base64url('a secret of thirty-two characters')
     const input = `${base64url({ alg: 'HS256', kid: 'h1' })}.${base64url(CLAIMS)}`
     const mac = createHmac('sha256', Buffer.from(secret, 'base64url')).update(input)

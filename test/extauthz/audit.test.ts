@@ -49,7 +49,7 @@ function auditing(of: AuthzEntry, options: Partial<CheckOptions> = {}) {
   return { ...checker([of], { decisions, ...options }), lines }
 }
 
-test('a request without a token goes on, and is counted and logged with what it would have been answered', async () => {
+test('a request without a token passes, and is counted and logged with the answer that it would have got', async () => {
   const { check, observed, lines } = auditing(open({ jwt: tokens }))
   const answer = await check({ headers: [['x-request-id', 'id-1']] })
   expect([answer.status, answer.metadata, answer.set]).toEqual([200, undefined, []])
@@ -104,7 +104,7 @@ test('a token that rules would deny is verified all the same', async () => {
   expect(lines).toEqual([expect.objectContaining({ mode: 'audit', status: 403, sub: 'alice' })])
 })
 
-test('a path that would be refused goes on', async () => {
+test('a path that would be refused passes', async () => {
   const { check, observed } = auditing(open({ jwt: tokens }))
   expect((await check({ path: '/mcp/%2e%2e/x' })).status).toBe(200)
   expect(observed.audited).toEqual([
@@ -112,7 +112,7 @@ test('a path that would be refused goes on', async () => {
   ])
 })
 
-test('a body that Envoy has cut goes on, and would have been too large', async () => {
+test('a body that Envoy has cut passes, and would have been too large', async () => {
   const { check, observed } = auditing(open({ authorization: rules('mcp.method == "ping"') }))
   const headers: [string, string][] = [
     ['content-type', 'application/json'],
@@ -155,7 +155,7 @@ test('an unknown key is looked up in the keys of the audited policy', async () =
   expect((await check({ headers })).metadata).toEqual({ jwt: CLAIMS })
 })
 
-test('keys that were never fetched stop nobody', async () => {
+test('keys that were never fetched deny nothing', async () => {
   const { check, observed } = auditing(open({ jwt: jwt(UNAVAILABLE) }))
   expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(200)
   expect(observed.audited[0]?.reason).toBe('key-set-unavailable')

@@ -38,7 +38,7 @@ describe('a Strict route', () => {
     expect(answer.removed).toContain('authorization')
   })
 
-  test('says the same when it remembers the token', async () => {
+  test('gives the same answer for a remembered token', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     const headers = [bearer(await sign(key))]
     const first = await check({ headers })
@@ -59,7 +59,7 @@ describe('a Strict route', () => {
     })
   })
 
-  test('does not tell the kinds of bad tokens apart', async () => {
+  test('answers all kinds of bad tokens alike', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     const answers = await Promise.all(
       [{ exp: NOW - 600 }, { iss: 'https://evil.example' }, { aud: 'someone' }].map(
@@ -70,7 +70,7 @@ describe('a Strict route', () => {
     expect(answers[0]?.headers['www-authenticate']).toBe(CHALLENGE)
   })
 
-  test('keeps Authorization for the backend where the policy says so', async () => {
+  test('keeps Authorization for the backend if the policy asks for it', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk), { forwardToken: true }) })])
     const answer = await check({ headers: [bearer(await sign(key))] })
     expect(answer.status).toBe(200)
@@ -173,7 +173,7 @@ describe('modes', () => {
     expect(answer.metadata !== undefined).toBe(hasClaims)
   })
 
-  test('a route whose keys were never fetched says when to come back', async () => {
+  test('a route whose keys were never fetched says when to retry', async () => {
     const { check, observed } = checker([entry({ jwt: jwt(UNAVAILABLE) })])
     const answer = await check({})
     expect(answer.headers['retry-after']).toBe('5')

@@ -115,7 +115,7 @@ describe('the 403', () => {
     })
   })
 
-  test('comes after the rules: nobody steps up to a refusal', async () => {
+  test('comes after the rules: no step-up ends in a refusal', async () => {
     const deny = ['mcp.tool.name == "write_file"']
     const refused = await answer({ deny, requiredScopes: [write] }, {})
     expect([refused.status, refused.headers['www-authenticate']]).toEqual([403, undefined])

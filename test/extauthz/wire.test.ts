@@ -272,7 +272,7 @@ describe('a CheckResponse', () => {
     expect(marks(encodeDecision(refuseOrigin, false, 'the-seal'))).toEqual([])
   })
 
-  test('tells Envoy, and nobody else, the reason of a refusal', () => {
+  test('gives the reason of a refusal to Envoy only', () => {
     const response = fromBinary(CheckResponseSchema, encodeDecision(refuseOrigin, false))
     expect(response.dynamicMetadata).toEqual({ reason: 'origin-not-allowed' })
     expect(JSON.stringify(response.httpResponse)).not.toContain('origin-not-allowed')
@@ -304,7 +304,7 @@ describe('whatever the bytes', () => {
     key = await signingKey()
   })
 
-  test('a check answers and lets nobody in', async () => {
+  test('a check answers and allows nothing', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
@@ -314,7 +314,7 @@ describe('whatever the bytes', () => {
     )
   })
 
-  test('a check of bent but plausible messages answers and lets nobody in', async () => {
+  test('a check of altered but plausible messages answers and allows nothing', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     const whole = checkRequest({ headers: [['authorization', 'Bearer aaaa.bbbb.cccc']] })
     await fc.assert(
@@ -330,7 +330,7 @@ describe('whatever the bytes', () => {
     )
   })
 
-  test('no header, no host and no path let anybody in', async () => {
+  test('no header, host or path is allowed', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     const header = fc.tuple(
       fc.constantFrom('authorization', 'Authorization', 'cookie', 'x-forwarded-proto'),

@@ -221,7 +221,7 @@ describe('the end of a stream', () => {
   })
 })
 
-test('the registration that is one too many for the provider is told to come back', async () => {
+test('a registration beyond the limit of the provider is told to retry later', async () => {
   const ends: (() => void)[] = []
   const { server } = await serve([proxied()], (_target, { signal }) => {
     return new Promise((resolve) => {

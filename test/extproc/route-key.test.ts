@@ -57,7 +57,7 @@ describe('a name of Envoy Gateway', () => {
     expect(keysOf(bytesOf(named('httproute/default/mcp/rule/0/match/0/*', 'lua')))).toEqual([])
   })
 
-  test('that stands there twice is none', () => {
+  test('that appears twice is ignored', () => {
     const one = bytesOf(named('httproute/default/mcp/rule/0/match/0/*'))
     expect(keysOf(Buffer.concat([one, one]))).toEqual([])
   })

@@ -76,7 +76,7 @@ describe.each(Object.entries(MESHES))('a mesh by %s', (mesh, exportMesh) => {
     })
 })
 
-describe('an Envoy that somebody configures', () => {
+describe('an Envoy configured by hand', () => {
   for (const golden of goldenCases(join(import.meta.dirname, 'export/envoy')))
     test(golden.name, () => {
       const { ir } = createTranslator(OPTIONS).translate(resourcesOf(golden.input), new Map())

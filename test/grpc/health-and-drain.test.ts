@@ -30,14 +30,14 @@ import {
 afterEach(closeAll)
 
 describe('health', () => {
-  test('says SERVING of every service and of the whole, and does not know others', async () => {
+  test('is SERVING for every service and the whole server, and unknown for others', async () => {
     const client = connect(await start([allowing]))
     expect((await health(client)).status).toBe(Serving.SERVING)
     expect((await health(client, AUTHORIZATION)).status).toBe(Serving.SERVING)
     expect(await codeOf(health(client, 'no.such.Service'))).toBe(status.NOT_FOUND)
   })
 
-  test('tells watchers of changes, and that a service is unknown', async () => {
+  test('reports changes to watchers, and unknown services', async () => {
     const server = await start([allowing])
     const client = connect(server)
     const watched = watch(client, AUTHORIZATION)

@@ -88,7 +88,7 @@ describe('faults', () => {
     await expect(check(client)).resolves.toBeDefined()
   })
 
-  test('a connection that does not speak HTTP/2 is closed and disturbs nobody', async () => {
+  test('a connection that does not speak HTTP/2 is closed and disturbs no other', async () => {
     const server = await start([allowing])
     const client = connect(server)
     const socket = connectTcp(Number(server.address.split(':')[1]))

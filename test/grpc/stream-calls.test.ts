@@ -98,7 +98,7 @@ describe('a stream', () => {
     stream.close()
   })
 
-  test('what the client does not take waits, and onDrain says when it has', async () => {
+  test('what the client does not take waits, and onDrain is called when it has', async () => {
     await serve({ Talk: method(nothing) })
     const stream = open('/a.Service/Talk')
     stream.pause()
@@ -117,7 +117,7 @@ describe('a stream', () => {
   test.each<[string, (stream: ClientHttp2Stream) => void]>([
     ['resets it', (stream) => stream.close(constants.NGHTTP2_CANCEL)],
     ['goes away', () => session.destroy()],
-  ])('its listener is told, once, when the client %s', async (_how, leave) => {
+  ])('its listener is called once when the client %s', async (_how, leave) => {
     await serve({ Talk: method(nothing) })
     const stream = open('/a.Service/Talk')
     stream.on('error', nothing)
@@ -139,7 +139,7 @@ describe('a stream', () => {
     ['a message is compressed', message('x', 1), {}, Status.UNIMPLEMENTED],
     ['a message is too large', Buffer.from('0002100000', 'hex'), {}, Status.RESOURCE_EXHAUSTED],
     ['a listener throws', message('throw'), {}, Status.UNKNOWN],
-  ])('ends, and its listener is told, when %s', async (_what, content, headers, status) => {
+  ])('ends, and its listener is called, when %s', async (_what, content, headers, status) => {
     await serve({
       Talk: method((text) => {
         if (text === 'throw') throw new Error('a bug')

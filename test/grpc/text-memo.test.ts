@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { TextMemo } from '../../src/grpc/text-memo.js'
 import { runs } from '../support/runs.js'
 
-test('whatever was read before, bytes are read as what they say', () => {
+test('bytes are read the same, whatever was read before', () => {
   const memo = new TextMemo()
   const few = fc.uint8Array({ maxLength: 3, max: 4 })
   const any = fc.oneof(few, fc.uint8Array({ maxLength: 100 }))

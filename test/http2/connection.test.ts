@@ -171,7 +171,7 @@ describe('an error of a stream', () => {
     expect(await contentOf(peer, 3)).toBe('well')
   })
 
-  test('DATA beyond the window of a stream: FLOW_CONTROL_ERROR, and its handler is told', async () => {
+  test('DATA beyond the window of a stream: FLOW_CONTROL_ERROR, and its handler is called', async () => {
     let resets = 0
     const peer = new RawPeer(() => handler({ onReset: () => (resets += 1) })).greet(headers(1))
     for (let sent = 0; sent < 5; sent++) peer.write(data(1, Buffer.alloc(16_384)))
@@ -235,7 +235,7 @@ describe('an error of a stream', () => {
   })
 })
 
-test('a fault of ours ends the connection, and is told', async () => {
+test('an internal fault ends the connection, and is reported', async () => {
   const peer = new RawPeer(() => {
     throw new Error('a bug')
   }).greet(headers(1))
@@ -243,7 +243,7 @@ test('a fault of ours ends the connection, and is told', async () => {
   expect(peer.faults).toHaveLength(1)
 })
 
-test('when the socket is gone, every handler is told once', () => {
+test('when the socket is gone, every handler is called once', () => {
   let resets = 0
   const peer = new RawPeer(() => handler({ onReset: () => (resets += 1) }))
   peer.greet(headers(1), headers(3), rst(1))

@@ -17,7 +17,7 @@ import {
 } from './raw-peer.js'
 
 describe('the peer', () => {
-  test('that has said nothing for 30 s is asked, and is gone after 10 s more', async () => {
+  test('that has sent nothing for 30 s gets a PING, and is disconnected after 10 s more', async () => {
     const peer = new RawPeer().greet()
     await peer.frames()
     peer.clock = 30_001
@@ -31,7 +31,7 @@ describe('the peer', () => {
     expect(peer.ending).toBe('destroyed')
   })
 
-  test('that answers lives for a day with nothing else to say, and so does one that asks each second', async () => {
+  test('that only answers PINGs stays connected for a day, and so does one that sends one each second', async () => {
     const peer = new RawPeer().greet()
     for (; peer.clock < 86_400_000; peer.clock += 1_000) {
       peer.connection.tick()
@@ -44,7 +44,7 @@ describe('the peer', () => {
     expect(peer.ending).toBe('open')
   }, 60_000)
 
-  test('that never says what it speaks is gone after 10 s', () => {
+  test('that never sends a preface is disconnected after 10 s', () => {
     const peer = new RawPeer()
     peer.clock = 10_001
     peer.connection.tick()
@@ -98,7 +98,7 @@ describe('the peer', () => {
 })
 
 describe('a drain', () => {
-  test('says so, serves what was on its way, and ends with the last stream', async () => {
+  test('sends GOAWAY, serves what was on its way, and ends with the last stream', async () => {
     let stream: Stream | undefined
     const peer = new RawPeer((_head, opened) => {
       stream = opened

@@ -73,7 +73,7 @@ describe.concurrent('Gatehouse is there but does not answer', () => {
 })
 
 describe.concurrent('Gatehouse starts again and again under traffic', () => {
-  test('a caller is let through, or told 503; one without a token never gets through', async (context) => {
+  test('a caller passes or gets 503; one without a token never passes', async (context) => {
     const world = await World.start(context)
     const first = await world.serve()
     await world.startEnvoy()

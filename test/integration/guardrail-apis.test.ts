@@ -47,7 +47,7 @@ describe.each(kinds)('%s, %s', (api, _name, stream) => {
     expect(heard.error).toBeUndefined()
   })
 
-  test('prompt and reply are masked, wherever the reply is told', async () => {
+  test('prompt and reply are masked, wherever the reply has its text', async () => {
     const heard = await ask('my secret')
     expect(heard.error).toBeUndefined()
     expect(heard.text).toBe('the **** is out, the **** is told')
@@ -67,7 +67,7 @@ describe.each(kinds)('%s, %s', (api, _name, stream) => {
     expect(await llm.received()).toEqual([])
   })
 
-  test('a forbidden reply is an error, and its text is not told', async () => {
+  test('a forbidden reply is an error without its text', async () => {
     const { text, error, everything } = await ask('something forbidden')
     expect(error).toBeDefined()
     expect(text + everything).not.toMatch(/block this|you may/)

@@ -169,7 +169,7 @@ test('a requestTimeout of 1 ms is over before a webhook can be asked', async () 
   await eventually(() => expect(stack.log()).toContain('within 1 ms'))
 })
 
-test('without a requestTimeout there is no deadline: not of ours, and none of Envoy (200 ms, 5 s)', async () => {
+test('without a requestTimeout there is no deadline, neither in Gatehouse nor in Envoy (200 ms, 5 s)', async () => {
   stack.webhook.answer((request, response) => {
     setTimeout(() => {
       sample(request, response)

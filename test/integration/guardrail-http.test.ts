@@ -66,7 +66,7 @@ describe('large bodies', () => {
     }
   })
 
-  test('beyond 10 MiB: 413 for a request, 503 for a reply, said and unsaid', async () => {
+  test('beyond 10 MiB: 413 for a request, 503 for a reply, with and without a content-length', async () => {
     const large = 'x'.repeat(10 * MIB)
     for (const headers of FRAMINGS) {
       expect((await stack.post('/both', chat(large), headers)).status).toBe(413)
@@ -226,7 +226,7 @@ describe('ways to send', () => {
     expect(stack.llm.requests[0]?.body).toBe(chat('a ****'))
   })
 
-  test('HTTP/1.0 is told to upgrade, and nobody is asked', async () => {
+  test('HTTP/1.0 gets 426, and no webhook is asked', async () => {
     const body = chat('a secret')
     const answer = await sendRaw(
       stack.port,

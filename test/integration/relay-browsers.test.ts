@@ -89,7 +89,7 @@ describe('a page of another origin', () => {
   })
 })
 
-test('a denial is told to the client', async () => {
+test('a denial is sent to the client', async () => {
   const { end } = await walk(authorization, { decision: 'deny' })
   expect(end.href.startsWith(REDIRECT_URI)).toBe(true)
   expect(Object.fromEntries(end.searchParams)).toMatchObject({

@@ -112,7 +112,7 @@ const urlsAt = (origin: string): unknown[] => [
   `${origin}${AS}/client-registration`,
 ]
 
-describe('the URLs that a client is told', () => {
+describe('the URLs that a client gets', () => {
   test('are at the host that it asked', async () => {
     expect(await toldUrls(direct, { host: HOST })).toEqual(urlsAt(`http://${HOST}`))
   })

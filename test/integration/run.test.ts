@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 describe('an MCP client', () => {
-  test('without a token is told where to log in', async () => {
+  test('without a token gets the address to log in', async () => {
     const answer = await send(stack.origin, '/mcp', initialize)
     expect(answer.status).toBe(401)
     expect(answer.headers['www-authenticate']).toBe(

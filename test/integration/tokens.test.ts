@@ -114,7 +114,7 @@ describe('tokens', () => {
     expect(await stack.statusOf('audience', await sign(ours, { aud }))).toBe(expected)
   })
 
-  test('of two issuers with the same kid are told apart', async () => {
+  test('of two issuers with the same kid are distinguished', async () => {
     const of = (iss: string, key: SigningKey): Promise<string> =>
       signToken({ key, claims: { iss } })
     expect(await stack.statusOf('two', await of(ISSUER, ours))).toBe(200)

@@ -150,7 +150,7 @@ describe('headers of a client', () => {
     'X-Envoy-Auth-Partial-Body: true',
   ]
 
-  test('that are ours or Envoy’s own reach nobody', async () => {
+  test('of Gatehouse or Envoy itself reach no backend', async () => {
     expect((await trap.get('/mcp', ...FORGED)).status).toBe(401)
     expect((await trap.get('/mcp', ...FORGED, `Authorization: Bearer ${trap.token}`)).status).toBe(
       200,

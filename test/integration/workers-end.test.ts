@@ -82,7 +82,7 @@ test('a main process that stands still: workers decide by what they have, and re
   )
 })
 
-test('a certificate that cannot be used is said at the start', async () => {
+test('an unusable certificate is reported at the start', async () => {
   const missing = ['--grpc-tls-cert', '/nowhere/tls.crt', '--grpc-tls-key', '/nowhere/tls.key']
   const gatehouse = await startGatehouse({
     command: 'serve',

@@ -206,7 +206,7 @@ describe('a worker that is killed', () => {
   })
 })
 
-test('Envoy is told of a new route when every worker has its policy', async () => {
+test('Envoy gets a new route when every worker has its policy', async () => {
   const stack = stackOf(4)
   const [still = 0] = workersOf(stack)
   process.kill(still, 'SIGSTOP')

@@ -95,7 +95,7 @@ describe('readJson', () => {
 })
 
 describe('readJsonInSlices', () => {
-  test('says what is said at once', async () => {
+  test('gives the same result as without slices', async () => {
     const json = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' })
     await fc.assert(
       fc.asyncProperty(json, async (value) => {

@@ -95,7 +95,7 @@ test('every Secret and ConfigMap may be read where the values say so', async () 
   expect((await replica.readiness()).status).toBe(200)
 })
 
-test('a Secret that a Gateway of another controller names is none of ours', async () => {
+test('a Secret that only a Gateway of another controller names is not read', async () => {
   const foreign = {
     name: 'https',
     port: 443,

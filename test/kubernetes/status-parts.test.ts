@@ -114,7 +114,7 @@ test('each parentRef has its own answer, also where only the port tells them apa
   )
 })
 
-test('a parent of another kind is not ours, though it has the name of a Gateway', async () => {
+test('a parent of another kind is ignored, though it has the name of a Gateway', async () => {
   await api.apply(
     service('gw'),
     httpRoute('mesh', {
@@ -129,7 +129,7 @@ test('a parent of another kind is not ours, though it has the name of a Gateway'
   )
 })
 
-test('a BackendTLSPolicy that no Gateway of ours uses is left alone', async () => {
+test('a BackendTLSPolicy that no Gateway of Gatehouse uses is left alone', async () => {
   const tls = (name: string) => ({
     apiVersion: GATEWAY_API,
     kind: 'BackendTLSPolicy',
@@ -172,7 +172,7 @@ test('supportedKinds are those that the listener may and can have', async () => 
   )
 })
 
-test('a Gateway with the port of another one is told so, and is not in conflict: each has its Envoys', async () => {
+test('a Gateway with the port of another one has a note, and no conflict: each has its Envoys', async () => {
   await api.apply(gateway([8080], 'neighbour'))
   await eventually(async () => {
     const { listeners } = await statusOf<{ listeners: { conditions: object[] }[] }>(

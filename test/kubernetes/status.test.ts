@@ -288,7 +288,7 @@ describe('the status of a policy', () => {
     expect(two.log()).not.toContain('this replica writes status')
   })
 
-  test('comes back when somebody wipes it, though nothing else changes', async () => {
+  test('is written again after it was wiped, though nothing else changes', async () => {
     const path = `/apis/${OURS}/namespaces/default/proxypolicies/other/status`
     await api.call('PATCH', path, { status: null })
     await eventually(async () =>

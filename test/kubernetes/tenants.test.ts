@@ -243,7 +243,7 @@ describe('a namespace', () => {
     }, 30_000)
   })
 
-  test('is told of a name that cannot be resolved, and keeps what it had', async () => {
+  test('is shown the name that cannot be resolved, and keeps what it had', async () => {
     await api.apply(...toBackend('unknown', 'unknown.invalid', app.port))
     await isRefused('unknown', 'the name unknown.invalid cannot be resolved', 'NameNotResolved')
     await writeFile(hosts, '127.0.0.1 localhost\n')

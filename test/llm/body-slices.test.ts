@@ -31,7 +31,7 @@ const REQUESTS = {
 
 describe('a request', () => {
   test.each(Object.entries(REQUESTS))(
-    '%s: somebody else has a turn after every slice of values',
+    '%s: other work gets a turn after every slice of values',
     (_name, text) => {
       const json = readJson(new TextEncoder().encode(text))
       if (!json.ok) throw new Error(json.error)
@@ -47,7 +47,7 @@ describe('a request', () => {
   )
 })
 
-test('choices of a reply: somebody else has a turn after every slice of values', () => {
+test('choices of a reply: other work gets a turn after every slice of values', () => {
   const text = `{"choices":[${many(9_000, () => '{"message":{"role":"assistant","content":"a b"}}')}]}`
   const json = readJson(new TextEncoder().encode(text))
   if (!json.ok) throw new Error(json.error)
@@ -100,7 +100,7 @@ test('changes are written in slices', () => {
   expect(Math.max(...slices)).toBeLessThanOrEqual(SLICE_UNITS)
 })
 
-test('work that nobody waits for ends with its slice', async () => {
+test('abandoned work ends with its slice', async () => {
   const leaving = new AbortController()
   let slices = 0
   function* work(): Work<string> {

@@ -49,7 +49,7 @@ test('each event of any stream is read as it is read by itself', () => {
   )
 })
 
-test('of a stream that says one text, the first event alone is read whole', () => {
+test('of a stream with one text, only the first event is read whole', () => {
   const reading = vi.spyOn(streamRead, 'readStreamEvent')
   const reader = new EventReader()
   const words = ['one', ' two', ' three', ' fünf', ' and “six”']

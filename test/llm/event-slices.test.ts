@@ -48,7 +48,7 @@ const EVENTS = {
 
 describe('an event', () => {
   test.each(Object.entries(EVENTS))(
-    '%s: somebody else has a turn after every slice of values',
+    '%s: other work gets a turn after every slice of values',
     (_name, data) => {
       const looks = new Looks()
       watching.looks = looks
@@ -129,7 +129,7 @@ describe('framing', () => {
     expect(frames[0]?.raw).not.toMatch(/[\u2028\u0085]/)
   })
 
-  test('an event of more lines than anybody writes is an error', () => {
+  test('an event of too many lines is an error', () => {
     const lines = Buffer.from(`data:[\n${'data:\n'.repeat(60_000)}data:]\n\n`)
     expect(readAll(createSseReader(MB), lines).done).toEqual({
       ok: false,
@@ -153,7 +153,7 @@ function failing(): never {
   throw new Error('there is no frame yet')
 }
 
-test('what an event says is held and left in slices', () => {
+test('the texts of an event are held and released in slices', () => {
   const data = candidate(many(9_000, () => '{"text":"a b"}'))
   const event = eventOf(data)
   const held = createHeldReply({ shows: 'texts', holdBack: 256, maxSize: 10 * MB })

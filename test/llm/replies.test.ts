@@ -196,7 +196,7 @@ describe('what is found', () => {
   })
 })
 
-describe('what servers say beside the reply', () => {
+describe('fields of servers beside the reply', () => {
   const chat = (message: object, choice: object = {}, more: object = {}) => ({
     choices: [{ index: 0, message: { role: 'assistant', content: 'a', ...message }, ...choice }],
     ...more,
@@ -226,7 +226,7 @@ describe('what servers say beside the reply', () => {
     expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: b'])
   })
 
-  test('what the request said is said again', () => {
+  test('repeated fields of the request', () => {
     const body = {
       ...output(message({ type: 'output_text', text: 'a' })),
       ...{ instructions: 'b', reasoning: { summary: 'auto' }, metadata: { text: 'c' } },
@@ -244,14 +244,14 @@ describe('what servers say beside the reply', () => {
   })
 })
 
-describe('what need be of no model', () => {
+describe('replies without a text of a model', () => {
   const read = (kind: ReplyKind, body: unknown): readonly string[] => {
     const found = atOnce(readReply(new TextEncoder().encode(JSON.stringify(body)), kind))
     if (!found.ok) throw new Error(found.error)
     return lines(found.value)
   }
 
-  test('a list of models says nothing, what is stored does', () => {
+  test('a list of models has no text, a stored reply does', () => {
     const models = { object: 'list', data: [{ id: 'm', object: 'model', owned_by: 'o' }] }
     expect(read('any', models)).toEqual([])
     const stored = { data: [{ choices: [{ message: { role: 'assistant', content: 'a' } }] }] }
@@ -276,7 +276,7 @@ describe('what need be of no model', () => {
     ['Anthropic', { input_tokens: 14 }],
     ['OpenAI', { object: 'response.input_tokens', input_tokens: 14 }],
     ['Gemini', { totalTokens: 14, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 14 }] }],
-  ])('a count of tokens says nothing: %s', (_name, counted) => {
+  ])('a count of tokens has no text: %s', (_name, counted) => {
     expect(read('model', counted)).toEqual([])
     expect(read('model', { ...counted, said: 'a' })).toEqual(['assistant: a'])
   })
@@ -314,7 +314,7 @@ describe('log probabilities go with a change', () => {
     expect(lines(replyOf(body))).toContain('assistant: a secret')
   })
 
-  test('what they alone say is shown', () => {
+  test('what only they contain is shown', () => {
     const said = [{ token: 'a', top_logprobs: [{ token: 'a' }, { token: 'other' }] }]
     const choice = { message: { content: 'a' }, logprobs: { content: said } }
     expect(lines(replyOf({ choices: [choice] }))).toEqual(['assistant: a', 'assistant: other\n'])

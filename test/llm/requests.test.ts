@@ -253,7 +253,7 @@ test('JSON that a tool was called with is shown without escapes, and changed as 
   )
 })
 
-describe('what no API is known to say is a text too', () => {
+describe('an unknown field is a text too', () => {
   test.each([
     ['an item', { input: [{ type: 'new_call', prompt: 'a' }] }, ['user: a']],
     ['an item without a type', { input: [{ id: 'i', prompt: 'a' }] }, ['user: a']],

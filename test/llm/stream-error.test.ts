@@ -117,7 +117,7 @@ test.each([
 })
 
 test.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const)(
-  'an error of ours is read as an error, not as text (%s)',
+  'an error event of Gatehouse is read as an error, not as text (%s)',
   (api) => {
     const data = /^data: (.*)$/m.exec(streamError(api, ERROR))?.[1]
     expect(problemOf(data)).toBeUndefined()

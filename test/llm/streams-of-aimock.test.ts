@@ -102,7 +102,7 @@ function joined(events: readonly StreamEvent[]): ReadonlyMap<string, string> {
 }
 
 describe.each(apis)('%s', (name, api) => {
-  test('says what the server was told to say', async () => {
+  test('gives the text that the server sent', async () => {
     const events = eventsOf(await framesOf(api))
     expect(new Set(events.map((event) => event.api))).toEqual(new Set([name]))
     const texts = joined(events)
@@ -112,7 +112,7 @@ describe.each(apis)('%s', (name, api) => {
       expect([channel, text]).toEqual([channel, texts.get(channel)])
   })
 
-  test('ends every text, and says nothing of it afterwards', async () => {
+  test('ends every text, and adds nothing afterwards', async () => {
     const events = eventsOf(await framesOf(api))
     const open = new Set(joined(events).keys())
     for (const { pieces, ends } of events) {

@@ -109,7 +109,7 @@ describe('what a message asks for', () => {
   })
 })
 
-describe('a body that somebody could read otherwise is 400', () => {
+describe('a body that could be read in two ways is 400', () => {
   const text = JSON.stringify(call('x'))
   const PARSE = [-32_700, null] as const
   const INVALID = [-32_600, null] as const
@@ -249,7 +249,7 @@ describe('a batch', () => {
     expect(refused({ headers, body })).toBe('read')
   })
 
-  test('of more messages than anybody sends is 400', () => {
+  test('of too many messages is 400', () => {
     const many = (count: number) => Array.from({ length: count }, () => rpc('ping'))
     expect(asked({ body: many(1000) })).toHaveLength(1000)
     expect(refused({ body: many(1001) })).toEqual([-32_600, null])

@@ -28,7 +28,7 @@ describe('answers to a batch', () => {
     { id: '"1"', method: 'prompts/list' },
   ]
 
-  test('are told apart by their ids, of which a number may come back as a string', () => {
+  test('are matched by their ids, and a number may come back as a string', () => {
     const asked: AskedLists = [
       { id: '1', method: 'tools/list' },
       { id: '"b"', method: 'prompts/list' },
@@ -45,7 +45,7 @@ describe('answers to a batch', () => {
     expect(namesIn(found([tools(1, 'a')], asked))).toEqual([['a']])
   })
 
-  test('with an id that nobody asked with, however long, hold none', () => {
+  test('with an unknown id of any length hold none', () => {
     expect(found(tools('1'.repeat(1 << 20), 'a'), BOTH)).toEqual([])
     expect(found(tools(null, 'a'), BOTH)).toEqual([])
   })

@@ -78,7 +78,7 @@ describe('registration', () => {
     expect(build({}, mcpPath)?.registration_endpoint).toBe(url)
   })
 
-  test('clients that would not register at all are told nothing of it while clientId is set', () => {
+  test('registration is not advertised while clientId is set, even to clients that would not register', () => {
     const discovery = { ...provider, client_id_metadata_document_supported: true }
     expect(build({ discovery, clientIdConfigured: true })).not.toHaveProperty(
       'client_id_metadata_document_supported',

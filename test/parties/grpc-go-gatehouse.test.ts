@@ -73,7 +73,7 @@ test('one connection has ADS, a health watch, 500 checks and 500 documents at on
   expect(await client.rest()).toEqual([{ event: 'pushed', clusters: 1 }])
 })
 
-test('health is told of a service, and watched until the end; an unknown one is NOT_FOUND', async () => {
+test('the health of a service is reported, and watched until the end; an unknown one is NOT_FOUND', async () => {
   expect(await grpcGo('health', { target }, CHECKS).rest()).toMatchObject([
     { event: 'answer', health: 'SERVING' },
     { event: 'end', code: Status.OK },

@@ -162,7 +162,7 @@ function kidOf(token: string): string {
 }
 
 describe('registration', () => {
-  test("without a client of ours goes to Keycloak, whose refusal is the client's answer", async () => {
+  test("without a configured client is sent to Keycloak, whose refusal is the client's answer", async () => {
     const path = '/.well-known/oauth-authorization-server/plain/client-registration'
     const answer = await send(stack.origin, path, {
       method: 'POST',

@@ -74,7 +74,7 @@ const kinds = [
 ]
 
 test.each(kinds)(
-  '%s, %s: its reply is masked, and nothing of it is told elsewhere',
+  '%s, %s: its reply is masked, and the original appears nowhere else',
   async (...kind) => {
     const [api, , stream] = kind
     const heard = await askLlm(api, { url: `${stack.origin}/guarded`, prompt: 'hi', stream })

@@ -272,7 +272,7 @@ test('a denied request: the span of its check, and the line of the decision log 
   })
 })
 
-test('each worker says who it is', async () => {
+test('each worker identifies itself', async () => {
   const senders = await eventually(async () => {
     await send(stack.origin, '/api')
     const found = new Set(spans().flatMap(({ worker }) => worker ?? []))

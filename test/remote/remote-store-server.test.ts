@@ -86,7 +86,7 @@ test('an error page that holds a key set is no key set', async () => {
   expect(await told).toEqual({ error: 'HTTP 500' })
 })
 
-test('a certificate that is not trusted is told of by name and code alone', async () => {
+test('an untrusted certificate is reported by name and code only', async () => {
   const tls: UpstreamTls = { hostname: 'idp.example', subjectAltNames: [], authorities: 'System' }
   const { server, next, want } = await start(tls, pair)
   server.serve('/jwks', keySet('a'))

@@ -56,7 +56,7 @@ describe('several targets', () => {
     expect(own.calls).toEqual([...urls])
   })
 
-  test('when none does, the reason of each is told', async () => {
+  test('when none does, the reason of each is reported', async () => {
     const own = await store(answer('', 404), answer({ issuer: 7 }))
     expect(known(own)?.error).toBe(
       'https://idp.example/first: HTTP 404; https://idp.example/second: the answer is not a discovery document: "issuer" is not a string',
@@ -160,7 +160,7 @@ describe('an extra fetch for an unknown kid', () => {
     expect(store.pending()).toBe(1)
   })
 
-  test('of something that nobody wants is nothing', async () => {
+  test('of an unwanted document does nothing', async () => {
     const store = await ready()
     await store.refetch('other')
     expect(store.calls.length).toBe(1)

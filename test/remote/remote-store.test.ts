@@ -16,14 +16,14 @@ async function ready(...options: Parameters<typeof testStore>) {
 }
 
 describe('the first fetch', () => {
-  test('is at once, and tells of the document', async () => {
+  test('is at once, and reports the document', async () => {
     const store = await ready()
     expect(known(store)).toEqual({ document: keySet('a'), fetchedAt: 1_000_000 })
     expect(store.changes).toEqual([store.state()])
     expect(store.fetches).toEqual(['success'])
   })
 
-  test('is not told of from within want()', () => {
+  test('is not reported from within want()', () => {
     const store = testStore()
     store.replies.set(URL, answer(keySet('a')))
     store.want([wantKeySet()])
@@ -46,7 +46,7 @@ describe('the first fetch', () => {
     expect(store.changes.length).toBe(1)
   })
 
-  test('that comes late is told of when it comes', async () => {
+  test('that arrives late is reported when it arrives', async () => {
     const store = testStore()
     store.replies.set(URL, failure())
     store.want([wantKeySet()])
@@ -93,7 +93,7 @@ describe('refresh', () => {
     expect(before?.fetchedAt).toBe(1_000_000)
   })
 
-  test('rotated keys are told of, in a new state', async () => {
+  test('rotated keys are reported in a new state', async () => {
     const store = await ready()
     const before = store.state()
     store.replies.set(URL, answer(keySet('b')))

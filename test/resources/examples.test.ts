@@ -48,7 +48,7 @@ it.each(whole)('config/%s is accepted as it is', async (name) => {
   expect(wrong).toEqual([])
 })
 
-it('a kind that is none of ours is a note', async () => {
+it('an unknown kind is a note', async () => {
   const { problems, notes } = await loadResources([join(config, 'crd')], { apiGroup: API_GROUP })
   expect(problems).toEqual([])
   expect(notes).toHaveLength(3)

@@ -103,7 +103,7 @@ describe('values', () => {
     expect(wrongOf(`serve ${flags}`)).toEqual([expect.stringContaining(sentence)])
   })
 
-  test('all that is wrong is said at once', () => {
+  test('all errors are reported at once', () => {
     expect(wrongOf('serve --resources x --trusted-hops x --grpc y')).toHaveLength(2)
   })
 })
@@ -134,7 +134,7 @@ describe('the environment', () => {
 })
 
 describe('commands', () => {
-  test('a missing, unknown or misspelt command says what there is', () => {
+  test('a missing, unknown or misspelt command lists the commands', () => {
     expect(wrongOf('')[0]).toContain('a command is missing')
     expect(wrongOf('dance')[0]).toBe(
       `"dance" is not a command; expected one of ${commandNames.join(', ')}`,
@@ -143,7 +143,7 @@ describe('commands', () => {
     expect(wrongOf('--grpc x')[0]).toContain('--grpc stands before the command')
   })
 
-  test('a misspelt flag says which was meant, one of another command whose it is', () => {
+  test('a misspelt flag gets a suggestion, and a flag of another command names that command', () => {
     expect(wrongOf('run --resuorces x')[0]).toBe(
       '--resuorces is not a flag of "gatehouse run"; did you mean --resources?',
     )

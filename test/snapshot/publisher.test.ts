@@ -86,7 +86,7 @@ const has = (key: string): readonly boolean[] => [
 ]
 
 describe('publish', () => {
-  test('puts the tables in force before Envoy is told', () => {
+  test('swaps the tables before Envoy gets the snapshot', () => {
     publisher.publish(snapshotOf('b'))
     expect(events).toEqual(['xds, with tables that have b: true,true'])
   })
@@ -105,7 +105,7 @@ describe('publish', () => {
   })
 })
 
-test('Envoy is told when all other processes have the tables, version by version', async () => {
+test('Envoy gets a snapshot when all other processes have its tables, version by version', async () => {
   const taken: (() => void)[] = []
   const told: unknown[] = []
   publisher = createPublisher({
@@ -141,7 +141,7 @@ describe('a key that vanished', () => {
     expect(has('b')).toEqual([true, true])
   })
 
-  test('stays longer while an Envoy has not accepted, and goes when it has', () => {
+  test('stays longer while an Envoy has not accepted, and is removed when it has', () => {
     settled = false
     pass(300_000)
     expect(has('a')).toEqual([true, true])
@@ -150,7 +150,7 @@ describe('a key that vanished', () => {
     expect(has('a')).toEqual([false, false])
   })
 
-  test('goes after ten minutes whatever Envoy says', () => {
+  test('is removed after ten minutes, even if Envoy has not accepted', () => {
     settled = false
     pass(599_999)
     expect(has('a')).toEqual([true, true])

@@ -109,7 +109,7 @@ test('a service that throws ends it: by its status, else without saying why', ()
   ])
 })
 
-test('the client leaves, or its worker ends: the service is told, once', () => {
+test('the client disconnects, or its worker ends: the service is notified once', () => {
   client.onCancel()
   main.close()
   openAt('Stream')

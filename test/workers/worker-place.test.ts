@@ -97,7 +97,7 @@ test('one that is killed before it takes its sockets: all are closed', async () 
   server.close()
 })
 
-test('one that never starts is not tried again: its reason is said', async () => {
+test('one that never starts is not retried, and its reason is reported', async () => {
   start(`process.on('message', () =>
     process.send({ type: 'failed', message: 'no certificate' }, () => process.exit(1)))`)
   await eventually(() => expect(seen).toEqual(['gone', 'hopeless: no certificate']))

@@ -71,7 +71,7 @@ const replyBody = (content: string, endOfStream = true): Message => ({
 })
 const wasAsked = (count = 1) => eventually(() => expect(asked).toHaveLength(count))
 
-test('nothing goes on while the webhook thinks', async () => {
+test('nothing is forwarded while the webhook is asked', async () => {
   const stream = server.open(KEY)
   stream.send(post(), body(PROMPT))
   await wasAsked()
@@ -140,7 +140,7 @@ test('bodies that end with trailers are held and guarded too', async () => {
   stream.cancel()
 })
 
-test('a refused request says so once, whatever comes after it', async () => {
+test('a refused request is answered once, whatever follows it', async () => {
   const stream = server.open(KEY)
   stream.send(post(), body('x'.repeat(2 * 1024 * 1024), false), body('{}'))
   expect(replyIn(await stream.next()).status).toBe(413)
@@ -149,7 +149,7 @@ test('a refused request says so once, whatever comes after it', async () => {
   expect(stream.responses).toHaveLength(1)
 })
 
-test('a reply that nobody asked for is guarded: an earlier filter may have answered', async () => {
+test('a reply without a request is guarded: an earlier filter may have answered', async () => {
   const stream = server.open(KEY)
   stream.send(reply(), replyBody('{"choices":[{"message":{"content":"x"}}]}'))
   await wasAsked()

@@ -31,7 +31,7 @@ const BROWSER_HEADERS = {
 }
 
 describe('a login', () => {
-  test('goes from the page to the provider and back to the client', async () => {
+  test('leads from the page to the provider and back to the client', async () => {
     const world = createWorld({ relay: { authorizationParameters: [['audience', 'api']] } })
     const browser = new Browser()
     const client = await register(world)
@@ -127,7 +127,7 @@ describe('the page', () => {
     expect(html(page)).not.toMatch(/<script|style=|<img|src=/)
   })
 
-  test('a denial goes to the client', async () => {
+  test('a denial is sent to the client', async () => {
     const world = createWorld()
     const asked = authorization(await register(world))
     const page = await world.ask('authorize', { query: asked })
@@ -332,7 +332,7 @@ describe('a request that is not good', () => {
       (client) => authorization(client, { redirect_uri: 'http://127.0.0.1/other' }),
     ],
     ['no end', (client) => authorization(client, { state: 's'.repeat(20_000) })],
-  ])('with %s gets a page, and goes nowhere', async (_, asked) => {
+  ])('with %s gets a page, and is not redirected', async (_, asked) => {
     const world = createWorld()
     const reply = await world.ask('authorize', { query: asked(await register(world)) })
     expect([reply.status, reply.headers['location']]).toEqual([400, undefined])
@@ -343,7 +343,7 @@ describe('a request that is not good', () => {
     ['', 'invalid_target', { resource: 'https://other.example' }],
     ['', 'invalid_request', { code_challenge_method: 'plain' }],
     ['&scope=openid', 'invalid_request', {}],
-  ])('is told to the client otherwise (%#)', async (more, error, change) => {
+  ])('is otherwise reported to the client (%#)', async (more, error, change) => {
     const world = createWorld()
     const asked = authorization(await register(world), change) + more
     const reply = await world.ask('authorize', { query: asked })
@@ -354,7 +354,7 @@ describe('a request that is not good', () => {
     })
   })
 
-  test('says to register again where the registration has ended', async () => {
+  test('asks to register again if the registration has expired', async () => {
     const world = createWorld({ relay: { clientLifetimeMs: 60_000 } })
     const client = await register(world)
     world.now += 60_000
@@ -362,7 +362,7 @@ describe('a request that is not good', () => {
     expect([reply.status, html(reply)]).toEqual([400, expect.stringContaining('register again')])
   })
 
-  test('is told so while the provider is not known yet', async () => {
+  test('is told to retry while the provider is not known yet', async () => {
     const world = createWorld()
     Reflect.deleteProperty(world.relay, 'provider')
     const reply = await world.ask('authorize', { query: authorization(await register(world)) })
@@ -412,10 +412,13 @@ describe('the answer of the provider', () => {
     ).toBe('server_error')
   })
 
-  test.each(['state=a&state=b', '', 'state=made-up&code=c'])('%j goes nowhere', async (asked) => {
-    const reply = await createWorld().ask('callback', { query: asked })
-    expect([reply.status, reply.headers['location']]).toEqual([400, undefined])
-  })
+  test.each(['state=a&state=b', '', 'state=made-up&code=c'])(
+    '%j is not redirected',
+    async (asked) => {
+      const reply = await createWorld().ask('callback', { query: asked })
+      expect([reply.status, reply.headers['location']]).toEqual([400, undefined])
+    },
+  )
 })
 
 test('a client whose description cannot be read gets a page that says so', async () => {

@@ -63,7 +63,7 @@ describe('logins', () => {
     reply.status === 303 &&
     locationOf(reply).searchParams.get('error') === 'temporarily_unavailable'
 
-  test('of one network are refused beyond a bound: the client is told, and others log in', async () => {
+  test('of one network are limited: the client gets an error, and others log in', async () => {
     const world = createWorld()
     const query = authorization(await register(world))
     const refused = await flood(() => world.ask('authorize', { query }), isBusy)

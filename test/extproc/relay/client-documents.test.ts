@@ -117,7 +117,7 @@ describe('a host', () => {
     expect((await get()).ok).toBe(true)
   })
 
-  test('is asked so often and no more; others are asked all the same', async () => {
+  test('is asked within a limit; others are still asked', async () => {
     const { world, get } = createWorld(served('{}'))
     for (let at = 0; at < 8; at += 1) await get(`https://clients.example/${at}.json`)
     expect(world.requests).toHaveLength(5)
@@ -126,7 +126,7 @@ describe('a host', () => {
   })
 })
 
-test('no more documents are kept than there is room for', async () => {
+test('the number of kept documents is limited', async () => {
   const call: CallRemote = ({ url }) =>
     served({ ...DOCUMENT, client_id: url })({ url } as never, {} as never)
   const { world, get } = createWorld(call)

@@ -165,7 +165,7 @@ test('headers are written as the generated decoder reads them', () => {
   )
 })
 
-test.each([true, false])('the route is chosen anew where that is said: %s', (choosesRoute) => {
+test.each([true, false])('the route is chosen again on request: %s', (choosesRoute) => {
   const [one] = sent((send) => sendHeaders(send, 'request', { set: { a: 'b' }, choosesRoute }))
   const common = one?.response.case === 'requestHeaders' ? one.response.value.response : undefined
   expect(common?.clearRouteCache).toBe(choosesRoute)

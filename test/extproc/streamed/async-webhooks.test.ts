@@ -48,7 +48,7 @@ describe('a webhook of mode Async', () => {
     expect([sent, refused]).toEqual([says('a few words').toString() + finish, []])
   })
 
-  test('a reject of the last words is told although the LLM has ended', async () => {
+  test('a reject of the last words is sent although the LLM has ended', async () => {
     const reply = openWith([webhook(1, isAsync)])
     await reply.push(says('a few words'))
     const end = reply.end()

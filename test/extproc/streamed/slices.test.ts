@@ -156,7 +156,7 @@ test.each([
   expect(refused).toEqual([])
 })
 
-test('no more is read of a piece while a webhook is asked about much of it', async () => {
+test('reading of a piece pauses while a webhook is asked about much of it', async () => {
   const asked: (() => void)[] = []
   const slow: WebhookPools = {
     ...pools,
@@ -235,7 +235,7 @@ describe('while a giant event leaves', () => {
     expect([sent.length, refused, heldBytes.held()]).toEqual([count, [], 0])
   })
 
-  test('all of it has left before the end is told', async () => {
+  test('all of it has left before the end is reported', async () => {
     const { end } = await begin()
     await end
     expect(sent.join('') === says(GIANT)).toBe(true)

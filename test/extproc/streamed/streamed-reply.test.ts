@@ -216,7 +216,7 @@ test('a stream that is left while a word waits for its end leaves no clock runni
   expect(asked).toEqual([])
 })
 
-test('no more is taken while much is unseen, until a webhook has answered', async () => {
+test('reading pauses while much is unseen, until a webhook has answered', async () => {
   const reply = open('FailClosed')
   await reply.push(longText())
   let taken = false

@@ -58,7 +58,7 @@ test('counts that grow from event to event are not added up', async () => {
   ])
 })
 
-test('of a reply whose client leaves, what was said so far counts', async () => {
+test('of a reply whose client disconnects, the tokens so far count', async () => {
   const reply = open('FailClosed')
   await reply.push(Buffer.concat([usage('m', 12, 1), says('hello')]))
   leaving.abort()
@@ -67,7 +67,7 @@ test('of a reply whose client leaves, what was said so far counts', async () => 
   expect(tokens).toEqual([{ route: 'default/llm', model: 'm', inputTokens: 12, outputTokens: 1 }])
 })
 
-test('a stream that says nothing of tokens counts none', async () => {
+test('a stream without token counts counts none', async () => {
   const reply = open('FailClosed')
   await reply.push(says('hello'))
   const ended = reply.end()

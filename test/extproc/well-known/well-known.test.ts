@@ -297,7 +297,7 @@ describe('registration at the provider', () => {
   })
 
   test.each(['text/html', 'application/xhtml+xml', 'image/svg+xml', 'application/jsonp', ''])(
-    'a page of type %j is not one of ours',
+    'a page of type %j is not one of the relay',
     async (type) => {
       const page = answering(500, { 'content-type': type }, '<script>')
       expect((await register(good, proxied(), page)).headers['content-type']).toBe('text/plain')
@@ -323,7 +323,7 @@ describe('registration at the provider', () => {
     expect([status, json]).toMatchObject([502, { error: 'temporarily_unavailable' }])
   })
 
-  test('64 at a provider that hangs refuse the next one there, and nobody elsewhere', async () => {
+  test('64 at a provider that hangs refuse the next one there, and none elsewhere', async () => {
     const elsewhere = { ...proxied('https://other.example/register'), key: 'other' }
     const waiting: (() => void)[] = []
     const server = await serve([proxied(), elsewhere], (target) => {

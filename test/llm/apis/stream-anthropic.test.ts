@@ -60,7 +60,7 @@ describe('deltas', () => {
     expect(endsIn(delta({ type: 'text_delta', text: 'A' }))).toEqual([])
   })
 
-  test('a change stands where the text stood', () => {
+  test('a change replaces the text in its place', () => {
     expect(shouted(delta({ type: 'text_delta', text: 'fox' }))).toEqual(
       delta({ type: 'text_delta', text: 'FOX' }),
     )
@@ -225,7 +225,7 @@ test.each([
 test.each([
   { type: 'content_block_delta', index: '1', delta: { type: 'text_delta', text: 'A fox' } },
   { type: 'content_block_delta', index: 1, delta: 'A fox' },
-])('%o cannot be read, and the error says nothing of it', (data) => {
+])('%o cannot be read, and the error does not quote it', (data) => {
   expect(problemOf(data)).toEqual(expect.any(String))
   expect(problemOf(data)).not.toContain('fox')
 })

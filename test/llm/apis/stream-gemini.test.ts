@@ -10,7 +10,7 @@ const chunk = (parts: readonly object[], more: object = {}): object => ({
   responseId: 'mAitaLmkHPPlz7IPvtfUqQ4',
 })
 
-describe('what a chunk says', () => {
+describe('the texts of a chunk', () => {
   test.each([
     ['text', [{ text: 'A fo' }], ['0 text: A fo']],
     ['a thought', [{ text: 'Hm', thought: true }], ['0 thought: Hm']],
@@ -161,7 +161,7 @@ test.each([
   { candidates: [{ content: 'A fox' }] },
   { candidates: 'A fox' },
   { usageMetadata: {}, choices: [{ text: 'A fox' }] },
-])('%j cannot be read, and the error says nothing of it', (data) => {
+])('%j cannot be read, and the error does not quote it', (data) => {
   expect(problemOf(data)).toEqual(expect.any(String))
   expect(problemOf(data)).not.toContain('fox')
 })

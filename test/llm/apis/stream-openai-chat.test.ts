@@ -18,7 +18,7 @@ const chunk = (...choices: object[]): object => ({
 const delta = (said: object, more: object = {}): object =>
   chunk({ index: 0, delta: said, logprobs: null, finish_reason: null, ...more })
 
-describe('what a chunk says', () => {
+describe('the texts of a chunk', () => {
   test.each([
     ['the first one', delta({ role: 'assistant', content: '', refusal: null }), ['0 content: ']],
     ['text', delta({ content: ' fox' }), ['0 content:  fox']],
@@ -108,7 +108,7 @@ describe('what a chunk says', () => {
     expect(eventOf(data).pieces.map(({ isJson }) => isJson)).toEqual([true, true, undefined, true])
   })
 
-  test('a whole message at the end says again what the deltas said', () => {
+  test('a whole message at the end repeats the deltas', () => {
     const data = chunk({
       index: 0,
       delta: { content: '' },
@@ -181,7 +181,7 @@ describe('log probabilities', () => {
   })
 })
 
-test('a change stands where the text stood, and nothing else changes', () => {
+test('a change replaces the text in its place, and nothing else changes', () => {
   const data = '{ "choices":[ {"delta":{"content":"a\\u0062","x":1.0},"index":0}],\n"n":1e2}'
   const written = rewritten(eventOf(data), { pieces: ['"\n\u2028'], repeats: [] })
   expect(written).toBe(

@@ -102,7 +102,7 @@ describe('parts and items', () => {
     expect(endedBy(endsIn(item))('1 content 0')).toBe(false)
   })
 
-  test('are said again at their end', () => {
+  test('are repeated at their end', () => {
     const logprobs = [{ token: 'A fox.', logprob: 0, bytes: [] }]
     const done = {
       ...inPart,
@@ -192,7 +192,7 @@ const REQUEST = [
 ]
 
 describe('the response', () => {
-  test.each(['created', 'queued', 'in_progress'])('%s says the request again', (step) => {
+  test.each(['created', 'queued', 'in_progress'])('%s repeats the request', (step) => {
     const data = { type: `response.${step}`, response: response(step, []), sequence_number: 0 }
     expect(saidIn(data)).toEqual(REQUEST)
     expect(endsIn(data)).toEqual([])
@@ -288,7 +288,7 @@ describe('other events', () => {
   test.each([
     { type: 'response.created', response: 'A fox' },
     { ...place, type: 'response.output_text.delta', delta: { text: 'A fox' } },
-  ])('%o cannot be read, and the error says nothing of it', (data) => {
+  ])('%o cannot be read, and the error does not quote it', (data) => {
     expect(problemOf(data)).toEqual(expect.any(String))
     expect(problemOf(data)).not.toContain('fox')
   })

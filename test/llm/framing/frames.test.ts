@@ -162,7 +162,7 @@ describe('server-sent events', () => {
     ['NUL in data', 'data: "\0"\n\n'],
     ['a vertical tab in data', 'data: 1\vdata: 2\n\n'],
     ['a line separator in a name', 'event: x\u2028data: 2\n\n'],
-  ])('%s is an error that tells nothing of it', (_name, text) => {
+  ])('%s is an error that does not quote it', (_name, text) => {
     expect(pushed(createSseReader(LIMIT), bytesOf(text))).toEqual({
       ok: false,
       error: 'a line of the stream is not of an event',
@@ -230,7 +230,7 @@ describe('server-sent events', () => {
     expect(ended(half)).toMatchObject({ ok: false })
   })
 
-  test('an event may have so many bytes and no more, however they come', () => {
+  test('the size of an event is limited, in any pieces', () => {
     const reader = createSseReader(16)
     for (const text of ['data: 1234567\n\n', 'data: 89', '0\n\n', 'data: ééé\n\n'])
       expect(pushed(reader, bytesOf(text))).toMatchObject({ ok: true })

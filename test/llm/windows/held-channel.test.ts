@@ -160,7 +160,7 @@ test('masks as long as what they hide, whatever the hold-back is', () => {
   )
 })
 
-test('a webhook that needs fewer characters at the end gets no more held', () => {
+test('a webhook that needs fewer characters at the end has no more held back', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),
@@ -228,7 +228,7 @@ const repeated = (words: string, length: number): string =>
     .replace(/[\ud800-\udbff]$/, '')
 
 test.each(['******', '*', '[masked secret]', ''])(
-  'a text that repeats itself, and %j for what is masked: said once',
+  'a text that repeats itself, and %j for what is masked: appears once',
   (mask) => {
     const webhook = (window: string): string => window.replaceAll('secret', mask)
     const pieces = fc.array(fc.integer({ min: 1, max: 80_000 }), { minLength: 1, maxLength: 5 })

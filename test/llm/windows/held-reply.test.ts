@@ -98,7 +98,7 @@ function add(held: HeldReply, frames: ReturnType<typeof pushed>): void {
 const sizes = (max: number) =>
   fc.array(fc.integer({ min: 1, max }), { minLength: 1, maxLength: 12 })
 
-test('every choice says the mask of what its model said', () => {
+test('every choice has the masked text of its model', () => {
   fc.assert(
     fc.property(
       anyMasked(700),
@@ -125,7 +125,7 @@ test('without a change every byte stays', () => {
   )
 })
 
-test('what an event says again is what the text became; what was never said is a text of its own', () => {
+test('a repeated text is the changed one; a text that never appeared is a separate one', () => {
   const event = (type: string, more: object): string =>
     sse({ type, item_id: 'i', output_index: 0, content_index: 0, ...more })
   const stream = [
@@ -152,7 +152,7 @@ test('a text that has ended is shown, though another has its name by then', () =
   )
 })
 
-test('log probabilities that run ahead of their text do not say what was masked', () => {
+test('log probabilities that run ahead of their text do not reveal what was masked', () => {
   const anyLag = fc.integer({ min: 0, max: 60 })
   const anyBefore = fc.stringMatching(/^[a-z ]{0,700}$/)
   fc.assert(

@@ -28,7 +28,7 @@ const CLIENT = { client_name: 'Tester', redirect_uris: ['http://127.0.0.1:1/cb',
 const idOf = ({ body }: JsonReply): string => body['client_id'] as string
 
 describe('a registration', () => {
-  test('comes back as its client_id says it, whatever process reads that', () => {
+  test('is read from its client_id, in any process', () => {
     const reply = register({
       ...CLIENT,
       token_endpoint_auth_method: 'client_secret_basic',

@@ -294,7 +294,7 @@ describe('what is refused, where, and in which words', () => {
     expect(long?.length).toBeLessThan(250)
   })
 
-  it('says of whom the problem is', () => {
+  it('names the resource that has the problem', () => {
     const text = resource('ProxyBackend', 'spec: {}').replace('name: x', 'name: x, namespace: n')
     expect(decode(text).problems[0]).toEqual({
       source: 'f.yaml:4:7',

@@ -145,7 +145,7 @@ describe('traps of YAML', () => {
     expect(decode(text).resources).toHaveLength(1)
   })
 
-  it('points into an alias where the value stands', () => {
+  it('points to the value that an alias refers to', () => {
     const text = `apiVersion: policy.gatehouse.dev/v1alpha1
 kind: ProxyBackend
 metadata: { name: x, annotations: &a { host: a, port: '80' } }

@@ -174,7 +174,7 @@ describe('folders and links', () => {
   })
 })
 
-describe('a system that watches no more', () => {
+describe('a system whose watches have stopped', () => {
   const noSpace = () => Object.assign(new Error('no more watches'), { code: 'ENOSPC' })
 
   it('is polled, with one warning per folder', async () => {

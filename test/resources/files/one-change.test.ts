@@ -129,7 +129,7 @@ describe('one change among many files', () => {
   })
 })
 
-describe('a change that no watcher told of', () => {
+describe('a change that no watcher reported', () => {
   it('is found by a walk some time after any other change', async () => {
     const running = await watch(undefined, {
       walkAfter: 100,

@@ -36,7 +36,7 @@ test('a file that has grown beyond what may be read is named as too large', asyn
   expect(await read()).toEqual({ type: 'broken', message: `is larger than ${MAX_BYTES} bytes` })
 })
 
-test('a file whose size the system does not tell is read to its end', async () => {
+test('a file of unknown size is read to its end', async () => {
   symlinkSync('/proc/self/status', path)
   expect(await read()).toMatchObject({ type: 'documents', documents: [{ line: 1 }] })
 })

@@ -87,7 +87,7 @@ test('the certificate for backends is read, from another namespace with a grant'
   expect(read(elsewhere, grant({}))).toEqual(['Secret/bank/one'])
 })
 
-test('of one Gateway 64 are read, the first ones, and it is said which has more', () => {
+test('the first 64 of a Gateway are read, and Gateways with more are reported', () => {
   const named = (name: string, count: number): PlainMap => ({
     ...shop,
     metadata: { name, namespace: 'shop' },

@@ -8,7 +8,7 @@ import type { KubernetesClient } from '../../../src/resources/kubernetes/client.
 import { startReflector } from '../../../src/resources/kubernetes/reflector.js'
 import { eventually } from '../../support/eventually.js'
 
-test('a list that comes after the end is not put: nobody would take the Secret away again', async () => {
+test('a list that arrives after the end is ignored: nothing would remove the Secret again', async () => {
   const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'Secret')
   if (kind === undefined) throw new Error('there is no kind Secret')
   let answer: (list: JsonObject) => void = () => undefined

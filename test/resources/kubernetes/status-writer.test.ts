@@ -121,7 +121,7 @@ test('one that is refused is tried again after pauses that grow, without holding
   await writer.close()
 })
 
-test('one of which something else is to be said waits for no pause', async () => {
+test('one whose status differs again does not wait for the backoff', async () => {
   const { writer, refused, writesOf, statusOf } = cluster('a')
   refused.add('a')
   writer.update([said('a')])
@@ -156,7 +156,7 @@ test('thousands that are refused are not tried again all at once', async () => {
   await writer.close()
 })
 
-test('one that somebody wipes comes back when the watch shows it', async () => {
+test('a status that was wiped is written again when the watch reports it', async () => {
   const { writer, statusOf, wipe, show, writesOf } = cluster('a')
   writer.update([said('a')])
   await vi.advanceTimersByTimeAsync(0)
@@ -214,7 +214,7 @@ test('a watch that shows our own writes late causes no other', async () => {
   await writer.close()
 })
 
-test('of a thousand it looks at those of which something else is said, and at objects that are others', async () => {
+test('of a thousand, it compares those with a new status and objects that changed', async () => {
   const names = Array.from({ length: 1_000 }, (_, index) => `b-${String(index)}`)
   const { writer, looks, writesOf } = cluster(...names)
   const all = names.map((name) => said(name))
@@ -233,7 +233,7 @@ test('of a thousand it looks at those of which something else is said, and at ob
   await writer.close()
 })
 
-test('a thousand are compared in many turns, and one that gives up its Lease meanwhile compares no more', async () => {
+test('a thousand are compared in many turns, and losing the Lease stops the comparison', async () => {
   const names = Array.from({ length: 1_000 }, (_, index) => `b-${String(index)}`)
   const { writer, looks, writes, yields } = cluster(...names)
   writer.update(names.map((name) => said(name)))

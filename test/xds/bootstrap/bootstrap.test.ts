@@ -36,7 +36,7 @@ test('mutual TLS names both certificates', () => {
   expect(JSON.stringify(config)).toMatch(/tls_certificates.*"exact":"gatehouse\.example"/)
 })
 
-test('says which Gateway it serves, and asks in the way that was chosen', () => {
+test('names the Gateway that it serves, and uses the chosen variant of xDS', () => {
   const address = { type: 'unix', path: '/s' } as const
   expect(bootstrap({ address })).toMatchObject({
     node: { cluster: 'default/gw' },
@@ -47,7 +47,7 @@ test('says which Gateway it serves, and asks in the way that was chosen', () => 
   })
 })
 
-test('says as many streams as our server allows', () => {
+test('allows as many streams as the gRPC server does', () => {
   const config = JSON.stringify(
     bootstrap({ address: { type: 'unix', path: '/run/gatehouse.sock' } }),
   )

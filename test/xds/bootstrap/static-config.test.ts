@@ -44,7 +44,7 @@ test('nothing is left to an xDS server', () => {
   expect(text).toContain('gatehouse_ext_proc')
 })
 
-test('private keys stand in it only where asked; otherwise files are named', () => {
+test('private keys are included only on request; otherwise files are named', () => {
   expect(config('inline')).toContain('"KEY"')
   const named = config({ folder: '/certs' })
   expect(named).not.toMatch(/KEY|CHAIN/)

@@ -140,7 +140,7 @@ describe('a route configuration', () => {
     expect(after.split.version).toBe(before.split.version)
   })
 
-  test('without its virtual hosts says where they are, unless there are none', () => {
+  test('without its virtual hosts says where to fetch them, unless there are none', () => {
     const some = encodeAll([host('one')])
     const read = decode(RouteConfigurationSchema, some.split)
     expect(equals(RouteConfigurationSchema, read, { ...own, vhds })).toBe(true)

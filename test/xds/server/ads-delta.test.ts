@@ -32,7 +32,7 @@ describe('incremental', () => {
     expect(ads.events).toContain(`ack envoy-1 Listener ${first.systemVersionInfo}`)
   })
 
-  test('does not send what Envoy says it has, but always answers, and removes what is gone', async () => {
+  test('does not send what Envoy already has, but always answers, and removes what no longer exists', async () => {
     ads.publish({ listeners: ['a', 'b'], clusters: ['c'] })
     const version =
       nodeSnapshot({ listeners: ['a'] })
@@ -71,7 +71,7 @@ describe('incremental', () => {
     await stream.silent()
   })
 
-  test('says of names that do not exist that they are removed, and sends them when they appear', async () => {
+  test('reports names that do not exist as removed, and sends them when they appear', async () => {
     ads.publish({ routes: ['r'] })
     const stream = ads.envoy.delta()
     stream.ask(ROUTE_TYPE, { node, resourceNamesSubscribe: ['r', 'later'] })
@@ -103,7 +103,7 @@ describe('incremental', () => {
     expect(await takeDelta(stream)).toBe('RouteConfiguration s')
   })
 
-  test('a name unsubscribed under a wildcard is sent again, or said to be gone', async () => {
+  test('a name unsubscribed under a wildcard is sent again, or reported as removed', async () => {
     ads.publish({ clusters: ['a', 'b'] })
     const stream = ads.envoy.delta()
     stream.ask(CLUSTER_TYPE, { node, resourceNamesSubscribe: ['*', 'a', 'gone'] })

@@ -117,7 +117,7 @@ describe('secrets', () => {
 })
 
 describe('streams', () => {
-  test('are ended by close, and say when they are gone', async () => {
+  test('are ended by close, and report their end', async () => {
     ads.publish({})
     const stream = ads.envoy.world()
     stream.ask(CLUSTER_TYPE, [], { node })

@@ -107,7 +107,7 @@ describe.each<Protocol>(['incremental', 'state-of-the-world'])('%s', (protocol) 
     expect([...refused, ...accepted]).toHaveLength(2)
   })
 
-  test('not when it is wanted no more', () => {
+  test('not if it is no longer wanted', () => {
     bad = new Set(['a'])
     publish('a')
     bad.clear()
@@ -116,7 +116,7 @@ describe.each<Protocol>(['incremental', 'state-of-the-world'])('%s', (protocol) 
     expect([...refused, ...accepted].filter((line) => line.endsWith(': a'))).toHaveLength(1)
   })
 
-  test('another version goes at once, and its pauses begin anew', () => {
+  test('another version is sent at once, and its backoff starts over', () => {
     bad = new Set(['a'])
     publish('a')
     pass(16)
@@ -143,7 +143,7 @@ describe('incremental', () => {
     isAll = undefined
   })
 
-  test('what is sent again goes by itself: an incurable one holds up no other', () => {
+  test('each is sent again separately: a permanently bad one holds up no other', () => {
     bad = new Set(['a', 'b'])
     publish('a', 'b', 'c')
     bad.delete('b')

@@ -118,7 +118,7 @@ describe('virtual hosts', () => {
     await stream.silent()
   })
 
-  test('are taken from an Envoy that needs their route configuration no more', async () => {
+  test('are removed from an Envoy that no longer needs their route configuration', async () => {
     ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a'] })
     const stream = await connected('r', 's')
     stream.ask(ROUTE_TYPE, { resourceNamesUnsubscribe: ['s'] })
@@ -148,7 +148,7 @@ describe('virtual hosts', () => {
     await stream.silent()
   })
 
-  test('go at once, whatever Envoy has refused elsewhere', async () => {
+  test('are sent at once, even if Envoy has NACKed others', async () => {
     ads.publish({ listeners: ['l'], routes: ['r'], hosts: ['r/a', 'r/b'] })
     const stream = ads.envoy.delta()
     stream.ask(LISTENER_TYPE, { node: current })

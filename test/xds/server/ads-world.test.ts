@@ -156,7 +156,7 @@ describe('state of the world', () => {
     expect(await take(stream)).toBe('Listener a b')
   })
 
-  test('a type that is not served is ignored, and the stream goes on', async () => {
+  test('a type that is not served is ignored, and the stream continues', async () => {
     ads.publish({ clusters: ['a'] })
     const stream = ads.envoy.world()
     stream.ask('type.googleapis.com/ads.envoy.service.runtime.v3.Runtime', [], { node })
@@ -250,7 +250,7 @@ describe('an Envoy that comes back', () => {
     expect(await take(stream)).toBe('Cluster b')
   })
 
-  test('is not told of the clusters of another gateway, whatever version it names', async () => {
+  test('gets no clusters of another gateway, whatever version it names', async () => {
     const versionInfo = await left('ns/other')
     ads.publish(after)
     const stream = ads.envoy.world()

@@ -156,14 +156,14 @@ describe('a change', () => {
     answer()
   })
 
-  test('of others goes before the groups, and does not join them', () => {
+  test('of others is sent before the groups, and does not join them', () => {
     publish({ hosts: [...all, 'r/new'] })
     answer()
     expect(answerAll().slice(0, 2)).toEqual(['r/new', all.slice(0, 2).join(' ')])
     expect(inForce).toEqual(without([...all, 'r/new']))
   })
 
-  test('that mends the bad one goes with its group', () => {
+  test('that fixes the bad one is sent with its group', () => {
     publish({ hosts: [...to('good', all.slice(0, 1)), ...all.slice(1)] })
     bad.clear()
     const [a, b, c, d, ...rest] = all
@@ -224,7 +224,7 @@ describe('removals', () => {
   })
 })
 
-test('whatever is bad, all that is good is done, and all when it is mended', () => {
+test('all good resources are delivered, and all of them once the bad ones are fixed', () => {
   const names = named(40)
   const some = fc.uniqueArray(fc.constantFrom(...names))
   fc.assert(
@@ -252,7 +252,7 @@ test('whatever is bad, all that is good is done, and all when it is mended', () 
   )
 })
 
-test('an Envoy that asks for the state of the world waits for no removal, of which it is not told', () => {
+test('an Envoy that asks for the state of the world does not wait for removals, which it never gets', () => {
   const names = ['q', 'r', 's', 't']
   const ask = (typeUrl: string, responseNonce = '', isRefused = false) =>
     create(DiscoveryRequestSchema, {
