@@ -13,8 +13,8 @@ import { type Pace, unitsOf } from '../../turns.js'
 export interface EventIntake {
   /** The error is a sentence without any text: the reply cannot be read. */
   readonly take: FrameSink
-  /** API of the last event that was read; undefined: none yet. */
-  readonly api: LlmApi | undefined
+  /** Returns the API of the last event that was read; undefined: none yet. */
+  api(): LlmApi | undefined
 }
 
 /**
@@ -53,9 +53,7 @@ export function createEventIntake(
     return ok(undefined)
   }
   return {
-    get api() {
-      return api
-    },
+    api: () => api,
     take,
   }
 }

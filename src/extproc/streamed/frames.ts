@@ -12,8 +12,8 @@ export interface Frames {
   push(bytes: Uint8Array): Promise<Result<undefined, string>>
   /** Reads what is left when the stream ends. */
   end(): Promise<Result<undefined, string>>
-  /** Bytes held: the incomplete frame, and the piece being read. */
-  readonly held: number
+  /** Returns the bytes held: the incomplete frame, and the piece being read. */
+  held(): number
   /** Stops decoding. */
   close(): void
 }
@@ -57,9 +57,7 @@ export function createFrames({ decoder, reader, intake, pause, isStopped }: Fram
       const rest = await read(decoder.end())
       return rest.ok && !isStopped() ? inSlices(reader.end(intake.take)) : rest
     },
-    get held() {
-      return reader.held + isRead
-    },
+    held: () => reader.held + isRead,
     close: () => decoder.close(),
   }
 }

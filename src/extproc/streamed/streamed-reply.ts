@@ -175,7 +175,7 @@ class GuardedStream implements StreamedReply {
     if (this.isStopped) return
     const { held, watched, frames } = this
     const characters = held.size + (watched?.unseen() ?? 0)
-    const bytes = Math.max(TIMES_HELD * characters, FRAME_BYTES * held.frames) + frames.held
+    const bytes = Math.max(TIMES_HELD * characters, FRAME_BYTES * held.frames) + frames.held()
     if (!this.hold.become(bytes)) this.refuse(BUSY_STREAM)
   }
 
@@ -210,7 +210,7 @@ class GuardedStream implements StreamedReply {
   private hasLeft(): void {
     if (this.isMoreFree) this.startLeaving()
     if (this.leaving !== undefined) return
-    if (this.refusal !== undefined) this.output.refuse(this.refusal, this.intake.api)
+    if (this.refusal !== undefined) this.output.refuse(this.refusal, this.intake.api())
     this.refusal = undefined
     if (!this.isStopped) this.watching?.look()
     this.count()
@@ -236,7 +236,7 @@ class GuardedStream implements StreamedReply {
     if (this.isStopped) return
     this.flush()
     this.stop()
-    if (this.leaving === undefined) this.output.refuse(refusal, this.intake.api)
+    if (this.leaving === undefined) this.output.refuse(refusal, this.intake.api())
     else this.refusal = refusal
   }
 
@@ -248,7 +248,7 @@ class GuardedStream implements StreamedReply {
       'a window of a reply could not be shown',
     )
     this.leave()
-    if (isOwed) this.output.refuse(unavailableStream('it failed within'), this.intake.api)
+    if (isOwed) this.output.refuse(unavailableStream('it failed within'), this.intake.api())
   }
 
   /** Stops without sending anything more. */

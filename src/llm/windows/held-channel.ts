@@ -39,55 +39,69 @@ export interface ChannelForm {
   readonly mayKeep: (length: number) => boolean
 }
 
-export function createHeldChannel(
-  speaker: Speaker,
-  { holdBack, isWhole, mayKeep }: ChannelForm,
-): HeldChannel {
-  const text = isWhole ? createWholeText() : createWindowedText(holdBack)
-  let said: string | undefined = ''
-  let free = 0
-  let isEnded = false
-  let edits: TextEdit[] = []
-  let ahead: Release['ahead'] = []
-  const add = (release: Release | undefined): void => {
-    if (release === undefined) return
-    free = release.upTo
-    ahead = release.ahead
-    for (const edit of release.edits) edits.push(edit)
+export const createHeldChannel = (speaker: Speaker, form: ChannelForm): HeldChannel =>
+  new Channel(speaker, form)
+
+/** A class, because every streamed reply makes some, and a getter in an object literal is slow to create. */
+class Channel implements HeldChannel {
+  readonly text: HeldText
+  isEnded = false
+  said: string | undefined = ''
+  private free = 0
+  private edits: TextEdit[] = []
+  private ahead: Release['ahead'] = []
+
+  constructor(
+    readonly speaker: Speaker,
+    private readonly form: ChannelForm,
+  ) {
+    this.text = form.isWhole ? createWholeText() : createWindowedText(form.holdBack)
   }
-  return {
-    speaker,
-    text,
-    push: (more) => {
-      text.push(more)
-      said = said !== undefined && mayKeep(more.length) ? said + more : undefined
-    },
-    end: () => {
-      isEnded = true
-      add(text.end())
-    },
-    *answered(answer) {
-      add(yield* text.answered(answer))
-    },
-    get isEnded() {
-      return isEnded
-    },
-    isFree: (upTo) => upTo <= free,
-    isDone: () => isEnded && free === text.length,
-    leave: (start, part) => {
-      const upTo = start + part.length
-      const now = edited(part, start, edits, isEnded && upTo === text.length)
-      if (said === undefined) edits = edits.filter((edit) => edit.end + holdBack >= upTo)
-      return now
-    },
-    isNearChange: (start, end) =>
-      [edits, ahead ?? []].some((changes) => {
-        const near = changes[firstEndingAt(changes, start - holdBack)]
-        return near !== undefined && near.start <= end + holdBack
-      }),
-    get said() {
-      return said
-    },
+
+  push(more: string): void {
+    this.text.push(more)
+    this.said =
+      this.said !== undefined && this.form.mayKeep(more.length) ? this.said + more : undefined
+  }
+
+  end(): void {
+    this.isEnded = true
+    this.add(this.text.end())
+  }
+
+  *answered(answer: WindowAnswer): Sliced<void> {
+    this.add(yield* this.text.answered(answer))
+  }
+
+  isFree(upTo: number): boolean {
+    return upTo <= this.free
+  }
+
+  isDone(): boolean {
+    return this.isEnded && this.free === this.text.length
+  }
+
+  leave(start: number, part: string): string {
+    const upTo = start + part.length
+    const now = edited(part, start, this.edits, this.isEnded && upTo === this.text.length)
+    if (this.said === undefined)
+      this.edits = this.edits.filter((edit) => edit.end + this.form.holdBack >= upTo)
+    return now
+  }
+
+  isNearChange(start: number, end: number): boolean {
+    const { holdBack } = this.form
+    return [this.edits, this.ahead ?? []].some((changes) => {
+      const near = changes[firstEndingAt(changes, start - holdBack)]
+      return near !== undefined && near.start <= end + holdBack
+    })
+  }
+
+  private add(release: Release | undefined): void {
+    if (release === undefined) return
+    this.free = release.upTo
+    this.ahead = release.ahead
+    for (const edit of release.edits) this.edits.push(edit)
   }
 }
 

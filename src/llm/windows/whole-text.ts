@@ -1,35 +1,52 @@
 // A text that is shown once, when it is complete: the arguments of a tool call (decision 19a).
 
-import type { HeldText, Release } from './held-text.js'
+import type { Sliced } from './align.js'
+import type { HeldText, Release, WindowAnswer } from './held-text.js'
 
-export function createWholeText(): HeldText {
-  let text = ''
-  let state: 'comes' | 'ended' | 'asked' = 'comes'
-  const all = (edits: Release['edits']): Release => ({ upTo: text.length, edits })
-  const isUnseen = (): boolean => state === 'ended' && text !== ''
-  return {
-    get length() {
-      return text.length
-    },
-    get unseen() {
-      return state === 'asked' ? 0 : text.length
-    },
-    push: (more) => {
-      text += more
-    },
-    end: () => {
-      if (state === 'comes') state = 'ended'
-      return text === '' ? all([]) : undefined
-    },
-    due: () => (isUnseen() ? 'at-once' : 'no'),
-    take: () => {
-      if (!isUnseen()) return undefined
-      state = 'asked'
-      return text
-    },
-    *answered({ content }) {
-      return all(content === text ? [] : [{ start: 0, end: text.length, text: content }])
-    },
-    isStuck: false,
+export const createWholeText = (): HeldText => new WholeText()
+
+class WholeText implements HeldText {
+  readonly isStuck = false
+  private text = ''
+  private state: 'comes' | 'ended' | 'asked' = 'comes'
+
+  get length(): number {
+    return this.text.length
+  }
+
+  get unseen(): number {
+    return this.state === 'asked' ? 0 : this.text.length
+  }
+
+  push(more: string): void {
+    this.text += more
+  }
+
+  end(): Release | undefined {
+    if (this.state === 'comes') this.state = 'ended'
+    return this.text === '' ? this.all([]) : undefined
+  }
+
+  due(): 'at-once' | 'no' {
+    return this.isUnseen() ? 'at-once' : 'no'
+  }
+
+  take(): string | undefined {
+    if (!this.isUnseen()) return undefined
+    this.state = 'asked'
+    return this.text
+  }
+
+  *answered({ content }: WindowAnswer): Sliced<Release> {
+    const { text } = this
+    return this.all(content === text ? [] : [{ start: 0, end: text.length, text: content }])
+  }
+
+  private all(edits: Release['edits']): Release {
+    return { upTo: this.text.length, edits }
+  }
+
+  private isUnseen(): boolean {
+    return this.state === 'ended' && this.text !== ''
   }
 }
