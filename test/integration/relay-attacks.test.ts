@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { REDIRECT_URI } from '../support/clients/client-run.js'
 import { ask, type CookieJar, walk } from '../support/clients/consenting-agent.js'
+import { send } from '../support/http.js'
 import { idpOne, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import {
   authorizationAt,
@@ -198,3 +199,39 @@ test.each(['state', 'login_hint', 'scope', 'resource', 'prompt', 'code_challenge
     )
   },
 )
+
+describe('the consent page at another spelling of its path', () => {
+  test.each([
+    '/authorize/',
+    '/authorize;x',
+    '/authorize#x',
+    '/%61uthorize',
+    '/Authorize',
+    '//authorize',
+    '/./authorize',
+    '/x/../authorize',
+    '/x/%2e%2e/authorize',
+    '/authorize%2f',
+    '\\authorize',
+  ])('%s: no page of another origin can read one', async (path) => {
+    const url = authorizationAt(stack.origin, await registerAt(stack.origin), 'v'.repeat(43))
+    const { body, headers } = await send(stack.origin, AS + path + url.search, {
+      headers: { origin: 'https://evil.example' },
+    })
+    expect(body.includes('name="token"') && 'access-control-allow-origin' in headers).toBe(false)
+    expect(headers).not.toHaveProperty('location')
+  })
+
+  test.each(['evil.example', 'localhost', '127.0.0.1:1', 'user@127.0.0.1'])(
+    'for the host %s makes no other origin a part of it',
+    async (host) => {
+      const url = authorizationAt(stack.origin, await registerAt(stack.origin), 'v'.repeat(43), {
+        prompt: 'none',
+      })
+      const { headers, body } = await send(stack.origin, url.pathname + url.search, {
+        headers: { host },
+      })
+      expect([body, headers.location ?? ''].join()).not.toContain(host)
+    },
+  )
+})
