@@ -170,7 +170,8 @@ class RunningApp implements App {
     this.servers?.setServing(false)
     await this.deps.provider.close()
     if (this.envoy !== undefined) await this.envoy.drain(drainTimeout)
-    else if (this.core.envoys.anyConnected()) await delay(Math.min(NOTICED_MS, drainTimeout / 2))
+    else if ((this.servers?.connections() ?? 0) > 0)
+      await delay(Math.min(NOTICED_MS, drainTimeout / 2))
     await this.envoy?.stop()
     await this.servers?.drain(Math.max(0, deadline - Date.now()))
     await this.closeAll()
@@ -194,5 +195,6 @@ class RunningApp implements App {
   }
 }
 
-// Time for Envoys to notice the shutdown: they check health every 2 s and after two failures use another replica.
+// Time for Envoys to notice the shutdown: they check health every 2 s and after two failures use another replica. Their
+// ADS streams may all be with another replica.
 const NOTICED_MS = 5_000

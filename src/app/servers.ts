@@ -11,6 +11,8 @@ export interface GrpcListener extends Pick<GrpcServerOptions, 'address' | 'tls'>
 export interface Servers {
   /** Addresses as bound, in the order given. */
   readonly addresses: readonly string[]
+  /** Number of open connections. */
+  connections(): number
   setServing(serving: boolean): void
   drain(timeoutMs: number): Promise<void>
   close(): Promise<void>
@@ -30,6 +32,7 @@ export async function startServers(servers: readonly GrpcServerOptions[]): Promi
   }
   return {
     addresses: started.map(({ address }) => address),
+    connections: () => started.reduce((sum, server) => sum + server.connections(), 0),
     setServing(serving) {
       for (const server of started) server.setServing(serving)
     },

@@ -37,6 +37,7 @@ export async function serveByWorkers(
   }
   return {
     addresses: listening.map(({ address }) => address),
+    connections: () => pool.connections(),
     setServing: (serving) => pool.setServing(serving),
     drain(timeoutMs) {
       stopAccepting()

@@ -11,6 +11,8 @@ import { clearStaleSocket, restrictSocket } from './address.js'
 export interface Listening {
   /** host:port, with the bound port, or unix:PATH. */
   readonly address: string
+  /** Number of open connections that were not handed to another process. */
+  connections(): number
   stopAccepting(): void
 }
 
@@ -27,14 +29,21 @@ export interface ListenOptions {
 /** Starts to listen. @throws {Error} the address is taken, or cannot be bound. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { address, maxConnections, paused = false, logger } = options
-  const server = createServer({ noDelay: true, pauseOnConnect: paused }, (socket) =>
-    options.onSocket(socket),
-  )
+  let connections = 0
+  const server = createServer({ noDelay: true, pauseOnConnect: paused }, (socket) => {
+    connections += 1
+    socket.once('close', () => (connections -= 1))
+    options.onSocket(socket)
+  })
   server.maxConnections = maxConnections
   const bound =
     address.type === 'unix' ? await bindPath(server, address) : await bind(server, address)
   logTrouble(server, bound, logger)
-  return { address: bound, stopAccepting: () => void server.close() }
+  return {
+    address: bound,
+    connections: () => connections,
+    stopAccepting: () => void server.close(),
+  }
 }
 
 /** Logs errors after the start: each concerns one connection and leaves the others alone. */

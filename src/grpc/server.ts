@@ -20,6 +20,8 @@ export interface GrpcServerOptions {
 export interface GrpcServer extends Serving {
   /** host:port, with the bound port, or unix:PATH. */
   readonly address: string
+  /** Number of open connections. */
+  connections(): number
 }
 
 /** Maximum connections of all peers together. An Envoy opens one for each of its threads and clusters. */
@@ -41,6 +43,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   })
   return {
     address: listening.address,
+    connections: () => listening.connections(),
     setServing: (now) => serving.setServing(now),
     drain: (timeoutMs) => {
       listening.stopAccepting()

@@ -76,10 +76,6 @@ export class Envoys {
     return counts
   }
 
-  anyConnected(): boolean {
-    return [...this.streams.values()].some(({ connected }) => connected)
-  }
-
   /** Whether a connected Envoy of that id has accepted listeners and the last version of every type, without NACKs. */
   hasAccepted(node: string): boolean {
     return [...this.streams.values()].some(

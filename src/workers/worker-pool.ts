@@ -139,6 +139,10 @@ export class WorkerPool {
     place.post({ type: 'socket', listener }, socket)
   }
 
+  connections(): number {
+    return this.#places.flatMap(({ connections }) => connections).reduce((sum, one) => sum + one, 0)
+  }
+
   /** Returns why the pool is not ready; empty if all workers have the current tables. */
   obstacles(): readonly string[] {
     return this.#places.flatMap(({ number, isReady, taken }) => {
@@ -244,8 +248,7 @@ export class WorkerPool {
     const own = preferred === undefined ? undefined : this.#places[preferred - 1]
     if (own?.isReady === true) return own
     const ready = this.#places.filter(({ isReady }) => isReady)
-    const open = ready.flatMap(({ connections }) => connections).reduce((sum, one) => sum + one, 0)
-    if (open >= MAX_CONNECTIONS) return undefined
+    if (this.connections() >= MAX_CONNECTIONS) return undefined
     // Begins after the worker chosen last, so that equals take turns.
     this.#last += 1
     const turns = ready.map((_, index) => ready[(this.#last + index) % ready.length])

@@ -53,6 +53,15 @@ test('connections beyond the limit are closed, with one line; another may come w
   })
 })
 
+test('open connections are counted', async () => {
+  const open = await start(3)
+  const [first] = [open(), open()]
+  await eventually(() => expect(listening?.connections()).toBe(2))
+  first?.destroy()
+  accepted.forEach((socket) => socket.resume())
+  await eventually(() => expect(listening?.connections()).toBe(1))
+})
+
 test('an error of accepting is logged, and the next connection is taken', async () => {
   const listens = vi.spyOn(Server.prototype, 'listen')
   const open = await start(3)

@@ -1,5 +1,7 @@
 // SIGTERM to Gatehouse: requests in progress are finished in time or rejected, never passed on unchecked.
 
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { json } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
@@ -42,6 +44,23 @@ describe.concurrent('SIGTERM', () => {
     held.release(json({ client_id: 'late' }, 201))
     const { status, body } = await registration
     expect([status, JSON.parse(body)]).toEqual([201, { client_id: 'late' }])
+    expect(await stopped).toBe(0)
+  })
+
+  test('an Envoy whose ADS stream is with another replica has time to notice', async (context) => {
+    const world = await World.start(context)
+    const gatehouse = await world.serve()
+    const [host = '', port] = world.grpc.split(':')
+    const checks = connect(Number(port), host)
+    await once(checks, 'connect')
+    const stopped = gatehouse.stop()
+    await eventually(async () => {
+      expect((await fetch(`${gatehouse.admin}/readyz`)).status).toBe(503)
+    })
+    const healthCheck = connect(Number(port), host)
+    await once(healthCheck, 'connect')
+    checks.destroy()
+    healthCheck.destroy()
     expect(await stopped).toBe(0)
   })
 
